@@ -1,0 +1,27 @@
+"""The one exception for a user's mistake: what was expected, what came, what to do.
+
+The command line turns an `InputError` into one line on standard error and exit status 2; anything else
+that escapes is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """What the caller gave cannot be used; the message says what was expected, what came and what to do."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A suggestion for a mistyped name, ready to end a sentence.
+
+    >>> nearest("rotaton", ["rotation", "shift"])
+    "did you mean 'rotation'?"
+    >>> nearest("zzz", ["rotation", "shift"])
+    'known: rotation, shift.'
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}."

@@ -1,0 +1,23 @@
+"""What every test shares: shapes checked at run time, one thread, reproducible examples."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one worker per core: threads inside would only fight
+
+import torch
+from hypothesis import HealthCheck, settings
+from jaxtyping import install_import_hook
+
+hook = install_import_hook("symscope", "beartype.beartype")
+
+torch.set_num_threads(1)
+settings.register_profile(
+    "symscope",
+    deadline=None,  # wall-clock is never asserted
+    max_examples=25,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("symscope")
