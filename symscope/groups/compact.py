@@ -206,9 +206,9 @@ def _haar_product(a: CompactGroup, b: CompactGroup, count: int, generator: torch
 
 
 def _haar_finite(group: FiniteGroup | PermutationGroup, count: int, generator: torch.Generator) -> Tensor:
-    drawn = group.sample(count, generator)
-    perms = group.permutations[drawn] if isinstance(group, FiniteGroup) else torch.stack(drawn)
-    return _permutation_matrices(perms)
+    if isinstance(group, FiniteGroup):
+        return _permutation_matrices(group.permutations[group.sample(count, generator)])
+    return _permutation_matrices(torch.stack(group.sample(count, generator)))
 
 
 def _check_size(n: int, family: str) -> None:

@@ -147,8 +147,8 @@ def _from_matrices(generators: Tensor, name: str, max_order: int) -> FiniteGroup
     sizes = torch.linalg.det(wide).abs()
     if bool(((sizes - 1).abs() > SAME_MATRIX).any()):
         raise InputError(
-            f"expected matrices of finite order, whose determinants have modulus 1; got {sizes.tolist()}: the "
-            "group they generate is not finite."
+            f"expected matrices of finite order, whose determinants have modulus 1; got {sizes.tolist()}: "
+            "the group they generate is not finite."
         )
 
     def products(new: Tensor, gens: Tensor) -> Tensor:

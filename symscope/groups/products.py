@@ -80,8 +80,8 @@ def semidirect_product(
             f"{acting.labels[g]} is not what {acting.labels[acting.multiply(g, h)]} does."
         )
     a = torch.arange(n).repeat_interleave(m)
-    g = torch.arange(m).repeat(n)
-    table = normal.table[a[:, None], automorphisms[g[:, None], a]] * m + acting.table[g[:, None], g]
+    b = torch.arange(m).repeat(n)
+    table = normal.table[a[:, None], automorphisms[b[:, None], a]] * m + acting.table[b[:, None], b]
     return FiniteGroup(
         f"({normal.name}:{acting.name})",
         table,

@@ -29,7 +29,7 @@ class Quadrature:
 
 
 def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
-    """The Haar average over SO(2), O(2), SO(3) or O(3), exact for matrix entries of irreps up to the band limit.
+    """The Haar average over SO(2), O(2), SO(3) or O(3), exact for irreps up to the band limit.
 
     SO(2): `L + 1` equal angles integrate frequencies up to L. SO(3), Euler angles z-y-z: `L + 1` equal angles
     about each z, and `ceil((L + 1) / 2)` Gauss-Legendre nodes in cos(beta). O(n) takes both components.

@@ -17,7 +17,7 @@ def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
 
     >>> from symscope.groups import symmetric
     >>> [len(c) for c in conjugacy_classes(symmetric(4))]
-    [1, 6, 8, 6, 3]
+    [1, 6, 8, 3, 6]
     """
     gens = list(group.generators)
     label = torch.full((group.order,), -1)
@@ -56,7 +56,7 @@ def check_subgroup(group: FiniteGroup, elements: Sequence[int] | Tensor) -> Int6
 def cosets(
     group: FiniteGroup, subgroup: Sequence[int] | Tensor, side: str = "left"
 ) -> Int64[Tensor, "index k"]:
-    """The cosets gH (`side="left"`) or Hg (`"right"`), one per row, the row's first element its representative.
+    """The cosets gH (`side="left"`) or Hg (`"right"`), one per row, its representative first.
 
     >>> from symscope.groups import cyclic
     >>> cosets(cyclic(6), [0, 3]).tolist()
