@@ -50,8 +50,8 @@ def gram(
 ) -> Float[Tensor, "n1 n2"]:
     """The Gram matrix `K[i, j] = k(x1[i], x2[j])`, tile by tile.
 
-    Without `x2` only the tiles on and below the diagonal are computed and the rest mirrors them: the result is
-    symmetric to the last bit. Its diagonal is the kernel's own `diagonal`, with nothing added. Gradients with
+    Without `x2` only the tiles on and below the diagonal are computed and the rest mirrors them: the result
+    is symmetric to the last bit. Its diagonal is the kernel's own `diagonal`, with nothing added. Gradients with
     respect to the inputs flow where the kernel lets them, unless `out`, `store` or `executor` is used.
 
     Args:
@@ -69,7 +69,7 @@ def gram(
         store: A folder to hold the result on disk, memory-mapped and checksummed; a call that was killed goes
             on where it stopped. See `symscope.kernels.open_gram`.
         executor: Any `concurrent.futures` executor: threads, processes, a Dask client's `get_executor()`.
-        workers: Tiles in flight at once; None for as many as the executor says it has, or the machine's cores.
+        workers: Tiles in flight at once; None for as many as the executor says it has, or one per core.
         progress: True for a bar with rate and time left, or a function called as `progress(done, total)` with
             numbers of entries.
 
@@ -94,7 +94,7 @@ def gram(
     if store is not None and out is not None:
         raise InputError("out and store: expected one of them, got both; copy from the store afterwards.")
     asked = tile if store is None or tile is not None else stored_tile(store)
-    sides = tile_sides(kernel, tuple(x1.shape[1:]), shape, byte_count(memory) / count, how, asked)
+    sides = tile_sides(kernel, tuple(x1.shape[1:]), shape, byte_count(memory), how, asked, count)
     grid = Grid(shape, sides, symmetric=x2 is None)
     tracked = _tracked(x1, x2, alone=out is None and store is None and executor is None)
     with how.precision(), nullcontext() if tracked else torch.no_grad():

@@ -53,7 +53,7 @@ def byte_count(memory: int | float | str) -> int:
     return int(number)
 
 
-def byte_text(count: float) -> str:
+def byte_text(count: int | float) -> str:
     """Bytes as a person reads them; rounded up, so that the text is never too small a budget.
 
     >>> byte_text(1), byte_text(1_234_567), byte_text(2e9)
@@ -132,6 +132,11 @@ def check_points(name: str, x: Tensor, leading: int = 1) -> None:
         ...
     symscope.errors.InputError: x1: expected floating-point numbers, got torch.int64; use x1.double().
     """
+    _check_form(name, x, leading)
+    _check_finite(name, x)
+
+
+def _check_form(name: str, x: Tensor, leading: int) -> None:
     axes = "[n, *s]" if leading == 1 else "[b, n, *s]"
     if not isinstance(x, Tensor):
         raise InputError(
@@ -148,6 +153,9 @@ def check_points(name: str, x: Tensor, leading: int = 1) -> None:
         raise InputError(
             f"{name}: expected at least one point with at least one feature, got {tuple(x.shape)}."
         )
+
+
+def _check_finite(name: str, x: Tensor) -> None:
     # the sum is finite whenever all is finite and small: one pass, and no mask the size of x
     if not torch.isfinite(x.detach().sum()) and not torch.isfinite(x.detach()).all():
         bad = (~torch.isfinite(x.detach())).nonzero()[0].tolist()
@@ -167,10 +175,15 @@ def check_inputs(x1: Tensor, x2: Tensor | None, leading: int = 1) -> None:
         ...
     symscope.errors.InputError: x1 and x2: expected points of one shape, got (3,) and (4,).
     """
-    check_points("x1", x1, leading)
-    if x2 is None:
-        return
-    check_points("x2", x2, leading)
+    _check_form("x1", x1, leading)
+    if x2 is not None:
+        _check_form("x2", x2, leading)
+        _check_alike(x1, x2, leading)
+        _check_finite("x2", x2)
+    _check_finite("x1", x1)
+
+
+def _check_alike(x1: Tensor, x2: Tensor, leading: int) -> None:
     if x1.dtype != x2.dtype:
         raise InputError(
             f"x1 and x2: expected one dtype, got {x1.dtype} and {x2.dtype}; convert one of them."

@@ -107,9 +107,10 @@ def tile_sides(
     kernel: Kernel,
     features: tuple[int, ...],
     shape: tuple[int, int],
-    budget: float,
+    budget: int,
     arithmetic: Arithmetic,
     tile: int | tuple[int, int] | None = None,
+    workers: int = 1,
 ) -> tuple[int, int]:
     """The largest sides of a tile within a budget, from `entry * r * c + point * (r + c) <= budget`.
 
@@ -117,9 +118,10 @@ def tile_sides(
         kernel: Says how many bytes an entry takes.
         features: Shape of one point.
         shape: Rows and columns of the matrix.
-        budget: Bytes one tile may take.
+        budget: Bytes that all tiles in flight may take.
         arithmetic: Where and in which dtype it is computed.
         tile: A side, or rows and columns, asked for; None for the best ones.
+        workers: Tiles in flight at once.
 
     Returns:
         Rows and columns of the largest tile.
@@ -127,22 +129,24 @@ def tile_sides(
     Raises:
         InputError: The budget is too small for one tile, or for the one asked for; says which would do.
     """
-    needed = tile_bytes(kernel, features, arithmetic.dtype, (1, 1) if tile is None else _clipped(tile, shape))
+    least = (1, 1) if tile is None else _clipped(tile, shape)
+    needed = math.ceil(tile_bytes(kernel, features, arithmetic.dtype, least) * workers)
     if needed > budget:
-        what = "one entry" if tile is None else f"a tile of {tile if isinstance(tile, int) else tile[0]} rows"
+        what = "one entry" if tile is None else f"a tile of {least[0]} x {least[1]}"
+        advice = "" if tile is None else ", or use a smaller tile"
         raise InputError(
-            f"memory: {what} of kernel {kernel.name!r} on inputs {features} needs {math.ceil(needed)} bytes "
-            f"({byte_text(needed)}), the budget per worker is {byte_text(budget)}; the smallest that would do "
-            f"is memory={math.ceil(needed)} per worker"
-            + (", or a smaller tile." if tile is not None else ".")
+            f"memory: {what} of kernel {kernel.name!r} on inputs {features} times {workers} at once needs "
+            f"{byte_text(needed)}, the budget is {byte_text(budget)}; the smallest that would do is "
+            f"memory={needed}{advice}."
         )
     if tile is not None:
         return _clipped(tile, shape)
     entry, point = _costs(kernel, features, arithmetic.dtype)
-    side = int((math.sqrt(point**2 + entry * budget) - point) / entry)
+    share = budget / workers
+    side = int((math.sqrt(point**2 + entry * share) - point) / entry)
     most = CUDA_SIDE if arithmetic.device.type == "cuda" else CPU_SIDE
     rows = max(1, min(side, shape[0], most))
-    columns = int((budget - point * rows) / (entry * rows + point))  # few rows leave room for more columns
+    columns = int((share - point * rows) / (entry * rows + point))  # few rows leave room for more columns
     return rows, max(1, min(columns, shape[1], most**2 // rows if rows == shape[0] else rows))
 
 
