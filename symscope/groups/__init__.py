@@ -1,13 +1,36 @@
 """What a symmetry is: finite and compact groups, representations, irreps and Fourier, equivariant maps."""
 
 from symscope.groups.compact import CompactGroup, as_compact, compact_product, o, so, torus
+from symscope.groups.constructions import (
+    block,
+    defining,
+    from_function,
+    from_matrices,
+    permutation,
+    regular,
+    trivial,
+)
+from symscope.groups.equivariant import EquivariantMaps, equivariant_maps, invariant_vectors
 from symscope.groups.finite import FiniteGroup, from_table
+from symscope.groups.fourier import coset_fourier, fourier, inverse_coset_fourier, inverse_fourier
 from symscope.groups.generated import from_generators
 from symscope.groups.grammar import GRAMMAR, Group, parse
+from symscope.groups.irreps import (
+    CharacterTable,
+    character,
+    character_table,
+    irreps,
+    multiplicities,
+    schur_error,
+    trivial_index,
+)
+from symscope.groups.isotypic import isotypic_part, isotypic_projector
 from symscope.groups.named import alternating, cyclic, dihedral, octahedral, quaternion, symmetric
 from symscope.groups.permutation import PermutationGroup
 from symscope.groups.products import direct_product, semidirect_product
 from symscope.groups.quadrature import Quadrature, haar_quadrature
+from symscope.groups.representation import Representation, direct_sum, hom, tensor_product
+from symscope.groups.spin import frequency, spin
 from symscope.groups.subgroups import (
     as_group,
     check_subgroup,
@@ -16,35 +39,67 @@ from symscope.groups.subgroups import (
     is_normal,
     stabiliser,
 )
+from symscope.groups.unitarity import unitarised, unitarity_error
 
 __all__ = [
     "GRAMMAR",
+    "CharacterTable",
     "CompactGroup",
+    "EquivariantMaps",
     "FiniteGroup",
     "Group",
     "PermutationGroup",
     "Quadrature",
+    "Representation",
     "alternating",
     "as_compact",
     "as_group",
+    "block",
+    "character",
+    "character_table",
     "check_subgroup",
     "compact_product",
     "conjugacy_classes",
+    "coset_fourier",
     "cosets",
     "cyclic",
+    "defining",
     "dihedral",
     "direct_product",
+    "direct_sum",
+    "equivariant_maps",
+    "fourier",
+    "frequency",
+    "from_function",
     "from_generators",
+    "from_matrices",
     "from_table",
     "haar_quadrature",
+    "hom",
+    "invariant_vectors",
+    "inverse_coset_fourier",
+    "inverse_fourier",
+    "irreps",
     "is_normal",
+    "isotypic_part",
+    "isotypic_projector",
+    "multiplicities",
     "o",
     "octahedral",
     "parse",
+    "permutation",
     "quaternion",
+    "regular",
+    "schur_error",
     "semidirect_product",
     "so",
+    "spin",
     "stabiliser",
     "symmetric",
+    "tensor_product",
     "torus",
+    "trivial",
+    "trivial_index",
+    "unitarised",
+    "unitarity_error",
 ]

@@ -1,0 +1,175 @@
+"""Test tools for users' own groups, representations and networks; each states the error it measured.
+
+>>> from symscope.groups import cyclic
+>>> assert_group_laws(cyclic(6))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
+
+
+class Acts(Protocol):
+    """Anything that lets a group act on tensors: a `Representation`, or an action of `symscope.data`."""
+
+    @property
+    def group(self) -> Any:
+        """The group that acts."""
+
+    def act(self, g: Any, x: Tensor) -> Tensor:
+        """g applied to x."""
+
+
+def assert_group_laws(group: FiniteGroup) -> None:
+    """Assert closure, associativity, identity and inverses, and that generators and permutations fit.
+
+    Raises:
+        AssertionError: Says which law fails and where.
+    """
+    try:
+        from_table(group.table)
+    except ValueError as error:
+        raise AssertionError(f"{group.name}: {error}") from error
+    everyone = torch.arange(group.order)
+    products = group.table[everyone, group.inverses]
+    assert bool((products == group.identity).all()), f"{group.name}: some g g^-1 is not the identity"
+    reached = len(group.subgroup(group.generators))
+    assert reached == group.order, f"{group.name}: its generators reach {reached} of {group.order} elements"
+    assert len(group.labels) == group.order, (
+        f"{group.name}: {len(group.labels)} labels for {group.order} elements"
+    )
+    for a in group.elements:
+        composed = group.permutations[a][group.permutations]
+        wrong = (composed != group.permutations[group.table[a]]).any(dim=1)
+        assert not bool(wrong.any()), (
+            f"{group.name}: as permutations {group.labels[a]} after {group.labels[int(wrong.nonzero()[0])]} is not "
+            "their product"
+        )
+    distinct = len(group.permutations.unique(dim=0))
+    assert distinct == group.order, f"{group.name}: only {distinct} of {group.order} permutations differ"
+
+
+def assert_representation(
+    rep: Representation, tolerance: float = 1e-10, seed: int = 0, samples: int = 64
+) -> None:
+    """Assert that a representation is one: `rho(g) rho(h) = rho(gh)`, identity, unitarity where it is claimed.
+
+    Pairs are all pairs of small listed groups, otherwise `samples` seeded random ones. For compact groups
+    the derivative is compared with the action of `exp(t h)` for small t.
+
+    Raises:
+        AssertionError: Gives the largest error and the pair of elements that shows it.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(3, rep.dim, dtype=torch.float64, generator=generator)
+    size = float(torch.linalg.vector_norm(x))
+    at_identity = float(torch.linalg.vector_norm(rep.act(rep.group.identity, x) - x)) / size
+    assert at_identity <= tolerance, f"{rep!r}: the identity moves vectors by {at_identity:.3g} (relative)"
+    worst, pair = 0.0, ""
+    for g, h in _pairs(rep.group, samples, generator):
+        once = rep.act(rep.group.multiply(g, h), x)
+        error = float(torch.linalg.vector_norm(rep.act(g, rep.act(h, x)) - once)) / size
+        if error > worst:
+            worst, pair = error, f"{_named(rep.group, g)} and {_named(rep.group, h)}"
+    assert worst <= tolerance, (
+        f"{rep!r}: rho(g) rho(h) differs from rho(gh) by {worst:.3g} (relative) for {pair}"
+    )
+    if rep.unitary:
+        for g in _elements(rep.group, samples, generator):
+            change = abs(float(torch.linalg.vector_norm(rep.act(g, x))) / size - 1)
+            assert change <= tolerance, (
+                f"{rep!r}: claims to be unitary, but {_named(rep.group, g)} changes norms by {change:.3g}"
+            )
+    if isinstance(rep.group, CompactGroup) and rep.derivative is not None:
+        _assert_derivative(rep, x)
+
+
+def assert_equivariant(
+    function: Callable[[Tensor], Tensor],
+    source: Acts,
+    target: Acts | None,
+    x: Tensor,
+    tolerance: float = 1e-8,
+    seed: int = 0,
+    samples: int = 64,
+) -> float:
+    """Assert `f(g x) = g f(x)`, or `f(g x) = f(x)` when `target` is None.
+
+    Args:
+        function: What should be equivariant.
+        source: How the group acts on its input.
+        target: How the group acts on its output; None for invariance.
+        x: Inputs, which should have no symmetry of their own.
+        tolerance: Largest allowed `|f(gx) - g f(x)| / |f(x)|`.
+        seed: For elements of groups that are not listed.
+        samples: How many of those.
+
+    Returns:
+        The largest error.
+
+    Raises:
+        AssertionError: Gives the error and the worst element.
+
+    >>> from symscope.groups import cyclic, permutation
+    >>> v = permutation(cyclic(5))
+    >>> x = torch.tensor([[1.0, 2.0, 4.0, 8.0, 16.0]], dtype=torch.float64)
+    >>> assert_equivariant(torch.relu, v, v, x)
+    0.0
+    """
+    generator = torch.Generator().manual_seed(seed)
+    plain = function(x)
+    size = float(torch.linalg.vector_norm(plain))
+    assert size > 0, "the function is zero on the inputs given: give inputs on which it is not"
+    worst, element = 0.0, ""
+    for g in _elements(source.group, samples, generator):
+        expected = plain if target is None else target.act(g, plain)
+        error = float(torch.linalg.vector_norm(function(source.act(g, x)) - expected)) / size
+        if not error <= worst:  # also true for NaN
+            worst, element = error, _named(source.group, g)
+    kind = "invariant" if target is None else "equivariant"
+    assert worst <= tolerance, (
+        f"not {kind}: relative error {worst:.3g} (allowed {tolerance:.3g}), worst for element {element} of "
+        f"{source.group.name}"
+    )
+    return worst
+
+
+def _assert_derivative(rep: Representation, x: Tensor) -> None:
+    """The central difference of the action along exp(t h), with error O(t^2)."""
+    assert isinstance(rep.group, CompactGroup)
+    step = 1e-5
+    for h in rep.group.lie_algebra:
+        ahead = rep.act(torch.linalg.matrix_exp(step * h), x)
+        behind = rep.act(torch.linalg.matrix_exp(-step * h), x)
+        exact = rep.act_algebra(h, x)
+        error = float(((ahead - behind) / (2 * step) - exact).abs().max())
+        scale = max(1.0, float(exact.abs().max())) * max(1.0, float(rep.dim)) ** 2
+        assert error <= 1e-6 * scale, (
+            f"{rep!r}: its derivative differs from the slope of the action by {error:.3g}"
+        )
+
+
+def _elements(group: Group, samples: int, generator: torch.Generator) -> Iterable[Any]:
+    if isinstance(group, FiniteGroup) and group.order <= max(samples, 512):
+        return group.elements
+    return [*group.generators, *group.sample(samples, generator)]
+
+
+def _pairs(group: Group, samples: int, generator: torch.Generator) -> Iterable[tuple[Any, Any]]:
+    if isinstance(group, FiniteGroup) and group.order <= 32:
+        return [(g, h) for g in group.elements for h in group.elements]
+    return zip(group.sample(samples, generator), group.sample(samples, generator), strict=True)
+
+
+def _named(group: Group, g: Any) -> str:
+    if isinstance(group, FiniteGroup):
+        return f"{g} ({group.labels[g]})"
+    return str(
+        g.tolist() if isinstance(g, Tensor) and g.ndim == 1 else torch.as_tensor(g).round(decimals=3).tolist()
+    )
