@@ -1,0 +1,84 @@
+"""The `symscope` program: its commands, its help, and what a user's mistake looks like."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from symscope._version import __version__
+from symscope.cli.catalogue import catalogue
+from symscope.cli.data import data_app
+from symscope.errors import InputError
+
+HELP = """
+Will a neural network learn a symmetry from data? Before training, during it, after it.
+
+[bold]Start here[/bold]
+
+  symscope demo                                      a first result, as a page in your browser
+  symscope list                                      groups, actions, data and experiments by name
+  symscope data show --group C8 --action rotation    what a group does to a few digits
+
+Shell completion: [cyan]symscope --install-completion[/cyan]. Exit status: 0 fine, 1 a checked claim did not
+hold, 2 bad input (one line on standard error says what was expected, what came and what to do).
+"""
+
+app = typer.Typer(
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"symscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    """Options of the program itself; its help is `HELP`."""
+
+
+app.command(name="list")(catalogue)
+app.add_typer(data_app, name="data")
+
+
+@app.command(name="demo")
+def demo_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the page and its pictures.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """The main job on embedded data: a page to look at, in under a minute.
+
+    Example: [cyan]symscope demo --out /tmp/demo[/cyan]
+    """
+    from symscope.demo import demo
+
+    demo(out)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program; a user's mistake becomes one line on standard error and exit status 2.
+
+    Args:
+        arguments: What follows the program's name; None takes it from `sys.argv`.
+    """
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="symscope")
+    except InputError as error:
+        print(f"symscope: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,33 @@
+"""Commands that make or continue a run, ready to be typed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+
+def command_of(asked: Mapping[str, Any]) -> str:
+    """The command that runs the same again, from run.json.
+
+    >>> asked = {"experiment": "a/b", "preset": "paper", "changes": {"sizes": [1, 2]}, "seed": 3, "device": "cpu"}
+    >>> command_of({**asked, "modules": []})
+    'symscope reproduce a/b --preset paper --set sizes=1,2 --seed 3 --device cpu'
+    """
+    words = ["symscope", "reproduce", asked["experiment"], "--preset", asked["preset"]]
+    for key, value in asked["changes"].items():
+        words += ["--set", f"{key}={_text(value)}"]
+    words += ["--seed", str(asked["seed"]), "--device", asked["device"]]
+    for module in asked["modules"]:
+        words += ["--module", module]
+    return shlex.join(words)
+
+
+def _text(value: Any) -> str:
+    """A value as `--set` reads it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and not any(isinstance(item, list | str) for item in value):
+        return ",".join(_text(item) for item in value)
+    return repr(value) if isinstance(value, list) else json.dumps(value)

@@ -1,0 +1,200 @@
+"""Running: cells that are not yet there go to an executor, each is stored as it comes back, then the run is closed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from symscope.errors import InputError
+from symscope.experiments import executors
+from symscope.experiments.cell import Task, run_cell
+from symscope.experiments.environment import environment
+from symscope.experiments.outcome import Outcome, close, outcome
+from symscope.experiments.request import Request
+from symscope.experiments.store import RunFolder
+
+Progress = Callable[[Request, int, int], None]
+Store = Callable[[Task, dict[str, Any]], None]
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """Where cells run: local processes (`workers`, None for as many as fit, 0 for this process) or a Dask cluster."""
+
+    workers: int | None = None
+    dask: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dask is not None and self.workers is not None:
+            raise InputError("--workers and --dask exclude each other: a Dask cluster has its own workers")
+        if self.workers is not None and self.workers < 0:
+            raise InputError(f"--workers is a number of processes, 0 for none, got {self.workers}")
+
+    @contextmanager
+    def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
+        """An executor, and how many cells may be in flight on it; `single` gives one worker."""
+        if self.dask is not None:
+            with executors.dask(self.dask) as executor:
+                yield executor, 1 if single else 1024
+            return
+        workers = executors.worker_count(self.workers, threads=threads, device=device)
+        workers = min(workers, 1) if single else workers
+        with executors.local(workers, threads=threads) as executor:
+            yield executor, max(1, 2 * workers)
+
+
+def run(
+    requests: Sequence[Request],
+    out: Path,
+    place: Place,
+    *,
+    progress: Progress | None = None,
+    fresh: bool = False,
+    shuffled: Callable[[list[Task]], list[Task]] | None = None,
+) -> list[Outcome]:
+    """Run experiments, or what is left of them.
+
+    A cell whose record is in the run folder is not run again, unless it failed. Results do not depend on
+    `place` or on the order of the cells.
+
+    Args:
+        requests: What to run.
+        out: The folder that holds run folders.
+        place: Where the cells run.
+        progress: Called as `progress(request, finished, total)` at the start and after every cell.
+        fresh: Run every cell, also those that are there.
+        shuffled: Another order in which to hand out the cells.
+
+    Returns:
+        One outcome per request, in the same order.
+
+    Raises:
+        InputError: A folder that cannot be written or is damaged, or a cluster that does not answer.
+        KeyboardInterrupt: Ctrl-C; every finished cell is stored.
+
+    >>> import tempfile
+    >>> from symscope.experiments import request
+    >>> wanted = request("spectral/circles-distance", changes=["distances=0,1"], device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [result] = run([wanted], Path(folder), Place(workers=0))
+    >>> result.failed, result.status
+    (0, 0)
+    """
+    folders = [RunFolder(out / request.folder_name) for request in requests]
+    with ExitStack() as holds:
+        open_tasks: list[Task] = []
+        owners: dict[tuple[str, str], _Count] = {}
+        for request, folder in zip(requests, folders, strict=True):
+            folder.create(request.asked(), environment(request.device))
+            holds.enter_context(folder.held())
+            tasks = request.tasks()
+            left = [task for task in tasks if fresh or not _done(folder, task)]
+            count = _Count(request, folder, len(tasks) - len(left), len(tasks), progress)
+            count.tell()
+            owners.update({(task.experiment, task.key): count for task in left})
+            open_tasks += left
+        if shuffled is not None:
+            open_tasks = shuffled(open_tasks)
+
+        def store(task: Task, record: dict[str, Any]) -> None:
+            owners[task.experiment, task.key].store(record)
+
+        for threads, device in sorted({(task.threads, task.device) for task in open_tasks}):
+            group = [task for task in open_tasks if (task.threads, task.device) == (threads, device)]
+            _run_tasks(group, place, store)
+        changed = {id(count.folder) for count in owners.values()}
+        return [
+            close(request, folder) if id(folder) in changed or (made := outcome(folder)) is None else made
+            for request, folder in zip(requests, folders, strict=True)
+        ]
+
+
+@final
+class _Count:
+    """How far one request is, and where its records go."""
+
+    def __init__(
+        self, request: Request, folder: RunFolder, done: int, total: int, progress: Progress | None
+    ) -> None:
+        self.request, self.folder, self.done, self.total, self.progress = (
+            request,
+            folder,
+            done,
+            total,
+            progress,
+        )
+
+    def tell(self) -> None:
+        if self.progress is not None:
+            self.progress(self.request, self.done, self.total)
+
+    def store(self, record: dict[str, Any]) -> None:
+        self.folder.save_cell(record)
+        self.done += 1
+        self.tell()
+
+
+def _done(folder: RunFolder, task: Task) -> bool:
+    record = folder.cell(task.key)
+    return record is not None and record["status"] == "done"
+
+
+def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
+    """Run all tasks, also when a worker process dies: then those in flight are tried again one by one, so that
+    only the one that kills its worker is recorded as failed."""
+    waiting = deque(tasks)
+    while waiting:
+        for suspect in _until_broken(waiting, place, store, single=False):
+            alone = deque([suspect])
+            if _until_broken(alone, place, store, single=True):
+                store(suspect, _lost(suspect, "its worker process died (killed, or out of memory?)"))
+
+
+def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: bool) -> list[Task]:
+    """Run tasks until none is left, or until the executor breaks; then the tasks that were in flight."""
+    first = waiting[0]
+    with place.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
+        flying: dict[Future[dict[str, Any]], Task] = {}
+        while waiting or flying:
+            while waiting and len(flying) < window:
+                task = waiting.popleft()
+                try:
+                    flying[executor.submit(run_cell, task)] = task
+                except BrokenExecutor:
+                    return [task, *flying.values()]
+            finished, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in finished:
+                task = flying.pop(future)
+                if future.cancelled():
+                    raise InputError(
+                        "the cluster gave up its work; finished cells are kept, run the same command again"
+                    )
+                error = future.exception()
+                if isinstance(error, BrokenExecutor):
+                    return [task, *flying.values()]
+                store(
+                    task,
+                    future.result() if error is None else _lost(task, f"{type(error).__name__}: {error}"),
+                )
+    return []
+
+
+def _lost(task: Task, reason: str) -> dict[str, Any]:
+    """The record of a cell whose worker could not tell what happened."""
+    return {
+        "key": task.key,
+        "experiment": task.experiment,
+        "parameters": task.parameters,
+        "seed": task.seed,
+        "worker": "",
+        "status": "failed",
+        "traceback": f"The cell ended without a result: {reason}\n",
+        "seconds": 0.0,
+        "peak_memory": 0,
+    }

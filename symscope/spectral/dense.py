@@ -1,0 +1,161 @@
+"""Kernel regression with points left out, for any kernel and any points: the reference for every faster form.
+
+With `P = (K + ridge I)^-1` over ALL points, the missing ones included, the residual on a missing set M after
+training on the rest is `y_M - yhat_M = (P_MM)^-1 (P y)_M`. One factorisation serves every missing set.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from symscope.errors import InputError
+
+
+def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
+    """The inverse of the regularised kernel matrix, `P = (K + ridge I)^-1`.
+
+    Args:
+        gram: K over all points, symmetric.
+        ridge: Absolute, not negative; there is no default because results depend on it.
+
+    Returns:
+        P, symmetric.
+
+    Raises:
+        InputError: A matrix that is not symmetric or finite, a negative ridge, or a singular matrix.
+
+    >>> precision(torch.tensor([[2.0, 1.0], [1.0, 1.0]], dtype=torch.float64), ridge=0.0).round(decimals=6).tolist()
+    [[1.0, -1.0], [-1.0, 2.0]]
+    """
+    check_gram(gram)
+    check_ridge(ridge)
+    regular = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    factor, failed = torch.linalg.cholesky_ex(regular)
+    if bool(failed):
+        raise InputError(
+            f"the kernel matrix of {len(gram)} points with ridge {ridge:g} is singular to rounding (row {int(failed)}): "
+            "points repeat or nearly do; remove them, or use a larger ridge"
+        )
+    return torch.cholesky_inverse(factor)
+
+
+def leave_out_residual(
+    precision: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"], missing: Int64[Tensor, "m"]
+) -> Float[Tensor, "m *c"]:
+    """True label minus prediction on a missing set, after training on all other points.
+
+    `y_M - yhat_M = (P_MM)^-1 (P y)_M`.
+
+    Args:
+        precision: P over all points, from `precision`.
+        labels: The true labels of all points, numbers or vectors.
+        missing: The positions left out, each once.
+
+    Returns:
+        The residuals, in the order of `missing`.
+
+    Raises:
+        InputError: No position, one twice, all of them, or one outside.
+
+    >>> P = precision(torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64), ridge=0.0)
+    >>> leave_out_residual(P, torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor([0])).round(decimals=6).tolist()
+    [1.5]
+    """
+    check_labels(labels, len(precision))
+    check_missing(missing, len(precision))
+    weights = (
+        precision[missing] @ labels.flatten(1) if labels.ndim > 1 else precision[missing] @ labels[:, None]
+    )
+    block = precision[missing][:, missing]
+    return torch.linalg.solve(block, weights).reshape(len(missing), *labels.shape[1:])
+
+
+def leave_one_out_residuals(
+    precision: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"]
+) -> Float[Tensor, "n *c"]:
+    """The residual of every point, each left out alone: `(P y)_i / P_ii`.
+
+    Args:
+        precision: P over all points.
+        labels: The true labels.
+
+    Raises:
+        InputError: Labels that do not match.
+
+    >>> P = precision(torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64), ridge=0.0)
+    >>> leave_one_out_residuals(P, torch.tensor([1.0, -1.0], dtype=torch.float64)).round(decimals=6).tolist()
+    [1.5, -1.5]
+    """
+    check_labels(labels, len(precision))
+    diagonal = precision.diagonal().reshape(-1, *[1] * (labels.ndim - 1))
+    return torch.tensordot(precision, labels, 1) / diagonal
+
+
+def regression(
+    gram: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"], missing: Int64[Tensor, "m"], ridge: float
+) -> Float[Tensor, "m *c"]:
+    """The prediction on a missing set by solving the regression on the rest, the plain way.
+
+    `yhat_M = K_MT (K_TT + ridge I)^-1 y_T`, T the points that are not missing. The labels of the missing
+    points are not looked at.
+
+    Args:
+        gram: K over all points.
+        labels: Of all points.
+        missing: The positions left out.
+        ridge: Absolute, not negative.
+
+    Raises:
+        InputError: As for `precision` and `leave_out_residual`.
+
+    >>> K = torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64)
+    >>> regression(K, torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor([0]), ridge=0.0).tolist()
+    [-0.5]
+    """
+    check_labels(labels, len(gram))
+    check_missing(missing, len(gram))
+    there = torch.ones(len(gram), dtype=torch.bool, device=gram.device)
+    there[missing] = False
+    inverse = precision(gram[there][:, there], ridge)
+    return torch.tensordot(gram[missing][:, there], torch.tensordot(inverse, labels[there], 1), 1)
+
+
+def check_gram(gram: Float[Tensor, "n m"]) -> None:
+    """Refuses a matrix that is not a kernel matrix: not square, not finite, not symmetric."""
+    if gram.shape[0] != gram.shape[1] or len(gram) < 1:
+        raise InputError(f"a kernel matrix is square, over one point or more; got shape {tuple(gram.shape)}")
+    if not bool(gram.isfinite().all()):
+        raise InputError("the kernel matrix has entries that are not finite; look at the inputs")
+    gap, scale = float((gram - gram.T).abs().max()), float(gram.abs().max())
+    if gap > 1e-6 * scale:
+        raise InputError(
+            f"a kernel matrix is symmetric; this one differs from its transpose by up to {gap:.3g}"
+        )
+
+
+def check_ridge(ridge: float) -> None:
+    """Refuses a ridge that is negative or not finite."""
+    if not 0 <= ridge < float("inf"):
+        raise InputError(f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge}")
+
+
+def check_labels(labels: Float[Tensor, "n *c"], count: int) -> None:
+    """Refuses labels that are not one per point."""
+    if len(labels) != count:
+        raise InputError(f"expected one label per point, {count}; got {len(labels)}")
+    if not bool(labels.isfinite().all()):
+        raise InputError("labels must be finite")
+
+
+def check_missing(missing: Int64[Tensor, "m"], count: int) -> None:
+    """Refuses a missing set that is empty, repeats a point, holds every point, or reaches outside."""
+    if len(missing) == 0:
+        raise InputError("the missing set is empty: name at least one point to leave out")
+    if int(missing.min()) < 0 or int(missing.max()) >= count:
+        raise InputError(f"missing points are numbered 0 .. {count - 1}, got {missing.tolist()}")
+    if len(missing.unique()) < len(missing):
+        raise InputError(f"a missing point is named twice: {missing.tolist()}")
+    if len(missing) == count:
+        raise InputError(f"all {count} points are missing: nothing is left to learn from")
