@@ -51,8 +51,8 @@ def gram(
     """The Gram matrix `K[i, j] = k(x1[i], x2[j])`, tile by tile.
 
     Without `x2` only the tiles on and below the diagonal are computed and the rest mirrors them: the result
-    is symmetric to the last bit. Its diagonal is the kernel's own `diagonal`, with nothing added. Gradients with
-    respect to the inputs flow where the kernel lets them, unless `out`, `store` or `executor` is used.
+    is symmetric to the last bit. Its diagonal is the kernel's own `diagonal`, with nothing added. Gradients
+    with respect to the inputs flow where the kernel lets them, unless `out`, `store` or `executor` is used.
 
     Args:
         kernel: The kernel.

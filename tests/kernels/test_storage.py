@@ -93,7 +93,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_stopped(tmp_path, after):
     kept = journal.read_bytes().count(b"\n") if journal.exists() else 0
     assert kept >= after - 1  # the tile being computed is all that is lost
     assert kept < 36
-    with pytest.raises(InputError, match="tiles are missing|found none"):
+    with pytest.raises(InputError, match=r"tiles are missing|found none"):
         open_gram(store)
     log.unlink(missing_ok=True)
     K = gram(counted(log), X, tile=5, store=store)
@@ -161,7 +161,7 @@ def test_another_kernel_of_the_same_name_is_noticed(tmp_path):
 
     gram(polynomial, X, store=tmp_path / "K")
     other = replace(polynomial, blocks=lambda a, b: 1.001 * polynomial.blocks(a, b))
-    with pytest.raises(InputError, match="holds another Gram .probe:"):
+    with pytest.raises(InputError, match=r"holds another Gram .probe:"):
         gram(other, X, store=tmp_path / "K")
 
 
@@ -215,7 +215,7 @@ def test_a_full_disk(tmp_path):
     if subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("mounting a small disk needs rights this user has not")
     try:
-        with pytest.raises(InputError, match="no room: it needs 320.13 kB, .* are free"):
+        with pytest.raises(InputError, match=r"no room: it needs 320.13 kB, .* are free"):
             gram(polynomial, points(200, 3), store=disk / "K")
         assert torch.equal(gram(polynomial, X[:10], store=disk / "small"), gram(polynomial, X[:10]))
     finally:

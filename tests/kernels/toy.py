@@ -1,4 +1,4 @@
-"""Kernels small enough to check by eye, with an oracle that loops; at module level, so that they can be pickled."""
+"""Kernels small enough to check by eye, picklable because at module level, with a looping oracle."""
 
 from __future__ import annotations
 
