@@ -1,0 +1,183 @@
+"""What a group does to data: an `Action` is a group, and a function of an element and samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup
+
+
+@final
+@dataclass(frozen=True)
+class Action:
+    """A finite group acting on samples from the left: `g (h x) = (g h) x`, exactly or nearly.
+
+    Make one with `rotation`, `shift`, `flip`, `dihedral`, `pixels`, `nodes`, `linear`, `custom` or
+    `parse_action`. How far it is from a group action is a number: `departure(action, x)`.
+
+    Attributes:
+        name: What a plot or an error message calls it.
+        group: The group that acts.
+        transform: `(g [*a], x [*b, *sample]) -> [*c, *sample]`, where c is a broadcast with b; picklable
+            (a module-level function, a `functools.partial` of one, or a picklable object with `__call__`).
+        sample_ndim: How many trailing axes of x belong to one sample (2 for images, 1 for vectors).
+
+    >>> from symscope.data import rotation
+    >>> rotation(4).act(1, torch.tensor([[1, 2], [3, 4]])).tolist()
+    [[2, 4], [1, 3]]
+    """
+
+    name: str
+    group: FiniteGroup
+    transform: Callable[[Tensor, Tensor], Tensor]
+    sample_ndim: int
+
+    def act(self, g: int | Int64[Tensor, "*elements"], x: Tensor) -> Tensor:
+        """The transformed samples g x, on the device and in the dtype of x.
+
+        Args:
+            g: One element, or a tensor of elements whose shape broadcasts with the batch axes of x.
+            x: Samples `[*batch, *sample]`.
+
+        Returns:
+            `[*broadcast of g and batch, *sample]`.
+
+        Raises:
+            InputError: An element outside the group, too few axes, or samples the action cannot take.
+
+        >>> from symscope.data import flip
+        >>> flip("x").act(torch.tensor([0, 1]), torch.tensor([[[1, 2]], [[3, 4]]])).tolist()
+        [[[1, 2]], [[4, 3]]]
+        """
+        elements = torch.as_tensor(g)
+        if elements.is_floating_point() or elements.is_complex() or elements.dtype == torch.bool:
+            raise InputError(f"expected group elements as integers, got {elements.dtype}.")
+        if elements.numel() and not bool(((elements >= 0) & (elements < self.group.order)).all()):
+            raise InputError(
+                f"expected elements of {self.group.name}, 0 to {self.group.order - 1}, got values from "
+                f"{int(elements.min())} to {int(elements.max())}."
+            )
+        if x.ndim < self.sample_ndim:
+            raise InputError(
+                f"expected samples with {self.sample_ndim} axes for the action {self.name}, after any batch "
+                f"axes; got shape {tuple(x.shape)}."
+            )
+        batch = x.shape[: x.ndim - self.sample_ndim]
+        try:
+            torch.broadcast_shapes(elements.shape, batch)
+        except RuntimeError:
+            raise InputError(
+                f"expected elements whose shape broadcasts with the batch axes {tuple(batch)}, got shape "
+                f"{tuple(elements.shape)}."
+            ) from None
+        return self.transform(elements.to(x.device, torch.int64), x)
+
+    def act_all(self, x: Tensor) -> Tensor:
+        """Every element on every sample: `[*batch, *sample] -> [*batch, |G|, *sample]`.
+
+        >>> from symscope.data import shift
+        >>> shift(3).act_all(torch.tensor([[5, 6, 7]])).tolist()
+        [[[5, 6, 7]], [[7, 5, 6]], [[6, 7, 5]]]
+        """
+        everyone = torch.arange(self.group.order, device=x.device)
+        if x.ndim < self.sample_ndim:
+            return self.act(everyone, x)  # raises with the shape it expects
+        return self.act(everyone, x.unsqueeze(x.ndim - self.sample_ndim))
+
+
+@final
+@dataclass(frozen=True)
+class ElementByElement:
+    """A transform from a function of one element and a batch, called once per distinct element."""
+
+    function: Callable[[int, Tensor], Tensor]
+    sample_ndim: int
+
+    def __call__(self, g: Tensor, x: Tensor) -> Tensor:
+        split = x.ndim - self.sample_ndim
+        batch = torch.broadcast_shapes(g.shape, x.shape[:split])
+        sample = x.shape[split:]
+        points = x.expand(*batch, *sample).reshape(math.prod(batch), *sample)
+        elements = g.expand(batch).reshape(-1)
+        out = torch.empty_like(points)
+        for element in elements.unique().tolist():
+            chosen = (elements == element).nonzero()[:, 0]
+            out = out.index_copy(0, chosen, self._moved(int(element), points[chosen]))
+        return out.reshape(*batch, *sample)
+
+    def _moved(self, element: int, points: Tensor) -> Tensor:
+        moved = self.function(element, points)
+        if not isinstance(moved, Tensor) or moved.shape != points.shape or moved.dtype != points.dtype:
+            got = (
+                f"{tuple(moved.shape)} of {moved.dtype}"
+                if isinstance(moved, Tensor)
+                else type(moved).__name__
+            )
+            raise InputError(
+                f"expected the action's function to return what it was given, {tuple(points.shape)} of "
+                f"{points.dtype}; for element {element} it returned {got}."
+            )
+        return moved
+
+
+def custom(
+    group: FiniteGroup, function: Callable[[int, Tensor], Tensor], sample_ndim: int, name: str = "custom"
+) -> Action:
+    """Any function `(g, x) -> g x` as an action of a stated group.
+
+    Whether it is one is not assumed: `departure` measures it.
+
+    Args:
+        group: The group that acts.
+        function: Takes an element (int) and samples `[b, *sample]`, returns the same shape and dtype;
+            a module-level function, if the action is to be sent to other processes.
+        sample_ndim: How many trailing axes belong to one sample.
+        name: What plots and messages call it.
+
+    Raises:
+        InputError: `sample_ndim` is negative.
+
+    >>> from symscope.groups import cyclic
+    >>> sign = custom(cyclic(2), lambda g, x: -x if g else x, sample_ndim=1, name="sign")
+    >>> sign.act_all(torch.tensor([1.0, 2.0])).tolist()
+    [[1.0, 2.0], [-1.0, -2.0]]
+    """
+    if sample_ndim < 0:
+        raise InputError(f"expected the number of axes of one sample, 0 or more, got {sample_ndim}.")
+    return Action(name, group, ElementByElement(function, sample_ndim), sample_ndim)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointPermutation:
+    """A transform that permutes the entries of each flattened sample by `sources[g]`."""
+
+    sources: Int64[Tensor, "order points"]
+    sample_ndim: int
+
+    def __call__(self, g: Tensor, x: Tensor) -> Tensor:
+        split = x.ndim - self.sample_ndim
+        points = math.prod(x.shape[split:])
+        if points != self.sources.shape[1]:
+            raise InputError(
+                f"expected samples of {self.sources.shape[1]} entries, as the permutations move, got "
+                f"{tuple(x.shape[split:])}, which has {points}."
+            )
+        moved = gather_points(x.reshape(*x.shape[:split], points), self.sources.to(x.device)[g])
+        return moved.reshape(*moved.shape[:-1], *x.shape[split:])
+
+
+def gather_points(x: Tensor, sources: Int64[Tensor, "*elements points"]) -> Tensor:
+    """`out[..., i] = x[..., sources[..., i]]`, batch axes broadcast."""
+    if sources.ndim == 1:
+        return x[..., sources]
+    batch = torch.broadcast_shapes(x.shape[:-1], sources.shape[:-1])
+    return x.expand(*batch, x.shape[-1]).gather(-1, sources.expand(*batch, sources.shape[-1]))
