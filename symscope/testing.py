@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from torch import Tensor
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
 
 
+@runtime_checkable
 class Acts(Protocol):
     """Anything that lets a group act on tensors: a `Representation`, or an action of `symscope.data`."""
 
@@ -48,8 +49,8 @@ def assert_group_laws(group: FiniteGroup) -> None:
         composed = group.permutations[a][group.permutations]
         wrong = (composed != group.permutations[group.table[a]]).any(dim=1)
         assert not bool(wrong.any()), (
-            f"{group.name}: as permutations {group.labels[a]} after {group.labels[int(wrong.nonzero()[0])]} is not "
-            "their product"
+            f"{group.name}: as permutations, {group.labels[a]} after "
+            f"{group.labels[int(wrong.nonzero()[0])]} is not their product"
         )
     distinct = len(group.permutations.unique(dim=0))
     assert distinct == group.order, f"{group.name}: only {distinct} of {group.order} permutations differ"
@@ -58,7 +59,7 @@ def assert_group_laws(group: FiniteGroup) -> None:
 def assert_representation(
     rep: Representation, tolerance: float = 1e-10, seed: int = 0, samples: int = 64
 ) -> None:
-    """Assert that a representation is one: `rho(g) rho(h) = rho(gh)`, identity, unitarity where it is claimed.
+    """Assert `rho(g) rho(h) = rho(gh)`, `rho(e) = 1`, and unitarity where it is claimed.
 
     Pairs are all pairs of small listed groups, otherwise `samples` seeded random ones. For compact groups
     the derivative is compared with the action of `exp(t h)` for small t.

@@ -7,3 +7,11 @@ ORACLE_DIAGONAL = 1e-8  # the other library's own arccos noise on Gram diagonals
 QUADRATURE = 1e-6  # activations without closed form
 MONTE_CARLO_SIGMAS = 4.0  # standard errors allowed: 1 false alarm in 16,000 comparisons
 TILES = 1e-14  # the same entry from matrix products of different shapes: a few roundings of a sum
+CLOSE_POINTS = (
+    1e-12  # squared distances: the expanded square may lose two digits before differences take over
+)
+LANCZOS = 1e-8  # eigenpairs asked for to 1e-10 relative; vectors are good to the residual over the gap
+ODE = 1e-8  # closed-form flows against a solver run at 1e-11
+LEAVE_OUT_ORACLE = 1e-10  # relative; leave-one-out errors of well-conditioned kernels, or ridge 1e-5
+LEAVE_OUT_FAINT = 1e-5  # relative; the same with a ridge of 1e-10 on a matrix that is singular without it
+SUB_PIXEL = 0.05  # areas and centroids of shapes that are 20 points across, 8 x 8 points per pixel

@@ -104,7 +104,7 @@ def block(group: CompactGroup, index: int) -> Representation:
 
 
 def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") -> Representation:
-    """The representation with given matrices, `[order, d, d]`, after checking that they multiply as the group.
+    """The representation with matrices `[order, d, d]`, after checking that they multiply as the group.
 
     Raises:
         InputError: Wrong shape, not finite, or not a homomorphism: the message names the worst pair.

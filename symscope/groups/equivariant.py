@@ -119,7 +119,7 @@ class EquivariantMaps:
         return torch.linalg.matrix_norm(self.residual(matrix))
 
     def combine(self, coefficients: Tensor) -> Tensor:
-        """The equivariant map with given coefficients in the orthonormal basis, `[..., dimension] -> matrices`."""
+        """The map with given coefficients in the orthonormal basis, `[..., dimension] -> matrices`."""
         if coefficients.shape[-1] != self.dimension:
             raise InputError(
                 f"expected {self.dimension} coefficients along the last axis, got {coefficients.shape[-1]}."

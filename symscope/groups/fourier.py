@@ -79,8 +79,8 @@ def coset_fourier(
 ) -> list[tuple[Tensor, Tensor]]:
     """The transform of a function on the left cosets G/H: `f_hat(rho) = sum_gH f(gH) rho(g) Q`.
 
-    Q is an orthonormal basis of the vectors of rho fixed by H: only they are seen by functions on G/H. A
-    point whose stabiliser is H has an orbit that is G/H, so this is the transform on orbits that are not free.
+    Q is an orthonormal basis of the vectors of rho fixed by H: only they are seen by functions on G/H. The
+    orbit of a point with stabiliser H is G/H, so this is the transform on orbits that are not free.
 
     Args:
         values: `[..., cosets]`, in the order of `cosets(group, subgroup)`.
@@ -113,7 +113,8 @@ def inverse_coset_fourier(
 
     >>> from symscope.groups import dihedral
     >>> f = torch.tensor([3.0, 1.0, 4.0, 1.5], dtype=torch.float64)
-    >>> inverse_coset_fourier(coset_fourier(f, dihedral(4), [0, 4]), dihedral(4), [0, 4]).real.round(decimals=10)
+    >>> blocks = coset_fourier(f, dihedral(4), [0, 4])
+    >>> inverse_coset_fourier(blocks, dihedral(4), [0, 4]).real.round(decimals=10)
     tensor([3.0000, 1.0000, 4.0000, 1.5000], dtype=torch.float64)
     """
     rows = cosets(group, subgroup)

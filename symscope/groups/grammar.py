@@ -80,6 +80,8 @@ def _suggestion(text: str) -> str:
     ):
         letter = {"Z": "C"}.get(match[1][0], match[1][0])
         return f"did you mean '{letter}{match[2]}'?"
+    if re.fullmatch(r"Q\d*", tidy):
+        return "did you mean 'Q8'?"
     if re.search(r"[*×⨯,]", text):
         return f"did you mean {re.sub(r'[*×⨯,]', 'x', text)!r}?"
     hint = nearest(text, _EXAMPLES)

@@ -9,9 +9,9 @@ Three ways, chosen by what the representations are:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float64, Int64
@@ -175,26 +175,29 @@ def iterative_null_space(source: Representation, target: Representation, seed: i
 
 
 def _constraint_matrices(source: Representation, target: Representation) -> Iterator[Tensor]:
-    """`vec(A) -> vec(rho_W A - A rho_V)` for each generator and each element of a basis of the Lie algebra."""
+    """`vec(A) -> vec(rho_W A - A rho_V)` for each generator and each basis element of the Lie algebra."""
     eye_v = torch.eye(source.dim, dtype=torch.float64)
     eye_w = torch.eye(target.dim, dtype=torch.float64)
     for g in source.group.generators:
         yield _commutator(source(g), target(g))
     if isinstance(source.group, CompactGroup):
         for h in source.group.lie_algebra:
-            yield _commutator(source.act_algebra(h, eye_v).T, target.act_algebra(h, eye_w).T)
+            yield _commutator(
+                source.act_algebra(h, eye_v).T.contiguous(), target.act_algebra(h, eye_w).T.contiguous()
+            )
 
 
 def _commutator(v: Tensor, w: Tensor) -> Tensor:
     dtype = torch.promote_types(v.dtype, w.dtype)
     eye_v, eye_w = torch.eye(v.shape[0], dtype=dtype), torch.eye(w.shape[0], dtype=dtype)
-    return torch.kron(w.to(dtype).contiguous(), eye_v) - torch.kron(eye_w, v.to(dtype).T.contiguous())
+    return torch.kron(w.to(dtype), eye_v) - torch.kron(eye_w, v.to(dtype).T.contiguous())
 
 
 def _squared_constraints(space: Representation, x: Tensor) -> Tensor:
     """`sum_g (I - rho)^H (I - rho) x - sum_h d rho(h)^2 x` for a unitary representation."""
     total = torch.zeros_like(x)
-    for g in space.group.generators:
+    generators: Iterable[Any] = space.group.generators
+    for g in generators:
         total += 2 * x - space.act(g, x) - space.act(space.group.inverse(g), x)
     if isinstance(space.group, CompactGroup):
         for h in space.group.lie_algebra:
@@ -203,19 +206,19 @@ def _squared_constraints(space: Representation, x: Tensor) -> Tensor:
 
 
 def _null_projection(space: Representation, x: Tensor) -> Tensor:
-    """x minus the solution y of M y = M x by conjugate gradients, row by row at once; done twice to polish."""
+    """x minus the solution y of M y = M x by conjugate gradients, all rows at once; twice, to polish."""
+    accuracy = _CG_TOLERANCE * float(torch.linalg.vector_norm(x, dim=1).max())
     for _ in range(2):
-        x = x - _conjugate_gradients(space, _squared_constraints(space, x))
+        x = x - _conjugate_gradients(space, _squared_constraints(space, x), accuracy)
     return x
 
 
-def _conjugate_gradients(space: Representation, right: Tensor) -> Tensor:
+def _conjugate_gradients(space: Representation, right: Tensor, accuracy: float) -> Tensor:
     y = torch.zeros_like(right)
     residual, direction = right.clone(), right.clone()
     size = torch.linalg.vector_norm(residual, dim=1, keepdim=True) ** 2
-    target = _CG_TOLERANCE**2 * size.max()
     for _ in range(_CG_STEPS):
-        if float(size.max()) <= float(target):
+        if float(size.max()) <= accuracy**2:
             return y
         image = _squared_constraints(space, direction)
         curvature = (direction.conj() * image).sum(dim=1, keepdim=True).real
@@ -226,5 +229,6 @@ def _conjugate_gradients(space: Representation, right: Tensor) -> Tensor:
         direction = residual + torch.where(size > 0, fresh / size.clamp(min=1e-300), 0.0) * direction
         size = fresh
     raise ArithmeticError(
-        f"conjugate gradients for {space!r} left a residual of {float(size.max()) ** 0.5:.2g} after {_CG_STEPS} steps."
+        f"conjugate gradients for {space!r} left a residual of {float(size.max()) ** 0.5:.2g} after "
+        f"{_CG_STEPS} steps."
     )

@@ -160,7 +160,7 @@ def _split_regular(group: FiniteGroup, seed: int) -> tuple[Representation, ...] 
     element = c[group.table[group.inverses]]  # A[h, k] = c(h^-1 k) commutes with left translations
     values, vectors = torch.linalg.eigh(element)
     cuts = (values.diff() > 1e-7 * float(values.abs().max())).nonzero()[:, 0] + 1
-    spaces = [s for s in torch.tensor_split(vectors, cuts.tolist(), dim=1)]
+    spaces = torch.tensor_split(vectors, cuts.tolist(), dim=1)
     representatives = torch.stack([members[0] for members in conjugacy_classes(group)])
     chosen: dict[tuple[complex, ...], Tensor] = {}
     for space in spaces:

@@ -60,7 +60,7 @@ class Representation:
 
     def __call__(self, g: Any) -> Tensor:
         """The matrix rho(g)."""
-        return self.act(g, torch.eye(self.dim, dtype=torch.float64)).T
+        return self.act(g, torch.eye(self.dim, dtype=torch.float64)).T.contiguous()
 
     def act(self, g: Any, x: Tensor, axis: int = -1) -> Tensor:
         """rho(g) applied along one axis of x, without building the matrix."""
@@ -75,7 +75,7 @@ class Representation:
     def _along(self, apply: Callable[[Tensor], Tensor], x: Tensor, axis: int) -> Tensor:
         if x.ndim == 0 or x.shape[axis] != self.dim:
             raise InputError(
-                f"expected axis {axis} of length {self.dim} for {self!r}, got a tensor of shape {tuple(x.shape)}."
+                f"expected axis {axis} of length {self.dim} for {self!r}, got shape {tuple(x.shape)}."
             )
         return apply(x) if axis in (-1, x.ndim - 1) else apply(x.movedim(axis, -1)).movedim(-1, axis)
 

@@ -18,7 +18,8 @@ from symscope.groups.representation import Representation
 def frequency(k: int) -> Representation:
     """The real irrep of SO(2) of frequency k >= 1: the plane turned k times as fast; k = 0 is trivial.
 
-    >>> frequency(2)(so(2).exponential(torch.tensor([torch.pi / 4], dtype=torch.float64))).round(decimals=6) + 0.0
+    >>> eighth = so(2).exponential(torch.tensor([torch.pi / 4], dtype=torch.float64))
+    >>> frequency(2)(eighth).round(decimals=6) + 0.0
     tensor([[ 0., -1.],
             [ 1.,  0.]], dtype=torch.float64)
     """

@@ -13,7 +13,7 @@ from symscope.groups.representation import Representation
 
 
 def unitarity_error(rep: Representation) -> float:
-    """The largest entry of `rho(g)^H rho(g) - I` over the generators (and of `d rho + d rho^H` for Lie groups).
+    """The largest entry of `rho(g)^H rho(g) - I` over the generators (of `d rho + d rho^H` for Lie groups).
 
     Products of unitary matrices are unitary, so the generators are enough.
 

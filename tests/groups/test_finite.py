@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscope.errors import InputError
+from symscope.groups import cyclic, dihedral, from_table
+from symscope.testing import assert_group_laws
+from tests.groups.strategies import finite_groups
+
+
+@given(finite_groups)
+def test_every_constructor_gives_a_group(group):
+    assert_group_laws(group)
+
+
+@given(finite_groups)
+def test_associativity_of_all_triples(group):
+    if group.order > 60:
+        return
+    t = group.table
+    assert torch.equal(t[t], t[:, t])  # (ab)c = a(bc)
+
+
+@given(finite_groups)
+def test_element_orders_divide_the_group(group):
+    assert bool((group.order % group.element_orders == 0).all())
+    for g in group.elements:
+        power, count = g, 1
+        while power != group.identity:
+            power, count = group.multiply(power, g), count + 1
+        assert count == group.element_orders[g]
+
+
+@given(finite_groups)
+def test_abelian_means_symmetric_table(group):
+    assert group.is_abelian == torch.equal(group.table, group.table.T)
+
+
+@given(finite_groups, st.data())
+def test_subgroup_is_the_smallest_closed_set(group, data):
+    seeds = data.draw(st.lists(st.sampled_from(list(group.elements)), max_size=2))
+    closed = {0, *seeds}
+    while True:
+        larger = closed | {group.multiply(a, b) for a, b in itertools.product(closed, closed)}
+        if larger == closed:
+            break
+        closed = larger
+    assert set(group.subgroup(seeds).tolist()) == closed
+
+
+@given(finite_groups)
+def test_table_round_trip(group):
+    again = from_table(group.table, name=group.name, labels=group.labels)
+    assert again == group
+    assert len(again.subgroup(again.generators)) == group.order
+
+
+def test_equality_and_repr():
+    assert cyclic(5) == cyclic(5)
+    assert cyclic(6) != dihedral(3)
+    assert hash(cyclic(5)) == hash(cyclic(5))
+    assert repr(dihedral(3)) == "D3 (order 6)"
+
+
+def test_sampling_is_seeded_and_covers():
+    drawn = cyclic(5).sample(200, torch.Generator().manual_seed(1))
+    assert drawn == cyclic(5).sample(200, torch.Generator().manual_seed(1))
+    assert set(drawn) == set(range(5))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([[0, 1], [1, 2]], r"1\*1 = 2 is outside: the set is not closed"),
+        ([[0, 1, 2]], "square multiplication table, got shape"),
+        ([[0, 1], [0, 1]], "every column holds every element once"),
+        (torch.tensor([[0.0, 1.0], [1.0, 0.0]]), "table of integers"),
+        ([[1, 0], [0, 1]], "element 1 is: reorder"),
+        ([[0, 2, 1], [2, 1, 0], [1, 0, 2]], "no element is, so this is no group"),
+    ],
+)
+def test_bad_tables(table, message):
+    with pytest.raises(InputError, match=message):
+        from_table(table)
+
+
+def test_non_associative_table_names_a_triple():
+    # a loop of order 5: a Latin square with identity that is not a group
+    loop = [[0, 1, 2, 3, 4], [1, 0, 3, 4, 2], [2, 4, 0, 1, 3], [3, 2, 4, 0, 1], [4, 3, 1, 2, 0]]
+    with pytest.raises(InputError, match="expected an associative table; ") as caught:
+        from_table(loop)
+    a, g, b = [
+        int(c) for c in str(caught.value).split("; ")[1].replace("(", " ").replace(")", " ") if c.isdigit()
+    ][:3]
+    assert loop[loop[a][g]][b] != loop[a][loop[g][b]]
+
+
+def test_bad_labels_and_elements():
+    with pytest.raises(InputError, match="expected 2 labels"):
+        from_table([[0, 1], [1, 0]], labels=["e"])
+    with pytest.raises(InputError, match="expected elements of C4, 0 to 3, got \\[7\\]"):
+        cyclic(4).subgroup([7])

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from symscope.errors import InputError
+from symscope.groups import (
+    PermutationGroup,
+    alternating,
+    conjugacy_classes,
+    cyclic,
+    dihedral,
+    octahedral,
+    quaternion,
+    symmetric,
+)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_orders(n):
+    assert cyclic(n).order == n
+    assert dihedral(n).order == 2 * n
+    assert symmetric(n).order == math.factorial(n)
+    assert alternating(n).order == max(1, math.factorial(n) // 2)
+
+
+def test_dihedral_relations_and_corners():
+    g, r, s = dihedral(7), 1, 7
+    assert g.multiply(s, r) == g.multiply(g.inverse(r), s)
+    assert g.multiply(r, s) == 8  # r^k s stands at n + k
+    assert g.permutations[r].tolist() == [1, 2, 3, 4, 5, 6, 0]
+    assert g.permutations[s].tolist() == [0, 6, 5, 4, 3, 2, 1]
+
+
+def test_quaternion_products():
+    q = quaternion()
+    named = {label: i for i, label in enumerate(q.labels)}
+    for a, b, c in (("i", "j", "k"), ("j", "k", "i"), ("k", "i", "j")):
+        assert q.multiply(named[a], named[b]) == named[c]
+        assert q.multiply(named[b], named[a]) == named["-" + c]
+    assert q.multiply(named["i"], named["i"]) == named["-1"]
+
+
+def test_cube_rotations_are_proper_and_isomorphic_to_s4():
+    o = octahedral()
+    assert torch.allclose(torch.linalg.det(o.matrices), torch.ones(24, dtype=torch.float64))
+    assert sorted(o.element_orders.tolist()) == sorted(symmetric(4).element_orders.tolist())
+    sizes = sorted(len(c) for c in conjugacy_classes(o))
+    assert sizes == sorted(len(c) for c in conjugacy_classes(symmetric(4)))
+
+
+def test_symmetric_is_lexicographic_and_labelled_in_cycles():
+    s3 = symmetric(3)
+    assert s3.permutations.tolist() == [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+    assert s3.labels == ("e", "(1 2)", "(0 1)", "(0 1 2)", "(0 2 1)", "(0 2)")
+
+
+def test_large_ones_are_generated_not_listed():
+    assert isinstance(symmetric(10), PermutationGroup)
+    assert symmetric(12).order == math.factorial(12)
+    assert isinstance(alternating(9), PermutationGroup)
+    assert alternating(9).order == math.factorial(9) // 2
+    assert isinstance(alternating(8), PermutationGroup)
+    assert alternating(8).order == math.factorial(8) // 2
+
+
+@pytest.mark.parametrize("make", [cyclic, dihedral, symmetric, alternating])
+def test_sizes_must_be_positive(make):
+    with pytest.raises(InputError, match="expected a positive size"):
+        make(0)
