@@ -93,7 +93,7 @@ def _is_archive(path: Path) -> bool:
 
 def _from_archive(path: Path, x: str, y: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             for key in (x, y):
                 if key not in archive.files:
                     raise InputError(
@@ -110,7 +110,8 @@ def _from_file(path: Path) -> NDArray[np.generic]:
     if _is_archive(path):
         raise InputError(f"{path}: expected a .npy file, got a .npz archive.")
     try:
-        array: NDArray[np.generic] = np.load(path, allow_pickle=False)
+        with path.open("rb") as stream:
+            array: NDArray[np.generic] = np.load(stream, allow_pickle=False)
     except _UNREADABLE as error:
         raise _refusal(path, error) from error
     return array

@@ -11,6 +11,7 @@ import errno
 import gzip
 import hashlib
 import http.client
+import io
 import os
 import urllib.error
 import urllib.parse
@@ -19,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, final
+from typing import final
 
 from symscope.errors import InputError
 
@@ -78,7 +79,7 @@ def holds_content(path: Path, file: RemoteFile) -> bool:
         with path.open("rb") as raw:
             compressed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
-            stream: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if compressed else raw
+            stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             while block := stream.read(_BLOCK):
                 digest.update(block)
                 size += len(block)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import zlib
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
@@ -60,7 +60,7 @@ def read_idx(path: str | Path) -> Tensor:
         raise InputError(f"{path}: expected a readable IDX file, got: {error.strerror or error}.") from error
 
 
-def _array(stream: IO[bytes] | gzip.GzipFile, path: Path) -> Tensor:
+def _array(stream: io.BufferedIOBase, path: Path) -> Tensor:
     head = _exactly(stream, 4)
     if len(head) < 4:
         raise InputError(
@@ -92,7 +92,7 @@ def _array(stream: IO[bytes] | gzip.GzipFile, path: Path) -> Tensor:
     return torch.from_numpy(values.astype(kind.newbyteorder("=")))
 
 
-def _exactly(stream: IO[bytes] | gzip.GzipFile, count: int) -> bytearray:
+def _exactly(stream: io.BufferedIOBase, count: int) -> bytearray:
     """Up to `count` bytes, block by block: a header that lies about its sizes must not allocate them."""
     got = bytearray()
     while len(got) < count and (block := stream.read(min(_BLOCK, count - len(got)))):

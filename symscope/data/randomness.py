@@ -41,8 +41,8 @@ def seeded(seed: int, *stream: int) -> torch.Generator:
     if value < 0:
         raise InputError(f"seed: expected a non-negative integer, got {value}.")
     # numpy promises that SeedSequence gives the same words in every version
-    words = np.random.SeedSequence([value, *(key % _WORD for key in stream)]).generate_state(1, np.uint64)
-    return torch.Generator().manual_seed(int(words[0]))
+    key = np.random.SeedSequence(value, spawn_key=tuple(name % _WORD for name in stream))
+    return torch.Generator().manual_seed(int(key.generate_state(1, np.uint64)[0]))
 
 
 def check_count(name: str, value: int, least: int = 1) -> int:

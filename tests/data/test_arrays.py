@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from symscope.data.arrays import load_arrays
+from symscope.errors import InputError
+
+X = np.random.default_rng(0).normal(size=(5, 3, 2))
+Y = np.array([4, 0, 4, 1, 0])
+
+
+class Trap:
+    """Unpickling this would leave a trace."""
+
+    opened = False
+
+    def __setstate__(self, state: object) -> None:
+        Trap.opened = True
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_reads_what_was_saved(data, tmp_path):
+    kind = data.draw(st.sampled_from(["float64", "float32", "float16", "uint8", "int16", "bool"]))
+    finite = {"allow_nan": False, "allow_infinity": False} if kind.startswith("float") else {}
+    shape = data.draw(hnp.array_shapes(min_dims=2, max_dims=4, max_side=4))
+    x = data.draw(hnp.arrays(kind, shape, elements=hnp.from_dtype(np.dtype(kind), **finite)))
+    y = data.draw(hnp.arrays("int64", shape[:1], elements=st.integers(-9, 9)))
+    np.savez_compressed(tmp_path / "mine.npz", images=x, classes=y)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    read = load_arrays(tmp_path / "mine.npz", x="images", y="classes")
+    np.testing.assert_array_equal(read.x.numpy(), x.astype(np.float64))
+    np.testing.assert_array_equal(read.labels.numpy(), y)
+    assert read.name == "mine"
+    assert read.source == str(tmp_path / "mine.npz")
+    pair = load_arrays(tmp_path / "x.npy", labels=tmp_path / "y.npy")
+    assert torch.equal(pair.x, read.x)
+    assert torch.equal(pair.labels, read.labels)
+
+
+@pytest.mark.parametrize("y", [Y.astype(float), Y.astype(np.uint8), Y > 0, Y.astype(">i8")])
+def test_labels_may_be_any_whole_numbers(y, tmp_path):
+    np.savez(tmp_path / "mine.npz", X=X, y=y)
+    assert load_arrays(str(tmp_path / "mine.npz")).labels.tolist() == y.astype(int).tolist()
+
+
+def test_type_of_inputs_is_the_callers(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=X, y=Y)
+    assert load_arrays(tmp_path / "mine.npz", dtype=torch.float32).x.dtype == torch.float32
+
+
+def test_missing_keys_suggest_the_nearest(tmp_path):
+    np.savez(tmp_path / "mine.npz", images=X, labels=Y)
+    with pytest.raises(
+        InputError, match=r"expected an array 'image', but there is none; did you mean 'images'\?"
+    ):
+        load_arrays(tmp_path / "mine.npz", x="image", y="labels")
+    with pytest.raises(InputError, match=r"'zzz', but there is none; known: images, labels\."):
+        load_arrays(tmp_path / "mine.npz", x="images", y="zzz")
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (X, Y[:-1], "got 5 inputs, 4 labels"),
+        (
+            X[:, 0, 0],
+            Y,
+            r"expected inputs \[n, \*shape\] with two axes or more, got shape \(5,\); .*x\[:, None\]",
+        ),
+        (X[:0], Y[:0], "at least one"),
+        (X, np.eye(5), r"one class number per item, got shape \(5, 5\); for one-hot rows use y.argmax"),
+        (X, np.array(3), r"got shape \(\)"),
+        (X, Y + 0.5, "expected whole numbers as classes, got 4.5 at index 0"),
+        (X, np.where(Y == 1, np.nan, Y), "whole numbers as classes, got nan at index 3"),
+        (X, Y * 1e30, "whole numbers as classes, got 4e\\+30 at index 0"),
+        (X, np.array(list("abcab")), "whole numbers as classes, got <U1; number the classes"),
+        (X + 1j, Y, "expected real numbers, got complex128"),
+        (X.astype(str), Y, "expected real numbers, got <U"),
+        (np.where(X > 1, np.nan, X), Y, r"of 30 entries NaN or infinite, the first at index"),
+    ],
+)
+def test_arrays_that_do_not_fit(x, y, message, tmp_path):
+    np.savez(tmp_path / "mine.npz", X=x, y=y)
+    with pytest.raises(InputError, match=message):
+        load_arrays(tmp_path / "mine.npz")
+
+
+def test_objects_are_refused_and_never_opened(tmp_path):
+    objects = np.array([Trap() for _ in range(5)], dtype=object)
+    np.savez(tmp_path / "trap.npz", X=objects, y=Y)
+    np.save(tmp_path / "trap.npy", objects)
+    np.save(tmp_path / "y.npy", Y)
+    with pytest.raises(InputError, match=r"trap.npz: expected arrays of numbers, got an object array"):
+        load_arrays(tmp_path / "trap.npz")
+    with pytest.raises(InputError, match=r"trap.npy: expected arrays of numbers, got an object array"):
+        load_arrays(tmp_path / "trap.npy", labels=tmp_path / "y.npy")
+    assert not Trap.opened
+
+
+def test_files_that_are_something_else(tmp_path):
+    (tmp_path / "text.npz").write_text("hello, world")
+    with pytest.raises(InputError, match=r"expected a .npz or .npy file, got one that starts with b'hello,'"):
+        load_arrays(tmp_path / "text.npz")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="starts with b''"):
+        load_arrays(tmp_path / "empty.npz")
+    with pytest.raises(InputError, match="No such file"):
+        load_arrays(tmp_path / "nothing.npz")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_damaged_archives(compressed, tmp_path):
+    path = tmp_path / "mine.npz"
+    (np.savez_compressed if compressed else np.savez)(path, X=X, y=Y)
+    whole = path.read_bytes()
+    for length in range(6, len(whole), 37):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match="the file is damaged"):
+            load_arrays(path)
+    flipped = bytearray(whole)
+    flipped[len(whole) // 4] ^= 0xFF  # inside the stored numbers: the archive's own check sum notices
+    path.write_bytes(flipped)
+    with pytest.raises(InputError, match="the file is damaged"):
+        load_arrays(path)
+
+
+def test_damaged_arrays(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    whole = (tmp_path / "x.npy").read_bytes()
+    for length in (6, 9, 40, 128, len(whole) - 1):
+        (tmp_path / "x.npy").write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"x.npy: the file is damaged"):
+            load_arrays(tmp_path / "x.npy", labels=tmp_path / "y.npy")
+
+
+def test_labels_belong_to_npy_files_only(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=X, y=Y)
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(InputError, match=r"a .npy file holds one array; give the labels' file too"):
+        load_arrays(tmp_path / "x.npy")
+    with pytest.raises(InputError, match=r"a .npz file holds its own labels"):
+        load_arrays(tmp_path / "mine.npz", labels=tmp_path / "x.npy")
+    with pytest.raises(InputError, match=r"expected a .npy file, got a .npz archive"):
+        load_arrays(tmp_path / "x.npy", labels=tmp_path / "mine.npz")
