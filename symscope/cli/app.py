@@ -12,19 +12,27 @@ import typer
 from symscope._version import __version__
 from symscope.cli.catalogue import catalogue
 from symscope.cli.data import data_app
+from symscope.cli.runs import compare, report, reproduce
 from symscope.errors import InputError
 
 HELP = """
-Will a neural network learn a symmetry from data? Before training, during it, after it.
+Will a neural network learn a symmetry from data?
 
 [bold]Start here[/bold]
 
-  symscope demo                                      a first result, as a page in your browser
-  symscope list                                      groups, actions, data and experiments by name
-  symscope data show --group C8 --action rotation    what a group does to a few digits
+  [cyan]symscope demo[/cyan]                     a first result, as a page
 
-Shell completion: [cyan]symscope --install-completion[/cyan]. Exit status: 0 fine, 1 a checked claim did not
-hold, 2 bad input (one line on standard error says what was expected, what came and what to do).
+  [cyan]symscope list[/cyan]                     experiments, groups, actions, data
+
+  [cyan]symscope data show --group C8[/cyan]     what a group does to a few digits
+
+  [cyan]symscope reproduce spectral/circles-distance[/cyan]     a figure, claims checked
+
+Every command has its own --help with examples.
+Shell completion: [cyan]symscope --install-completion[/cyan].
+
+Exit status: 0 fine; 1 a checked claim did not hold; 2 bad input, with one
+line on standard error: what was expected, what came, what to do.
 """
 
 app = typer.Typer(
@@ -53,6 +61,9 @@ def root(
 
 
 app.command(name="list")(catalogue)
+app.command()(reproduce)
+app.command()(report)
+app.command()(compare)
 app.add_typer(data_app, name="data")
 
 

@@ -19,6 +19,7 @@ from symscope.experiments.request import Request
 from symscope.experiments.store import RunFolder
 
 Progress = Callable[[Request, int, int], None]
+Finished = Callable[[Request, Outcome], None]
 Store = Callable[[Task, dict[str, Any]], None]
 
 
@@ -55,6 +56,7 @@ def run(
     place: Place,
     *,
     progress: Progress | None = None,
+    finished: Finished | None = None,
     fresh: bool = False,
     shuffled: Callable[[list[Task]], list[Task]] | None = None,
 ) -> list[Outcome]:
@@ -67,7 +69,8 @@ def run(
         requests: What to run.
         out: The folder that holds run folders.
         place: Where the cells run.
-        progress: Called as `progress(request, finished, total)` at the start and after every cell.
+        progress: Called as `progress(request, done, total)` at the start and after every cell.
+        finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
         fresh: Run every cell, also those that are there.
         shuffled: Another order in which to hand out the cells.
 
@@ -75,7 +78,8 @@ def run(
         One outcome per request, in the same order.
 
     Raises:
-        InputError: A folder that cannot be written or is damaged, or a cluster that does not answer.
+        InputError: A folder that cannot be written or is damaged, a request that is made twice, or a
+            cluster that does not answer.
         KeyboardInterrupt: Ctrl-C; every finished cell is stored.
 
     >>> import tempfile
@@ -86,58 +90,80 @@ def run(
     >>> result.failed, result.status
     (0, 0)
     """
-    folders = [RunFolder(out / request.folder_name) for request in requests]
+    if len({request.folder_name for request in requests}) < len(requests):
+        raise InputError("the same experiment is asked for twice with the same config; name it once")
     with ExitStack() as holds:
-        open_tasks: list[Task] = []
-        owners: dict[tuple[str, str], _Count] = {}
-        for request, folder in zip(requests, folders, strict=True):
-            folder.create(request.asked(), environment(request.device))
-            holds.enter_context(folder.held())
-            tasks = request.tasks()
-            left = [task for task in tasks if fresh or not _done(folder, task)]
-            count = _Count(request, folder, len(tasks) - len(left), len(tasks), progress)
-            count.tell()
-            owners.update({(task.experiment, task.key): count for task in left})
-            open_tasks += left
+        works = [_opened(request, out, holds, fresh, progress, finished) for request in requests]
+        owners = {(task.experiment, task.key): work for work in works for task in work.left}
+        tasks = [task for work in works for task in work.left]
         if shuffled is not None:
-            open_tasks = shuffled(open_tasks)
+            tasks = shuffled(tasks)
+        for work in works:
+            work.tell()
 
         def store(task: Task, record: dict[str, Any]) -> None:
             owners[task.experiment, task.key].store(record)
 
-        for threads, device in sorted({(task.threads, task.device) for task in open_tasks}):
-            group = [task for task in open_tasks if (task.threads, task.device) == (threads, device)]
-            _run_tasks(group, place, store)
-        changed = {id(count.folder) for count in owners.values()}
-        return [
-            close(request, folder) if id(folder) in changed or (made := outcome(folder)) is None else made
-            for request, folder in zip(requests, folders, strict=True)
-        ]
+        for threads, device in sorted({(task.threads, task.device) for task in tasks}):
+            _run_tasks(
+                [task for task in tasks if (task.threads, task.device) == (threads, device)], place, store
+            )
+        return [work.result() for work in works]
 
 
 @final
-class _Count:
-    """How far one request is, and where its records go."""
+class _Work:
+    """One request on its way: what is left, how far it is, where its records go."""
 
     def __init__(
-        self, request: Request, folder: RunFolder, done: int, total: int, progress: Progress | None
+        self,
+        request: Request,
+        folder: RunFolder,
+        fresh: bool,
+        progress: Progress | None,
+        finished: Finished | None,
     ) -> None:
-        self.request, self.folder, self.done, self.total, self.progress = (
-            request,
-            folder,
-            done,
-            total,
-            progress,
-        )
+        self.request, self.folder, self.progress, self.finished = request, folder, progress, finished
+        tasks = request.tasks()
+        self.left = [task for task in tasks if fresh or not _done(folder, task)]
+        self.total, self.done = len(tasks), len(tasks) - len(self.left)
+        self.outcome: Outcome | None = None
+        if self.left:
+            folder.reopen()
 
     def tell(self) -> None:
+        """Report how far it is; with the last cell the run is closed."""
         if self.progress is not None:
             self.progress(self.request, self.done, self.total)
+        if self.done == self.total:
+            self.outcome = outcome(self.folder) or close(self.request, self.folder)
+            if self.finished is not None:
+                self.finished(self.request, self.outcome)
 
     def store(self, record: dict[str, Any]) -> None:
+        """Keep one cell's record."""
         self.folder.save_cell(record)
         self.done += 1
         self.tell()
+
+    def result(self) -> Outcome:
+        """The outcome, once every cell is in."""
+        assert self.outcome is not None, f"{self.done} of {self.total} cells"
+        return self.outcome
+
+
+def _opened(
+    request: Request,
+    out: Path,
+    holds: ExitStack,
+    fresh: bool,
+    progress: Progress | None,
+    finished: Finished | None,
+) -> _Work:
+    folder = RunFolder(out / request.folder_name)
+    folder.create(request.asked(), environment(request.device))
+    holds.enter_context(folder.held())
+    return _Work(request, folder, fresh, progress, finished)
 
 
 def _done(folder: RunFolder, task: Task) -> bool:

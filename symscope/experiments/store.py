@@ -62,8 +62,6 @@ class RunFolder:
         with _disk(self.path):
             for part in ("cells", "tables", "figures"):
                 (self.path / part).mkdir(exist_ok=True)
-            for left in self.path.rglob(".unfinished-*"):  # of a process that was killed while writing
-                left.unlink()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -76,9 +74,17 @@ class RunFolder:
             handle = os.open(self.path / ".held", os.O_CREAT | os.O_RDWR, 0o644)
         try:
             _lock(handle, self.path)
+            with _disk(self.path):
+                for left in self.path.rglob(".unfinished-*"):  # of a process that was killed while writing
+                    left.unlink()
             yield
         finally:
             os.close(handle)
+
+    def reopen(self) -> None:
+        """Take back the word that the run is complete: cells are about to be added."""
+        with _disk(self.path):
+            (self.path / "summary.json").unlink(missing_ok=True)
 
     def asked(self) -> dict[str, Any]:
         """What was asked, from run.json.

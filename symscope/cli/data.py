@@ -1,0 +1,161 @@
+"""`symscope data`: fetch data sets, and look at what a group does to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.cli.sources import default_folder, labelled_data
+from symscope.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from symscope.data import Orbits
+
+COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
+
+data_app = typer.Typer(help="Fetch data, and look at what a group does to it.", no_args_is_help=True)
+
+
+@data_app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="The data set: mnist.", metavar="NAME")],
+    to: Annotated[
+        Path | None, typer.Option(help="Folder to put it in; default: the user's cache.", show_default=False)
+    ] = None,
+) -> None:
+    """Download a data set from public mirrors, checked by SHA-256; an interrupted download goes on.
+
+    Examples:
+
+      [cyan]symscope data fetch mnist[/cyan]
+
+      [cyan]symscope data fetch mnist --to my/folder[/cyan]
+    """
+    if name != "mnist":
+        raise InputError(f"symscope can fetch mnist, got {name!r}; {nearest(name, ['mnist'])}")
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from symscope.data import fetch_mnist
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        ids: dict[str, Any] = {}
+
+        def advance(file: str, done: int, total: int | None) -> None:
+            if file not in ids:
+                ids[file] = bars.add_task(file, total=total)
+            bars.update(ids[file], completed=done, total=total)
+
+        folder = fetch_mnist(to or default_folder(name), progress=advance)
+    print(f"{name} is in {folder}")
+    print("Use it with --data mnist" if to is None else f"Use it with --data {folder}")
+
+
+@data_app.command()
+def show(
+    group: Annotated[str, typer.Option("--group", "-g", help="The group: C8, D4, C7xC7, ...")] = "C8",
+    action: Annotated[
+        str, typer.Option("--action", "-a", help="How it acts: `symscope list actions`.")
+    ] = "rotation",
+    data: Annotated[
+        str, typer.Option("--data", "-d", help="sample, mnist, a folder, or FILE.npz.")
+    ] = "sample",
+    seeds: Annotated[int, typer.Option(help="How many images, each of another class where possible.")] = 4,
+    seed: Annotated[int, typer.Option(help="Which images: another number draws others.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .png, .svg, .pdf or .html file.")] = Path(
+        "orbits.png"
+    ),
+) -> None:
+    """Draw the orbits of a few images: one row per image, one column per group element.
+
+    Also says how far the action is from an exact, orthogonal group action: rotating pixels is not one.
+
+    Examples:
+
+      [cyan]symscope data show --group C8 --action rotation[/cyan]
+
+      [cyan]symscope data show --group D4 --action dihedral:orthogonal --out orbits.html[/cyan]
+
+      [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --seeds 2[/cyan]
+    """
+    from symscope.data import departure, orbits, parse_action
+
+    if out.suffix not in (".png", ".svg", ".pdf", ".html"):
+        raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
+    chosen = _few(data, seeds, seed)
+    acting = parse_action(action, group, tuple(chosen.x.shape[1:]))
+    made = orbits(chosen.x, acting, labels=chosen.labels)
+    far = departure(acting, chosen.x)
+    words = [
+        f"{made.group.name} acting by {made.action} on {len(chosen)} images of {chosen.name}.",
+        f"Departure from a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
+        f"Departure from an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
+    ]
+    kept = sum(len(stabiliser) > 1 for stabiliser in made.stabilisers)
+    if kept:
+        words.append(f"{kept} of {len(chosen)} images are kept by an element other than the identity.")
+    _write(made, words, out)
+    print("\n".join(words))
+    print(f"Picture: {out}")
+
+
+def _few(data: str, count: int, seed: int) -> Any:
+    """A few images, each of another class while there are classes left."""
+    import torch
+
+    source = labelled_data(data)
+    if not 1 <= count <= 64:
+        raise InputError(f"--seeds: expected 1 to 64 images, got {count}")
+    if seed < 0:
+        raise InputError(f"--seed is 0 or more, got {seed}")
+    if count > len(source):
+        raise InputError(f"--seeds {count}: {data} has only {len(source)} images")
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(source), generator=generator).tolist()
+    first: dict[int, list[int]] = {}
+    for index in order:
+        first.setdefault(int(source.labels[index]), []).append(index)
+    rounds = max(len(members) for members in first.values())
+    picked = [
+        members[turn] for turn in range(rounds) for _, members in sorted(first.items()) if turn < len(members)
+    ]
+    return source.take(torch.tensor(picked[:count]))
+
+
+def _write(made: Orbits, words: list[str], out: Path) -> None:
+    from symscope.report import (
+        Picture,
+        Section,
+        Text,
+        figure_bytes,
+        image_element,
+        orbit_figure,
+        page,
+        save_figure,
+    )
+    from symscope.report import write_page
+
+    assert made.labels is not None
+    order = made.group.order
+    step = -(-order // COLUMNS)
+    shown = range(0, order, step)
+    title = f"{made.group.name} by {made.action}" + (
+        f", every {step}th of {order} elements" if step > 1 else ""
+    )
+    figure = orbit_figure(
+        made.points[:, list(shown)].to(made.points.dtype),
+        rows=[str(int(label)) for label in made.labels],
+        columns=[made.group.labels[g] for g in shown],
+        title=title,
+    )
+    if out.suffix != ".html":
+        save_figure(figure, out)
+        return
+    labels = ", ".join(str(int(label)) for label in made.labels)
+    alt = f"Grid of images: one row for each of the classes {labels}, one column per element of {made.group.name}."
+    picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
+    sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]
+    write_page(page(title=f"Orbits under {made.group.name}", lead=words[0], sections=sections), out)

@@ -1,0 +1,110 @@
+"""What a person watches while experiments run: a bar for each and one for all, then the claims as they come."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self, final
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from symscope.experiments import Outcome, Request, Verdict
+from symscope.experiments.claims import measured_text
+
+COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
+SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
+
+
+@final
+class Board:
+    """Bars on standard error, the table of claims on standard output; plain text where there is no terminal."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self._console = Console(stderr=True)
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self._console,
+        )
+        self._ids = {
+            request.folder_name: self._bars.add_task(request.experiment.id, total=None)
+            for request in requests
+        }
+        self._whole = self._bars.add_task("everything", total=None, visible=len(requests) > 1)
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._claims = _claims_table()
+        self._live = Live(Group(self._bars), console=self._console, refresh_per_second=5, transient=True)
+
+    @property
+    def done(self) -> int:
+        """Cells that are finished, of all experiments."""
+        return sum(done for done, _ in self._counts.values())
+
+    @property
+    def total(self) -> int:
+        """Cells in all."""
+        return sum(total for _, total in self._counts.values())
+
+    def progress(self, request: Request, done: int, total: int) -> None:
+        """One experiment got further."""
+        self._counts[request.folder_name] = (done, total)
+        self._bars.update(self._ids[request.folder_name], completed=done, total=total)
+        self._bars.update(self._whole, completed=self.done, total=self.total)
+
+    def finished(self, request: Request, outcome: Outcome) -> None:
+        """One experiment is complete: its claims join the table."""
+        for claim in outcome.claims:
+            verdict = Text(f"{SYMBOLS[claim.verdict]} {claim.verdict.value}", style=COLOURS[claim.verdict])
+            measured = Text(" ".join(filter(None, (measured_text(claim.measured), claim.threshold))))
+            self._claims.add_row(
+                verdict, Text(claim.statement), measured, Text(f"{request.experiment.id} {claim.source}")
+            )
+        if outcome.failed:
+            self._console.print(
+                f"{request.experiment.id}: {outcome.failed} of {outcome.cells} cells failed; the tracebacks are in "
+                f"{outcome.folder / 'cells'} and in the report; the same command tries them again",
+                style="red",
+            )
+        for problem in outcome.problems:
+            last = problem.strip().splitlines()[-1]
+            self._console.print(
+                f"{request.experiment.id}: plots or claims could not be made: {last}", style="red"
+            )
+        self._live.update(Group(self._bars, self._claims))
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+        if self._claims.row_count:
+            wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 160}
+            Console(**wide).print(self._claims)
+
+
+def _claims_table() -> Table:
+    table = Table(title="Claims", title_justify="left", title_style="bold", box=None, padding=(0, 2, 1, 0))
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("claim", ratio=3)
+    table.add_column("measured", ratio=1)
+    table.add_column("where", ratio=1)
+    return table

@@ -1,0 +1,206 @@
+"""`symscope reproduce`, `report` and `compare`: run experiments, show a run, put two side by side."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    from symscope.experiments import Outcome, Request
+
+
+def _complete(incomplete: str) -> list[str]:
+    from symscope.experiments import experiments
+
+    return [name for name in experiments() if name.startswith(incomplete)]
+
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Experiments, or run folders to continue.",
+        metavar="ID...",
+        autocompletion=_complete,
+        show_default=False,
+    ),
+]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--module", "-m", help="Your own experiments: a Python file or a module's name.", metavar="MODULE"
+    ),
+]
+
+
+def reproduce(
+    names: Names = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every experiment there is.")] = False,
+    preset: Annotated[str, typer.Option(help="quick, paper, or another the experiment has.")] = "quick",
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change one setting of the preset.", metavar="KEY=VALUE")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for run folders.")] = Path("runs"),
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Local processes; 0: this one. Default: one per core.", show_default=False),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS", show_default=False),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Keep finished cells, or compute every one anew.")
+    ] = True,
+    modules: Modules = None,
+) -> None:
+    """Run experiments of the papers, check their claims, write a report.
+
+    Finished cells are stored as they come. Whatever stops a run (Ctrl-C, kill, power), the same command
+    goes on where it was; a finished run answers at once. Exit status: 0 every checked claim was reproduced,
+    1 some were not, 2 bad input, 130 stopped by Ctrl-C.
+
+    Examples:
+
+      [cyan]symscope reproduce spectral/circles-distance[/cyan]
+
+      [cyan]symscope reproduce spectral/circles-density --preset paper --set points=4,8,16[/cyan]
+
+      [cyan]symscope reproduce --all --workers 4[/cyan]
+
+      [cyan]symscope reproduce spectral/missing --dask tcp://head:8786[/cyan]
+
+      [cyan]symscope reproduce runs/spectral-missing-quick-0123456789ab[/cyan]     continue a run
+
+      [cyan]symscope reproduce mine/first --module mine.py[/cyan]     your own experiment
+    """
+    from symscope.cli.progress import Board
+    from symscope.experiments import Place, run
+
+    place = Place(workers, dask)
+    requests, out = _requests(
+        names or [], everything, preset, changes or [], device, seed, modules or [], out
+    )
+    board = Board(requests)
+    try:
+        with board:
+            outcomes = run(
+                requests, out, place, progress=board.progress, finished=board.finished, fresh=not resume
+            )
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped; {board.done} of {board.total} cells are finished and kept. Continue with:\n  {_again()}",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130) from None
+    _write_reports(outcomes, out)
+    raise typer.Exit(max(outcome.status for outcome in outcomes))
+
+
+def report(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders, or a folder that holds them.", metavar="RUN...")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The page; default: report.html in the folder.", show_default=False),
+    ] = None,
+) -> None:
+    """Write the report of one run or several: one HTML file that needs no network.
+
+    Examples:
+
+      [cyan]symscope report runs/spectral-missing-quick-0123456789ab[/cyan]
+
+      [cyan]symscope report runs --out all.html[/cyan]     every finished run on one page
+    """
+    from symscope.experiments.pages import report as page
+    from symscope.experiments.pages import run_folders
+    from symscope.report import write_page
+
+    folders = [folder for path in runs for folder in run_folders(path)]
+    target = out or runs[0] / "report.html"
+    write_page(page(folders), target)
+    print(target)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="A run folder.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="Another, of the same experiment.", metavar="B")],
+) -> None:
+    """Two runs of one experiment side by side: settings, claims, tables.
+
+    Example: [cyan]symscope compare runs/spectral-missing-quick-... runs/spectral-missing-paper-...[/cyan]
+    """
+    from rich.console import Console
+
+    from symscope.cli.tables import simple_table
+    from symscope.experiments.comparison import compare as compared
+
+    console = Console()
+    result = compared(a, b)
+    console.print(f"A  {result.names[0]}\nB  {result.names[1]}\n")
+    if result.settings:
+        console.print(simple_table("Asked differently", ("setting", "A", "B"), result.settings))
+    console.print(simple_table("Claims", ("claim", "A", "B"), result.claims))
+    console.print(simple_table("Tables", ("table", "column", "difference"), result.tables))
+    console.print("The tables are equal, bit for bit." if result.same else "The tables differ.")
+
+
+def _requests(
+    names: list[str],
+    everything: bool,
+    preset: str,
+    changes: list[str],
+    device: str,
+    seed: int,
+    modules: list[str],
+    out: Path,
+) -> tuple[list[Request], Path]:
+    """What the command line asks for; run folders bring their own settings and their own place."""
+    from symscope.experiments import experiments, request, request_of
+
+    if everything == bool(names):
+        raise InputError(
+            "say which experiments to run, or --all (not both); `symscope list experiments` shows them"
+        )
+    folders = [Path(name) for name in names if (Path(name) / "run.json").exists()]
+    if folders and len(folders) < len(names):
+        raise InputError("name experiments or run folders, not both in one command")
+    if folders:
+        if changes or len({folder.resolve().parent for folder in folders}) > 1:
+            raise InputError(
+                "run folders are continued as they are, without --set, and from one place at a time"
+            )
+        return [request_of(folder) for folder in folders], folders[0].resolve().parent
+    wanted = list(experiments(modules)) if everything else names
+    return [
+        request(name, preset=preset, changes=changes, seed=seed, device=device, modules=modules)
+        for name in wanted
+    ], out
+
+
+def _again() -> str:
+    """The same command, without --fresh: that would throw away what is there."""
+    words = [word for word in sys.argv[1:] if word != "--fresh"]
+    return shlex.join(["symscope", *words])
+
+
+def _write_reports(outcomes: list[Outcome], out: Path) -> None:
+    from symscope.experiments.pages import report as page
+    from symscope.experiments.store import write_bytes
+
+    for outcome in outcomes:
+        write_bytes(outcome.folder / "report.html", page([outcome.folder]).encode())
+    target = outcomes[0].folder / "report.html"
+    if len(outcomes) > 1:
+        target = out / "report.html"
+        write_bytes(target, page([outcome.folder for outcome in outcomes]).encode())
+    print(f"Report: {target}")
