@@ -91,7 +91,8 @@ class Orbits:
         more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
         raise InputError(
             f"expected free orbits under {self.group.name} ({self.action}); {len(bad)} of "
-            f"{len(self.closed)} are not: {named}{more} (to {self.tolerance:.2g} of the seed's norm). Leave these seeds out with "
+            f"{len(self.closed)} are not: {named}{more} (to {self.tolerance:.2g} of the "
+            "seed's norm). Leave these seeds out with "
             "orbits.take(orbits.free), work on cosets of the stabiliser, or choose a smaller group."
         )
 

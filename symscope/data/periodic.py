@@ -66,9 +66,9 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
 
     Two facts about pixel grids put limits on every such rotation, when 8 divides n and the size is even:
     real images with `rot90 x = -x` must split into planes, so an odd number of them (size 2 mod 4)
-    leaves one image over, the chess board; and for D_n each plane needs one mirror-even and one mirror-odd
-    image, of which there are size/2 too many of one kind. The images left over, the roughest ones, are kept
-    fixed by R; `defect` is their number, 0 in all other cases.
+    leaves one image over, the finest cosine, nearly a chess board; and for D_n each plane needs one
+    mirror-even and one mirror-odd image, of which there are size/2 too many of one kind. The images left
+    over, the roughest ones, are kept fixed by R; `defect` is their number, 0 in all other cases.
 
     Args:
         size: Height and width of the images.

@@ -49,7 +49,8 @@ def rotation(n: int, method: str = "spline") -> Action:
     >>> rotation(8, "orthogonal").group
     C8 (order 8)
     """
-    return Action(_named("rotation", n, method), cyclic(n), _turning(n, method, mirrored=False), 2)
+    turn = _turning(n, method, mirrored=False)
+    return Action(_named("rotation", n, method), cyclic(n), turn, 2)
 
 
 def dihedral(n: int, method: str = "spline") -> Action:

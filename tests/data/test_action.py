@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscope import groups
+from symscope.data.action import Action, custom
+from symscope.data.images import flip, flip_both, pixels, shift, shift_both
+from symscope.data.nodes import nodes
+from symscope.data.rotation import dihedral, rotation
+from symscope.data.vectors import linear
+from symscope.errors import InputError
+from tests.tolerances import ROUNDING
+
+
+def _scaled_roll(g: int, x: torch.Tensor) -> torch.Tensor:
+    return torch.roll(x, g, dims=-1)
+
+
+EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
+    "rotation 2": (lambda: rotation(2), (5, 5)),
+    "rotation 4": (lambda: rotation(4), (6, 6)),
+    "rotation 8": (lambda: rotation(8, "orthogonal"), (6, 6)),
+    "rotation 3": (lambda: rotation(3, "orthogonal"), (5, 5)),
+    "rotation 12": (lambda: rotation(12, "orthogonal"), (7, 7)),
+    "dihedral 1": (lambda: dihedral(1), (3, 3)),
+    "dihedral 4": (lambda: dihedral(4), (5, 5)),
+    "dihedral 8": (lambda: dihedral(8, "orthogonal"), (6, 6)),
+    "dihedral 5": (lambda: dihedral(5, "orthogonal"), (4, 4)),
+    "shift x": (lambda: shift(3, "x"), (2, 6)),
+    "shift y": (lambda: shift(4, "y"), (4, 3)),
+    "shift both": (lambda: shift_both(3, 4), (6, 4)),
+    "flip x": (lambda: flip("x"), (3, 4)),
+    "flip y": (lambda: flip("y"), (3, 4)),
+    "flip both": (lambda: flip_both(), (3, 2)),
+    "pixels": (lambda: pixels(groups.alternating(4), groups.alternating(4).permutations), (2, 2)),
+    "adjacency": (lambda: nodes(groups.symmetric(4)), (4, 4)),
+    "features": (lambda: nodes(groups.dihedral(5), "features"), (5, 3)),
+    "irrep": (lambda: linear(groups.from_matrices(groups.octahedral(), groups.octahedral().matrices)), (3,)),
+    "custom": (lambda: custom(groups.cyclic(5), _scaled_roll, 1), (5,)),
+}
+BUILT = {name: (build(), shape) for name, (build, shape) in EXACT.items()}
+
+
+def _apart(a: torch.Tensor, b: torch.Tensor) -> float:
+    return float((a - b).abs().max())
+
+
+@given(name=st.sampled_from(sorted(BUILT)), seed=st.integers(0, 10_000), data=st.data())
+def test_group_laws(name: str, seed: int, data: st.DataObject) -> None:
+    action, shape = BUILT[name]
+    element = st.integers(0, action.group.order - 1)
+    g, h = data.draw(element), data.draw(element)
+    x = torch.randn(3, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    assert _apart(action.act(g, action.act(h, x)), action.act(action.group.multiply(g, h), x)) < ROUNDING
+    assert _apart(action.act(0, x), x) < ROUNDING
+    assert _apart(action.act(action.group.inverse(g), action.act(g, x)), x) < ROUNDING
+    before, after = x.flatten(1), action.act(g, x).flatten(1)
+    assert _apart(after @ after.T, before @ before.T) < 100 * ROUNDING
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_acts_faithfully(name: str) -> None:
+    action, shape = BUILT[name]
+    x = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    orbit = action.act_all(x).flatten(1)
+    distances = torch.cdist(orbit, orbit) + torch.eye(len(orbit))
+    assert float(distances.min()) > 1e-3
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_elements_broadcast_with_samples(name: str) -> None:
+    action, shape = BUILT[name]
+    order = action.group.order
+    x = torch.randn(2, 3, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    g = torch.tensor([[order - 1], [1 % order]])
+    moved = action.act(g, x)
+    assert moved.shape == x.shape
+    for i in range(2):
+        for j in range(3):
+            assert _apart(moved[i, j], action.act(int(g[i, 0]), x[i, j])) < ROUNDING
+    everyone = action.act_all(x)
+    assert everyone.shape == (2, 3, order, *shape)
+    assert _apart(everyone[1, 2, order - 1], action.act(order - 1, x[1, 2])) < ROUNDING
+    assert action.act(torch.arange(order), x[0, 0]).shape == (order, *shape)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_keeps_dtype_and_survives_pickling(name: str) -> None:
+    action, shape = BUILT[name]
+    x = torch.randn(2, *shape, generator=torch.Generator().manual_seed(2))
+    copy = pickle.loads(pickle.dumps(action))
+    assert copy.group == action.group
+    for dtype in (torch.float32, torch.float64):
+        moved = action.act(action.group.order - 1, x.to(dtype))
+        assert moved.dtype == dtype
+        assert torch.equal(copy.act(action.group.order - 1, x.to(dtype)), moved)
+        assert _apart(moved.double(), action.act(action.group.order - 1, x.double())) < 1e-5
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_empty_batches_pass_through(name: str) -> None:
+    action, shape = BUILT[name]
+    assert action.act(0, torch.zeros(0, *shape)).shape == (0, *shape)
+    assert action.act_all(torch.zeros(0, *shape)).shape == (0, action.group.order, *shape)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_gradients_flow_through(name: str) -> None:
+    action, shape = BUILT[name]
+    x = torch.randn(2, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    y = torch.randn(2, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    x.requires_grad_()
+    g = action.group.order - 1
+    (action.act(g, x) * y).sum().backward()
+    assert x.grad is not None
+    # the adjoint of an orthogonal action is the inverse
+    assert _apart(x.grad, action.act(action.group.inverse(g), y)) < ROUNDING
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", BUILT)
+def test_same_on_cuda(name: str) -> None:
+    action, shape = BUILT[name]
+    x = torch.randn(3, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    there = action.act_all(x.cuda())
+    assert there.is_cuda
+    assert _apart(there.cpu(), action.act_all(x)) < ROUNDING
+
+
+@pytest.mark.parametrize("element", [-1, 4, 100])
+def test_refuses_elements_outside(element: int) -> None:
+    with pytest.raises(InputError, match="expected elements of C4, 0 to 3"):
+        rotation(4).act(element, torch.zeros(2, 2))
+
+
+def test_refuses_too_few_axes() -> None:
+    with pytest.raises(InputError, match="expected samples with 2 axes for the action rotation"):
+        rotation(4).act(1, torch.zeros(4))
+    with pytest.raises(InputError, match="expected samples with 2 axes"):
+        rotation(4).act_all(torch.zeros(4))
+
+
+def test_refuses_shapes_that_do_not_broadcast() -> None:
+    with pytest.raises(InputError, match=r"broadcasts with the batch axes \(3,\), got shape \(2,\)"):
+        rotation(4).act(torch.tensor([0, 1]), torch.zeros(3, 2, 2))
+
+
+def test_custom_refuses_changed_shapes_and_dtypes() -> None:
+    shrink = custom(groups.cyclic(2), lambda g, x: x[..., :1], 1)
+    with pytest.raises(InputError, match=r"for element 1 it returned \(1, 1\)"):
+        shrink.act(1, torch.zeros(3))
+    widen = custom(groups.cyclic(2), lambda g, x: x.double(), 1)
+    with pytest.raises(InputError, match=r"of torch.float32; for element 0 it returned"):
+        widen.act(0, torch.zeros(3))
+    with pytest.raises(InputError, match="number of axes of one sample"):
+        custom(groups.cyclic(2), lambda g, x: x, -1)
+
+
+def test_refuses_another_number_of_pixels() -> None:
+    with pytest.raises(InputError, match=r"expected samples of 4 entries.*got \(3, 2\), which has 6"):
+        pixels(groups.alternating(4), groups.alternating(4).permutations).act(1, torch.zeros(3, 2))

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscope import groups
+from symscope.data.action import Action, custom
+from symscope.data.images import flip, shift
+from symscope.data.nodes import nodes
+from symscope.data.orbits import orbits
+from symscope.data.rotation import dihedral, rotation
+from symscope.errors import InputError
+
+SEEDS = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+LABELS = torch.tensor([7, 2, 7])
+SYMMETRIC = torch.tensor([[1.0, 2.0], [2.0, 1.0]])  # kept by a half turn
+
+
+@given(
+    action=st.sampled_from(
+        [rotation(4), rotation(8, "orthogonal"), dihedral(4), shift(2), nodes(groups.symmetric(4))]
+    ),
+    g=st.integers(0, 7),
+)
+def test_acting_on_orbits_permutes_their_points(action: Action, g: int) -> None:
+    """g (h x) = (gh) x, so acting on a flattened orbit is the same as renumbering its elements."""
+    g = g % action.group.order
+    found = orbits(SEEDS, action)
+    moved = action.act(g, found.points)
+    assert torch.allclose(moved, found.points[:, action.group.table[g]], atol=1e-12)
+    flat = found.flat()
+    back = torch.empty_like(found.points)
+    back[flat.seeds, flat.elements] = flat.points
+    assert torch.equal(back, found.points)
+    assert torch.equal(found.seeds, found.points[:, 0])
+
+
+def test_points_labels_and_order() -> None:
+    found = orbits(SEEDS, rotation(4), LABELS)
+    flat = found.flat()
+    for row in range(12):
+        s, g = divmod(row, 4)
+        assert torch.equal(flat.points[row], torch.rot90(SEEDS[s], g))
+        assert (int(flat.seeds[row]), int(flat.elements[row])) == (s, g)
+    assert flat.labels is not None
+    assert flat.labels.tolist() == [7] * 4 + [2] * 4 + [7] * 4
+    mixed = found.leave_out(1, seeds=[2]).flat(interleaved=True)
+    for row in range(12):
+        g, s = divmod(row, 3)
+        assert torch.equal(mixed.points[row], torch.rot90(SEEDS[s], g))
+        assert (int(mixed.seeds[row]), int(mixed.elements[row])) == (s, g)
+        assert bool(mixed.missing[row]) == ((s, g) == (2, 1))
+    assert mixed.labels is not None
+    assert mixed.labels.tolist() == [7, 2, 7] * 4
+
+
+def test_interleaved_rotated_digits_are_the_reference_inputs() -> None:
+    """Inputs of stored kernels: pairs of digits, eight spline rotations, centred, unit norm, interleaved."""
+    path = Path(__file__).parents[1] / "kernels" / "fixtures" / "mlp_mnist_rotations.npz"
+    with np.load(path, allow_pickle=False) as stored:
+        expected = torch.from_numpy(stored["x"])
+    pair = expected[0].reshape(-1, 28, 28)[:2]
+    flat = orbits(pair, rotation(8)).flat(interleaved=True).points
+    # quarter turns commute with centring and scaling; other angles do not (zero outside the image)
+    for row in (4, 5, 8, 9, 12, 13):
+        assert torch.allclose(flat[row].reshape(-1), expected[0].reshape(16, -1)[row], atol=1e-12)
+
+
+def test_free_and_not_free() -> None:
+    assert orbits(SEEDS, rotation(4)).is_free
+    found = orbits(torch.stack([SYMMETRIC, torch.tensor([[1.0, 2.0], [3.0, 4.0]])]), rotation(4))
+    assert not found.is_free
+    assert found.free.tolist() == [False, True]
+    assert [kept.tolist() for kept in found.stabilisers] == [[0, 2], [0]]
+    assert found.closed.tolist() == [True, True]
+    with pytest.raises(InputError, match=r"1 of 2 are not: seed 0 is kept by the subgroup {e, r\^2}.*take"):
+        found.require_free()
+    rest = found.take(found.free)
+    assert rest.require_free() is rest
+    assert rest.points.shape == (1, 4, 2, 2)
+    assert rest.stabilisers[0].tolist() == [0]
+
+
+def test_many_bad_seeds_are_counted_not_listed() -> None:
+    found = orbits(SYMMETRIC.expand(9, 2, 2), rotation(4))
+    with pytest.raises(InputError, match=r"9 of 9 are not.*and 4 more"):
+        found.require_free()
+
+
+def test_near_symmetry_that_is_no_subgroup_is_said() -> None:
+    """A coarse tolerance keeps a seed by small turns only: the message must not call that a stabiliser."""
+    column = torch.arange(24, dtype=torch.float64)
+    wave = 2 + torch.cos(2 * torch.pi * column / 24)
+    found = orbits(wave.expand(1, 1, 24), shift(24), tolerance=0.15)
+    assert not bool(found.closed[0])
+    assert 1 in found.stabilisers[0].tolist()
+    with pytest.raises(
+        InputError, match="not closed under multiplication, so the action is only approximate"
+    ):
+        found.require_free()
+
+
+def test_leave_out() -> None:
+    found = orbits(SEEDS, flip(), LABELS)
+    assert found.leave_out().missing.tolist() == [[True, False]] * 3
+    assert found.leave_out(1, seeds=[1]).missing.tolist() == [[False, False], [False, True], [False, False]]
+    assert found.leave_out(1, classes=[7]).missing.tolist() == [[False, True], [False, False], [False, True]]
+    twice = found.leave_out(0, seeds=[0]).leave_out(1, seeds=[1])
+    assert twice.missing.tolist() == [[True, False], [False, True], [False, False]]
+    assert not bool(found.missing.any())
+
+
+def test_take_keeps_everything_together() -> None:
+    found = orbits(SEEDS, flip(), LABELS).leave_out(1, seeds=[2]).take([2, 0])
+    assert torch.equal(found.seeds, SEEDS[[2, 0]])
+    assert found.labels is not None
+    assert found.labels.tolist() == [7, 7]
+    assert found.missing.tolist() == [[False, True], [False, False]]
+
+
+def test_given_missing_mask_is_kept() -> None:
+    missing = torch.tensor([[True, False], [False, False], [False, True]])
+    assert torch.equal(orbits(SEEDS, flip(), missing=missing).missing, missing)
+
+
+def test_integers_and_single_precision() -> None:
+    whole = orbits(torch.arange(8).reshape(2, 2, 2), rotation(4))
+    assert whole.points.dtype == torch.int64
+    assert whole.tolerance == 0.0
+    single = orbits(SEEDS.float(), rotation(8))
+    assert single.points.dtype == torch.float32
+    assert single.is_free
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.zeros(0, 4, 4), r"expected seeds \[m, ...\] with 2 axes each and m >= 1.*\(0, 4, 4\)"),
+        (torch.zeros(4, 4), r"got shape \(4, 4\)"),
+        (torch.zeros(2, 0, 0), r"got shape \(2, 0, 0\)"),
+        (torch.zeros(2, 3, 4), "expected square images"),
+    ],
+)
+def test_bad_seeds(x: torch.Tensor, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        orbits(x, rotation(4))
+
+
+def test_nan_pixels() -> None:
+    x = SEEDS.clone()
+    x[1, 2, 3] = torch.nan
+    with pytest.raises(InputError, match=r"seeds: expected finite numbers.*\(1, 2, 3\)"):
+        orbits(x, flip())
+
+
+def test_bad_labels_mask_tolerance() -> None:
+    with pytest.raises(InputError, match=r"expected one label per seed, shape \(3,\), got shape \(2,\)"):
+        orbits(SEEDS, flip(), LABELS[:2])
+    with pytest.raises(InputError, match="labels: expected finite"):
+        orbits(SEEDS, flip(), torch.tensor([1.0, torch.nan, 2.0]))
+    with pytest.raises(InputError, match=r"missing mask of booleans .* = \(3, 2\), got torch.bool \(2, 3\)"):
+        orbits(SEEDS, flip(), missing=torch.zeros(2, 3, dtype=torch.bool))
+    with pytest.raises(InputError, match=r"missing mask of booleans.*got torch.int64"):
+        orbits(SEEDS, flip(), missing=torch.zeros(3, 2, dtype=torch.int64))
+    with pytest.raises(InputError, match="every point is marked missing"):
+        orbits(SEEDS, flip(), missing=torch.ones(3, 2, dtype=torch.bool))
+    for tolerance in (-1e-3, float("nan")):
+        with pytest.raises(InputError, match="expected a tolerance of 0 or more"):
+            orbits(SEEDS, flip(), tolerance=tolerance)
+
+
+def test_bad_choices() -> None:
+    found = orbits(SEEDS, flip(), LABELS)
+    with pytest.raises(InputError, match=r"expected a class that occurs, one of \[2, 7\], got 3"):
+        found.leave_out(classes=[3])
+    with pytest.raises(InputError, match="these orbits have none"):
+        orbits(SEEDS, flip()).leave_out(classes=[3])
+    with pytest.raises(InputError, match="got both"):
+        found.leave_out(seeds=[0], classes=[7])
+    with pytest.raises(InputError, match="expected an element of C2, 0 to 1, got 2"):
+        found.leave_out(2)
+    with pytest.raises(InputError, match="expected seeds from 0 to 2"):
+        found.leave_out(seeds=[3])
+    with pytest.raises(InputError, match="every point is marked missing"):
+        found.leave_out(0).leave_out(1)
+    with pytest.raises(InputError, match="at least one seed"):
+        found.take([])
+    with pytest.raises(InputError, match="expected a mask over 3 seeds"):
+        found.take(torch.tensor([True]))
+
+
+def test_custom_actions_have_orbits() -> None:
+    sign = custom(groups.cyclic(2), lambda g, x: -x if g else x, 1)
+    found = orbits(torch.tensor([[1.0, 2.0], [0.0, 0.0]]), sign)
+    assert found.free.tolist() == [True, False]
