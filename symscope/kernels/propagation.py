@@ -1,0 +1,244 @@
+"""Kernels of a wide network: covariances carried through its operations, a cache-sized piece at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.kernels import layers
+from symscope.kernels.data_steps import data_covariance, patch_covariance
+from symscope.kernels.network import Extent, Network, needed
+from symscope.kernels.operations import Activate, Conv, Dense, Node, Normalise, Sum
+from symscope.kernels.sides import Side, covariance_count, piece_size, side
+
+TEMPORARIES = 6  # tensors of that size alive at once, measured
+
+
+class Kernels(NamedTuple):
+    """A covariance and, if wanted, the tangent kernel that goes with it (None: zero, or not wanted)."""
+
+    nngp: Tensor
+    ntk: Tensor | None
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Kernels:
+        """The same change to both."""
+        return Kernels(change(self.nngp), None if self.ntk is None else change(self.ntk))
+
+
+@torch.no_grad()
+def kernel_blocks(
+    network: Network,
+    x1: Float[Tensor, "b n1 *s"],
+    x2: Float[Tensor, "b n2 *s"] | None,
+    ntk: bool,
+) -> tuple[Float[Tensor, "b n1 n2"], Float[Tensor, "b n1 n2"] | None]:
+    """NNGP and (if wanted) NTK of many small Grams at once, in one propagation.
+
+    The work is cut into pieces that fit a cache; a Gram of inputs with themselves is computed for one half
+    and its diagonal comes from the exact recursion of variances.
+
+    Args:
+        network: The wide network.
+        x1: First inputs.
+        x2: Second inputs; None for x1 itself.
+        ntk: Whether the tangent kernel is wanted.
+
+    Returns:
+        The two kernels, the second None if it was not wanted.
+    """
+    shapes = network.shapes(tuple(x1.shape[2:]))
+    one = side(network, x1)
+    two = one if x2 is None else side(network, x2)
+    columns = x1.shape[1] if x2 is None else x2.shape[1]
+    size = (x1.shape[0], x1.shape[1], columns)
+    nngp = x1.new_empty(size)
+    theta = x1.new_empty(size) if ntk else None
+    piece = max(1, piece_size(x1.device) // covariance_count(shapes, network.extents))
+    for batch, rows, cols in _pieces(size, piece, x2 is None):
+        same = _overlap(rows, cols) if x2 is None else None
+        found = _propagated(network, shapes, one.part(batch, rows), two.part(batch, cols), ntk, same)
+        for whole, part in ((nngp, found.nngp), (theta, found.ntk)):
+            if whole is not None:
+                values = torch.zeros_like(found.nngp) if part is None else part
+                if same is not None:
+                    _mirror(values, same)
+                whole[batch, rows, cols] = values
+                if x2 is None:
+                    whole[batch, cols, rows] = values.mT
+    return nngp, theta
+
+
+def _pieces(size: tuple[int, int, int], piece: int, symmetric: bool) -> Iterator[tuple[slice, slice, slice]]:
+    batches, n1, n2 = size
+    cols = min(n2, piece)
+    rows = min(n1, max(1, piece // cols))
+    batch = max(1, piece // (rows * cols))
+    starts = itertools.product(range(0, batches, batch), range(0, n1, rows), range(0, n2, cols))
+    for b, r, c in starts:
+        if symmetric and c + cols <= r:
+            continue  # below the diagonal: mirrored
+        begin = max(c, r) if symmetric else c
+        yield slice(b, min(b + batch, batches)), slice(r, min(r + rows, n1)), slice(begin, min(c + cols, n2))
+
+
+def _overlap(rows: slice, cols: slice) -> slice | None:
+    """The inputs that a piece of a symmetric Gram pairs with themselves, counted from its first row."""
+    begin, end = max(rows.start, cols.start), min(rows.stop, cols.stop)
+    return slice(begin - rows.start, end - rows.start) if begin < end else None
+
+
+def _mirror(values: Tensor, same: slice) -> None:
+    """Make the square of a piece that lies on the diagonal exactly symmetric: its upper half, twice."""
+    square = values[:, same, : same.stop - same.start]
+    square.copy_(square.triu() + square.triu(1).mT)
+
+
+def _propagated(
+    network: Network,
+    shapes: tuple[tuple[int, ...], ...],
+    one: Side,
+    two: Side,
+    ntk: bool,
+    same: slice | None,
+) -> Kernels:
+    """Both kernels of every input of `one` with every input of `two`; `same` rows meet themselves."""
+    states: dict[int, Kernels] = {}
+    for index, node in enumerate(network.nodes):
+        wanted = network.extents[index]
+        if wanted is Extent.NONE or network.laws[index].fixed:
+            continue
+        left, right = one.patches[index], two.patches[index]
+        if isinstance(node.operation, Conv) and left is not None and right is not None:
+            average = patch_covariance(left, right, shapes[index][1:])
+            states[index] = _weighted(node.operation, average, None, ntk)
+            continue
+        need = needed(node.operation, wanted)
+        given = [_given(network, states, one, two, i, len(shapes[i]) - 1, need, index) for i in node.inputs]
+        pair = one.variances[index], two.variances[index]
+        state = _step(node, given, pair, len(shapes[node.inputs[0]]) - 1, need, ntk, same)
+        extent, axes = layers.extent_left(node.operation, need), len(shapes[index]) - 1
+        states[index] = state.map(partial(layers.restricted, axes=axes, have=extent, want=wanted))
+    last = len(shapes) - 1
+    if last not in states:  # a network without weights
+        states[last] = _given(network, states, one, two, last, len(shapes[last]) - 1, Extent.EQUAL, last)
+    return states[last].map(lambda t: t.reshape(t.shape[:3]))
+
+
+def _step(
+    node: Node,
+    given: list[Kernels],
+    variances: tuple[Tensor | None, Tensor | None],
+    axes: int,
+    need: Extent,
+    ntk: bool,
+    same: slice | None,
+) -> Kernels:
+    """One operation on kernels that may be overwritten."""
+    operation = node.operation
+    if isinstance(operation, Activate):
+        return _activated(operation, given[0], *variances, axes, need, same)
+    if isinstance(operation, Normalise):
+        return _normalised(operation, given[0], *variances, axes, need)
+    if isinstance(operation, Dense):
+        return _weighted(operation, *given[0], ntk)
+    if isinstance(operation, Conv):
+        return _weighted(operation, *given[0].map(lambda t: layers.convolved(t, operation, need)), ntk)
+    if isinstance(operation, Sum):
+        return _added(given)
+    return given[0].map(lambda t: layers.linear_step(operation, t, axes, need))
+
+
+def _given(
+    network: Network,
+    states: dict[int, Kernels],
+    one: Side,
+    two: Side,
+    source: int,
+    axes: int,
+    need: Extent,
+    reader: int,
+) -> Kernels:
+    """The kernels a node reads, for the pairs of positions it needs, free to be overwritten."""
+    left, right = one.data[source], two.data[source]
+    if left is not None and right is not None:
+        return Kernels(data_covariance(left, right, axes, need is Extent.ALL), None)
+    last = network.last_uses[source] == reader
+    state = states.pop(source) if last else states[source]
+    state = state.map(lambda t: layers.restricted(t, axes, network.extents[source], need))
+    return state if last else state.map(Tensor.clone)
+
+
+def _weighted(layer: Dense | Conv, average: Tensor, theta: Tensor | None, ntk: bool) -> Kernels:
+    """`K <- w_var A(K) + b_var`, `Theta <- w_var A(Theta) + w_rate A(K) + b_rate`."""
+    w = layer.weights
+    if ntk:
+        if theta is None:
+            theta = average * w.w_rate
+        else:
+            theta.mul_(w.w_var).add_(average, alpha=w.w_rate)
+        theta.add_(w.b_rate)
+    return Kernels(average.mul_(w.w_var).add_(w.b_var), theta)
+
+
+def _activated(
+    operation: Activate,
+    given: Kernels,
+    one: Tensor | None,
+    two: Tensor | None,
+    axes: int,
+    need: Extent,
+    same: slice | None,
+) -> Kernels:
+    assert one is not None
+    assert two is not None
+    dual, theta = operation.dual, given.ntk
+    q1 = layers.first(one, axes, need)[:, :, None]
+    q2 = layers.second(two, axes, need)[:, None]
+    k, slopes = dual.covariance(given.nngp.contiguous(), q1, q2, theta is not None)
+    if same is not None:
+        for tensor, exact in zip((k, slopes), dual.variance(one[:, same]), strict=True):
+            if tensor is not None:
+                pairs = axes and need is Extent.ALL
+                _coincident(tensor, axes, need, same).copy_(exact.flatten(2) if pairs else exact)
+    if theta is not None and slopes is not None:
+        theta = theta.mul_(slopes)
+    return Kernels(k, theta)
+
+
+def _coincident(k: Tensor, axes: int, extent: Extent, same: slice) -> Tensor:
+    """The entries where an input meets itself at the same position, as a view `[b, inputs, *p]`.
+
+    A piece of a symmetric Gram starts its columns at its first row or later, at the start of `same`.
+    """
+    count = same.stop - same.start
+    block = k[:, same, :count]
+    if axes == 0:
+        return block.diagonal(dim1=1, dim2=2)
+    if extent is not Extent.ALL:
+        return block.diagonal(dim1=1, dim2=2).movedim(-1, 1)
+    return layers.equal_positions(k, axes)[:, same, :count].diagonal(dim1=1, dim2=2).mT
+
+
+def _normalised(
+    operation: Normalise, given: Kernels, one: Tensor | None, two: Tensor | None, axes: int, need: Extent
+) -> Kernels:
+    assert one is not None
+    assert two is not None
+    r1 = layers.first(layers.squared_norm(operation, one, axes).rsqrt(), axes, need)[:, :, None]
+    r2 = layers.second(layers.squared_norm(operation, two, axes).rsqrt(), axes, need)[:, None]
+    return given.map(lambda t: t.mul_(r1).mul_(r2))
+
+
+def _added(given: list[Kernels]) -> Kernels:
+    k, theta = given[0]
+    for other in given[1:]:
+        k = k.add_(other.nngp)
+        if other.ntk is not None:
+            theta = other.ntk if theta is None else theta.add_(other.ntk)
+    return Kernels(k, theta)
