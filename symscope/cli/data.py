@@ -135,8 +135,8 @@ def _write(made: Orbits, words: list[str], out: Path) -> None:
         orbit_figure,
         page,
         save_figure,
+        write_page,
     )
-    from symscope.report import write_page
 
     assert made.labels is not None
     order = made.group.order
@@ -155,7 +155,9 @@ def _write(made: Orbits, words: list[str], out: Path) -> None:
         save_figure(figure, out)
         return
     labels = ", ".join(str(int(label)) for label in made.labels)
-    alt = f"Grid of images: one row for each of the classes {labels}, one column per element of {made.group.name}."
+    alt = (
+        f"Grid of images: a row for each of the classes {labels}, a column per element of {made.group.name}."
+    )
     picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
     sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]
     write_page(page(title=f"Orbits under {made.group.name}", lead=words[0], sections=sections), out)

@@ -1,4 +1,4 @@
-"""What a person watches while experiments run: a bar for each and one for all, then the claims as they come."""
+"""What a person watches while experiments run: a bar for each, one for all, and the claims as they come."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT
 
 @final
 class Board:
-    """Bars on standard error, the table of claims on standard output; plain text where there is no terminal."""
+    """Bars on standard error, the claims on standard output; plain text where there is no terminal."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
         self._console = Console(stderr=True)
@@ -77,7 +77,8 @@ class Board:
             )
         if outcome.failed:
             self._console.print(
-                f"{request.experiment.id}: {outcome.failed} of {outcome.cells} cells failed; the tracebacks are in "
+                f"{request.experiment.id}: {outcome.failed} of {outcome.cells} cells failed; the "
+                "tracebacks are in "
                 f"{outcome.folder / 'cells'} and in the report; the same command tries them again",
                 style="red",
             )

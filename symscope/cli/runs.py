@@ -96,7 +96,8 @@ def reproduce(
             )
     except KeyboardInterrupt:
         print(
-            f"\nStopped; {board.done} of {board.total} cells are finished and kept. Continue with:\n  {_again()}",
+            f"\nStopped; {board.done} of {board.total} cells are finished and kept. Continue with:\n  "
+            f"{_again()}",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None

@@ -52,5 +52,6 @@ def labelled_data(source: str) -> LabelledData:
     if path.suffix == ".npz":
         return load_arrays(path)
     raise InputError(
-        f"--data {source}: expected sample, mnist, a folder or an .npz file; {nearest(source, ('sample', 'mnist'))}"
+        f"--data {source}: expected sample, mnist, a folder or an .npz file; "
+        f"{nearest(source, ('sample', 'mnist'))}"
     )

@@ -1,7 +1,7 @@
 """The papers, re-run: experiments with presets, cells that resume, claims with verdicts, reports.
 
-An experiment is an `Experiment` at the top level of a module: the registry finds it. `run` runs requests through
-any `concurrent.futures.Executor` and stores every cell as it finishes.
+An experiment is an `Experiment` at the top level of a module: the registry finds it. `run` runs requests
+through any `concurrent.futures.Executor` and stores every cell as it finishes.
 """
 
 from __future__ import annotations

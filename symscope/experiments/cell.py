@@ -1,7 +1,7 @@
-"""One cell, run anywhere: a plain task goes in, a plain record comes out, and an exception becomes part of it.
+"""One cell, run anywhere: a plain task goes in, a plain record comes out, an exception becomes part of it.
 
-Tasks and records hold nothing but JSON values, so that a worker needs no more than symscope (and the user's own
-module) to run one, whether it is a local process or a machine of a cluster.
+Tasks and records hold nothing but JSON values, so that a worker needs no more than symscope (and the user's
+own module) to run one, whether it is a local process or a machine of a cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -98,15 +98,19 @@ def run_cell(task: Task) -> dict[str, Any]:
         "worker": f"{socket.gethostname()}:{os.getpid()}",
     }
     start = time.perf_counter()
-    with _limited(task), _peak_memory(task.device) as peak:
-        try:
-            outcome = {"status": "done", "tables": _measured(task)}
-        except Exception:  # recorded with its traceback; the other cells go on
-            outcome = {"status": "failed", "traceback": traceback.format_exc()}
-    return {**record, **outcome, "seconds": time.perf_counter() - start, **peak}
+    try:
+        measure = _prepared(task)
+        start = time.perf_counter()  # loading modules is no part of the cell
+        with _limited(task), _peak_memory(task.device) as peak:
+            results = measure()
+        outcome = {"status": "done", "tables": columns(results, task.parameters), **peak}
+    except Exception:  # recorded with its traceback; the other cells go on
+        outcome = {"status": "failed", "traceback": traceback.format_exc(), "peak_memory": _lifetime_peak()}
+    return {**record, **outcome, "seconds": time.perf_counter() - start}
 
 
-def _measured(task: Task) -> dict[str, dict[str, list[Any]]]:
+def _prepared(task: Task) -> Callable[[], Results]:
+    """The cell as a call without arguments, everything it needs loaded."""
     import torch
 
     from symscope.experiments.registry import find
@@ -115,7 +119,7 @@ def _measured(task: Task) -> dict[str, dict[str, list[Any]]]:
     config = from_plain(experiment.config, task.config)
     torch.manual_seed(task.seed)  # a cell that forgets its own generator stays reproducible
     surroundings = Surroundings(task.seed, task.run_seed, task.device)
-    return columns(experiment.measure(config, task.parameters, surroundings), task.parameters)
+    return lambda: experiment.measure(config, dict(task.parameters), surroundings)
 
 
 def columns(results: Results, parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
@@ -155,7 +159,8 @@ def _plain(value: Any, table: str, column: str) -> Any:
         value = str(tuple(value))  # a pattern of missing points, say: a label in a tidy table
     if value is not None and type(value) not in (bool, int, float, str):
         raise InputError(
-            f"table {table!r}, column {column!r}: expected a number, text, truth value or None, got {type(value).__name__}"
+            f"table {table!r}, column {column!r}: expected a number, text, truth value or None, got "
+            f"{type(value).__name__}"
         )
     return value
 

@@ -11,8 +11,8 @@ from typing import Any
 def command_of(asked: Mapping[str, Any]) -> str:
     """The command that runs the same again, from run.json.
 
-    >>> asked = {"experiment": "a/b", "preset": "paper", "changes": {"sizes": [1, 2]}, "seed": 3, "device": "cpu"}
-    >>> command_of({**asked, "modules": []})
+    >>> asked = {"experiment": "a/b", "preset": "paper", "changes": {"sizes": [1, 2]}, "seed": 3}
+    >>> command_of({**asked, "device": "cpu", "modules": []})
     'symscope reproduce a/b --preset paper --set sizes=1,2 --seed 3 --device cpu'
     """
     words = ["symscope", "reproduce", asked["experiment"], "--preset", asked["preset"]]

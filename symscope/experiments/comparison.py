@@ -50,7 +50,8 @@ def compare(a: Path, b: Path) -> Comparison:
     asked = [first.asked(), second.asked()]
     if asked[0]["experiment"] != asked[1]["experiment"]:
         raise InputError(
-            f"only runs of one experiment can be compared; {a} is {asked[0]['experiment']}, {b} is {asked[1]['experiment']}"
+            f"only runs of one experiment can be compared; {a} is {asked[0]['experiment']}, {b} is "
+            f"{asked[1]['experiment']}"
         )
     for folder in (first, second):
         if outcome(folder) is None:
@@ -88,7 +89,7 @@ def _settings(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str]
 
 def fingerprint_of(value: Any) -> str:
     """A fingerprint also of what is not there."""
-    return fingerprint(value) if not type(value) is object else "absent"
+    return fingerprint(value) if type(value) is not object else "absent"
 
 
 def _claims(a: list[Claim], b: list[Claim]) -> list[tuple[str, str, str]]:

@@ -124,7 +124,8 @@ class Experiment:
         for name, preset in self.presets.items():
             if not isinstance(preset.config, self.config):
                 raise InputError(
-                    f"{self.id}: preset {name!r} must hold a {self.config.__name__}, got {type(preset.config).__name__}"
+                    f"{self.id}: preset {name!r} must hold a {self.config.__name__}, got "
+                    f"{type(preset.config).__name__}"
                 )
         if self.threads < 1 or self.version < 1:
             raise InputError(

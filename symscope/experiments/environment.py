@@ -65,7 +65,7 @@ def chosen_device(wanted: str) -> str:
 
 
 def revision(folder: Path) -> str | None:
-    """The git revision of the code in a folder, with `+changes` when files differ from it; None without git."""
+    """The git revision of a folder, with `+changes` when files differ from it; None without git."""
     try:
         commit = _git(folder, "rev-parse", "HEAD")
         changes = _git(folder, "status", "--porcelain", "--untracked-files=no")

@@ -1,4 +1,4 @@
-"""Where cells run: in this process, in local processes, or on a Dask cluster, each a `concurrent.futures.Executor`."""
+"""Where cells run: in this process, in local processes, or on a Dask cluster; always an `Executor`."""
 
 from __future__ import annotations
 

@@ -150,7 +150,8 @@ def _tables(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
             known = gathered.setdefault(name, {column: [] for column in table})
             if list(known) != list(table):
                 raise InputError(
-                    f"table {name!r}: every cell must give the same columns; {list(known)} and {list(table)} differ"
+                    f"table {name!r}: every cell must give the same columns; {list(known)} and "
+                    f"{list(table)} differ"
                 )
             for column, values in table.items():
                 known[column] += values

@@ -38,7 +38,7 @@ def report(folders: Sequence[Path]) -> str:
     runs = [_closed(RunFolder(path)) for path in folders]
     claims = [claim for _, _, result in runs for claim in result.claims]
     names = [asked["experiment"] for _, asked, _ in runs]
-    title = names[0] if len(runs) == 1 else f"{len(runs)} experiments"
+    title = ", ".join(names) if len(runs) <= 3 else f"{len(runs)} experiments"
     sections = [_overview(runs)] if len(runs) > 1 else []
     for number, (folder, asked, result) in enumerate(runs):
         sections += _sections(folder, asked, result, prefix=f"r{number}", alone=len(runs) == 1)

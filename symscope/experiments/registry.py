@@ -42,7 +42,8 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
             known, where = found.setdefault(value.id, (value, module.__name__))
             if known is not value:
                 raise InputError(
-                    f"two experiments are called {value.id!r}, in {where} and {module.__name__}: rename one of them"
+                    f"two experiments are called {value.id!r}, in {where} and {module.__name__}: "
+                    "rename one of them"
                 )
     return {name: found[name][0] for name in sorted(found)}
 

@@ -63,7 +63,7 @@ class Request:
         return f"{words}-{self.preset}-{fingerprint(self.identity)}"
 
     def asked(self) -> dict[str, Any]:
-        """What goes into run.json: the identity, and what a reader needs to understand it without the code."""
+        """What goes into run.json: the identity, and what a reader needs without the code."""
         experiment = self.experiment
         return {
             "format": FORMAT,

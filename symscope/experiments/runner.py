@@ -1,4 +1,4 @@
-"""Running: cells that are not yet there go to an executor, each is stored as it comes back, then the run is closed."""
+"""Running: cells that are not there yet go to an executor, each is stored as it comes, the run closes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ Store = Callable[[Task, dict[str, Any]], None]
 @final
 @dataclass(frozen=True)
 class Place:
-    """Where cells run: local processes (`workers`, None for as many as fit, 0 for this process) or a Dask cluster."""
+    """Where cells run: local processes or a Dask cluster.
+
+    Attributes:
+        workers: Number of processes; None for as many as fit, 0 for this process.
+        dask: Address of a Dask scheduler.
+    """
 
     workers: int | None = None
     dask: str | None = None
@@ -172,8 +177,11 @@ def _done(folder: RunFolder, task: Task) -> bool:
 
 
 def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
-    """Run all tasks, also when a worker process dies: then those in flight are tried again one by one, so that
-    only the one that kills its worker is recorded as failed."""
+    """Run all tasks, also when a worker process dies.
+
+    Those in flight are then tried again one by one, so that only the one that kills its worker is recorded
+    as failed.
+    """
     waiting = deque(tasks)
     while waiting:
         for suspect in _until_broken(waiting, place, store, single=False):

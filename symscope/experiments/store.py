@@ -65,7 +65,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the folder: two processes never work on one run. The hold ends with the process, however it ends.
+        """Hold the folder: two processes never work on one run. The hold ends with the process.
 
         Raises:
             InputError: Another process holds it.
@@ -101,7 +101,8 @@ class RunFolder:
             raise InputError(f"{self.path} is not a run folder of symscope: its run.json has no format")
         if asked["format"] != FORMAT:
             raise InputError(
-                f"{self.path} was written in run format {asked['format']}, this version of symscope reads {FORMAT}: "
+                f"{self.path} was written in run format {asked['format']}, this version of symscope "
+                f"reads {FORMAT}: "
                 f"use symscope {asked.get('symscope', 'of that time')}, or run it again"
             )
         return asked

@@ -61,11 +61,13 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise InputError(
-                    f"table {self.caption!r}: expected {len(self.columns)} cells in every row, got {len(row)}: {row}"
+                    f"table {self.caption!r}: expected {len(self.columns)} cells in every row, got "
+                    f"{len(row)}: {row}"
                 )
         if self.numeric and len(self.numeric) != len(self.columns):
             raise InputError(
-                f"table {self.caption!r}: `numeric` has one entry per column or none, got {len(self.numeric)} "
+                f"table {self.caption!r}: `numeric` has one entry per column or none, got "
+                f"{len(self.numeric)} "
                 f"for {len(self.columns)} columns"
             )
 
@@ -73,7 +75,7 @@ class Table:
 @final
 @dataclass(frozen=True)
 class Picture:
-    """A figure: an SVG or PNG element (from `report.svg`), its title, caption and the paper's figure it answers."""
+    """A figure: an SVG or PNG element (from `report.svg`), title, caption, the paper's figure."""
 
     kind: ClassVar[str] = "picture"
     element: str

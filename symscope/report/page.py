@@ -1,4 +1,4 @@
-"""One self-contained HTML page: no network, light and dark, readable on a phone, with keyboard and screen reader."""
+"""One self-contained HTML page: no network, light and dark, for phones, keyboards and screen readers."""
 
 from __future__ import annotations
 

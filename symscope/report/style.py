@@ -1,4 +1,4 @@
-"""The look every figure shares: colours that read on light and dark pages, sizes, and how files are written."""
+"""The look every figure shares: colours that read on light and dark pages, and how files are written."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def style() -> Any:
     """
     import matplotlib
 
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, "backend": "agg", **RC})
+    settings: Any = {**matplotlib.rcParamsDefault, "backend": "agg", **RC}
+    return matplotlib.rc_context(settings)
 
 
 def figure_bytes(figure: Any, format: str) -> bytes:

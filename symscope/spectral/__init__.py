@@ -1,4 +1,4 @@
-"""Will it generalise? Kernel regression on orbits with points left out: dense, and the paper's circulant formula."""
+"""Will it generalise? Regression on orbits with points left out: dense, and the paper's circulant formula."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The spectrum of the Gaussian kernel on two interleaved circles, in closed form.
 
-A discrete Fourier transform loses eigenvalues below 1e-16 of the largest to rounding; this sum of positive terms
-does not, so that the error without ridge can be followed as far down as it goes.
+A discrete Fourier transform loses eigenvalues below 1e-16 of the largest to rounding; this sum of positive
+terms does not, so that the error without ridge can be followed as far down as it goes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from symscope.errors import InputError
 
 
 def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float) -> Float64[Tensor, "n"]:
-    """Eigenvalues of `exp(-s^2 r^2)` over two unit circles of N points each, half a step and a distance apart.
+    """Eigenvalues of `exp(-s^2 r^2)` over two unit circles of N points each, half a step apart.
 
     With `z = 2 s^2`, `c = exp(-s^2 distance^2)` and the Bessel functions I_k (Jacobi-Anger, then aliasing),
     `lambda_f = N e^-z sum_m (1 + (-1)^m c) I_|f + m N|(z)`: every term is positive.

@@ -1,4 +1,4 @@
-"""The paper's theory: two interleaved orbits, a circulant kernel, and the error as a ratio of inverse eigenvalues.
+"""The paper's theory: two interleaved orbits, a circulant kernel, the error as a ratio of eigenvalues.
 
 2N points in the order A0, B0, A1, B1, .. with labels +1, -1, +1, -1, ..; index N of the spectrum is the
 alternating frequency, the labels' own.
@@ -119,7 +119,8 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
     smallest = float(regular.min())
     if not smallest > 0:
         raise InputError(
-            f"the spectrum has an eigenvalue that is not positive ({smallest:.3g} with ridge {ridge:g}): the kernel "
+            f"the spectrum has an eigenvalue that is not positive ({smallest:.3g} with ridge "
+            f"{ridge:g}): the kernel "
             "matrix is singular to rounding; remove repeated points or use a larger ridge"
         )
     return 1 / regular

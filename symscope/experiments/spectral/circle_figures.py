@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pandas as pd
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from symscope.data.circles import circles
 from symscope.experiments.definition import Plot, Tables
@@ -27,7 +28,8 @@ def distance_plots(points: int, inverse_scale: float, tables: Tables) -> list[Pl
             "distance Δ between the orbits",
             "Error against distance",
             "Fig. 3B",
-            f"{_turn(errors, 'distance')} Dots: kernel regression solved outright; lines: the spectral formula.",
+            f"{_turn(errors, 'distance')} Dots: kernel regression solved outright; lines: the spectral "
+            "formula.",
         ),
         inverse_plot(spectra, errors, "distance", "Δ", shown, "Fig. 2C-D, 3C"),
     ]
@@ -45,7 +47,8 @@ def density_plots(distance: float, inverse_scale: float, tables: Tables) -> list
             "points N of each orbit",
             "Error against density",
             "Fig. 3E",
-            "With the authors' ridge the error levels off; without any it goes on falling. Dots (kernel regression "
+            "With the authors' ridge the error levels off; without any it goes on falling. Dots "
+            "(kernel regression "
             "solved outright) stop where the kernel matrix is singular to rounding.",
         ),
         inverse_plot(spectra, errors, "points", "N", _three([n for n in numbers if n <= 24]), "Fig. 3F"),
@@ -72,13 +75,15 @@ def setting_plot(points: int, distance: float, inverse_scale: float, dense: int 
         figure=figure,
         title="The data: two interleaved orbits",
         source="Fig. 2A-B" if dense is None else "Fig. 3D",
-        alt=f"Two unit circles {distance:g} apart with {what}, labelled plus one and minus one, one point missing"
+        alt=f"Two unit circles {distance:g} apart with {what}, labelled plus one and minus one, one "
+        "point missing"
         + (
             ", beside their kernel matrix with equal values along every wrapped diagonal."
             if dense is None
             else "."
         ),
-        caption="One point of the upper orbit is missing (open circle); its label is to be predicted from the others.",
+        caption="One point of the upper orbit is missing (open circle); its label is to be predicted "
+        "from the others.",
     )
 
 
@@ -93,11 +98,10 @@ def _draw_circles(axes: Any, points: int, distance: float) -> None:
     for orbit, colour in ((plus, COLOURS[0]), (minus, COLOURS[1])):
         closed = [*orbit, orbit[0]]
         axes.plot(*zip(*closed, strict=True), color=colour, linewidth=0.8, alpha=0.6)
-    axes.set(title=f"N = {points}, Δ = {distance:g}", xticks=[], yticks=[], zticks=[])
+    axes.set_title(f"N = {points}, Δ = {distance:g}", loc="center")
+    axes.set_axis_off()
     axes.set_box_aspect((1, 1, 0.7))
     axes.legend(loc="upper left", fontsize=9)
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.set_pane_color((0, 0, 0, 0))
 
 
 def error_plot(errors: pd.DataFrame, x: str, label: str, title: str, source: str, caption: str) -> Plot:
@@ -118,11 +122,15 @@ def error_plot(errors: pd.DataFrame, x: str, label: str, title: str, source: str
                 label=f"exact, {name}",
             )
         axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
-        axes.annotate(
-            "wrong above, right below", (0.99, 1), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=WRONG,
-            fontsize=9,
-        )  # fmt: skip
+        place = (0.99, 1.0)
+        words = "wrong above, right below"
+        where = ("axes fraction", "data")
+        axes.annotate(words, place, xycoords=where, ha="right", va="bottom", color=WRONG, fontsize=9)
         axes.set(xlabel=label, ylabel="error at the missing point", yscale="log")
+        if errors["closed_form_error"].min() > 1e-2:  # a short range: plain numbers are easier to read
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+            axes.yaxis.set_minor_locator(NullLocator())
         if x == "distance":
             positive = errors[x][errors[x] > 0]
             axes.set_xscale("symlog", linthresh=float(positive.min()), linscale=0.4)
@@ -135,7 +143,8 @@ def error_plot(errors: pd.DataFrame, x: str, label: str, title: str, source: str
         figure=figure,
         title=title,
         source=source,
-        alt=f"Line chart of the error at the missing point against {label}, on a logarithmic axis, falling from "
+        alt=f"Line chart of the error at the missing point against {label}, on a logarithmic axis, "
+        "falling from "
         f"{high:.3g} to {low:.3g}; the exact regression's dots lie on the formula's lines.",
         caption=caption,
     )
@@ -160,7 +169,9 @@ def inverse_plot(
             axes.fill_between(
                 part["frequency"], height, facecolor="none", edgecolor=NUMERATOR, hatch="///", linewidth=1.5
             )
-            axes.set(title=f"{symbol} = {value:g}: error {row['closed_form_error']:.3g}", xlabel="frequency")
+            axes.set(
+                title=f"{symbol} = {value:.3g}: error {row['closed_form_error']:.3g}", xlabel="frequency"
+            )
             axes.set_ylim(bottom=0)
             axes.set_xlim(0, part["frequency"].max())
         panels[0].set_ylabel("inverse eigenvalue 1/λ")
@@ -170,9 +181,11 @@ def inverse_plot(
         title="Why: the inverse spectrum",
         source=source,
         alt="Panels of the inverse spectrum against frequency for "
-        + ", ".join(f"{symbol} = {value:g}" for value in values)
-        + ": the hatched rectangle of height one over lambda N becomes small against the shaded area under the curve.",
-        caption="The error is the hatched rectangle (height 1/λ at the highest frequency) over the shaded area under 1/λ.",
+        + ", ".join(f"{symbol} = {value:.3g}" for value in values)
+        + ": the hatched rectangle of height one over lambda N becomes small against the shaded area "
+        "under the curve.",
+        caption="The error is the hatched rectangle (height 1/λ at the highest frequency) over the "
+        "shaded area under 1/λ.",
     )
 
 

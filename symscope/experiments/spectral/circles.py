@@ -1,10 +1,11 @@
-"""Two interleaved circles and a Gaussian kernel: where the spectral formula can be seen whole (Fig. 2 and 3)."""
+"""Two interleaved circles and a Gaussian kernel: the spectral formula seen whole (Fig. 2 and 3)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import pandas as pd
@@ -36,7 +37,7 @@ PLATEAU = 1.8e-4
 @final
 @dataclass(frozen=True)
 class Distance:
-    """Config of `spectral/circles-distance`: the kernel is `exp(-inverse_scale^2 r^2)`, ridges are times its trace."""
+    """Config of `spectral/circles-distance`; kernel `exp(-inverse_scale^2 r^2)`, ridges times its trace."""
 
     points: int = 6
     distances: tuple[float, ...] = (0.0, *LOGSPACE)
@@ -71,7 +72,7 @@ def _check(inverse_scale: float, relative_ridges: tuple[float, ...]) -> None:
 
 
 def _check_sweep(name: str, values: tuple[float, ...]) -> None:
-    if len(values) < 2 or any(b <= a for a, b in zip(values, values[1:], strict=False)) or values[0] < 0:
+    if len(values) < 2 or any(b <= a for a, b in pairwise(values)) or values[0] < 0:
         raise InputError(f"{name}: expected two or more increasing values, not negative; got {values}")
 
 
@@ -138,7 +139,8 @@ def agreement(errors: pd.DataFrame, source: str) -> Claim:
         source,
         float(gap.max()),
         AGREEMENT,
-        why=f"Largest difference over {compared} of {len(gap)} problems; in the others the kernel matrix is singular "
+        why=f"Largest difference over {compared} of {len(gap)} problems; in the others the kernel "
+        "matrix is singular "
         "to rounding, and the closed form of the spectrum is used."
         if compared < len(gap)
         else f"Largest difference over {compared} problems.",
@@ -169,15 +171,18 @@ def distance_claims(config: Distance, tables: Tables) -> list[Claim]:
             "Fig. 3C",
             _largest_rise(errors, "inverse_lambda_n"),
             RISE,
-            why=f"Largest rise of 1/λ_N; it falls from {first['inverse_lambda_n']:.3g} to {last['inverse_lambda_n']:.3g} "
-            f"while the mean of 1/λ goes from {first['mean_inverse_lambda']:.3g} to {last['mean_inverse_lambda']:.3g}.",
+            why=f"Largest rise of 1/λ_N; it falls from {first['inverse_lambda_n']:.3g} to "
+            f"{last['inverse_lambda_n']:.3g} "
+            f"while the mean of 1/λ goes from {first['mean_inverse_lambda']:.3g} to "
+            f"{last['mean_inverse_lambda']:.3g}.",
         ),
     ]
     statement = "Interleaved in one plane the missing point is predicted wrongly, far apart correctly."
     if first["distance"] > 0 or last["distance"] < 1:
         return [*claims, unchecked(statement, "Fig. 3B", "needs distance 0 and one of 1 or more")]
     good = first["closed_form_error"] > 1 > last["closed_form_error"]
-    words = f"error {first['closed_form_error']:.3g} at 0, {last['closed_form_error']:.3g} at {last['distance']:g}"
+    errors_at_ends = f"error {first['closed_form_error']:.3g} at 0, {last['closed_form_error']:.3g}"
+    words = f"{errors_at_ends} at {last['distance']:g}"
     return [
         *claims,
         holds(statement, "Fig. 3B", bool(good), measured=words, threshold="above 1, then below 1"),

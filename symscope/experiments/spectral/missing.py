@@ -1,4 +1,4 @@
-"""Several points missing at once, in any pattern: the linear system of App. A.1 against the regression itself."""
+"""Several points missing at once, in any pattern: the linear system of App. A.1 against regression itself."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _cells(config: Missing) -> list[dict[str, Any]]:
 
 
 def _patterns(count: int, kind: str, config: Missing, seed: int) -> list[torch.Tensor]:
-    """Random subsets of all points, or one arc of neighbours (all arcs of one length are the same problem)."""
+    """Random subsets of all points, or one arc of neighbours (all arcs of one length are alike)."""
     if kind == "arc":
         return [torch.arange(count)]
     generator = torch.Generator().manual_seed(seed)
@@ -88,7 +88,8 @@ def _claims(config: Missing, tables: Tables) -> list[Claim]:
             "App. A.1",
             float(table["difference"].max()),
             1e-8,
-            why=f"Largest difference over {len(table)} patterns of up to {table['missing'].max()} missing points.",
+            why=f"Largest difference over {len(table)} patterns of up to {table['missing'].max()} "
+            "missing points.",
         )
     ]
     single = table[table["missing"] == 1]
@@ -121,7 +122,8 @@ def _plots(config: Missing, tables: Tables) -> list[Plot]:
             figure=figure,
             title="Error against the number of missing points",
             source="App. A.1",
-            alt="Line chart of the mean error on the missing points against their number, for random patterns and for "
+            alt="Line chart of the mean error on the missing points against their number, for random "
+            "patterns and for "
             "neighbours in a row; above one, the dashed line, predictions are wrong.",
             caption="Small dots are single random patterns. Above the dashed line predictions are wrong.",
         )
