@@ -40,36 +40,36 @@ class FiniteNetwork:
 
     Attributes:
         module: The copy; nobody else holds it.
+        trainable: Its parameters that require gradients, detached, in the order of `named_parameters()`.
+        fixed: Its other parameters and its buffers.
     """
 
+    # held beside the module, because an evaluation in another thread swaps the module's own for a while
     module: nn.Module
+    trainable: Weights
+    fixed: Weights
 
     @property
     def device(self) -> torch.device:
-        return next(iter(self.module.parameters())).device
+        return next(iter(self.trainable.values())).device
 
     def weights(self, dtype: torch.dtype) -> Weights:
-        """The trainable parameters in the order of `named_parameters()`, cast to dtype."""
-        named = self.module.named_parameters()
-        return {name: p.detach().to(dtype) for name, p in named if p.requires_grad}
+        """The trainable parameters, cast to dtype."""
+        return {name: w.detach().to(dtype) for name, w in self.trainable.items()}
 
     def constants(self, dtype: torch.dtype) -> Weights:
         """Frozen parameters and buffers, cast to dtype; copies, so that an evaluation leaves no trace."""
-        frozen = {name: p for name, p in self.module.named_parameters() if not p.requires_grad}
-        tensors = {**frozen, **dict(self.module.named_buffers())}
         return {
-            name: t.detach().to(dtype if t.is_floating_point() else t.dtype, copy=True)
-            for name, t in tensors.items()
+            name: t.to(dtype if t.is_floating_point() else t.dtype, copy=True)
+            for name, t in self.fixed.items()
         }
 
     def dtype_for(self, x: Tensor) -> torch.dtype:
         """The dtype of the inputs; for whole-number inputs (tokens) the dtype of the weights."""
-        if x.is_floating_point():
-            return x.dtype
-        return next(p.dtype for p in self.module.parameters() if p.requires_grad)
+        return x.dtype if x.is_floating_point() else next(iter(self.trainable.values())).dtype
 
     def n_weights(self) -> int:
-        return sum(p.numel() for p in self.module.parameters() if p.requires_grad)
+        return sum(w.numel() for w in self.trainable.values())
 
 
 @final
@@ -107,8 +107,6 @@ def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
     >>> finite_network(net).n_weights(), net.training
     (8, True)
     """
-    if not isinstance(module, nn.Module):
-        raise InputError(f"Expected a torch.nn.Module, got {type(module).__name__}.")
     lazy = [name for name, p in module.named_parameters() if isinstance(p, UninitializedParameter)]
     if lazy:
         raise InputError(
@@ -129,7 +127,13 @@ def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
                 f"input depends "
                 "on the others; use track_running_stats=True."
             )
-    return FiniteNetwork(private)
+    named = dict(private.named_parameters())
+    trainable = {name: p.detach() for name, p in named.items() if p.requires_grad}
+    others = {
+        **{name: p for name, p in named.items() if not p.requires_grad},
+        **dict(private.named_buffers()),
+    }
+    return FiniteNetwork(private, trainable, {name: t.detach() for name, t in others.items()})
 
 
 def check_inputs(network: FiniteNetwork, x: Tensor, other: Tensor | None = None) -> None:
@@ -140,16 +144,16 @@ def check_inputs(network: FiniteNetwork, x: Tensor, other: Tensor | None = None)
     Raises:
         InputError: If they are not.
     """
+    if x.device != network.device:
+        raise InputError(
+            f"Inputs are on {x.device}, the module on {network.device}; move one of them with .to()."
+        )
     if other is not None and x.dtype != other.dtype:
         raise InputError(
             f"x1 and x2: expected one dtype, got {x.dtype} and {other.dtype}; convert one of them."
         )
     whole = not x.is_floating_point()
     inputs.check_inputs(x.double() if whole else x, other.double() if whole and other is not None else other)
-    if x.device != network.device:
-        raise InputError(
-            f"Inputs are on {x.device}, the module on {network.device}; move one of them with .to()."
-        )
 
 
 def probe(network: FiniteNetwork, x: Tensor) -> Probe:
@@ -205,15 +209,15 @@ def evaluation() -> Iterator[None]:
             torch.backends.mha.set_fastpath_enabled(fast)
 
 
-def outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Tensor:
-    """The network's outputs [n, o] at the given weights; call it inside `evaluation()`."""
+def outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Any:
+    """What the module returns at the given weights (after `probe`, outputs [n, o]); inside `evaluation()`."""
     everything = {**network.constants(network.dtype_for(x)), **weights}
     return torch.func.functional_call(network.module, everything, (x,))
 
 
 def _checked_outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Tensor:
     try:
-        out: Any = outputs(network, weights, x)
+        out = outputs(network, weights, x)
     except Exception as error:  # whatever the user's forward raises
         raise InputError(
             f"The module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 import torch
 from jaxtyping import Float
@@ -30,8 +30,6 @@ from symscope.kernels._training_spectrum import (
     check_singular,
     training_spectrum,
 )
-
-Singular = Literal["error", "pseudo_inverse"]
 
 
 @final
@@ -66,7 +64,7 @@ def gradient_flow_prediction(
     ridge: float,
     initial_train: Float[Tensor, "n5 c2"] | None = None,
     initial_test: Float[Tensor, "m2 c3"] | None = None,
-    singular: Singular = "error",
+    singular: str = "error",
     rank_tolerance: float | None = None,
 ) -> Prediction:
     """Predictions of gradient flow on the squared loss at many times; kernel regression at `math.inf`.
@@ -180,7 +178,7 @@ def ntk_ensemble_prediction(
     times: Sequence[float],
     learning_rate: float,
     ridge: float,
-    singular: Singular = "error",
+    singular: str = "error",
     rank_tolerance: float | None = None,
 ) -> Prediction:
     """Mean and covariance of infinitely many wide networks trained from random weights (Lee et al. 2019, eq.
@@ -243,7 +241,7 @@ def nngp_posterior(
     y: Float[Tensor, "n4 c"],
     *,
     noise_variance: float,
-    singular: Singular = "error",
+    singular: str = "error",
     rank_tolerance: float | None = None,
 ) -> Prediction:
     """Mean and covariance of a Gaussian process given noisy values: Bayesian training of a wide network.

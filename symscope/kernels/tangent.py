@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 import torch
 from jaxtyping import Float, Shaped
@@ -24,8 +24,6 @@ from symscope.kernels.inputs import byte_count
 from symscope.kernels.jacobian import product, transposed_product
 from symscope.kernels.kernel import Kernel
 
-Method = Literal["auto", "contraction", "products"]
-
 
 def empirical_ntk(
     module: nn.Module,
@@ -33,7 +31,7 @@ def empirical_ntk(
     output: int | None = None,
     params: Params = None,
     memory: int | float | str = DEFAULT_MEMORY,
-    method: Method = "auto",
+    method: str = "auto",
 ) -> Kernel:
     """The neural tangent kernel of a finite network, as a `Kernel`.
 
@@ -78,7 +76,7 @@ def empirical_ntk_blocks(
     *,
     params: Params = None,
     memory: int | float | str = DEFAULT_MEMORY,
-    method: Method = "auto",
+    method: str = "auto",
 ) -> Float[Tensor, "n1 n2 o o"]:
     """The whole empirical NTK, an o x o block for every pair of inputs.
 
@@ -221,7 +219,7 @@ class _Tangent:
     network: FiniteNetwork
     output: int | None
     memory: int
-    method: Method
+    method: str
 
     def blocks(self, x1: Tensor, x2: Tensor | None) -> Tensor:
         first, second = x1.flatten(0, 1), None if x2 is None else x2.flatten(0, 1)
