@@ -6,11 +6,11 @@ orthogonal matrices is a choice of orthogonal subspaces `V_j`, on which one step
 
     sum_j tr(Pi_j P_j),   P_j = 1/n sum_k exp(-2 pi i j k / n) A_k,   A_k = (T_k + s T_k^T s) / 2,
 
-where Pi_j projects on V_j. (Replacing T_k by A_k makes the answer obey `s R s = R^-1` wherever a real
-representation can; without it the same trace comes out for the symmetric part.) `T_k` commutes with the
-quarter turn, so each V_j can be kept inside one eigenspace of the quarter turn, and `R^(n/4) = rot90` holds
-by construction, not by luck. In the basis of mirror-even and i times mirror-odd images all the P_j are real
-symmetric matrices; the maximum is climbed to by `V <- polar([P_j V_j]_j)`, which never goes down.
+where Pi_j projects on V_j. (For R with `s R s = R^-1`, A_k in place of T_k changes the sum by a constant.)
+`T_k` commutes with the quarter turn, so each V_j can be kept inside one eigenspace of the quarter turn, and
+`R^(n/4) = rot90` holds by construction, not by luck. In the basis of mirror-even and i times mirror-odd
+images all the P_j are real symmetric matrices. From their top eigenvectors the steps
+`V <- polar([P_j V_j]_j)`, which never go down, climb to a local maximum.
 """
 
 from __future__ import annotations
@@ -96,8 +96,6 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
     even, odd, turning, kept, resting = [], [], [], [], []
     defect = 0
     for sector, parts in zip(sectors, means, strict=True):
-        if sector.dimension == 0:
-            continue
         over = _left_over(sector, n, m, size)
         if over is not None:
             pairs = 0 if mirrored else over.shape[1] // 2
@@ -108,6 +106,8 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
             kept.append(over[:, 2 * pairs :])
             resting += [0] * (over.shape[1] - 2 * pairs)
             defect += over.shape[1] - 2 * pairs
+        if sector.dimension == 0:  # tiny images, or all of it left over
+            continue
         e, o, f, rest, rest_f = _sector_basis(sector, parts, n, m)
         even.append(e)
         odd.append(o)

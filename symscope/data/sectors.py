@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-SWEEPS = 60  # the objective moves by less than 1e-4 of itself afterwards at 28x28, n = 8 to 64
+SWEEPS = 60  # within 0.2 % of the objective after 480, at 28x28 and n = 8 to 64; 20 give 0.5 %
 
 
 @final
@@ -136,7 +136,7 @@ def climb(
     split = sector.even.shape[1]
     eigen = {j: torch.linalg.eigh(parts[j]) for j in planes}
     # a multiple of the identity changes no argument of the maximum and makes every step go up
-    lift = max([0.0, *(-float(values[0]) for values, _ in eigen.values() if len(values))]) + 1e-3
+    lift = 1e-3 - min(0.0, *(float(torch.linalg.eigvalsh(parts[j]).min()) for j in parts))
     if sector.complex:
         frames = _nearest_frames([eigen[j][1].flip(1)[:, : counts[j][0]] for j in planes])
         for _ in range(SWEEPS if len(planes) > 1 else 0):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -78,6 +80,15 @@ def test_homomorphic_but_not_orthogonal() -> None:
 
 def test_integers_are_measured_too() -> None:
     assert departure(rotation(4), torch.arange(9, dtype=torch.uint8).reshape(1, 3, 3)).homomorphism == 0.0
+
+
+def test_the_guide_says_what_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "rotations.md").read_text()
+    block = guide.split("```python\n")[1].split("```")[0]
+    exec(block, {})
+    spline, orthogonal = (float(line) for line in capsys.readouterr().out.split())
+    assert f"# {spline:.3f}" in block
+    assert orthogonal < 1e-13
 
 
 def test_bad_input() -> None:

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symscope.data import sectors
 from symscope.data.periodic import OrthogonalRotation, rotation_basis
 from symscope.data.sample import mnist_sample
 from symscope.data.spline import quarter_turns, spline_matrix
@@ -112,6 +113,18 @@ def test_no_small_change_comes_nearer() -> None:
             skew = (skew + torch.linalg.matrix_power(move, power) @ skew @ move.T) / 2
         small = torch.linalg.matrix_exp(1e-2 * skew / skew.norm())
         assert _objective([small @ r @ small.T for r in ours], targets) > best - 1e-7 * best
+
+
+@pytest.mark.parametrize(("size", "n"), [(6, 12), (7, 16), (5, 7)])
+def test_every_sweep_comes_nearer(size: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = [spline_matrix(size, 360 * k / n) for k in range(n)]
+    distances = []
+    for sweeps in (0, 1, 2, 5, 20):
+        monkeypatch.setattr(sectors, "SWEEPS", sweeps)
+        found = rotation_basis.__wrapped__(size, n, True)
+        distances.append(_objective([found.matrix(k) for k in range(n)], targets))
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < distances[0]
 
 
 def test_digits_turn_as_splines_turn_them() -> None:
