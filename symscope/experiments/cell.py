@@ -61,7 +61,7 @@ def cell_key(parameters: Mapping[str, Any]) -> str:
     """A file name for a cell: its parameters where they are short, and a fingerprint that is always unique.
 
     >>> cell_key({"points": 6, "distance": 0.5})
-    'points=6,distance=0.5-2a6fdd77af5d'
+    'points=6,distance=0.5-2861ce8ffc1d'
     """
     words = ",".join(f"{name}={value}" for name, value in parameters.items())
     readable = "".join(letter if letter.isalnum() or letter in "=,.-_" else "_" for letter in words)[:60]

@@ -215,7 +215,7 @@ def _duration(seconds: float) -> str:
     """Seconds as a reader says them.
 
     >>> _duration(0.034), _duration(75), _duration(7300)
-    ('0.03 s', '1 min 15 s', '2 h 1 min')
+    ('0.034 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"

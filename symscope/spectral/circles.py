@@ -53,5 +53,6 @@ def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float
     m = torch.arange(-periods, periods + 1)
     order = (torch.arange(2 * points)[:, None] + m * points).abs()
     terms = torch.from_numpy(ive(order.numpy(), z))
-    weight = torch.where(m % 2 == 0, 1 + between, -math.expm1(-((inverse_scale * distance) ** 2)))
-    return points * (weight.to(torch.float64) * terms).sum(1)
+    even = (m % 2 == 0).to(torch.float64)
+    weight = even * (1 + between) - (1 - even) * math.expm1(-((inverse_scale * distance) ** 2))
+    return points * (weight * terms).sum(1)

@@ -127,7 +127,7 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
 
 
 def spectral_residual(
-    spectrum: Float[Tensor, "n"], labels: Float[Tensor, "n"], missing: Int64[Tensor, "m"], ridge: float
+    spectrum: Float[Tensor, "n"], labels: Float[Tensor, "labels"], missing: Int64[Tensor, "m"], ridge: float
 ) -> Float[Tensor, "m"]:
     """True label minus prediction at several missing points of a circulant problem (App. A.1).
 

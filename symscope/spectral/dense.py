@@ -27,8 +27,8 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
         InputError: A matrix that is not symmetric or finite, a negative ridge, or a singular matrix.
 
     >>> precision(torch.tensor([[2.0, 1.0], [1.0, 1.0]], dtype=torch.float64), ridge=0.0)
-    tensor([[ 1., -1.],
-            [-1.,  2.]], dtype=torch.float64)
+    tensor([[ 1.0000, -1.0000],
+            [-1.0000,  2.0000]], dtype=torch.float64)
     """
     check_gram(gram)
     check_ridge(ridge)
@@ -44,7 +44,7 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
 
 
 def leave_out_residual(
-    precision: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"], missing: Int64[Tensor, "m"]
+    precision: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"], missing: Int64[Tensor, "m"]
 ) -> Float[Tensor, "m *c"]:
     """True label minus prediction on a missing set, after training on all other points.
 
@@ -75,7 +75,7 @@ def leave_out_residual(
 
 
 def leave_one_out_residuals(
-    precision: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"]
+    precision: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"]
 ) -> Float[Tensor, "n *c"]:
     """The residual of every point, each left out alone: `(P y)_i / P_ii`.
 
@@ -96,7 +96,7 @@ def leave_one_out_residuals(
 
 
 def regression(
-    gram: Float[Tensor, "n n"], labels: Float[Tensor, "n *c"], missing: Int64[Tensor, "m"], ridge: float
+    gram: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"], missing: Int64[Tensor, "m"], ridge: float
 ) -> Float[Tensor, "m *c"]:
     """The prediction on a missing set by solving the regression on the rest, the plain way.
 
@@ -130,7 +130,7 @@ def check_gram(gram: Float[Tensor, "n m"]) -> None:
         raise InputError(f"a kernel matrix is square, over one point or more; got shape {tuple(gram.shape)}")
     if not bool(gram.isfinite().all()):
         raise InputError("the kernel matrix has entries that are not finite; look at the inputs")
-    gap, scale = float((gram - gram.T).abs().max()), float(gram.abs().max())
+    gap, scale = ((gram - gram.T).abs().max().item(), gram.abs().max().item())
     if gap > 1e-6 * scale:
         raise InputError(
             f"a kernel matrix is symmetric; this one differs from its transpose by up to {gap:.3g}"
@@ -143,7 +143,7 @@ def check_ridge(ridge: float) -> None:
         raise InputError(f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge}")
 
 
-def check_labels(labels: Float[Tensor, "n *c"], count: int) -> None:
+def check_labels(labels: Float[Tensor, "labels *c"], count: int) -> None:
     """Refuses labels that are not one per point."""
     if len(labels) != count:
         raise InputError(f"expected one label per point, {count}; got {len(labels)}")
