@@ -9,7 +9,6 @@ from typing import final
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -160,6 +159,11 @@ def _estimated_extremes(K: Tensor, seed: int) -> tuple[float, float, float, int 
 
 def _lanczos(K: Tensor, shift: float, sign: float, start: np.ndarray) -> tuple[float, np.ndarray]:
     """The largest eigenvalue of `shift + sign K` and its unit vector, from a few hundred products."""
+    from scipy.sparse.linalg import (
+        ArpackNoConvergence,
+        LinearOperator,
+        eigsh,
+    )  # slow to import, seldom needed
 
     def product(vector: np.ndarray) -> np.ndarray:
         image = (K @ torch.from_numpy(vector.ravel().copy()).to(K)).cpu().double().numpy()
@@ -241,7 +245,7 @@ def _on_accuracy(
         known = f"rank {rank} of {n}" if rank is not None else f"rank below or near {n}, not counted"
         lines.append(
             f"Singular to working precision{how}: {known}. Interpolation has no unique or no stable "
-            f"solution; use a ridge of at least {n * eps * abs(largest):.1e} and report it, or the pseudo-inverse."
+            f"solution; use a ridge >= {n * eps * abs(largest):.1e} and report it, or a pseudo-inverse."
         )
     else:
         lost = math.log10(largest / smallest)

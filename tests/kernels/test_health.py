@@ -40,7 +40,7 @@ def test_rank_is_the_number_of_features(rank):
     assert found.rank == rank
     assert not found.good
     assert f"Singular to working precision: rank {rank} of 20" in str(found)
-    assert "use a ridge of at least" in str(found)
+    assert "use a ridge >= " in str(found)
 
 
 def test_a_good_gram_is_called_good_with_the_digits_it_costs():

@@ -111,7 +111,7 @@ def test_arrays_give_the_same_tile_even_when_read_only():
     x, y = points(4, 3), points(5, 3, seed=1)
     rows = x.numpy().copy()
     rows.flags.writeable = False
-    tile = tile_array(pickle.loads(pickle.dumps(polynomial)), rows, y.numpy(), CPU)  # noqa: S301
+    tile = tile_array(pickle.loads(pickle.dumps(polynomial)), rows, y.numpy(), CPU)
     assert torch.equal(torch.from_numpy(tile), tile_values(polynomial, x, y, CPU))
 
 
