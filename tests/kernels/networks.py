@@ -1,4 +1,4 @@
-"""Small modules that between them use everything a finite-width kernel must cope with, and their dense Jacobian."""
+"""Small modules that between them use all a finite-width kernel must cope with, and their dense Jacobian."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.kernels.conformance import assert_kernel_laws
 from symscope.kernels.gram import gram
+from symscope.kernels.infinite import infinite_width
 from symscope.kernels.tangent import (
     empirical_ntk,
     empirical_ntk_blocks,
@@ -38,8 +39,9 @@ def test_whole_kernel_agrees_with_the_dense_jacobian(name, method):
         assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
-@every_module
-@both_methods
+@pytest.mark.parametrize(
+    ("name", "method"), [*((name, "auto") for name in MODULES), ("mlp", "products"), ("custom", "products")]
+)
 def test_the_kernel_keeps_the_laws_of_kernels(name, method):
     net, shape = module(name)
     assert_kernel_laws(empirical_ntk(net, method=method), inputs(5, shape), tolerance=ROUNDING)
@@ -150,6 +152,25 @@ def test_a_wide_network_approaches_the_infinite_one():
     bias = 4 / 256 * relu_ntk(x, 2).diagonal().max()
     assert ((samples.mean(0) - relu_ntk(x, 2)).abs() < MONTE_CARLO_SIGMAS * error + bias).all()
     assert (error < 0.05 * relu_ntk(x, 2).diagonal().max()).all()  # so that the comparison means something
+    plain = nn.Sequential(nn.Linear(5, 9), nn.ReLU(), nn.Linear(9, 9), nn.ReLU(), nn.Linear(9, 1))
+    limit = infinite_width(plain, b_std=0.0).ntk(x)  # the same limit from the other half of the library
+    assert torch.allclose(limit, relu_ntk(x, 2), rtol=1e-7)
+
+
+def test_the_standard_parameterisation_is_that_of_fresh_modules():
+    """PyTorch's own initialisation, with biases: the mean over modules against the prediction."""
+    x, draws = inputs(4, (5,)), []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        for _ in range(24):
+            net = nn.Sequential(
+                nn.Linear(5, 200), nn.ReLU(), nn.Linear(200, 200), nn.ReLU(), nn.Linear(200, 1)
+            )
+            draws.append(empirical_ntk(net)(x))
+    samples, limit = torch.stack(draws), infinite_width(net, parameterisation="standard").ntk(x)
+    error = samples.std(0) / len(samples) ** 0.5
+    assert ((samples.mean(0) - limit).abs() < MONTE_CARLO_SIGMAS * error + 4 / 200 * limit.max()).all()
+    assert (error < 0.05 * limit.max()).all()
 
 
 @pytest.mark.parametrize(
