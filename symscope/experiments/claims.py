@@ -37,7 +37,7 @@ class Claim:
 
     statement: str
     source: str
-    measured: float | str | None
+    measured: float | int | str | None
     threshold: str
     verdict: Verdict
     why: str = ""
@@ -51,7 +51,9 @@ class Claim:
             raise InputError(f"claim {self.statement!r} was not checked: say why")
 
 
-def below(statement: str, source: str, measured: float, threshold: float, *, why: str = "") -> Claim:
+def below(
+    statement: str, source: str, measured: float | int, threshold: float | int, *, why: str = ""
+) -> Claim:
     """A claim that a number is at most a threshold; NaN never is.
 
     >>> below("both errors agree", "Fig. 3B", 3e-12, 1e-8).verdict.value
@@ -63,7 +65,9 @@ def below(statement: str, source: str, measured: float, threshold: float, *, why
     return Claim(statement, source, float(measured), f"<= {threshold:g}", _verdict(good), why)
 
 
-def above(statement: str, source: str, measured: float, threshold: float, *, why: str = "") -> Claim:
+def above(
+    statement: str, source: str, measured: float | int, threshold: float | int, *, why: str = ""
+) -> Claim:
     """A claim that a number is at least a threshold; NaN never is.
 
     >>> above("the two rank alike", "Fig. 5A", 0.97, 0.9).verdict.value
@@ -74,7 +78,7 @@ def above(statement: str, source: str, measured: float, threshold: float, *, why
 
 
 def holds(
-    statement: str, source: str, good: bool, *, measured: float | str, threshold: str, why: str = ""
+    statement: str, source: str, good: bool, *, measured: float | int | str, threshold: str, why: str = ""
 ) -> Claim:
     """A claim decided by a comparison of your own; `measured` and `threshold` say it in words.
 
@@ -110,7 +114,7 @@ def without_cells(claims: list[Claim], failed: int, total: int) -> list[Claim]:
     ]
 
 
-def measured_text(measured: float | str | None) -> str:
+def measured_text(measured: float | int | str | None) -> str:
     """A measured value as a reader wants it: four digits, words as they are, nothing as a dash.
 
     >>> measured_text(0.000123456), measured_text(None), measured_text("rises once")

@@ -45,7 +45,7 @@ RC: dict[str, Any] = {
 }
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float | int, height: float | int) -> Any:
     """An empty matplotlib figure in the house style, tied to no window and no global state.
 
     Draw on it inside `with style():`, so that axes made later follow the style too.

@@ -1,0 +1,148 @@
+"""A page of every kind of block, in a real browser: light, dark, on a phone, with the keyboard."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from symscope import InputError
+from symscope.report import (
+    Command,
+    Facts,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Verdict,
+    figure_bytes,
+    inline_svg,
+    new_figure,
+    page,
+    slug,
+    style,
+    write_page,
+)
+from tests.report.browser import ask, needs_browser
+from tests.report.contrast import contrast
+
+
+def everything() -> str:
+    figure = new_figure(7, 3)
+    with style():
+        figure.subplots().plot([0, 1, 3], [2, 1, 5])
+    svg = inline_svg(figure_bytes(figure, "svg").decode(), prefix="f", alt="a line going up")
+    blocks = (
+        Text("A paragraph <with> & characters."),
+        Note("Something failed."),
+        Verdict("It holds.", "good", "reproduced", "Fig. 1", "1e-12", "<= 1e-08", "Over 42 problems."),
+        Verdict("It does not.", "bad", "not reproduced"),
+        Verdict("Who knows.", "open", "not checked at this size", why="too small"),
+        Picture(svg, "A line", "It goes up.", "Fig. 2", "figure-1"),
+        Command("symscope reproduce " + "a-very-long-name/" * 20),
+        Facts((("a key", "a value"), ("long", "x" * 300)), "Parameters"),
+        Table(
+            "many columns", tuple(f"column {i}" for i in range(20)), (tuple("0123456789" * 2),), (True,) * 20
+        ),
+    )
+    return page(
+        title="Everything", lead="All kinds of blocks.", sections=[Section("One", blocks), Section("Two", ())]
+    )
+
+
+@pytest.fixture
+def shown(tmp_path):
+    path = tmp_path / "page.html"
+    write_page(everything(), path)
+    return path
+
+
+def test_text_is_escaped_and_nothing_is_fetched():
+    html = everything()
+    assert "A paragraph &lt;with&gt; &amp; characters." in html
+    assert "default-src 'none'" in html
+    loads = re.findall(r'(?:src|href)="([^"]*)"|url\(([^)]*)\)|@import', html)
+    assert loads
+    assert all((a or b).startswith("#") for a, b in loads)
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1200])
+def test_nothing_sticks_out_sideways(shown, tmp_path, width):
+    widths = ask(
+        shown,
+        "return [document.documentElement.scrollWidth, window.innerWidth];",
+        width=width,
+        folder=tmp_path,
+    )
+    assert widths[0] <= widths[1] == width
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_text_stands_out(shown, tmp_path, dark):
+    script = """
+      const paper = element => {
+        for (let e = element; e; e = e.parentElement) {
+          const colour = window.getComputedStyle(e).backgroundColor;
+          if (!colour.endsWith(", 0)")) return colour;
+        }
+      };
+      const texts = [...document.querySelectorAll("body *")].filter(e =>
+        !e.closest("svg") && [...e.childNodes].some(n => n.nodeType == 3 && n.textContent.trim()) &&
+        !["SCRIPT", "STYLE"].includes(e.tagName));
+      return texts.map(e => [e.className || e.tagName, window.getComputedStyle(e).color, paper(e)]);
+    """
+    found = ask(shown, script, dark=dark, folder=tmp_path)
+    assert len(found) > 30
+    papers = {_hex(paper) for _, _, paper in found}
+    assert ("#14171a" in papers) == dark
+    for name, ink, paper in found:
+        assert contrast(_hex(ink), _hex(paper)) >= 4.5, name
+
+
+@needs_browser
+def test_figures_have_names_headings_have_order_and_all_is_reached_by_keyboard(shown, tmp_path):
+    script = """
+      const names = [...document.querySelectorAll("svg, img")].map(e =>
+        e.alt || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent || "");
+      const levels = [...document.querySelectorAll("h1, h2, h3")].map(e => +e.tagName[1]);
+      const scrolling = [...document.querySelectorAll("body *")].filter(e =>
+        !e.closest("svg") && ["auto", "scroll"].includes(window.getComputedStyle(e).overflowX))
+        .map(e => e.tabIndex);
+      const before = window.getComputedStyle(document.documentElement).backgroundColor;
+      document.getElementById("theme").click();
+      const after = window.getComputedStyle(document.documentElement).backgroundColor;
+      const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+      const first = [...document.querySelectorAll("a, button")][0].className;
+      return {names, levels, scrolling, before, after, repeated: ids.length - new Set(ids).size, first,
+              lang: document.documentElement.lang};
+    """
+    found = ask(shown, script, folder=tmp_path)
+    assert found["names"] == ["a line going up"]
+    assert found["levels"] == [1, 2, 2]
+    assert found["scrolling"]
+    assert set(found["scrolling"]) == {0}
+    assert found["before"] != found["after"]
+    assert found["repeated"] == 0
+    assert found["first"] == "skip"
+    assert found["lang"] == "en"
+
+
+def test_bad_pages_are_refused(tmp_path):
+    with pytest.raises(InputError, match="needs a title"):
+        page(title=" ", lead="", sections=[])
+    with pytest.raises(InputError, match="address of its own, repeated: one"):
+        page(title="t", lead="", sections=[Section("One", ()), Section("one!", ())])
+    with pytest.raises(InputError, match="cannot write"):
+        write_page("", tmp_path / "nowhere" / "page.html")
+
+
+def test_an_address_is_never_empty():
+    assert slug("§") == "part"
+
+
+def _hex(colour: str) -> str:
+    red, green, blue = re.findall(r"[\d.]+", colour)[:3]
+    return f"#{int(red):02x}{int(green):02x}{int(blue):02x}"
