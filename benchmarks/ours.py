@@ -23,7 +23,8 @@ def module(job: dict[str, Any]) -> nn.Module:
         layers += [nn.Conv2d(channels, 4, 3, padding=1, padding_mode="circular", bias=False), nn.ReLU()]
     if job["readout"] == "gap":
         layers.append(nn.AdaptiveAvgPool2d(1))
-    layers.append(nn.Flatten())
+    if job["conv"]:
+        layers.append(nn.Flatten())
     features = job["side"] ** 2 * (4 if job["conv"] else 1) if job["readout"] == "fc" else 4
     for _ in range(job["dense"]):
         layers += [nn.Linear(features, 4), nn.ReLU()]
@@ -34,7 +35,7 @@ def module(job: dict[str, Any]) -> nn.Module:
 def prepare(job: dict[str, Any], x: np.ndarray) -> Callable[[], torch.Tensor]:
     """A function that computes the Gram of a case in its dtype."""
     kernel = infinite_width(module(job), w_std=1.0, b_std=1.0).ntk
-    images = torch.from_numpy(x)
+    images = torch.from_numpy(x if job["conv"] else x.reshape(len(x), -1))
     dtype = torch.float64 if job["dtype"] == "float64" else torch.float32
     return lambda: gram(kernel, images, dtype=dtype)
 
