@@ -42,6 +42,12 @@ def main() -> None:
     cases = [quick(case) for case in cases] if asked.quick else cases
     dtypes = asked.dtype or ["float64", "float32"]
     how = Options(2 if asked.quick else asked.repeats, asked.cores, not asked.no_peer)
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(
+            f"the machine is busy (load {load:.1f}): times below are noise; wait and run again",
+            file=sys.stderr,
+        )
     versions = _versions(how)
     rates = {dtype: machine_rates(getattr(torch, dtype)) for dtype in dtypes}
     results: dict[tuple[str, str, str], np.ndarray] = {}
@@ -61,7 +67,16 @@ def main() -> None:
     command = "python -m benchmarks " + " ".join(sys.argv[1:])
     imports = import_seconds(1 if asked.quick else 5)
     run = Run(
-        command.strip(), asked.cores, how.repeats, asked.quick, versions, rates, comparisons, imports, single
+        command.strip(),
+        asked.cores,
+        how.repeats,
+        asked.quick,
+        versions,
+        rates,
+        comparisons,
+        imports,
+        single,
+        load,
     )
     text = document(run)
     print(text)

@@ -27,6 +27,7 @@ class Run:
     comparisons: Sequence[Comparison]
     imports: dict[str, float]
     single: dict[str, dict[str, float]]
+    load: float
 
 
 def table(run: Run) -> str:
@@ -88,6 +89,7 @@ def document(run: Run) -> str:
     single = "\n".join(
         f"| {title} | {sides.get('ours', float('nan')):.1e} | {sides.get('peer', float('nan')):.1e} |"
         for title, sides in run.single.items()
+        if sides
     )
     return f"""# Kernels side by side
 
@@ -96,7 +98,9 @@ Written by `{run.command}` on {date.today().isoformat()}. Do not edit: run it ag
 Machine: {_machine()}, {run.cores} cores used by each side in turn. Versions: {
         ", ".join(f"{name} {version}" for name, version in run.versions.items())
     }.
-Machine rates, measured in this run: {rates}.
+Machine rates, measured in this run: {rates}. Load before the run: {run.load:.1f}{
+        " (busy: the times are noise)" if run.load > 0.5 else ""
+    }.
 
 NTK Gram of images against themselves, both sides in processes of their own, same inputs, alternating, medians
 of {run.repeats} runs after a first one that compiles. The peer runs at the fastest of its settings (compiled;

@@ -21,10 +21,10 @@ def measured(*seconds: float, peak: int = 3 * 2**20) -> Measured:
     return Measured(seconds, peak, 2**20, 1.0, "jit")
 
 
-def run_of(*comparisons: Comparison, quick: bool = False) -> Run:
+def run_of(*comparisons: Comparison, quick: bool = False, load: float = 0.1) -> Run:
     rates = {"float64": Rates(1e9, 1e9), "float32": Rates(2e9, 1e9)}
     imports = {"torch": 1.0, "symscope": 0.01, "symscope.kernels": 0.04}
-    return Run("python -m benchmarks", 2, 3, quick, {"torch": "2"}, rates, comparisons, imports, {})
+    return Run("python -m benchmarks", 2, 3, quick, {"torch": "2"}, rates, comparisons, imports, {}, load)
 
 
 def test_a_side_times_saves_and_counts_memory(tmp_path):
@@ -66,6 +66,8 @@ def test_medians_ratios_and_verdicts():
     text = document(run_of(good, alone))
     assert "add 50 ms (5 %)" in text
     assert "1.0e-12" in text
+    assert "busy" not in text
+    assert "Load before the run: 1.9 (busy: the times are noise)" in document(run_of(good, load=1.9))
 
 
 def test_difference_is_relative_and_off_the_diagonal():
