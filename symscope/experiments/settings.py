@@ -112,6 +112,9 @@ def canonical(plain: Any) -> str:
 def _literal(text: str, hint: Any) -> Any:
     if hint is str:
         return text
+    if get_origin(hint) is tuple and text[:1] not in ("(", "["):
+        inner = get_args(hint)[0]
+        return tuple(_literal(part.strip(), inner) for part in text.split(",") if part.strip())
     if text.lower() in ("true", "false", "none"):
         text = text.capitalize()
     try:

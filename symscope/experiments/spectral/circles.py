@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, final
@@ -71,7 +71,7 @@ def _check(inverse_scale: float, relative_ridges: tuple[float, ...]) -> None:
         raise InputError(f"relative_ridges: expected numbers from 0 to below 1, got {relative_ridges}")
 
 
-def _check_sweep(name: str, values: tuple[float, ...]) -> None:
+def _check_sweep(name: str, values: Sequence[float | int]) -> None:
     if len(values) < 2 or any(b <= a for a, b in pairwise(values)) or values[0] < 0:
         raise InputError(f"{name}: expected two or more increasing values, not negative; got {values}")
 
