@@ -17,7 +17,7 @@ from symscope.kernels.inputs import check_inputs
 from symscope.kernels.kernel import Kernel
 from symscope.kernels.network import Network
 from symscope.kernels.operations import Activate
-from symscope.kernels.parameterisation import Init, Parameterisation, Prior
+from symscope.kernels.parameterisation import Prior
 from symscope.kernels.propagation import TEMPORARIES, kernel_blocks
 from symscope.kernels.sides import covariance_count
 from symscope.kernels.tracing import wide_network
@@ -105,12 +105,12 @@ class InfiniteWidth:
 def infinite_width(
     module: nn.Module,
     *,
-    parameterisation: Parameterisation = "ntk",
+    parameterisation: str = "ntk",
     w_std: float | None = None,
     b_std: float | None = None,
     layers: Mapping[str, Mapping[str, float]] | None = None,
-    init: Init = "default",
-    nodes: int = 256,
+    init: str = "default",
+    nodes: int = 1024,
 ) -> InfiniteWidth:
     """The kernels of a module whose hidden layers are infinitely wide.
 
@@ -148,7 +148,7 @@ def infinite_width(
         PyTorch's default
             initialisation (`w_std^2 = 1/3`, `b_std^2 = 1 / (3 fan_in)`) in the standard one; "measured"
             takes the mean squares of the module's own weights and biases.
-        nodes: Gauss-Hermite nodes for activations without closed form, 16 to 320.
+        nodes: Grid points for activations without closed form, 64 to 8192.
 
     Returns:
         The kernels.
@@ -165,8 +165,8 @@ def infinite_width(
     """
     if not isinstance(module, nn.Module):
         raise InputError(f"module: expected a torch.nn.Module, got {type(module).__name__}")
-    if not 16 <= nodes <= 320:
-        raise InputError(f"nodes: expected 16 to 320 Gauss-Hermite nodes, got {nodes}")
+    if not 64 <= nodes <= 8192:
+        raise InputError(f"nodes: expected 64 to 8192 grid points, got {nodes}")
     network = wide_network(module, Prior(parameterisation, init, w_std, b_std, layers or {}), nodes)
     return kernels_of(network)
 
@@ -224,6 +224,6 @@ def _with_half_the_nodes(network: Network) -> Network:
     for node in network.nodes:
         operation = node.operation
         if isinstance(operation, Activate) and isinstance(operation.dual, QuadratureDual):
-            operation = Activate(replace(operation.dual, nodes=max(8, operation.dual.nodes // 2)))
+            operation = Activate(replace(operation.dual, nodes=operation.dual.nodes // 2))
         nodes.append(replace(node, operation=operation))
     return Network(tuple(nodes), network.name)

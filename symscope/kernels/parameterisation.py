@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
 from symscope.kernels.operations import Weights
-
-Parameterisation = Literal["ntk", "standard"]
-Init = Literal["default", "measured"]
 
 
 @final
@@ -30,8 +27,8 @@ class Prior:
         layers: `w_std` and `b_std` for single layers, by qualified name.
     """
 
-    parameterisation: Parameterisation
-    init: Init
+    parameterisation: str
+    init: str
     w_std: float | None
     b_std: float | None
     layers: Mapping[str, Mapping[str, float]]

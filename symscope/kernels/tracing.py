@@ -72,7 +72,7 @@ def wide_network(module: nn.Module, prior: Prior, nodes: int) -> Network:
     Args:
         module: Any module made of supported layers.
         prior: Parameterisation and scales.
-        nodes: Gauss-Hermite nodes for activations without closed form.
+        nodes: Grid points for activations without closed form.
 
     Raises:
         UnsupportedLayer: Names the layer that has no infinite-width form.

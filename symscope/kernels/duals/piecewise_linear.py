@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 TWO_PI = 2 * math.pi
+PARALLEL = 4  # roundings of a cosine: closer to 1 than this it counts as 1
 
 
 @final
@@ -24,7 +25,9 @@ class PiecewiseLinearDual:
 
     Accuracy: `b` is taken from `-c`, so that nearly opposite inputs (c = -1) lose nothing beyond what k
     itself carries. Near c = 1 the slope term is only as good as sqrt(eps), because an error of eps in c
-    moves the angle by sqrt(2 eps); `E[phi phi]` keeps its full relative accuracy there.
+    moves the angle by sqrt(2 eps); `E[phi phi]` keeps its full relative accuracy there. Cosines within a few
+    eps of +-1 cannot be told from it and count as +-1, so that inputs or patches that are exactly parallel
+    (blank backgrounds, the same image on both sides) are exact.
 
     A variance of exactly zero means the pre-activation is exactly zero: the slope is then PyTorch's own.
 
@@ -50,7 +53,8 @@ class PiecewiseLinearDual:
         jump = (self.above - self.below) ** 2 / TWO_PI
         product = self.above * self.below
         r1, r2 = q1.sqrt(), q2.sqrt()
-        minus_c = (k * _inverse(r1).neg_()).mul_(_inverse(r2)).clamp_(-1.0, 1.0)
+        towards_one = 1 + PARALLEL * torch.finfo(k.dtype).eps
+        minus_c = (k * _inverse(r1).mul_(-towards_one)).mul_(_inverse(r2)).clamp_(-1.0, 1.0)
         angle = torch.acos(minus_c)
         one = torch.ones((), dtype=k.dtype, device=k.device)
         sine = torch.addcmul(one, minus_c, minus_c, value=-1.0, out=minus_c).sqrt_()

@@ -52,7 +52,8 @@ class SignDual:
         self, k: Float[Tensor, "*s"], q1: Float[Tensor, "..."], q2: Float[Tensor, "..."], slope: bool
     ) -> tuple[Float[Tensor, "*s"], Float[Tensor, "*s"] | None]:
         """`((2/pi) arcsin(k / sqrt(q1 q2)), 0)`."""
-        spread = torch.addcmul(q1 * q2, k, k, value=-1.0).clamp_min_(0.0).sqrt_()
+        parallel = 1 - 8 * torch.finfo(k.dtype).eps  # closer to 1 than this, c^2 cannot be told from 1
+        spread = torch.addcmul(q1 * q2 * parallel, k, k, value=-1.0).clamp_min_(0.0).sqrt_()
         value = torch.atan2(k, spread).mul_(2 / math.pi)
         return value, torch.zeros_like(value) if slope else None
 

@@ -102,7 +102,7 @@ def module_dual(module: nn.Module, nodes: int) -> Dual:
 
     Args:
         module: One for which `is_activation` holds.
-        nodes: Gauss-Hermite nodes, where there is no closed form.
+        nodes: Grid points, where there is no closed form.
 
     >>> module_dual(nn.LeakyReLU(0.1), 64)
     PiecewiseLinearDual(below=0.1, above=1.0, at_zero=0.1)
