@@ -61,7 +61,7 @@ def below(
     >>> below("both errors agree", "Fig. 3B", float("nan"), 1e-8).verdict.value
     'not reproduced'
     """
-    good = measured <= threshold
+    good = bool(measured <= threshold)  # a number of numpy compares to one of numpy
     return Claim(statement, source, float(measured), f"<= {threshold:g}", _verdict(good), why)
 
 
@@ -73,7 +73,7 @@ def above(
     >>> above("the two rank alike", "Fig. 5A", 0.97, 0.9).verdict.value
     'reproduced'
     """
-    good = measured >= threshold
+    good = bool(measured >= threshold)
     return Claim(statement, source, float(measured), f">= {threshold:g}", _verdict(good), why)
 
 

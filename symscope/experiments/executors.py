@@ -88,11 +88,12 @@ def local(workers: int, *, threads: int) -> Iterator[Executor]:
 
 
 @contextlib.contextmanager
-def dask(address: str) -> Iterator[Executor]:
+def dask(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
     """The workers of a running Dask cluster.
 
     Args:
         address: Of its scheduler, "tcp://host:8786".
+        seconds: How long to wait for its answer.
 
     Raises:
         InputError: Dask is not installed, or nothing answers at the address.
@@ -102,7 +103,7 @@ def dask(address: str) -> Iterator[Executor]:
     except ImportError as error:
         raise InputError("--dask needs Dask: pip install 'symscope[dask]'") from error
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"--dask {address}: no Dask scheduler answers there ({error or type(error).__name__}); "

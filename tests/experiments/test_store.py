@@ -88,21 +88,6 @@ def test_a_write_that_fails_in_the_middle_leaves_what_was_there(folder, small_fi
     assert [path.name for path in (folder.path / "cells").iterdir()] == ["a=1-00.json"]
 
 
-def test_a_full_disk_is_reported(tmp_path):
-    """/dev/full accepts no byte: the very error of a full disk."""
-    if not os.path.exists("/dev/full"):
-        pytest.skip("this system has no /dev/full")
-    with (
-        pytest.raises(OSError, match="No space left") as caught,
-        open("/dev/full", "wb", buffering=0) as full,
-    ):
-        full.write(b"x")
-    from symscope.experiments.store import _disk
-
-    with pytest.raises(InputError, match=r"No space left on device. Finished cells are kept"), _disk(tmp_path):
-        raise caught.value
-
-
 def test_a_read_only_folder_is_reported(tmp_path):
     place = unwritable(tmp_path)
     with pytest.raises(InputError, match="cannot write"):
@@ -134,7 +119,7 @@ def test_folders_that_are_something_else_are_refused(tmp_path, folder):
     with pytest.raises(InputError, match="holds another run"):
         folder.create({**ASKED, "fingerprint": "xyz"}, {})
     write_json(folder.path / "run.json", {**ASKED, "format": 99, "symscope": "9.9"})
-    with pytest.raises(InputError, match=r"run format 99, this version of symscope reads 1: use symscope 9.9"):
+    with pytest.raises(InputError, match=r"run format 99, this version of symscope reads 1"):
         folder.asked()
     write_json(folder.path / "run.json", {"name": "a package"})
     with pytest.raises(InputError, match=r"its run.json has no format"):

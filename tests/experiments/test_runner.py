@@ -1,0 +1,116 @@
+"""Running: resumed, shuffled, spread over processes, with failing and murderous cells: the same results."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from symscope import InputError
+from symscope.experiments import Place, Verdict, request, run
+from tests.experiments.program import tables, toy_request, toy_run
+
+
+def test_workers_and_order_change_nothing(tmp_path):
+    here = toy_run(tmp_path / "here", workers=0)
+    [shuffled] = run(
+        [toy_request()],
+        tmp_path / "shuffled",
+        Place(workers=0),
+        shuffled=lambda t: random.Random(3).sample(t, len(t)),
+    )
+    pool = toy_run(tmp_path / "pool", workers=2)
+    assert len(tables(here.folder)) == 2
+    assert tables(here.folder) == tables(shuffled.folder) == tables(pool.folder)
+    assert tables(toy_run(tmp_path / "other", seed=1).folder) != tables(here.folder)
+
+
+def test_a_finished_run_is_not_run_again(tmp_path):
+    first = toy_run(tmp_path)
+    cells = {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")}
+    calls = []
+    [second] = run(
+        [toy_request()],
+        tmp_path,
+        Place(workers=0),
+        progress=lambda asked, done, total: calls.append((done, total)),
+        finished=lambda asked, outcome: calls.append(outcome),
+    )
+    assert second == first
+    assert calls == [(6, 6), first]
+    assert {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")} == cells
+    run([toy_request()], tmp_path, Place(workers=0), fresh=True)
+    assert {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")} != cells
+
+
+def test_only_missing_cells_are_run(tmp_path):
+    first = toy_run(tmp_path)
+    before = tables(first.folder)
+    gone = sorted((first.folder / "cells").iterdir())[2]
+    kept = {path: path.stat().st_mtime_ns for path in (first.folder / "cells").iterdir() if path != gone}
+    gone.unlink()
+    done = []
+    run([toy_request()], tmp_path, Place(workers=0), progress=lambda asked, n, total: done.append(n))
+    assert done == [5, 6]
+    assert gone.exists()
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert tables(first.folder) == before
+
+
+def test_a_run_that_was_stopped_before_it_was_closed_is_closed(tmp_path):
+    first = toy_run(tmp_path)
+    (first.folder / "summary.json").unlink()
+    (first.folder / "claims.json").unlink()
+    assert toy_run(tmp_path).claims == first.claims
+
+
+def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path):
+    outcome = toy_run(tmp_path, "fail=1,4")
+    assert (outcome.failed, outcome.cells, outcome.status) == (2, 6, 1)
+    assert [claim.verdict for claim in outcome.claims] == [Verdict.NOT_CHECKED] * 3
+    assert "2 of 6 cells failed" in outcome.claims[0].why
+    done = []
+    run(
+        [toy_request("fail=1,4")], tmp_path, Place(workers=0), progress=lambda asked, n, total: done.append(n)
+    )
+    assert done == [4, 5, 6]  # failed cells are tried again
+
+
+def test_a_cell_that_kills_its_worker_is_the_only_one_lost(tmp_path):
+    outcome = toy_run(tmp_path, "cells=3", "kill=1", workers=2)
+    assert (outcome.failed, outcome.cells) == (1, 3)
+    [record] = [
+        path for path in (outcome.folder / "cells").iterdir() if "worker process died" in path.read_text()
+    ]
+    assert record.name.startswith("index=1-")
+
+
+def test_a_broken_plot_loses_no_results(tmp_path):
+    outcome = toy_run(tmp_path, "fail=0,1,2,3,4,5")
+    assert outcome.failed == 6
+    assert outcome.status == 1
+    assert len(outcome.problems) == 2
+    assert "KeyError: 'norms'" in outcome.problems[0]
+
+
+def test_several_experiments_run_together(tmp_path):
+    asked = [toy_request(), request("spectral/missing", changes=["counts=1", "patterns=2"], device="cpu")]
+    order = []
+    outcomes = run(
+        asked, tmp_path, Place(workers=0), finished=lambda one, outcome: order.append(one.experiment.id)
+    )
+    assert [outcome.status for outcome in outcomes] == [0, 0]
+    assert order == ["toy/matrices", "spectral/missing"]
+
+
+def test_bad_places_and_double_requests_are_refused(tmp_path):
+    with pytest.raises(InputError, match="exclude each other"):
+        Place(workers=2, dask="tcp://x")
+    with pytest.raises(InputError, match="0 for none, got -2"):
+        Place(workers=-2)
+    with pytest.raises(InputError, match="asked for twice"):
+        run([toy_request(), toy_request()], tmp_path, Place(workers=0))
+    cell = next((toy_run(tmp_path).folder / "cells").iterdir())
+    cell.write_text("damaged")
+    with pytest.raises(InputError, match="is damaged"):
+        toy_run(tmp_path)
