@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ NUMERATOR, DENOMINATOR = COLOURS[0], COLOURS[1]
 def distance_plots(points: int, inverse_scale: float, tables: Tables) -> list[Plot]:
     """Fig. 2A-B, 3B and 3C."""
     errors, spectra = tables["errors"], tables["spectra"]
-    shown = _three(sorted(errors["distance"].unique()))
+    shown = _three(sorted(errors["distance"].unique().tolist()))
     return [
         setting_plot(points, 1.0, inverse_scale),
         error_plot(
@@ -38,7 +39,7 @@ def distance_plots(points: int, inverse_scale: float, tables: Tables) -> list[Pl
 def density_plots(distance: float, inverse_scale: float, tables: Tables) -> list[Plot]:
     """Fig. 3D, 3E and 3F."""
     errors, spectra = tables["errors"], tables["spectra"]
-    numbers = sorted(errors["points"].unique())
+    numbers = sorted(errors["points"].unique().tolist())
     return [
         setting_plot(int(numbers[0]), distance, inverse_scale, dense=int(numbers[min(3, len(numbers) - 1)])),
         error_plot(
@@ -151,7 +152,12 @@ def error_plot(errors: pd.DataFrame, x: str, label: str, title: str, source: str
 
 
 def inverse_plot(
-    spectra: pd.DataFrame, errors: pd.DataFrame, x: str, symbol: str, values: list[float], source: str
+    spectra: pd.DataFrame,
+    errors: pd.DataFrame,
+    x: str,
+    symbol: str,
+    values: Sequence[float | int],
+    source: str,
 ) -> Plot:
     """The geometric picture of Eq. 7: a rectangle of height 1/lambda_N against the area under 1/lambda."""
     ridge = spectra["relative_ridge"].min()
@@ -189,7 +195,7 @@ def inverse_plot(
     )
 
 
-def _three(values: list[float]) -> list[float]:
+def _three(values: Sequence[float | int]) -> list[float | int]:
     """First, middle and last, or all when there are fewer."""
     return list(dict.fromkeys([values[0], values[len(values) // 2], values[-1]]))
 

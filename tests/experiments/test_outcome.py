@@ -1,0 +1,69 @@
+"""What a run leaves behind, readable with pandas alone."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from symscope.experiments import Verdict
+from symscope.experiments.outcome import claims_of, failures_of, outcome, tables_of
+from symscope.experiments.store import RunFolder
+from tests.experiments.program import toy_run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return toy_run(tmp_path_factory.mktemp("runs"), "threshold=1000", "cells=4")
+
+
+def test_everything_is_in_the_folder(made):
+    names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*") if path.is_file()}
+    assert names >= {
+        "run.json",
+        "environment.json",
+        "claims.json",
+        "figures.json",
+        "summary.json",
+        "timings.parquet",
+        "tables/norms.parquet",
+        "tables/spectrum.parquet",
+        "figures/norms.svg",
+        "figures/norms.png",
+    }
+    assert len(list((made.folder / "cells").iterdir())) == 4
+
+
+def test_tables_are_tidy_and_in_the_order_of_the_cells(made):
+    table = pd.read_parquet(made.folder / "tables" / "spectrum.parquet")
+    assert list(table.columns) == ["index", "rank", "value"]
+    assert table["index"].tolist() == [i for i in range(4) for _ in range(3)]
+    assert table["value"].dtype == "float64"
+
+
+def test_timings_and_memory_of_every_cell(made):
+    table = pd.read_parquet(made.folder / "timings.parquet")
+    assert (table["seconds"] > 0).all()
+    assert (table["peak_memory"] > 2**20).all()
+    assert made.seconds == pytest.approx(table["seconds"].sum())
+    assert made.peak_memory == table["peak_memory"].max()
+
+
+def test_claims_are_read_back_with_their_verdicts(made):
+    verdicts = [claim.verdict for claim in claims_of(RunFolder(made.folder))]
+    assert verdicts == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED, Verdict.NOT_CHECKED]
+    assert made.status == 1
+    assert json.loads((made.folder / "claims.json").read_text())[0]["threshold"] == ">= 1000"
+    assert outcome(RunFolder(made.folder)) == made
+
+
+def test_failures_keep_their_tracebacks(tmp_path):
+    folder = RunFolder(toy_run(tmp_path, "cells=3", "fail=2").folder)
+    [failure] = failures_of(folder)
+    assert failure["parameters"] == {"index": 2}
+    assert tables_of(folder)["norms"]["index"].tolist() == [0, 1]
+
+
+def test_an_unfinished_run_has_no_outcome(tmp_path):
+    assert outcome(RunFolder(tmp_path)) is None
