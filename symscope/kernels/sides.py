@@ -17,7 +17,7 @@ from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Normalise, Operation, Sum
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
-PIECES = {"cpu": 1 << 17, "cuda": 1 << 26}
+PIECES = {"cpu": 1 << 19, "cuda": 1 << 26}
 
 
 def piece_size(device: torch.device) -> int:

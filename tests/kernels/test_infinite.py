@@ -4,6 +4,7 @@ import inspect
 import json
 import pickle
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -415,3 +416,35 @@ def test_bad_options(options: dict, match: str) -> None:
 def test_module_must_be_a_module() -> None:
     with pytest.raises(InputError, match=r"expected a torch.nn.Module, got builtin"):
         inspect.unwrap(infinite_width)(torch.relu)  # the checks of the test suite stop it earlier
+
+
+def relu_ntk(x: Tensor, y: Tensor) -> tuple[mpmath.mpf, mpmath.mpf]:
+    """Two hidden ReLU layers, w_std^2 = 2, no bias, one pair, with 40 digits."""
+    a, b = ([mpmath.mpf(v) for v in row.double().tolist()] for row in (x, y))
+    K, q1, q2 = (2 * mpmath.fdot(u, v) / len(a) for u, v in ((a, b), (a, a), (b, b)))
+    theta, root = K, mpmath.sqrt(q1 * q2)
+    for _ in range(2):
+        angle = mpmath.acos(max(-1, min(1, K / root)))
+        theta *= (mpmath.pi - angle) / mpmath.pi
+        K = root * (mpmath.sin(angle) + (mpmath.pi - angle) * mpmath.cos(angle)) / mpmath.pi
+        theta += K
+    return K, theta
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("step", [1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 0.0])
+def test_nearly_parallel_and_opposite_inputs_against_many_digits(
+    dtype: torch.dtype, sign: float, step: float
+) -> None:
+    """The NNGP to rounding always; the NTK to eps / angle, and never worse than sqrt(eps)."""
+    x = points(1, 50)
+    y = (sign * (x + step * points(1, 50, seed=1))).to(dtype)
+    net = nn.Sequential(nn.Linear(50, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+    nngp, ntk = infinite_width(net, w_std=2**0.5, b_std=0.0).both(x.to(dtype), y)
+    with mpmath.workdps(40):
+        exact_nngp, exact_ntk = relu_ntk(x.to(dtype)[0], y[0])
+        errors = [float(abs(1 - mpmath.mpf(float(v)) / e)) for v, e in ((nngp, exact_nngp), (ntk, exact_ntk))]
+    eps = torch.finfo(dtype).eps
+    assert errors[0] < 20 * eps
+    assert errors[1] < min(2 * eps**0.5, 20 * eps / step if step else 20 * eps)
