@@ -63,6 +63,7 @@ class InfiniteWidth:
         """
         check_inputs(x1, x2)
         nngp, ntk = _checked_blocks(self.network, x1[None], None if x2 is None else x2[None], True)
+        assert nngp is not None
         assert ntk is not None
         return nngp[0], ntk[0]
 
@@ -193,7 +194,7 @@ def kernels_of(network: Network) -> InfiniteWidth:
 
 
 def _blocks(network: Network, ntk: bool, x1: Tensor, x2: Tensor | None = None) -> Tensor:
-    pair = _checked_blocks(network, x1, x2, ntk)
+    pair = _checked_blocks(network, x1, x2, ntk, nngp=not ntk)
     wanted = pair[1] if ntk else pair[0]
     assert wanted is not None
     return wanted
@@ -204,12 +205,12 @@ def _diagonal(network: Network, ntk: bool, x: Tensor) -> Tensor:
 
 
 def _checked_blocks(
-    network: Network, x1: Tensor, x2: Tensor | None, ntk: bool
-) -> tuple[Tensor, Tensor | None]:
+    network: Network, x1: Tensor, x2: Tensor | None, ntk: bool, nngp: bool = True
+) -> tuple[Tensor | None, Tensor | None]:
     check_inputs(x1, x2, leading=2)
     if x1.dtype not in (torch.float32, torch.float64):
         raise InputError(f"x1: expected float32 or float64, got {x1.dtype}; use x1.double()")
-    return kernel_blocks(network, x1, x2, ntk)
+    return kernel_blocks(network, x1, x2, ntk, nngp)
 
 
 def _entry_bytes(network: Network, features: tuple[int, ...], dtype: torch.dtype) -> float:

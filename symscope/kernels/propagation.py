@@ -13,6 +13,8 @@ from torch import Tensor
 
 from symscope.kernels import layers
 from symscope.kernels.data_steps import data_covariance, patch_covariance
+from symscope.kernels.fused.blocks import conv_blocks, dense_blocks, usable_chain
+from symscope.kernels.fused.chains import Chain
 from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Node, Normalise, Sum
 from symscope.kernels.sides import Side, covariance_count, piece_size, side
@@ -37,10 +39,11 @@ def kernel_blocks(
     x1: Float[Tensor, "b n1 *s"],
     x2: Float[Tensor, "b n2 *s"] | None,
     ntk: bool,
-) -> tuple[Float[Tensor, "b n1 n2"], Float[Tensor, "b n1 n2"] | None]:
-    """NNGP and (if wanted) NTK of many small Grams at once, in one propagation.
+    nngp: bool = True,
+) -> tuple[Float[Tensor, "b n1 n2"] | None, Float[Tensor, "b n1 n2"] | None]:
+    """NNGP and NTK, where wanted, of many small Grams at once, in one propagation.
 
-    The work is cut into pieces that fit a cache; a Gram of inputs with themselves is computed for one half
+    On a GPU, networks that are chains of layers run in one pass (`symscope.kernels.fused`). Otherwise the work is cut into pieces that fit a cache; a Gram of inputs with themselves is computed for one half
     and its diagonal comes from the exact recursion of variances.
 
     Args:
@@ -48,13 +51,50 @@ def kernel_blocks(
         x1: First inputs.
         x2: Second inputs; None for x1 itself.
         ntk: Whether the tangent kernel is wanted.
+        nngp: Whether the NNGP is wanted.
 
     Returns:
-        The two kernels, the second None if it was not wanted.
+        The two kernels, None where not wanted (the NNGP may come all the same).
     """
     shapes = network.shapes(tuple(x1.shape[2:]))
     one = side(network, x1)
     two = one if x2 is None else side(network, x2)
+    chain = usable_chain(network, x1, ntk)
+    if chain is not None and chain.readout == "dense":
+        return dense_blocks(chain, x1, x2, one, two, nngp, ntk)
+    if chain is not None:
+        return _chained(network, shapes, chain, x1, x2, one, two, ntk)
+    return _piecewise(network, shapes, x1, x2, one, two, ntk)
+
+
+def _chained(
+    network: Network,
+    shapes: tuple[tuple[int, ...], ...],
+    chain: Chain,
+    x1: Tensor,
+    x2: Tensor | None,
+    one: Side,
+    two: Side,
+    ntk: bool,
+) -> Kernels:
+    """Convolutions and read-out in one pass, what follows them (a few small layers) as usual."""
+    found = Kernels(*conv_blocks(chain, x1, x2, one, two, ntk))
+    axes = len(shapes[chain.last]) - 1
+    begun = {chain.last: found.map(lambda t: t.reshape(*t.shape, *[1] * axes))}
+    same = slice(0, x1.shape[1]) if x2 is None else None
+    return _propagated(network, shapes, one, two, ntk, same, begun)
+
+
+def _piecewise(
+    network: Network,
+    shapes: tuple[tuple[int, ...], ...],
+    x1: Tensor,
+    x2: Tensor | None,
+    one: Side,
+    two: Side,
+    ntk: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """The plain way: cache-sized pieces, one half of a symmetric Gram."""
     columns = x1.shape[1] if x2 is None else x2.shape[1]
     size = (x1.shape[0], x1.shape[1], columns)
     nngp = x1.new_empty(size)
@@ -106,12 +146,17 @@ def _propagated(
     two: Side,
     ntk: bool,
     same: slice | None,
+    begun: dict[int, Kernels] | None = None,
 ) -> Kernels:
-    """Both kernels of every input of `one` with every input of `two`; `same` rows meet themselves."""
-    states: dict[int, Kernels] = {}
+    """Both kernels of every input of `one` with every input of `two`; `same` rows meet themselves.
+
+    `begun` holds the kernels of one node, if known; the nodes up to it are then left out.
+    """
+    states = dict(begun or {})
+    done = max(states, default=-1)
     for index, node in enumerate(network.nodes):
         wanted = network.extents[index]
-        if wanted is Extent.NONE or network.laws[index].fixed:
+        if index <= done or wanted is Extent.NONE or network.laws[index].fixed:
             continue
         left, right = one.patches[index], two.patches[index]
         if isinstance(node.operation, Conv) and left is not None and right is not None:

@@ -1,0 +1,53 @@
+"""Blocks of kernels of a network that is, or begins with, a chain."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from symscope.kernels.fused.chains import Chain, chain_of
+from symscope.kernels.fused.launch import can_compile, fits, run_conv_chain, run_dense_chain
+from symscope.kernels.network import Network
+from symscope.kernels.sides import Side
+
+
+def usable_chain(network: Network, x: Tensor, ntk: bool) -> Chain | None:
+    """The chain of a network if it can run in one pass on the device and for the shape of x, `[b, n, *s]`.
+
+    >>> from torch import nn
+    >>> from symscope.kernels import infinite_width
+    >>> net = infinite_width(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))).network
+    >>> usable_chain(net, torch.ones(1, 4, 3), True) is None  # on a CPU
+    True
+    """
+    if not can_compile(x.device):
+        return None
+    chain = chain_of(network)
+    if chain is None or chain.readout == "dense":
+        return chain
+    c, h, w = x.shape[2:]
+    return chain if fits(chain, (c, h, w), x.dtype, ntk) else None
+
+
+def dense_blocks(
+    chain: Chain, x1: Tensor, x2: Tensor | None, one: Side, two: Side, nngp: bool, ntk: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """NNGP and NTK of a whole dense network, `[b, n1, n2]`."""
+    roots1, roots2 = (torch.stack([_roots(side, step.node) for step in chain.steps]) for side in (one, two))
+    return run_dense_chain(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, nngp, ntk)
+
+
+def conv_blocks(
+    chain: Chain, x1: Tensor, x2: Tensor | None, one: Side, two: Side, ntk: bool
+) -> tuple[Tensor, Tensor | None]:
+    """NNGP and NTK after the read-out of a convolutional chain, `[b, n1, n2]`."""
+    roots1, roots2 = (
+        torch.stack([_roots(side, step.node) for step in chain.steps], dim=2) for side in (one, two)
+    )
+    return run_conv_chain(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, ntk)
+
+
+def _roots(side: Side, node: int) -> Tensor:
+    variances = side.variances[node]
+    assert variances is not None
+    return variances.sqrt()

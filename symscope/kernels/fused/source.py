@@ -1,0 +1,87 @@
+"""CUDA source for a chain: the constants of a network in front of the code, compiled once per network and shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import torch
+
+from symscope.kernels.fused.arccosine import arccosine_coefficients
+from symscope.kernels.fused.chains import Chain
+from symscope.kernels.operations import Weights
+
+# Polynomial degrees at which the arc cosine is exact to rounding.
+DEGREES = {torch.float32: 7, torch.float64: 19}
+_TYPES = {torch.float32: "float", torch.float64: "double"}
+
+
+def dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str:
+    """The source of `dense_chain.cu` for a network: in, mean products of features; out, the kernels wanted."""
+    assert chain.final is not None
+    constants = {"NNGP": int(nngp), "WANTED": int(nngp) + int(ntk)}
+    return _source(
+        "dense_chain.cu", chain, [*(s.weights for s in chain.steps), chain.final], dtype, ntk, constants
+    )
+
+
+def conv_source(
+    chain: Chain,
+    shape: tuple[int, int, int],
+    rows: int,
+    groups: int,
+    resident: int,
+    dtype: torch.dtype,
+    ntk: bool,
+) -> str:
+    """The source of `conv_chain.cu` for a network on images of one shape (channels, height, width)."""
+    c, h, w = shape
+    constants = {
+        **{"C": c, "H": h, "W": w, "S": rows, "GROUPS": groups, "RESIDENT": resident},
+        **{"CIRCULAR": int(chain.circular), "POOLED": int(chain.readout == "all")},
+    }
+    taps = "".join(
+        f"__device__ constexpr int {name}[LAYERS] = {{{', '.join(str(step.taps[axis]) for step in chain.steps)}}};\n"
+        for axis, name in enumerate(("KH", "KW"))
+    )
+    return _source("conv_chain.cu", chain, [s.weights for s in chain.steps], dtype, ntk, constants, taps)
+
+
+def _source(
+    name: str,
+    chain: Chain,
+    weights: Sequence[Weights],
+    dtype: torch.dtype,
+    ntk: bool,
+    constants: Mapping[str, int],
+    more: str = "",
+) -> str:
+    duals = [step.dual for step in chain.steps]
+    degree = DEGREES[dtype]
+    arrays = {
+        "ARC": arccosine_coefficients(degree),
+        **{
+            field.upper(): [getattr(w, field) for w in weights]
+            for field in ("w_var", "b_var", "w_rate", "b_rate")
+        },
+        "JUMP": [(d.above - d.below) ** 2 / (2 * math.pi) for d in duals],
+        "PRODUCT": [d.above * d.below for d in duals],
+        "HALF": [(d.above**2 + d.below**2) / 2 for d in duals],
+        "AT_ONE": [d.at_zero * (d.above + d.below) / 2 for d in duals],
+        "AT_BOTH": [d.at_zero**2 for d in duals],
+    }
+    numbers = {"LAYERS": len(chain.steps), "NTK": int(ntk), "ARC_DEGREE": degree, **constants}
+    head = f"typedef {_TYPES[dtype]} T;\n"
+    head += "".join(f"#define {key} {value}\n" for key, value in numbers.items())
+    head += "".join(
+        f"__device__ constexpr T {key}[] = {{{', '.join(f'(T){v!r}' for v in values)}}};\n"
+        for key, values in arrays.items()
+    )
+    return head + more + _text("arc.cu") + _text(name)
+
+
+@cache
+def _text(name: str) -> str:
+    return files("symscope.kernels.fused").joinpath(name).read_text(encoding="utf-8")
