@@ -24,6 +24,10 @@ def fetch(
     to: Annotated[
         Path | None, typer.Option(help="Folder to put it in; default: the user's cache.", show_default=False)
     ] = None,
+    mirrors: Annotated[
+        list[str] | None,
+        typer.Option("--mirror", help="Ask this address instead of the public ones.", metavar="URL"),
+    ] = None,
 ) -> None:
     """Download a data set from public mirrors, checked by SHA-256; an interrupted download goes on.
 
@@ -31,7 +35,7 @@ def fetch(
 
       [cyan]symscope data fetch mnist[/cyan]
 
-      [cyan]symscope data fetch mnist --to my/folder[/cyan]
+      [cyan]symscope data fetch mnist --to my/folder --mirror https://intranet/mnist/[/cyan]
     """
     if name != "mnist":
         raise InputError(f"symscope can fetch mnist, got {name!r}; {nearest(name, ['mnist'])}")
@@ -49,7 +53,11 @@ def fetch(
                 ids[file] = bars.add_task(file, total=total)
             bars.update(ids[file], completed=done, total=total)
 
-        folder = fetch_mnist(to or default_folder(name), progress=advance)
+        target = to or default_folder(name)
+        if mirrors:
+            folder = fetch_mnist(target, mirrors, progress=advance)
+        else:
+            folder = fetch_mnist(target, progress=advance)
     print(f"{name} is in {folder}")
     print("Use it with --data mnist" if to is None else f"Use it with --data {folder}")
 

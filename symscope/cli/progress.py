@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Any, final
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -89,7 +89,7 @@ class Board:
             )
         self._live.update(Group(self._bars, self._claims))
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Board:
         self._live.__enter__()
         return self
 

@@ -18,7 +18,14 @@ def simple_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 2, 0, 0),
+        min_width=len(title),
+    )
     for index, column in enumerate(columns):
         table.add_column(column, style="cyan" if index == 0 else None, overflow="fold")
     for row in rows:

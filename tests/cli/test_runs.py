@@ -1,0 +1,146 @@
+"""`symscope reproduce`, `report` and `compare`: what they print, write and answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.test_app import called
+from tests.experiments.program import TOY
+
+QUICK = (
+    "reproduce",
+    "toy/matrices",
+    "--module",
+    TOY,
+    "--device",
+    "cpu",
+    "--workers",
+    "0",
+    "--set",
+    "cells=3",
+)
+
+
+def test_status_0_when_every_checked_claim_holds_and_1_when_one_does_not(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "✓ reproduced Random matrices have a norm." in said
+    assert "○ not checked at this size They are beautiful." in said
+    [folder] = tmp_path.iterdir()
+    assert f"Report: {folder / 'report.html'}" in said
+    assert "Random matrices have a norm." in (folder / "report.html").read_text()
+    assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000") == 1
+    assert "✗ not reproduced" in " ".join(capsys.readouterr().out.split())
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_failing_cell_is_told_and_makes_status_1(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path), "--set", "fail=1") == 1
+    captured = capsys.readouterr()
+    assert "1 of 3 cells failed" in " ".join(captured.err.split())
+
+
+def test_several_experiments_share_a_report(tmp_path, capsys):
+    words = (
+        "reproduce",
+        "spectral/missing",
+        "spectral/circles-distance",
+        "--device",
+        "cpu",
+        "--workers",
+        "0",
+    )
+    assert called(*words, "--out", str(tmp_path)) == 0
+    assert f"Report: {tmp_path / 'report.html'}" in capsys.readouterr().out
+    assert "spectral/missing, spectral/circles-distance" in (tmp_path / "report.html").read_text()
+
+    assert called("report", str(tmp_path), "--out", str(tmp_path / "again.html")) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'again.html'}\n"
+    assert "spectral/circles-distance" in (tmp_path / "again.html").read_text()
+
+
+def test_two_runs_are_compared(tmp_path, capsys):
+    for seed in ("0", "1"):
+        assert called(*QUICK, "--out", str(tmp_path), "--seed", seed) == 0
+    capsys.readouterr()
+    a, b = map(str, tmp_path.iterdir())
+    assert called("compare", a, b) == 0
+    said = capsys.readouterr().out
+    assert "Asked differently" in said
+    assert "largest difference" in said
+    assert "The tables differ." in said
+    assert called("compare", a, a) == 0
+    assert "equal, bit for bit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("reproduce",), "say which experiments to run, or --all"),
+        (("reproduce", "spectral/missing", "--all"), "(not both)"),
+        (("reproduce", "spectral/mising"), "did you mean 'spectral/missing'?"),
+        (("reproduce", "spectral/missing", "--preset", "papr"), "did you mean 'paper'?"),
+        (("reproduce", "spectral/missing", "--set", "pattern=3"), "did you mean 'patterns'?"),
+        (("reproduce", "spectral/missing", "--set", "patterns=many"), "expected int, got 'many'"),
+        (("reproduce", "spectral/missing", "--set", "patterns=0"), "patterns: expected at least 1"),
+        (("reproduce", "spectral/missing", "--device", "tpu"), "auto, cpu or cuda"),
+        (("reproduce", "spectral/missing", "--seed", "-3"), "--seed is 0 or more"),
+        (("reproduce", "spectral/missing", "--workers", "-1"), "--workers is a number of processes"),
+        (("reproduce", "spectral/missing", "--workers", "1", "--dask", "tcp://x:1"), "exclude each other"),
+        (("reproduce", "spectral/missing", "--module", "absent.py"), "no such file"),
+        (("reproduce", "spectral/missing", "--out", "/proc/self", "--workers", "0"), "cannot write"),
+        (("report", "absent"), "absent does not exist"),
+        (("report", "."), "is not a run folder"),
+        (("compare", ".", "."), "is not a run folder"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert called(*words) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unreachable_cluster_is_bad_input(tmp_path, capsys):
+    pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
+    words = ("reproduce", "spectral/missing", "--dask", "nowhere://127.0.0.1:1", "--out", str(tmp_path))
+    assert called(*words) == 2
+    assert "no Dask scheduler answers there" in capsys.readouterr().err
+
+
+def test_folders_that_cannot_be_continued_are_bad_input(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    [folder] = tmp_path.iterdir()
+    assert called("reproduce", str(folder), "--workers", "0") == 0
+    assert called("reproduce", str(folder), "spectral/missing") == 2
+    assert "not both in one command" in capsys.readouterr().err
+    assert called("reproduce", str(folder), "--set", "cells=4") == 2
+    assert "continued as they are" in capsys.readouterr().err
+
+    cell = next((folder / "cells").iterdir())
+    cell.write_text(cell.read_text()[:-20])
+    assert called(*QUICK, "--out", str(tmp_path)) == 2
+    assert f"cell file {cell} is damaged" in capsys.readouterr().err
+
+    asked = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**asked, "symscope": "0.0.1"}))
+    assert called("reproduce", str(folder)) == 2
+    assert "made by version 0.0.1 of symscope" in capsys.readouterr().err
+    (folder / "run.json").write_text(json.dumps({**asked, "format": 0}))
+    assert called("report", str(folder)) == 2
+    assert "run format 0" in capsys.readouterr().err
+
+
+def test_fresh_computes_every_cell_anew(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    [folder] = tmp_path.iterdir()
+    before = {path: path.stat().st_mtime_ns for path in (folder / "cells").iterdir()}
+    assert called(*QUICK, "--out", str(tmp_path), "--resume") == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert called(*QUICK, "--out", str(tmp_path), "--fresh") == 0
+    assert all(path.stat().st_mtime_ns > time for path, time in before.items())
+    capsys.readouterr()
