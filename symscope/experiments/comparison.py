@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, final
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, measured_text
 from symscope.experiments.outcome import claims_of, outcome, tables_of
-from symscope.experiments.settings import fingerprint
 from symscope.experiments.store import RunFolder
 
 if TYPE_CHECKING:
@@ -79,17 +78,11 @@ def _settings(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str]
         for run in (a, b)
     ]
     keys = list(dict.fromkeys([*flat[0], *flat[1]]))
-    absent = object()
     return [
         (key, str(flat[0].get(key, "–")), str(flat[1].get(key, "–")))
         for key in keys
-        if fingerprint_of(flat[0].get(key, absent)) != fingerprint_of(flat[1].get(key, absent))
+        if (key in flat[0], flat[0].get(key)) != (key in flat[1], flat[1].get(key))
     ]
-
-
-def fingerprint_of(value: Any) -> str:
-    """A fingerprint also of what is not there."""
-    return fingerprint(value) if type(value) is not object else "absent"
 
 
 def _claims(a: list[Claim], b: list[Claim]) -> list[tuple[str, str, str]]:

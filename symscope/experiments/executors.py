@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -102,19 +103,42 @@ def dask(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
         from distributed import Client
     except ImportError as error:
         raise InputError("--dask needs Dask: pip install 'symscope[dask]'") from error
+    # quiet: a lost worker or scheduler is ours to report, in one line
+    with _quiet("distributed"), _client(Client, address, seconds) as client:
+        executor = client.get_executor(pure=False)
+        yield executor
+        executor.shutdown(wait=True)
+
+
+@contextlib.contextmanager
+def _client(kind: Any, address: str, seconds: float) -> Iterator[Any]:
     try:
-        client = Client(address, timeout=seconds, set_as_default=False)
+        client = kind(address, timeout=seconds, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
             f"--dask {address}: no Dask scheduler answers there ({error or type(error).__name__}); "
             "start one with `dask scheduler` and give its tcp:// address"
         ) from error
     try:
-        executor = client.get_executor(pure=False)
-        yield executor
-        executor.shutdown(wait=True)
+        yield client
     finally:
         client.close()
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Nothing but critical messages from a library's loggers, which set their levels each on their own."""
+    loggers = [
+        logging.getLogger(known) for known in logging.root.manager.loggerDict if known.startswith(name)
+    ]
+    before = [(logger, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
 
 
 def _start_worker(threads: int) -> None:

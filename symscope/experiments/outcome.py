@@ -161,8 +161,10 @@ def _tables(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
 def _write_timings(folder: RunFolder, records: list[dict[str, Any]]) -> None:
     import pandas as pd
 
-    names = ("key", "status", "seconds", "peak_memory", "worker", "seed")
-    table = pd.DataFrame([{name: record[name] for name in names} for record in records], columns=list(names))
+    names = ("key", "status", "seconds", "peak_memory", "peak_device_memory", "worker", "seed")
+    table = pd.DataFrame(
+        [{name: record.get(name) for name in names} for record in records], columns=list(names)
+    )
     write_bytes(folder.path / "timings.parquet", parquet(table))
 
 

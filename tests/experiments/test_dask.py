@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,15 +14,17 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
 
+from symscope import InputError
 from symscope.experiments import Place, run
 from tests.experiments.program import ENVIRONMENT, tables, toy_request, toy_run, wait_until
 
 SLOW = ("cells=14", "seconds=0.15")
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """The address of a scheduler with two workers, and the processes of these workers."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The address of a scheduler with two workers, and the processes: scheduler first."""
+    tmp_path = tmp_path_factory.mktemp("cluster")
     processes = []
 
     def start(*words: str) -> subprocess.Popen[bytes]:
@@ -33,36 +36,30 @@ def cluster(tmp_path):
 
     file = tmp_path / "scheduler.json"
     start("scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(file), "--host", "127.0.0.1")
-    workers = [
+    for _ in range(2):
         start("worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        for _ in range(2)
-    ]
-    wait_until(lambda: file.exists() and file.stat().st_size > 0, "the scheduler")
-    import json
-
-    address = json.loads(file.read_text())["address"]
     logs = [tmp_path / f"log-{i}.txt" for i in (1, 2)]
     wait_until(lambda: all("Registered to" in log.read_text() for log in logs), "two workers")
-    yield address, workers
+    yield json.loads(file.read_text())["address"], processes
     for process in processes:
         process.kill()
         process.wait()
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_bit_for_bit(tmp_path, cluster):
-    address, workers = cluster
+    address, processes = cluster
     out = tmp_path / "dask"
 
     def murder() -> None:
         wait_until(lambda: len(list(out.glob("*/cells/*.json"))) >= 4, "four cells")
-        os.kill(workers[0].pid, signal.SIGKILL)
+        os.kill(processes[1].pid, signal.SIGKILL)
 
     killer = threading.Thread(target=murder)
     killer.start()
     [outcome] = run([toy_request(*SLOW)], out, Place(dask=address))
     killer.join()
 
-    assert workers[0].wait(timeout=10) == -signal.SIGKILL
+    assert processes[1].wait(timeout=10) == -signal.SIGKILL
     assert (outcome.failed, outcome.cells) == (0, 14)
     assert tables(outcome.folder) == tables(toy_run(tmp_path / "local", *SLOW).folder)
     hosts = {
@@ -70,3 +67,19 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bit_for_bit(tmp_path, clus
     }
     assert len(hosts) == 2  # both worked, and neither was this process
     assert not any(host.endswith(f":{os.getpid()}") for host in hosts)
+
+
+def test_a_cluster_that_goes_away_is_reported_and_finished_cells_are_kept(tmp_path, cluster):
+    address, processes = cluster
+
+    def murder() -> None:
+        wait_until(lambda: len(list(tmp_path.glob("*/cells/*.json"))) >= 2, "two cells")
+        os.kill(processes[0].pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=murder)
+    killer.start()
+    asked = toy_request("cells=100", "seconds=0.1")
+    with pytest.raises(InputError, match="the cluster gave up its work; finished cells are kept"):
+        run([asked], tmp_path, Place(dask=address))
+    killer.join()
+    assert 2 <= len(list(tmp_path.glob("*/cells/*.json"))) < 100

@@ -52,7 +52,9 @@ def density_plots(distance: float, inverse_scale: float, tables: Tables) -> list
             "(kernel regression "
             "solved outright) stop where the kernel matrix is singular to rounding.",
         ),
-        inverse_plot(spectra, errors, "points", "N", _three([n for n in numbers if n <= 24]), "Fig. 3F"),
+        inverse_plot(
+            spectra, errors, "points", "N", _three([n for n in numbers if n <= 12] or numbers), "Fig. 3F"
+        ),
     ]
 
 
