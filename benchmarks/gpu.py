@@ -1,4 +1,4 @@
-"""`python -m benchmarks.gpu`: check the one-pass kernels on a CUDA device against the plain ones, and time them.
+"""`python -m benchmarks.gpu`: time the one-pass kernels on a CUDA device, beside the peer.
 
 Peer's times are those of neural-tangents' analytic kernels seen on an H200 (same sizes): seconds per Gram, or
 per entry for pooling.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from symscope.data import mnist_sample
 from symscope.kernels import InfiniteWidth, gram, infinite_width
-from symscope.kernels.fused import blocks
 
 
 def mlp(depth: int, features: int = 784) -> InfiniteWidth:
@@ -60,16 +58,6 @@ def images(count: int, side: int, dtype: torch.dtype) -> Tensor:
     return (x / x.flatten(1).norm(dim=1)[:, None, None, None]).to("cuda", dtype)
 
 
-@contextmanager
-def plain() -> Iterator[None]:
-    """Without the one-pass kernels."""
-    before, blocks.can_compile = blocks.can_compile, lambda device: False
-    try:
-        yield
-    finally:
-        blocks.can_compile = before
-
-
 def seconds(run: Callable[[], object], repeats: int = 5) -> float:
     """Median time of a GPU computation, after a warm-up."""
     run()
@@ -88,38 +76,6 @@ def seconds(run: Callable[[], object], repeats: int = 5) -> float:
 def difference(a: Tensor, b: Tensor) -> float:
     """Largest difference over the largest entry (opposite inputs of a network without biases have kernel 0)."""
     return float((a.double() - b.double()).abs().max() / b.double().abs().max())
-
-
-def checks() -> None:
-    """One pass against the plain propagation in float64, for every feature the kernels have."""
-    print(f"{'check':58s} {'float64':>10s} {'float32':>10s}")
-    cases = {
-        "MLP 1 layer": (mlp(1), 28, 70),
-        "MLP 5 layers": (mlp(5), 28, 70),
-        "conv + GAP": (conv(1, True, 28), 28, 5),
-        "conv 5x5 + GAP": (conv(1, True, 28, taps=5), 28, 4),
-        "conv + FC": (conv(1, False, 28), 28, 33),
-        "3 conv + GAP, 12x12": (conv(3, True, 12), 12, 7),
-        "3 conv + GAP, 13x13, zeros, biases, leaky": (conv(3, True, 13, mode="zeros", bias=True), 13, 5),
-        "3 conv + FC, 13x13, zeros, biases, leaky": (conv(3, False, 13, mode="zeros", bias=True), 13, 9),
-        "2 conv 5x5 + GAP, 9x9, zeros": (conv(2, True, 9, mode="zeros", taps=5), 9, 5),
-        "2 conv 5x5 + GAP, 9x9, circular, biases, leaky": (conv(2, True, 9, bias=True, taps=5), 9, 5),
-    }
-    for name, (net, side, count) in cases.items():
-        x = images(count, side, torch.float64)
-        x[1] = x[0]  # identical inputs
-        x[2] = -x[0]  # opposite ones
-        x = x.flatten(1) if name.startswith("MLP") else x
-        with plain():
-            exact = [*net.both(x), *net.both(x, x[:3].clone())]
-        found = [*net.both(x), *net.both(x, x[:3].clone())]
-        single = [*net.both(x.float()), *net.both(x.float(), x[:3].float())]
-        batch = net.ntk.blocks(torch.stack([x[:2], x[1:3]]), None)
-        worst = max(difference(a, b) for a, b in zip(found, exact, strict=True))
-        worst = max(worst, difference(batch[1], exact[1][1:3, 1:3]))
-        print(
-            f"{name:58s} {worst:10.1e} {max(difference(a, b) for a, b in zip(single, exact, strict=True)):10.1e}"
-        )
 
 
 def timings(scale: float) -> list[dict[str, object]]:
@@ -173,13 +129,12 @@ def timings(scale: float) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Check, then time."""
+    """Time everything."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="factor on the numbers of inputs (1)")
     parser.add_argument("--json", help="file for the numbers")
     asked = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    checks()
     rows = timings(asked.scale)
     if asked.json:
         with open(asked.json, "w") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one worker per core: threads inside would only fight
@@ -10,7 +11,8 @@ import torch
 from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
-hook = install_import_hook("symscope", "beartype.beartype")
+if importlib.util.find_spec("beartype") is not None:  # a machine may lack it; shapes are then not checked
+    hook = install_import_hook("symscope", "beartype.beartype")
 
 torch.set_num_threads(1)
 settings.register_profile(

@@ -16,6 +16,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.kernels.assembly import assembled, inner_of_rows, mirror
 from symscope.kernels.finite_network import FiniteNetwork, Probe, Weights
 from symscope.kernels.inputs import byte_text
 from symscope.kernels.jacobian import jacobian_rows, products
@@ -101,44 +102,15 @@ def contraction(
 def _contraction(
     how: Plan, network: FiniteNetwork, x1: Tensor, x2: Tensor | None, cotangents: Tensor
 ) -> Tensor:
-    batch, n1 = x1.shape[:2]
-    n2 = n1 if x2 is None else x2.shape[1]
-    at_once = how.rows_at_once // len(cotangents)
-    together = at_once // (n1 if x2 is None else n1 + n2)
-    if together:
-        parts = []
-        for start in range(0, batch, together):
-            part = slice(start, start + together)
-            first = _rows(network, x1[part], cotangents)
-            second = first if x2 is None else _rows(network, x2[part], cotangents)
-            parts.append(_inner(first, second, how.whole))
-        result = torch.cat(parts)
-        return _symmetric(result) if x2 is None else result
-    pairs = (cotangents.shape[0],) * 2 if how.whole else ()
-    result = cotangents.new_empty(batch, n1, n2, *pairs)
-    for index in range(batch):
-        _tiles(how, network, x1[index], None if x2 is None else x2[index], cotangents, result[index])
-    return result
-
-
-def _tiles(
-    how: Plan, network: FiniteNetwork, x1: Tensor, x2: Tensor | None, cotangents: Tensor, result: Tensor
-) -> None:
-    """One Gram too large for its Jacobian to be held: pairs of chunks, the lower half if symmetric."""
-    side = max(1, how.rows_at_once // (2 * len(cotangents)))
-    others = x1 if x2 is None else x2
-    for top in range(0, len(x1), side):
-        first = _rows(network, x1[None, top : top + side], cotangents)
-        rows = slice(top, top + side)
-        for left in range(0, len(others) if x2 is not None else top + 1, side):
-            columns = slice(left, left + side)
-            if x2 is None and left == top:
-                result[rows, columns] = _symmetric(_inner(first, first, how.whole))[0]
-                continue
-            second = _rows(network, others[None, left : left + side], cotangents)
-            result[rows, columns] = _inner(first, second, how.whole)[0]
-            if x2 is None:
-                result[columns, rows] = _mirror(result[None, rows, columns])[0]
+    return assembled(
+        lambda x: _rows(network, x, cotangents),
+        lambda first, second: inner_of_rows(first, second, how.whole),
+        x1,
+        x2,
+        how.rows_at_once // len(cotangents),
+        (len(cotangents),) * 2 if how.whole else (),
+        cotangents,
+    )
 
 
 def products_matrix(
@@ -176,7 +148,7 @@ def products_matrix(
         return result
     n = x1.shape[1]
     lower = torch.ones(n, n, dtype=torch.bool, device=x1.device).tril().reshape(n, n, *(1 for _ in pairs))
-    return _diagonal_blocks_symmetric(torch.where(lower, result, _mirror(result)))
+    return _diagonal_blocks_symmetric(torch.where(lower, result, mirror(result)))
 
 
 def row_norms(
@@ -197,31 +169,6 @@ def row_norms(
 def _rows(network: FiniteNetwork, x: Tensor, cotangents: Tensor) -> Weights:
     rows = jacobian_rows(network, x.flatten(0, 1), cotangents)
     return {name: t.detach().reshape(*x.shape[:2], len(cotangents), -1) for name, t in rows.items()}
-
-
-def _inner(first: Weights, second: Weights, whole: bool) -> Tensor:
-    """Inner products over weights of rows [b, n, c, p]: [b, n1, n2, c, c], or their sum over equal c."""
-    total: Tensor | None = None
-    for name, a in first.items():
-        b = second[name]
-        axes = (1, 2) if whole else (2, 3)
-        part = a.flatten(*axes) @ b.flatten(*axes).mT
-        total = part if total is None else total.add_(part)
-    assert total is not None  # a network without trainable weights is refused when it is made
-    if not whole:
-        return total
-    n1, count = a.shape[1:3]
-    return total.reshape(-1, n1, count, b.shape[1], count).permute(0, 1, 3, 2, 4).contiguous()
-
-
-def _mirror(matrix: Tensor) -> Tensor:
-    """Inputs exchanged, and outputs with them."""
-    swapped = matrix.transpose(1, 2)
-    return swapped.transpose(3, 4) if matrix.ndim == 5 else swapped
-
-
-def _symmetric(matrix: Tensor) -> Tensor:
-    return (matrix + _mirror(matrix)) / 2
 
 
 def _diagonal_blocks_symmetric(matrix: Tensor) -> Tensor:

@@ -19,7 +19,6 @@ from symscope.kernels.kernel import Kernel
 from symscope.kernels.progress import Progress, progress_steps
 from symscope.kernels.storage import open_gram, open_store, stored_tile
 from symscope.kernels.tiles import (
-    CUDA_SIDE,
     Grid,
     Tile,
     mirrored,
@@ -30,7 +29,9 @@ from symscope.kernels.tiles import (
     tile_values,
 )
 
-DEFAULT_MEMORY = "2GB"
+CPU_MEMORY = "2GB"
+LARGEST_BATCH = 1 << 24  # entries of small Grams computed at once
+CUDA_SHARE = 0.25  # of the free memory of the device
 
 
 def gram(
@@ -38,7 +39,7 @@ def gram(
     x1: Tensor,
     x2: Tensor | None = None,
     *,
-    memory: int | float | str = DEFAULT_MEMORY,
+    memory: int | float | str | None = None,
     tile: int | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | str | None = None,
@@ -58,8 +59,9 @@ def gram(
         kernel: The kernel.
         x1: Points `[n1, *s]`, floating and finite.
         x2: Points `[n2, *s]`; None for x1 against itself.
-        memory: Bytes, or text such as "2GB" (the default), that computing may take on top of the inputs and
-            the result; tiles are made to fit it, all workers together.
+        memory: Bytes, or text such as "500MB", that computing may take on top of the inputs and the result;
+            tiles are made to fit it, all workers together. None is 2 GB on a CPU, and a quarter of the free
+            memory of a CUDA device.
         tile: Side of the tiles; None for the largest useful one within the budget. It changes results by
             rounding only.
         device: Where tiles are computed; the device of x1 when None. The result is on x1's device.
@@ -94,14 +96,18 @@ def gram(
     if store is not None and out is not None:
         raise InputError("out and store: expected one of them, got both; copy from the store afterwards.")
     asked = tile if store is None or tile is not None else stored_tile(store)
-    sides = tile_sides(kernel, tuple(x1.shape[1:]), shape, byte_count(memory), how, asked, count)
+    sides = tile_sides(kernel, tuple(x1.shape[1:]), shape, _budget(memory, how), how, asked, count)
     grid = Grid(shape, sides, symmetric=x2 is None)
     tracked = _tracked(x1, x2, alone=out is None and store is None and executor is None)
     with how.precision(), nullcontext() if tracked else torch.no_grad():
         if store is not None:
             return _stored(Path(store), kernel, x1, x2, grid, how, executor, count, progress)
-        result = _target(out, shape, x1.device, how.dtype)
         with progress_steps(progress, grid.entries, kernel.name) as step:
+            if len(grid.tiles) == 1 and out is None and executor is None:  # nothing to put together
+                result = tile_values(kernel, x1, x2, how).to(x1.device)
+                step(grid.entries)
+                return result
+            result = _target(out, shape, x1.device, how.dtype)
             for one, block in _computed(grid.tiles, kernel, x1, x2, how, executor, count):
                 place(result, one, block, grid.symmetric)
                 step(one.entries)
@@ -113,7 +119,7 @@ def batched_gram(
     x1: Tensor,
     x2: Tensor | None = None,
     *,
-    memory: int | float | str = DEFAULT_MEMORY,
+    memory: int | float | str | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | str | None = None,
     progress: Progress = None,
@@ -149,10 +155,14 @@ def batched_gram(
     x2 = None if x2 is x1 else x2
     check_inputs(x1, x2, leading=2)
     how = arithmetic(x1, device, dtype)
-    budget = byte_count(memory)
+    budget = _budget(memory, how)
     shape = (x1.shape[1], (x1 if x2 is None else x2).shape[1])
-    alone = tile_bytes(kernel, tuple(x1.shape[2:]), how.dtype, shape)
-    chunk = min(int(budget / alone), max(1, CUDA_SIDE**2 // (shape[0] * shape[1])), len(x1))
+    features = tuple(x1.shape[2:])
+    fixed = tile_bytes(kernel, features, how, (0, 0))
+    alone = tile_bytes(kernel, features, how, shape) - fixed
+    chunk = min(
+        max(0, int((budget - fixed) / alone)), max(1, LARGEST_BATCH // (shape[0] * shape[1])), len(x1)
+    )
     result = torch.empty(len(x1), *shape, dtype=how.dtype, device=x1.device)
     tracked = _tracked(x1, x2, alone=True)
     with (
@@ -178,7 +188,7 @@ def _batch(kernel: Kernel, x1: Tensor, x2: Tensor | None, how: Arithmetic) -> Te
     blocks = kernel.blocks(y1, y2)
     return (
         blocks
-        if y2 is not None
+        if y2 is not None or kernel.symmetric
         else mirrored(blocks, kernel.diagonal(y1.flatten(0, 1)).unflatten(0, y1.shape[:2]))
     )
 
@@ -243,6 +253,14 @@ def _finished(pending: dict[Future[np.ndarray], Tile]) -> Iterator[tuple[Tile, T
     for future in wait(pending, return_when=FIRST_COMPLETED).done:
         values = np.require(future.result(), requirements="W")
         yield pending.pop(future), torch.from_numpy(values)
+
+
+def _budget(memory: int | float | str | None, how: Arithmetic) -> int:
+    if memory is not None:
+        return byte_count(memory)
+    if how.device.type == "cuda":
+        return int(CUDA_SHARE * torch.cuda.mem_get_info(how.device)[0])
+    return byte_count(CPU_MEMORY)
 
 
 def _workers(executor: Executor | None, workers: int | None) -> int:

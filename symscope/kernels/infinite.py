@@ -18,8 +18,7 @@ from symscope.kernels.kernel import Kernel
 from symscope.kernels.network import Network
 from symscope.kernels.operations import Activate
 from symscope.kernels.parameterisation import Prior
-from symscope.kernels.propagation import TEMPORARIES, kernel_blocks
-from symscope.kernels.sides import covariance_count
+from symscope.kernels.propagation import kernel_blocks, working_numbers
 from symscope.kernels.tracing import wide_network
 
 
@@ -187,7 +186,9 @@ def kernels_of(network: Network) -> InfiniteWidth:
             f"{name}({network.name})",
             partial(_blocks, network, ntk),
             partial(_diagonal, network, ntk),
-            partial(_entry_bytes, network),
+            _entry_bytes,
+            partial(_working_bytes, network),
+            symmetric=True,
         )
 
     return InfiniteWidth(kernel("NNGP", False), kernel("NTK", True), network)
@@ -213,10 +214,17 @@ def _checked_blocks(
     return kernel_blocks(network, x1, x2, ntk, nngp)
 
 
-def _entry_bytes(network: Network, features: tuple[int, ...], dtype: torch.dtype) -> float:
-    """Bytes per entry of a block: the covariances of one pair of inputs, times what is alive at once."""
+def _entry_bytes(features: tuple[int, ...], dtype: torch.dtype) -> float:
+    """Bytes per entry of a block: the two kernels and a copy of each on the way to its place."""
+    return 4.0 * dtype.itemsize
+
+
+def _working_bytes(
+    network: Network, points: int, features: tuple[int, ...], dtype: torch.dtype, device: str
+) -> float:
+    """What a block takes besides: the piece in the works, and what is kept for each input."""
     return float(
-        TEMPORARIES * covariance_count(network.shapes(tuple(features)), network.extents) * dtype.itemsize
+        working_numbers(network, tuple(features), points, torch.device(device), dtype) * dtype.itemsize
     )
 
 

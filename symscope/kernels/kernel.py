@@ -15,6 +15,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 
+def no_working_bytes(points: int, features: tuple[int, ...], dtype: torch.dtype, device: str) -> float:
+    """Nothing beyond what grows with the entries."""
+    return 0.0
+
+
 @final
 @dataclass(frozen=True)
 class Kernel:
@@ -28,13 +33,19 @@ class Kernel:
         blocks: `(x1 [b, n1, *s], x2 [b, n2, *s] or None) -> [b, n1, n2]`, b small Grams at once; None means
             x1 against itself, of which only one half need be computed.
         diagonal: `x [n, *s] -> [n]`, the entries k(x_i, x_i) alone.
-        entry_bytes: `(s, dtype) -> float`, peak working memory per entry of a block, from which tiles are sized.
+        entry_bytes: `(s, dtype) -> float`, peak working memory per entry of a block; tiles are sized by it.
+        working_bytes: `(points, s, dtype, device type) -> float`, what a block takes besides, linear in the
+            number of its points (rows and columns together).
+        symmetric: Whether `blocks(x, None)` is symmetric to the last bit, with `diagonal` on its diagonal, so
+            that nothing need be mirrored.
     """
 
     name: str
     blocks: Callable[[Tensor, Tensor | None], Tensor]
     diagonal: Callable[[Tensor], Tensor]
     entry_bytes: Callable[[tuple[int, ...], torch.dtype], float]
+    working_bytes: Callable[[int, tuple[int, ...], torch.dtype, str], float] = no_working_bytes
+    symmetric: bool = False
 
     def __call__(
         self, x1: Float[Tensor, "n1 *s"], x2: Float[Tensor, "n2 *s"] | None = None

@@ -15,9 +15,10 @@ from symscope.kernels import layers
 from symscope.kernels.data_steps import data_covariance, patch_covariance
 from symscope.kernels.fused.blocks import conv_blocks, dense_blocks, usable_chain
 from symscope.kernels.fused.chains import Chain
+from symscope.kernels.fused.launch import PANEL
 from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Node, Normalise, Sum
-from symscope.kernels.sides import Side, covariance_count, piece_size, side
+from symscope.kernels.sides import Side, covariance_count, piece_size, side, side_count
 
 TEMPORARIES = 6  # tensors of that size alive at once, measured
 
@@ -43,8 +44,9 @@ def kernel_blocks(
 ) -> tuple[Float[Tensor, "b n1 n2"] | None, Float[Tensor, "b n1 n2"] | None]:
     """NNGP and NTK, where wanted, of many small Grams at once, in one propagation.
 
-    On a GPU, networks that are chains of layers run in one pass (`symscope.kernels.fused`). Otherwise the work is cut into pieces that fit a cache; a Gram of inputs with themselves is computed for one half
-    and its diagonal comes from the exact recursion of variances.
+    On a GPU, networks that are chains of layers run in one pass (`symscope.kernels.fused`). Otherwise the
+    work is cut into pieces that fit a cache. A Gram of inputs with themselves is computed for one half, and
+    its diagonal comes from the exact recursion of variances.
 
     Args:
         network: The wide network.
@@ -65,6 +67,28 @@ def kernel_blocks(
     if chain is not None:
         return _chained(network, shapes, chain, x1, x2, one, two, ntk)
     return _piecewise(network, shapes, x1, x2, one, two, ntk)
+
+
+def working_numbers(
+    network: Network, features: tuple[int, ...], points: int, device: torch.device, dtype: torch.dtype
+) -> int:
+    """Numbers held while a block is computed, besides inputs and results: a piece, and its points' sides.
+
+    >>> from symscope.kernels.operations import Dense, Input, Weights
+    >>> dense = Node(Dense(2, 1, Weights(1.0, 0.0, 1.0, 0.0)), (0,), "linear")
+    >>> net = Network((Node(Input(), (), "x"), dense), "linear")
+    >>> cpu = torch.device("cpu")
+    >>> a, b = (working_numbers(net, (2,), n, cpu, torch.float64) for n in (0, 10))
+    >>> a == TEMPORARIES * piece_size(cpu), b - a
+    (True, 20)
+    """
+    shapes = network.shapes(features)
+    per_point = side_count(network, shapes)
+    chain = usable_chain(network, torch.empty(0, 0, *features, dtype=dtype, device="meta"), True, device)
+    if chain is not None:
+        return points * 3 * per_point + 2 * PANEL  # roots of variances travel beside their inverses
+    piece = max(piece_size(device), covariance_count(shapes, network.extents))
+    return points * per_point + TEMPORARIES * piece
 
 
 def _chained(

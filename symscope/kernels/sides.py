@@ -17,7 +17,7 @@ from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Normalise, Operation, Sum
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
-PIECES = {"cpu": 1 << 19, "cuda": 1 << 26}
+PIECES = {"cpu": 1 << 19, "cuda": 1 << 25}
 
 
 def piece_size(device: torch.device) -> int:
@@ -173,3 +173,20 @@ def covariance_count(shapes: tuple[tuple[int, ...], ...], extents: tuple[Extent,
         for shape, extent in zip(shapes, extents, strict=True)
         if extent is not Extent.NONE
     )
+
+
+def side_count(network: Network, shapes: tuple[tuple[int, ...], ...]) -> int:
+    """Numbers a `Side` keeps for each input: data before the first weights, their windows, and variances."""
+    count = 0
+    for index, node in enumerate(network.nodes):
+        shape = shapes[index]
+        if network.laws[index].fixed:
+            count += math.prod(shape)
+        operation = node.operation
+        if isinstance(operation, Activate | Normalise):
+            count += math.prod(shapes[node.inputs[0]][1:])
+        on_data = isinstance(operation, Conv) and network.laws[node.inputs[0]].fixed
+        if isinstance(operation, Conv) and on_data and network.extents[index] is Extent.ALL:
+            taps = math.prod(window.size for window in operation.windows)
+            count += math.prod(shape[1:]) * shapes[node.inputs[0]][0] * taps
+    return count

@@ -42,6 +42,11 @@ class Pass:
     seen: Record
     columns: Weights
 
+    @property
+    def count(self) -> int:
+        """Inputs."""
+        return self.seen.outputs.shape[0]
+
     def signals(self, cotangents: Float[Tensor, "c o"]) -> Iterator[Weights]:
         """For each combination of outputs the signals at all layers, [g, n, positions, rows]."""
         edges: Any = [self.seen.calls[layer.name][0].edge for layer in self.layers]

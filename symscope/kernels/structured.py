@@ -12,15 +12,15 @@ that counts fewer operations and bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import final
 
-import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.kernels.assembly import assembled, inner_of_rows
-from symscope.kernels.finite_network import FiniteNetwork, Weights
-from symscope.kernels.signals import forward_pass, gradient
+from symscope.kernels.finite_network import FiniteNetwork, Weights, evaluation
+from symscope.kernels.signals import Pass, forward_pass, gradient
 from symscope.kernels.structure import Layer
 from symscope.kernels.structured_plan import StructuredPlan
 
@@ -107,24 +107,29 @@ def features(
         kept.signals[layer.name] = cotangents.new_empty(*shape, count, layer.rows)
     start = 0
     for chunk in x.flatten(0, 1).split(how.inputs_per_pass):
-        part = slice(start, start + len(chunk))
+        with evaluation():
+            _fill(how, kept, start, forward_pass(network, how.layers, chunk), cotangents)
         start += len(chunk)
-        sent = forward_pass(network, how.layers, chunk)
-        for name, columns in kept.columns.items():
-            columns[:, part] = sent.columns[name]
-        for a, signals in enumerate(sent.signals(cotangents)):
-            for layer in how.layers:
-                signal = signals[layer.name]
-                if layer.name in how.factored:
-                    kept.signals[layer.name][:, part, :, a] = signal
-                else:
-                    kept.gradients[layer.name][part, a] = gradient(layer, sent.columns[layer.name], signal)
     size = x.shape[:2]
     return Features(
         {name: t.unflatten(0, size) for name, t in kept.gradients.items()},
         {name: t.unflatten(1, size) for name, t in kept.columns.items()},
         {name: t.unflatten(1, size) for name, t in kept.signals.items()},
     )
+
+
+def _fill(how: StructuredPlan, kept: Features, start: int, sent: Pass, cotangents: Tensor) -> None:
+    """What is kept of the inputs of one pass, in its place."""
+    part = slice(start, start + sent.count)
+    for name, columns in kept.columns.items():
+        columns[:, part] = sent.columns[name]
+    for a, signals in enumerate(sent.signals(cotangents)):
+        for layer in how.layers:
+            signal = signals[layer.name]
+            if layer.name in how.factored:
+                kept.signals[layer.name][:, part, :, a] = signal
+            else:
+                kept.gradients[layer.name][part, a] = gradient(layer, sent.columns[layer.name], signal)
 
 
 def inner(how: StructuredPlan, first: Features, second: Features) -> Tensor:
@@ -150,16 +155,16 @@ def _add_products(
 ) -> None:
     """A layer's part from its factors, so many pairs of inputs at a time as the scratch memory holds."""
     batch, n1, n2 = total.shape[:3]
-    pairs = max(1, how.scratch // (how.pair_numbers(layer) * batch))
-    width = min(n2, pairs)
-    height = max(1, pairs // width)
+    pairs = max(1, how.scratch // how.pair_numbers(layer))
+    depth = min(batch, pairs)
+    width = min(n2, max(1, pairs // depth))
+    height = max(1, pairs // (depth * width))
     compute = _whole_products if how.whole else _trace_products
     k1, k2 = first.columns[layer.name], second.columns[layer.name]
     s1, s2 = first.signals[layer.name], second.signals[layer.name]
-    for top in range(0, n1, height):
-        for left in range(0, n2, width):
-            i, j = slice(top, top + height), slice(left, left + width)
-            total[:, i, j] += compute(k1[:, :, i], k2[:, :, j], s1[:, :, i], s2[:, :, j])
+    for start, top, left in product(range(0, batch, depth), range(0, n1, height), range(0, n2, width)):
+        b, i, j = slice(start, start + depth), slice(top, top + height), slice(left, left + width)
+        total[b, i, j] += compute(k1[:, b, i], k2[:, b, j], s1[:, b, i], s2[:, b, j])
 
 
 def _trace_products(k1: Tensor, k2: Tensor, s1: Tensor, s2: Tensor) -> Tensor:
@@ -196,5 +201,3 @@ def remaining(network: FiniteNetwork, layers: tuple[Layer, ...]) -> FiniteNetwor
         return None
     fixed = {name: network.trainable[name] for name in done}
     return replace(network, trainable=rest, fixed={**network.fixed, **fixed})
-
-

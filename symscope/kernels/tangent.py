@@ -10,12 +10,13 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels.contraction import Plan, contraction, plan, products_matrix, row_norms
+from symscope.kernels.contraction import plan
 from symscope.kernels.eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.kernels.finite_network import (
     DEFAULT_MEMORY,
     FiniteNetwork,
     Params,
+    Probe,
     check_inputs,
     finite_network,
     probe,
@@ -23,6 +24,7 @@ from symscope.kernels.finite_network import (
 from symscope.kernels.inputs import byte_count
 from symscope.kernels.jacobian import product, transposed_product
 from symscope.kernels.kernel import Kernel
+from symscope.kernels.tangent_matrix import check_method, tangent_matrix, tangent_norms
 
 
 def empirical_ntk(
@@ -46,9 +48,11 @@ def empirical_ntk(
             eval mode.
         output: One output, or None for the average over all.
         params: A state dict or the path of a saved one, instead of the module's present weights.
-        memory: Bytes, or text such as "1GB", for Jacobians; on top of the tile the Gram engine asks for.
-        method: "contraction" multiplies Jacobians, "products" pushes every row of one through the network,
-            "auto" takes the cheaper of those that fit in memory.
+        memory: Bytes, or text such as "1GB", to work in; on top of the tile the Gram engine asks for.
+        method: "structured" multiplies what goes into each layer and what is propagated back to it, wherever
+            layers are linear, convolutions or normalisations used once; "contraction" multiplies Jacobians;
+            "products" pushes every row of one through the network; "auto" takes the cheapest that fits in
+            memory. All are exact.
 
     Returns:
         The kernel; it computes in the dtype of its inputs, whatever the module's own.
@@ -62,7 +66,7 @@ def empirical_ntk(
     >>> empirical_ntk(net).blocks(x, None)[0].tolist()  # a linear layer: the inner products of its inputs
     [[5.0, 2.0], [2.0, 1.0]]
     """
-    _check_method(method)
+    check_method(method)
     network = finite_network(module, params)
     tangent = _Tangent(network, output, byte_count(memory), method)
     name = "empirical NTK" if output is None else f"empirical NTK of output {output}"
@@ -100,14 +104,13 @@ def empirical_ntk_blocks(
     >>> empirical_ntk_blocks(nn.Linear(2, 2, bias=False), x)[0, 1].tolist()
     [[2.0, 0.0], [0.0, 2.0]]
     """
-    _check_method(method)
+    check_method(method)
     network = finite_network(module, params)
     check_inputs(network, x1, x2)
     size = probe(network, x1)
     cotangents = torch.eye(size.outputs, dtype=network.dtype_for(x1), device=x1.device)
-    how = plan(network, size, cotangents, byte_count(memory), method, whole=True)
     other = None if x2 is None else x2[None]
-    return _matrix(how, network, x1[None], other, cotangents)[0]
+    return tangent_matrix(network, size, x1[None], other, cotangents, byte_count(memory), method, True)[0]
 
 
 def ntk_vector_product(
@@ -224,15 +227,17 @@ class _Tangent:
     def blocks(self, x1: Tensor, x2: Tensor | None) -> Tensor:
         first, second = x1.flatten(0, 1), None if x2 is None else x2.flatten(0, 1)
         check_inputs(self.network, first, second)
-        how, cotangents = self._plan(first)
-        return _matrix(how, self.network, x1, x2, cotangents) / len(cotangents)
+        size, cotangents = self._look(first)
+        found = tangent_matrix(self.network, size, x1, x2, cotangents, self.memory, self.method, False)
+        return found / len(cotangents)
 
     def diagonal(self, x: Tensor) -> Tensor:
         check_inputs(self.network, x)
-        how, cotangents = self._plan(x)
-        return row_norms(how, self.network, x, cotangents) / len(cotangents)
+        size, cotangents = self._look(x)
+        found = tangent_norms(self.network, size, x, cotangents, self.memory, self.method)
+        return found / len(cotangents)
 
-    def _plan(self, x: Tensor) -> tuple[Plan, Tensor]:
+    def _look(self, x: Tensor) -> tuple[Probe, Tensor]:
         size = probe(self.network, x)
         cotangents = torch.eye(size.outputs, dtype=x.dtype, device=x.device)
         if self.output is not None:
@@ -241,17 +246,7 @@ class _Tangent:
                     f"output: expected 0 to {size.outputs - 1}, the module's outputs, got {self.output}."
                 )
             cotangents = cotangents[self.output : self.output + 1]
-        return plan(self.network, size, cotangents, self.memory, self.method), cotangents
-
-
-def _matrix(how: Plan, network: FiniteNetwork, x1: Tensor, x2: Tensor | None, cotangents: Tensor) -> Tensor:
-    compute = contraction if how.method == "contraction" else products_matrix
-    return compute(how, network, x1, x2, cotangents)
-
-
-def _check_method(method: str) -> None:
-    if method not in ("auto", "contraction", "products"):
-        raise InputError(f'method: expected "auto", "contraction" or "products", got {method!r}.')
+        return size, cotangents
 
 
 def _entry_bytes(shape: tuple[int, ...], dtype: torch.dtype) -> float:

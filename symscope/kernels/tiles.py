@@ -17,9 +17,9 @@ from symscope.errors import InputError
 from symscope.kernels.inputs import Arithmetic, byte_text
 from symscope.kernels.kernel import Kernel
 
-# Larger tiles gain nothing: on a CPU they leave the cache, on a GPU they are busy already.
+# Larger tiles gain nothing: on a CPU they leave the cache, on a GPU the budget is the limit.
 CPU_SIDE = 512
-CUDA_SIDE = 4096
+CUDA_SIDE = 32768
 
 
 class Tile(NamedTuple):
@@ -88,19 +88,23 @@ def _edges(size: int, side: int) -> list[int]:
 
 
 def tile_bytes(
-    kernel: Kernel, features: tuple[int, ...], dtype: torch.dtype, sides: tuple[int, int]
+    kernel: Kernel, features: tuple[int, ...], arithmetic: Arithmetic, sides: tuple[int, int]
 ) -> float:
     """Memory that computing one tile takes: the kernel's own, two copies of the tile and its inputs."""
     rows, columns = sides
-    entry, point = _costs(kernel, features, dtype)
-    return entry * rows * columns + point * (rows + columns)
+    entry, point, fixed = _costs(kernel, features, arithmetic)
+    return entry * rows * columns + point * (rows + columns) + fixed
 
 
-def _costs(kernel: Kernel, features: tuple[int, ...], dtype: torch.dtype) -> tuple[float, float]:
-    entry = float(kernel.entry_bytes(features, dtype))
-    if not 0 <= entry < math.inf:
-        raise InputError(f"kernel {kernel.name!r}: entry_bytes must be a finite number >= 0, got {entry}.")
-    return entry + 2 * dtype.itemsize, float(math.prod(features) * dtype.itemsize)
+def _costs(kernel: Kernel, features: tuple[int, ...], how: Arithmetic) -> tuple[float, float, float]:
+    """Bytes per entry, per point and per tile."""
+    entry = float(kernel.entry_bytes(features, how.dtype))
+    fixed, more = (float(kernel.working_bytes(n, features, how.dtype, how.device.type)) for n in (0, 1))
+    for name, value in (("entry_bytes", entry), ("working_bytes", fixed), ("working_bytes", more - fixed)):
+        if not 0 <= value < math.inf:
+            raise InputError(f"kernel {kernel.name!r}: {name} must be a finite number >= 0, got {value}.")
+    own = math.prod(features) * how.dtype.itemsize
+    return entry + 2 * how.dtype.itemsize, own + more - fixed, fixed
 
 
 def tile_sides(
@@ -112,7 +116,7 @@ def tile_sides(
     tile: int | tuple[int, int] | None = None,
     workers: int = 1,
 ) -> tuple[int, int]:
-    """The largest sides of a tile within a budget, from `entry * r * c + point * (r + c) <= budget`.
+    """The largest sides of a tile within a budget, from `entry r c + point (r + c) + fixed <= budget`.
 
     Args:
         kernel: Says how many bytes an entry takes.
@@ -130,7 +134,7 @@ def tile_sides(
         InputError: The budget is too small for one tile, or for the one asked for; says which would do.
     """
     least = (1, 1) if tile is None else _clipped(tile, shape)
-    needed = math.ceil(tile_bytes(kernel, features, arithmetic.dtype, least) * workers)
+    needed = math.ceil(tile_bytes(kernel, features, arithmetic, least) * workers)
     if needed > budget:
         what = "one entry" if tile is None else f"a tile of {least[0]} x {least[1]}"
         advice = "" if tile is None else ", or use a smaller tile"
@@ -141,8 +145,8 @@ def tile_sides(
         )
     if tile is not None:
         return _clipped(tile, shape)
-    entry, point = _costs(kernel, features, arithmetic.dtype)
-    share = budget / workers
+    entry, point, fixed = _costs(kernel, features, arithmetic)
+    share = budget / workers - fixed
     side = int((math.sqrt(point**2 + entry * share) - point) / entry)
     most = CUDA_SIDE if arithmetic.device.type == "cuda" else CPU_SIDE
     rows = max(1, min(side, shape[0], most))
@@ -186,7 +190,9 @@ def tile_values(
             raise InputError(
                 f"kernel {kernel.name!r}: blocks gave shape {tuple(block.shape)}, not {expected}."
             )
-        return block[0] if x2 is not None else mirrored(block, kernel.diagonal(x1)[None])[0]
+        if x2 is not None or kernel.symmetric:
+            return block[0]
+        return mirrored(block, kernel.diagonal(x1)[None])[0]
 
 
 def mirrored(blocks: Float[Tensor, "b n n"], diagonal: Float[Tensor, "b n"]) -> Float[Tensor, "b n n"]:

@@ -64,7 +64,7 @@ def test_symmetric_grid_computes_half():
 )
 def test_tiles_keep_to_the_budget(n1, n2, budget, workers):
     features = (4, 3)
-    least = tile_bytes(polynomial, features, torch.float64, (1, 1)) * workers
+    least = tile_bytes(polynomial, features, CPU, (1, 1)) * workers
     if budget < least:
         with pytest.raises(InputError, match="smallest that would do"):
             tile_sides(polynomial, features, (n1, n2), budget, CPU, workers=workers)
@@ -72,11 +72,11 @@ def test_tiles_keep_to_the_budget(n1, n2, budget, workers):
     sides = tile_sides(polynomial, features, (n1, n2), budget, CPU, workers=workers)
     assert 1 <= sides[0] <= n1
     assert 1 <= sides[1] <= n2
-    assert tile_bytes(polynomial, features, torch.float64, sides) * workers <= budget
+    assert tile_bytes(polynomial, features, CPU, sides) * workers <= budget
 
 
 def test_the_smallest_budget_named_is_enough_and_one_less_is_not():
-    need = int(tile_bytes(polynomial, (5,), torch.float64, (1, 1)))
+    need = int(tile_bytes(polynomial, (5,), CPU, (1, 1)))
     assert tile_sides(polynomial, (5,), (9, 9), need, CPU) == (1, 1)
     with pytest.raises(InputError, match=f"memory={need}"):
         tile_sides(polynomial, (5,), (9, 9), need - 1, CPU)

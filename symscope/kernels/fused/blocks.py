@@ -11,8 +11,10 @@ from symscope.kernels.network import Network
 from symscope.kernels.sides import Side
 
 
-def usable_chain(network: Network, x: Tensor, ntk: bool) -> Chain | None:
-    """The chain of a network if it can run in one pass on the device and for the shape of x, `[b, n, *s]`.
+def usable_chain(network: Network, x: Tensor, ntk: bool, device: torch.device | None = None) -> Chain | None:
+    """The chain of a network if it can run in one pass on a device for the shape of x, `[b, n, *s]`.
+
+    The device is that of x where none is named.
 
     >>> from torch import nn
     >>> from symscope.kernels import infinite_width
@@ -20,7 +22,7 @@ def usable_chain(network: Network, x: Tensor, ntk: bool) -> Chain | None:
     >>> usable_chain(net, torch.ones(1, 4, 3), True) is None  # on a CPU
     True
     """
-    if not can_compile(x.device):
+    if not can_compile(x.device if device is None else device):
         return None
     chain = chain_of(network)
     if chain is None or chain.readout == "dense":

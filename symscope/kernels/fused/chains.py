@@ -1,4 +1,4 @@
-"""The two shapes of network that run in one pass: chains of dense layers, and of convolutions of equal size."""
+"""The two shapes of network that run in one pass: chains of dense layers, or of convolutions of one size."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _steps(network: Network, layer: type[Dense] | type[Conv]) -> tuple[tuple[Ste
 
 
 def _same_size(conv: Conv) -> bool:
-    """Whether a two-dimensional convolution keeps every position: odd filters, stride 1, half a filter padded."""
+    """Whether a convolution of images keeps every position: odd filters, stride 1, half a filter padded."""
     return len(conv.windows) == 2 and all(
         w.stride == 1 and w.dilation == 1 and w.size % 2 == 1 and w.before == w.after == w.size // 2
         for w in conv.windows

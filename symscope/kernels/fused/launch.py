@@ -13,9 +13,9 @@ from symscope.kernels.fused.chains import Chain
 from symscope.kernels.fused.source import conv_source, dense_source
 
 _THREADS = 256  # per block: enough warps to hide latency, few enough for shared memory of several blocks
-_SHARED = 200_000  # bytes of shared memory a block may ask for (Hopper and Ampere data-centre cards: 227 KB, 163 KB)
+_SHARED = 160_000  # bytes of shared memory a block may ask for: what data-centre cards since 2020 have
 _BLOCKS = 4096  # blocks wanted in flight: several waves of the largest chips
-_PANEL = 1 << 26  # entries of a panel of products: large enough for full speed, 0.5 GB in float64
+PANEL = 1 << 26  # entries of a panel of products: large enough for full speed, 0.5 GB in float64
 _RESIDENT = {
     torch.float32: 1024,
     torch.float64: 640,
@@ -75,7 +75,7 @@ def run_dense_chain(
     ]
     some = next(t for t in outputs if t is not None)
     roots = [_pairs(roots1), _pairs(roots2)]
-    panel = max(32, _PANEL // (b * n2) // 32 * 32)
+    panel = max(32, PANEL // (b * n2) // 32 * 32)
     with torch.cuda.device(device):
         for row in range(0, n1, panel):
             stop, col = min(row + panel, n1), row if symmetric else 0

@@ -1,4 +1,4 @@
-"""CUDA source for a chain: the constants of a network in front of the code, compiled once per network and shape."""
+"""CUDA source for a chain: the constants of a network in front of the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {torch.float32: "float", torch.float64: "double"}
 
 
 def dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str:
-    """The source of `dense_chain.cu` for a network: in, mean products of features; out, the kernels wanted."""
+    """`dense_chain.cu` for a network: mean products of features in, the kernels wanted out."""
     assert chain.final is not None
     constants = {"NNGP": int(nngp), "WANTED": int(nngp) + int(ntk)}
     return _source(
@@ -42,10 +42,10 @@ def conv_source(
         **{"C": c, "H": h, "W": w, "S": rows, "GROUPS": groups, "RESIDENT": resident},
         **{"CIRCULAR": int(chain.circular), "POOLED": int(chain.readout == "all")},
     }
-    taps = "".join(
-        f"__device__ constexpr int {name}[LAYERS] = {{{', '.join(str(step.taps[axis]) for step in chain.steps)}}};\n"
-        for axis, name in enumerate(("KH", "KW"))
-    )
+    taps = ""
+    for axis, name in enumerate(("KH", "KW")):
+        sizes = ", ".join(str(step.taps[axis]) for step in chain.steps)
+        taps += f"__device__ constexpr int {name}[LAYERS] = {{{sizes}}};\n"
     return _source("conv_chain.cu", chain, [s.weights for s in chain.steps], dtype, ntk, constants, taps)
 
 
