@@ -39,8 +39,7 @@ def test_a_report_says_what_was_asked_claimed_and_how_to_repeat_it(runs):
 
 
 @needs_browser
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1100])
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1100, False)])
 def test_a_report_of_two_runs_in_a_browser(runs, tmp_path, width, dark):
     path = tmp_path / "report.html"
     write_page(report([outcome.folder for outcome in runs]), path)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from symscope.data.circles import circles
 from symscope.experiments.definition import Plot, Tables
@@ -109,6 +108,8 @@ def _draw_circles(axes: Any, points: int, distance: float) -> None:
 
 def error_plot(errors: pd.DataFrame, x: str, label: str, title: str, source: str, caption: str) -> Plot:
     """Formula (lines) and regression (dots) for every ridge; above 1 the prediction is wrong."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
     figure = new_figure(7.2, 4.0)
     with style():
         axes = figure.subplots()
