@@ -103,7 +103,9 @@ class Board:
 
 
 def _claims_table() -> Table:
-    table = Table(title="Claims", title_justify="left", title_style="bold", box=None, padding=(0, 2, 1, 0))
+    table = Table(
+        title="Claims", title_justify="left", title_style="bold", box=None, expand=True, padding=(0, 2, 1, 0)
+    )
     table.add_column("verdict", no_wrap=True)
     table.add_column("claim", ratio=3)
     table.add_column("measured", ratio=1)
