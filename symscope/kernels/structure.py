@@ -103,10 +103,11 @@ def record(network: FiniteNetwork, layers: dict[str, tuple[str, ...]], x: Tensor
     Returns:
         The record. To be called inside `evaluation()`: hooks are set on the network's private module.
     """
-    weights = network.weights(network.dtype_for(x))
+    x, weights = _normal(x), network.weights(network.dtype_for(x))
+    weights = {name: _normal(w) for name, w in weights.items()}
     leaves = {name: weights[name].detach().requires_grad_() for names in layers.values() for name in names}
     with _hooks(network.module, layers, values) as calls:
-        out = outputs(network, {**weights, **leaves}, x.clone() if x.is_inference() else x)
+        out = outputs(network, {**weights, **leaves}, x)
     return Record(out, calls, leaves)
 
 
@@ -159,6 +160,11 @@ def structured_layers(network: FiniteNetwork, x: Tensor, excluded: frozenset[str
     )
 
 
+def _normal(t: Tensor) -> Tensor:
+    """A tensor a graph can be built on, whatever mode it was made in."""
+    return t.clone() if t.is_inference() else t
+
+
 def submodule_key(name: str, what: str) -> str:
     """The name of a submodule's parameter or buffer in the network."""
     return f"{name}.{what}" if name else what
@@ -171,12 +177,15 @@ def _hooks(
     calls: dict[str, list[Call]] = {name: [] for name in layers}
 
     def hook_for(name: str) -> Any:
-        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> None:
+        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> Tensor:
             given = args[0] if args else kwargs["input"]
+            if output._is_view():  # overwriting a view in place would take its edge out of the graph
+                output = output.clone()
             # the edge, not the output: a later operation may overwrite the output in place
             edge = get_gradient_edge(output) if output.requires_grad else None
             kept = output.detach().clone() if values else None
             calls[name].append(Call(given, given._version, kept, tuple(output.shape), edge))
+            return output
 
         return hook
 

@@ -96,26 +96,30 @@ def features(
     how: StructuredPlan, network: FiniteNetwork, x: Shaped[Tensor, "b n *s"], cotangents: Tensor
 ) -> Features:
     """One forward pass, and one backward pass per combination of outputs, for each chunk of inputs."""
-    count, total = len(cotangents), x.shape[0] * x.shape[1]
-    kept = Features({}, {}, {})
-    for layer in how.layers:
-        if layer.name not in how.factored:
-            kept.gradients[layer.name] = cotangents.new_empty(total, count, layer.gradient)
-            continue
-        shape = (layer.groups, total, layer.positions)
-        kept.columns[layer.name] = cotangents.new_empty(*shape, layer.columns)
-        kept.signals[layer.name] = cotangents.new_empty(*shape, count, layer.rows)
-    start = 0
-    for chunk in x.flatten(0, 1).split(how.inputs_per_pass):
-        with evaluation():
+    with evaluation():
+        kept = _empty(how, x.shape[0] * x.shape[1], cotangents)
+        start = 0
+        for chunk in x.flatten(0, 1).split(how.inputs_per_pass):
             _fill(how, kept, start, forward_pass(network, how.layers, chunk), cotangents)
-        start += len(chunk)
+            start += len(chunk)
     size = x.shape[:2]
     return Features(
         {name: t.unflatten(0, size) for name, t in kept.gradients.items()},
         {name: t.unflatten(1, size) for name, t in kept.columns.items()},
         {name: t.unflatten(1, size) for name, t in kept.signals.items()},
     )
+
+
+def _empty(how: StructuredPlan, inputs: int, cotangents: Tensor) -> Features:
+    kept, count = Features({}, {}, {}), len(cotangents)
+    for layer in how.layers:
+        if layer.name not in how.factored:
+            kept.gradients[layer.name] = cotangents.new_empty(inputs, count, layer.gradient)
+            continue
+        shape = (layer.groups, inputs, layer.positions)
+        kept.columns[layer.name] = cotangents.new_empty(*shape, layer.columns)
+        kept.signals[layer.name] = cotangents.new_empty(*shape, count, layer.rows)
+    return kept
 
 
 def _fill(how: StructuredPlan, kept: Features, start: int, sent: Pass, cotangents: Tensor) -> None:

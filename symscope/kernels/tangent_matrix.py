@@ -96,9 +96,7 @@ def tangent_matrix(
     while True:
         how = parts(network, probe, x1.flatten(0, 1), size, cotangents, memory, method, excluded)
         try:
-            total = (
-                None if how.layers is None else structured_matrix(how.layers, network, x1, x2, cotangents)
-            )
+            total = None if how.layers is None else structured_matrix(how.layers, network, x1, x2, cotangents)
         except StructureChangeError as change:
             excluded |= change.names
             continue
