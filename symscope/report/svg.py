@@ -26,8 +26,8 @@ def inline_svg(svg: str, *, prefix: str, alt: str) -> str:
     Raises:
         InputError: Text that is not SVG, an empty alt text, or a prefix that cannot be an identifier.
 
-    >>> inline_svg('<svg><g id="a" fill="#1b1f24"/></svg>', prefix="f1", alt="a line").partition("</title>")[2]
-    '<g id="f1-a" fill="var(--ink)"/></svg>'
+    >>> inline_svg('<svg><g id="a" fill="#1b1f24"/></svg>', prefix="f", alt="a line").partition("</title>")[2]
+    '<g id="f-a" fill="var(--ink)"/></svg>'
     """
     if not alt.strip():
         raise InputError("a figure on a page needs an alt text that says what it shows, got an empty one")
