@@ -74,7 +74,7 @@ def seconds(run: Callable[[], object], repeats: int = 5) -> float:
 
 
 def difference(a: Tensor, b: Tensor) -> float:
-    """Largest difference over the largest entry (opposite inputs of a network without biases have kernel 0)."""
+    """Largest difference over the largest entry: kernels of opposite inputs can be 0."""
     return float((a.double() - b.double()).abs().max() / b.double().abs().max())
 
 
@@ -120,7 +120,8 @@ def timings(scale: float) -> list[dict[str, object]]:
             del values, x
             last = rows[-1]
             print(
-                f"{last['case']:34s} {last['dtype']:8s} {last['seconds']:.3e} s/{unit} (gram {last['through gram']:.3e}), "
+                f"{last['case']:34s} {last['dtype']:8s} {last['seconds']:.3e} s/{unit} "
+                f"(gram {last['through gram']:.3e}), "
                 f"{last['ratio']:6.1f} x peer, {last['peak GB']:6.2f} GB, error {last['error']:.1e}",
                 flush=True,
             )

@@ -16,7 +16,7 @@ from symscope.kernels.duals import (
     Sign,
     Sin,
 )
-from symscope.kernels.eigenpairs import Eigenpairs
+from symscope.kernels.eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.kernels.gpytorch_adapter import as_gpytorch
 from symscope.kernels.gram import batched_gram, gram
 from symscope.kernels.health import Health, health
@@ -90,6 +90,7 @@ __all__ = [
     "open_gram",
     "polynomial",
     "rbf",
+    "top_eigenpairs",
     "weights_kernel",
     "weights_kernel_eigenpairs",
     "weights_kernel_product",

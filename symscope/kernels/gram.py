@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,6 +19,7 @@ from symscope.kernels.inputs import Arithmetic, arithmetic, byte_count, check_in
 from symscope.kernels.kernel import Kernel
 from symscope.kernels.progress import Progress, progress_steps
 from symscope.kernels.storage import open_gram, open_store, stored_tile
+from symscope.kernels.threads import cores_for, one_core_each
 from symscope.kernels.tiles import (
     Grid,
     Tile,
@@ -71,7 +73,8 @@ def gram(
         store: A folder to hold the result on disk, memory-mapped and checksummed; a call that was killed goes
             on where it stopped. See `symscope.kernels.open_gram`.
         executor: Any `concurrent.futures` executor: threads, processes, a Dask client's `get_executor()`.
-        workers: Tiles in flight at once; None for as many as the executor says it has, or one per core.
+        workers: Tiles in flight at once; None for as many as the executor says it has, otherwise one for each
+            thread PyTorch may use.
         progress: True for a bar with rate and time left, or a function called as `progress(done, total)` with
             numbers of entries.
 
@@ -91,14 +94,14 @@ def gram(
     x2 = None if x2 is x1 else x2
     check_inputs(x1, x2)
     how = arithmetic(x1, device, dtype)
-    count = _workers(executor, workers)
     shape = (len(x1), len(x1 if x2 is None else x2))
+    tracked = _tracked(x1, x2, alone=out is None and store is None and executor is None)
+    count = 1 if tracked else _workers(executor, workers, how.device)
     if store is not None and out is not None:
         raise InputError("out and store: expected one of them, got both; copy from the store afterwards.")
     asked = tile if store is None or tile is not None else stored_tile(store)
     sides = tile_sides(kernel, tuple(x1.shape[1:]), shape, _budget(memory, how), how, asked, count)
     grid = Grid(shape, sides, symmetric=x2 is None)
-    tracked = _tracked(x1, x2, alone=out is None and store is None and executor is None)
     with how.precision(), nullcontext() if tracked else torch.no_grad():
         if store is not None:
             return _stored(Path(store), kernel, x1, x2, grid, how, executor, count, progress)
@@ -231,8 +234,9 @@ def _computed(
         return x1[tile.rows], None if on_diagonal else others[tile.columns]
 
     if executor is None:
-        for tile in tiles:
-            yield tile, tile_values(kernel, *points(tile), how)
+        yield from _on_cores(
+            tiles, lambda tile: tile_values(kernel, *points(tile), how), min(count, len(tiles))
+        )
         return
     pending: dict[Future[np.ndarray], Tile] = {}
     try:
@@ -249,6 +253,25 @@ def _computed(
             future.cancel()
 
 
+def _on_cores(
+    tiles: Sequence[Tile], values: Callable[[Tile], Tensor], count: int
+) -> Iterator[tuple[Tile, Tensor]]:
+    """Tiles on this machine, one core each, never more than `count` finished and not yet taken."""
+    if count <= 1:
+        for tile in tiles:
+            yield tile, values(tile)
+        return
+    with one_core_each(count) as pool:
+        waiting: deque[tuple[Tile, Future[Tensor]]] = deque()
+        for tile in tiles:
+            if len(waiting) >= count:
+                done, future = waiting.popleft()
+                yield done, future.result()
+            waiting.append((tile, pool.submit(values, tile)))
+        for done, future in waiting:
+            yield done, future.result()
+
+
 def _finished(pending: dict[Future[np.ndarray], Tile]) -> Iterator[tuple[Tile, Tensor]]:
     for future in wait(pending, return_when=FIRST_COMPLETED).done:
         values = np.require(future.result(), requirements="W")
@@ -263,11 +286,12 @@ def _budget(memory: int | float | str | None, how: Arithmetic) -> int:
     return byte_count(CPU_MEMORY)
 
 
-def _workers(executor: Executor | None, workers: int | None) -> int:
+def _workers(executor: Executor | None, workers: int | None, device: torch.device) -> int:
     if workers is not None and workers < 1:
         raise InputError(f"workers: expected at least 1, got {workers}.")
     if executor is None:
-        return 1
+        with torch.no_grad():
+            return workers or cores_for(device)
     return workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 

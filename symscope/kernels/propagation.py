@@ -19,6 +19,7 @@ from symscope.kernels.fused.launch import PANEL
 from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Node, Normalise, Sum
 from symscope.kernels.sides import Side, covariance_count, piece_size, side, side_count
+from symscope.kernels.threads import each
 
 TEMPORARIES = 6  # tensors of that size alive at once, measured
 
@@ -79,7 +80,7 @@ def working_numbers(
     >>> net = Network((Node(Input(), (), "x"), dense), "linear")
     >>> cpu = torch.device("cpu")
     >>> a, b = (working_numbers(net, (2,), n, cpu, torch.float64) for n in (0, 10))
-    >>> a == TEMPORARIES * piece_size(cpu), b - a
+    >>> a == torch.get_num_threads() * TEMPORARIES * piece_size(cpu), b - a
     (True, 20)
     """
     shapes = network.shapes(features)
@@ -88,7 +89,8 @@ def working_numbers(
     if chain is not None:
         return points * 3 * per_point + 2 * PANEL  # roots of variances travel beside their inverses
     piece = max(piece_size(device), covariance_count(shapes, network.extents))
-    return points * per_point + TEMPORARIES * piece
+    cores = torch.get_num_threads() if device.type == "cpu" else 1
+    return points * per_point + cores * TEMPORARIES * piece
 
 
 def _chained(
@@ -124,7 +126,9 @@ def _piecewise(
     nngp = x1.new_empty(size)
     theta = x1.new_empty(size) if ntk else None
     piece = max(1, piece_size(x1.device) // covariance_count(shapes, network.extents))
-    for batch, rows, cols in _pieces(size, piece, x2 is None):
+
+    def compute(place: tuple[slice, slice, slice]) -> None:
+        batch, rows, cols = place
         same = _overlap(rows, cols) if x2 is None else None
         found = _propagated(network, shapes, one.part(batch, rows), two.part(batch, cols), ntk, same)
         for whole, part in ((nngp, found.nngp), (theta, found.ntk)):
@@ -135,6 +139,8 @@ def _piecewise(
                 whole[batch, rows, cols] = values
                 if x2 is None:
                     whole[batch, cols, rows] = values.mT
+
+    each(compute, _pieces(size, piece, x2 is None), x1.device)
     return nngp, theta
 
 

@@ -15,6 +15,7 @@ from symscope.kernels import layers
 from symscope.kernels.data_steps import data_step, own_covariance
 from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Normalise, Operation, Sum
+from symscope.kernels.threads import each
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
 PIECES = {"cpu": 1 << 19, "cuda": 1 << 25}
@@ -77,13 +78,14 @@ def _variances(network: Network, data: list[Tensor | None], x: Tensor) -> tuple[
     if all(extent is Extent.NONE for extent in network.own_extents):
         return (None,) * count
     biggest = covariance_count(shapes, network.own_extents)
-    step = max(1, 4 * piece_size(x.device) // biggest)
+    step = max(1, piece_size(x.device) // biggest)
     flat = [None if d is None else d.flatten(0, 1)[None] for d in data]
     total = x.shape[0] * x.shape[1]
-    parts = [
-        _own_propagated(network, shapes, [None if d is None else d[:, i : i + step] for d in flat])
-        for i in range(0, total, step)
-    ]
+
+    def compute(i: int) -> list[Tensor | None]:
+        return _own_propagated(network, shapes, [None if d is None else d[:, i : i + step] for d in flat])
+
+    parts = each(compute, range(0, total, step), x.device)
     joined: list[Tensor | None] = []
     for pieces in zip(*parts, strict=True):
         present = [p for p in pieces if p is not None]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
+from torch.nn import functional
 
 from symscope.kernels.finite_network import FiniteNetwork, Weights, evaluation
 from symscope.kernels.structure import SPACE_AXES, Layer, Record, intact, record, submodule_key
@@ -146,23 +146,23 @@ def _patches(conv: Any, x: Tensor) -> Tensor:
         padding = (0,) * len(sizes) if conv.padding == "valid" else conv.padding
         sides = [(p, p) for p in padding]
     if any(p for side in sides for p in side):
-        flat = [p for side in reversed(sides) for p in side]  # F.pad counts axes from the last
-        x = F.pad(x, flat, mode="constant" if conv.padding_mode == "zeros" else conv.padding_mode)
+        flat = [p for side in reversed(sides) for p in side]  # functional.pad counts axes from the last
+        x = functional.pad(x, flat, mode="constant" if conv.padding_mode == "zeros" else conv.padding_mode)
     dilation, stride = conv.dilation, conv.stride
     if SPACE_AXES[type(conv)] == 1:
         x, sizes, dilation, stride = x[:, :, None], (1, *sizes), (1, *dilation), (1, *stride)
-    return F.unfold(x, sizes, dilation=dilation, stride=stride)
+    return functional.unfold(x, sizes, dilation=dilation, stride=stride)
 
 
 def _normalised(network: FiniteNetwork, name: str, m: Any, x: Tensor) -> Tensor:
     """A normalisation without its weights."""
     if isinstance(m, nn.LayerNorm):
-        return F.layer_norm(x, m.normalized_shape, eps=m.eps)
+        return functional.layer_norm(x, m.normalized_shape, eps=m.eps)
     if isinstance(m, nn.RMSNorm):
-        return F.rms_norm(x, m.normalized_shape, eps=m.eps)
+        return functional.rms_norm(x, m.normalized_shape, eps=m.eps)
     if isinstance(m, nn.GroupNorm):
-        return F.group_norm(x, m.num_groups, eps=m.eps)
+        return functional.group_norm(x, m.num_groups, eps=m.eps)
     mean, variance = (
         network.fixed[submodule_key(name, f"running_{what}")].to(x.dtype) for what in ("mean", "var")
     )
-    return F.batch_norm(x, mean, variance, eps=m.eps)
+    return functional.batch_norm(x, mean, variance, eps=m.eps)

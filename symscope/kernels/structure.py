@@ -160,14 +160,14 @@ def structured_layers(network: FiniteNetwork, x: Tensor, excluded: frozenset[str
     )
 
 
-def _normal(t: Tensor) -> Tensor:
-    """A tensor a graph can be built on, whatever mode it was made in."""
-    return t.clone() if t.is_inference() else t
-
-
 def submodule_key(name: str, what: str) -> str:
     """The name of a submodule's parameter or buffer in the network."""
     return f"{name}.{what}" if name else what
+
+
+def _normal(t: Tensor) -> Tensor:
+    """A tensor a graph can be built on, whatever mode it was made in."""
+    return t.clone() if t.is_inference() else t
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import final
 
+import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
@@ -84,12 +85,20 @@ def structured_norms(
             part = total[start : start + len(chunk)]
             for rows in found.gradients.values():
                 part += rows[0].flatten(1).square().sum(1)
-            for name, k in found.columns.items():
-                s = found.signals[name].flatten(4)
-                for i in range(len(chunk)):  # one at a time: positions x positions numbers each
-                    part[i] += ((k[:, 0, i] @ k[:, 0, i].mT) * (s[:, 0, i] @ s[:, 0, i].mT)).sum()
+            for layer in how.layers:
+                if layer.name in how.factored:
+                    part += _squares(how, layer, found)
             start += len(chunk)
     return total
+
+
+def _squares(how: StructuredPlan, layer: Layer, found: Features) -> Tensor:
+    """Squared norms of a layer's gradients from its factors, as many inputs at a time as scratch holds."""
+    at_once = max(1, how.scratch // how.pair_numbers(layer))
+    columns = found.columns[layer.name][:, 0].split(at_once, dim=1)
+    signals = found.signals[layer.name][:, 0].flatten(3).split(at_once, dim=1)
+    parts = [((k @ k.mT) * (s @ s.mT)).sum((0, 2, 3)) for k, s in zip(columns, signals, strict=True)]
+    return torch.cat(parts)
 
 
 def features(

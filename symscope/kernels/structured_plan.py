@@ -87,7 +87,7 @@ def pair_numbers(layer: Layer, count: int, whole: bool) -> int:
     """Numbers on the way to a layer's product of two inputs, from its factors."""
     squares = layer.groups * layer.positions**2
     if not whole:
-        return 2 * squares + 1
+        return 3 * squares + 1
     if layer.positions == 1:
         return layer.groups * (2 * count**2 + 1) + count**2
     mixed = layer.groups * layer.positions * count * layer.rows
@@ -126,7 +126,7 @@ def kept_factors(layer: Layer, count: int) -> int:
 def structured_plan(
     layers: tuple[Layer, ...], probe: Probe, size: Size, weights: int, item: int, memory: int
 ) -> StructuredPlan:
-    """Each layer in its cheaper form, or if memory is short in the smaller one.
+    """Each layer in its cheaper form, or in the smaller one if that saves evaluations.
 
     Args:
         layers: Those of `structured_layers`.
@@ -149,38 +149,31 @@ def structured_plan(
             continue
         if factor_cost(layer, size, inputs, item) < gradient_cost(layer, size, inputs, item):
             cheap.add(layer.name)
-        kept = max(kept_factors(layer, size.count), pair_numbers(layer, size.count, size.whole))
-        if kept < size.count * layer.gradient:
+        if kept_factors(layer, size.count) < size.count * layer.gradient:
             small.add(layer.name)
     # one pass: activations, their gradients and signals, patches and a copy of them
     one_pass = 3 * probe.activations + 2 * sum(
         layer.groups * layer.positions * layer.columns for layer in layers
     )
-    needed = 0
+    needed, plans = [], []
     for factored in (cheap, small):
         for count in [size.count] if size.whole else _halves(size.count):
-            kept_numbers = _kept_numbers(layers, factored, count)
+            kept = _kept_numbers(layers, factored, count)
             pair = max((pair_numbers(m, count, size.whole) for m in layers if m.name in factored), default=0)
-            # three tiles of the result are at work beside it
-            tile = 3 * (count**2 if size.whole else 1)
-            needed = item * (weights + 4 * max(one_pass, kept_numbers, pair, 4 * tile))
-            if needed <= memory:
-                quarter = (memory // item - weights) // 4  # passes, both sides of a product, scratch
-                at_once = min(2 * quarter // kept_numbers, math.isqrt(quarter // tile))
-                cost = _cost(layers, factored, probe, size, at_once, count, item)
-                return StructuredPlan(
-                    layers,
-                    frozenset(factored),
-                    size.whole,
-                    count,
-                    at_once,
-                    quarter // one_pass,
-                    quarter,
-                    cost,
-                )
+            tile = 3 * (count**2 if size.whole else 1)  # three tiles of the result are at work beside it
+            needed.append(item * (weights + 4 * max(one_pass, kept, pair, 4 * tile)))
+            if needed[-1] > memory:
+                continue
+            quarter = (memory // item - weights) // 4  # passes, both sides of a product, scratch
+            at_once = min(2 * quarter // kept, math.isqrt(quarter // tile))
+            cost = _cost(layers, factored, probe, size, at_once, count, item)
+            sizes = (count, at_once, quarter // one_pass, quarter)
+            plans.append(StructuredPlan(layers, frozenset(factored), size.whole, *sizes, cost))
+    if plans:
+        return min(plans, key=lambda how: how.cost)  # the first of equals: as many outputs as can be
     raise InputError(
-        f"memory: structured needs at least {needed} bytes ({byte_text(needed)}) for {weights} weights and "
-        f"{probe.activations} activations per input, got {byte_text(memory)}."
+        f"memory: structured needs at least {min(needed)} bytes ({byte_text(min(needed))}) for {weights} "
+        f"weights and {probe.activations} activations per input, got {byte_text(memory)}."
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.parametrizations import weight_norm
 
 
@@ -176,7 +176,7 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], set[str]]] =
     ),
     "weight used beside": (
         lambda: Written(
-            lambda m, x: m.b(m.a(x).tanh() + F.linear(x.cos(), m.a.weight)),
+            lambda m, x: m.b(m.a(x).tanh() + functional.linear(x.cos(), m.a.weight)),
             a=nn.Linear(4, 5),
             b=nn.Linear(5, 2),
         ),
@@ -185,7 +185,9 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], set[str]]] =
     ),
     "output unused": (
         lambda: Written(
-            lambda m, x: (m.a(x), m.b(F.linear(x.cos(), m.a.weight)))[1], a=nn.Linear(4, 5), b=nn.Linear(5, 2)
+            lambda m, x: (m.a(x), m.b(functional.linear(x.cos(), m.a.weight)))[1],
+            a=nn.Linear(4, 5),
+            b=nn.Linear(5, 2),
         ),
         (4,),
         {"b"},

@@ -96,7 +96,8 @@ open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
 before = kilobytes("VmRSS")
 kernel.blocks(x[None], None)
 used = (kilobytes("VmHWM") - before) * 1024
-stated = kernel.entry_bytes(x.shape[1:], x.dtype) * 24**2 + kernel.working_bytes(48, x.shape[1:], x.dtype, "cpu")
+stated = kernel.entry_bytes(x.shape[1:], x.dtype) * 24**2
+stated += kernel.working_bytes(48, x.shape[1:], x.dtype, "cpu")
 print(used / stated)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -24,11 +24,11 @@ from tests.kernels.networks import MODULES, dense_jacobian, inputs, module
 from tests.tolerances import LANCZOS, MONTE_CARLO_SIGMAS, ROUNDING
 
 every_module = pytest.mark.parametrize("name", MODULES)
-both_methods = pytest.mark.parametrize("method", ["contraction", "products"])
+all_methods = pytest.mark.parametrize("method", ["structured", "contraction", "products"])
 
 
 @every_module
-@both_methods
+@all_methods
 def test_whole_kernel_agrees_with_the_dense_jacobian(name, method):
     net, shape = module(name)
     x1, x2 = inputs(4, shape), inputs(3, shape, seed=1)
