@@ -108,7 +108,12 @@ def _chained(
     axes = len(shapes[chain.last]) - 1
     begun = {chain.last: found.map(lambda t: t.reshape(*t.shape, *[1] * axes))}
     same = slice(0, x1.shape[1]) if x2 is None else None
-    return _propagated(network, shapes, one, two, ntk, same, begun)
+    kernels = _propagated(network, shapes, one, two, ntk, same, begun)
+    if same is not None:
+        for values in kernels:
+            if values is not None:
+                _mirror(values, same)
+    return kernels
 
 
 def _piecewise(

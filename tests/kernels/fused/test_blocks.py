@@ -86,7 +86,7 @@ def test_one_pass_equals_plain_propagation(name):
     ):
         for a, b in zip(found, exact, strict=True):
             assert float((a.double() - b).abs().max() / b.abs().max()) < tolerance
-    distinct = torch.tensor([0, 3, 4, 5, 6])
+    distinct = torch.tensor([0, 4, 5, 6])  # half-blank images have parallel patches, where c = 1 again
     for a, b in zip(net.both(x[distinct]), exact[:2], strict=True):
         far = b[distinct][:, distinct]
         assert float((a - far).abs().max() / far.abs().max()) < 1e-12
