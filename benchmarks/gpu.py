@@ -3,7 +3,7 @@
 The peer's times are those of neural-tangents' analytic kernels seen on an H200, same networks and sizes:
 seconds per Gram, or per entry for pooling.
 
-Floors: the larger of operations over peak rate and bytes over bandwidth. Operations are multiply-adds, counted
+Floors: the larger of operations over peak rate and bytes over bandwidth. Operations are multiply-adds counted
 by hand in `conv_chain.cu` and `arc.cu` per pair of positions and layer (address arithmetic and loads not
 counted); matrix products at the rate measured in the same run; one half of a symmetric Gram.
 """

@@ -135,7 +135,7 @@ def demo(out: Path) -> None:
     path = out / "report.html"
     write_page(_page(digits, answers), path)
     console.print(_terminal_table(answers))
-    console.print(f"Report: {path}")
+    console.print(f"Report: {path}", soft_wrap=True)
 
 
 def answer(candidate: Candidate, digits: LabelledData, rotations: int) -> Answer:

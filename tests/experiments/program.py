@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -42,7 +43,13 @@ def started(*words: str) -> subprocess.Popen[str]:
         text=True,
         env=ENVIRONMENT,
         start_new_session=True,
+        preexec_fn=_heed_interrupts,
     )
+
+
+def _heed_interrupts() -> None:
+    """Undo what a shell does to what it starts in the background: have Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
