@@ -137,17 +137,16 @@ def infinite_width(
 
     Args:
         module: Linear, Conv1d/2d/3d (stride, dilation, zero/circular/reflect/replicate padding), padding
-        modules, Flatten, AvgPool, global
-            average pooling, LayerNorm, GroupNorm, Dropout, Identity, sums of branches, and activations;
-            nested or traced by torch.fx. Images are `[n, c, h, w]`, vectors `[n, d]`.
+            modules, Flatten, AvgPool, global average pooling, LayerNorm, GroupNorm, Dropout, Identity, sums
+            of branches, and activations; nested or traced by torch.fx. Images are `[n, c, h, w]`, vectors
+            `[n, d]`.
         parameterisation: "ntk" or "standard".
         w_std: Weight scale of all layers. None: as `init` says.
         b_std: Bias scale of all layers that have biases. None: as `init` says.
         layers: Scales of single layers by qualified name, e.g. `{"0": {"w_std": 1.4}}`.
         init: Scales that are not given: "default" is `w_std = b_std = 1` in the NTK parameterisation, and
-        PyTorch's default
-            initialisation (`w_std^2 = 1/3`, `b_std^2 = 1 / (3 fan_in)`) in the standard one; "measured"
-            takes the mean squares of the module's own weights and biases.
+            PyTorch's default initialisation (`w_std^2 = 1/3`, `b_std^2 = 1 / (3 fan_in)`) in the standard
+            one; "measured" takes the mean squares of the module's own weights and biases.
         nodes: Grid points for activations without closed form, 64 to 8192.
 
     Returns:

@@ -152,8 +152,7 @@ class Elementwise(nn.Module):
 
     Args:
         function: Tensor to tensor of the same shape, each entry from its own entry, differentiable by
-        autograd.
-            A module-level function if the kernel is to be pickled.
+            autograd. A module-level function if the kernel is to be pickled.
 
     >>> Elementwise(torch.tanh)(torch.tensor(0.0))
     tensor(0.)
