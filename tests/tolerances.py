@@ -17,3 +17,4 @@ LEAVE_OUT_FAINT = 1e-5  # relative; the same with a ridge of 1e-10 on a matrix t
 SUB_PIXEL = 0.05  # areas and centroids of shapes that are 20 points across, 8 x 8 points per pixel
 LEAVE_OUT = 1e-9  # residuals of random problems whose conditioning is a few hundred
 SINGLE = 1e-5  # float32 results of short computations, relative to the largest
+GROUP_LEAVE_OUT = 1e-8  # leave-out through irreps found numerically to 1e-10, conditioning of a few hundred

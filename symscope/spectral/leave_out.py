@@ -1,0 +1,227 @@
+"""The exact group form: kernel regression on whole orbits with any elements missing, irrep by irrep.
+
+Exact for any finite group, any number of orbits and any labels that are constant on them. Costs
+`sum_rho (m d_rho)^3` instead of `(m |G|)^3`; all missing sets come from the same factorisations.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup
+from symscope.kernels.inputs import byte_count
+from symscope.spectral.blocks import Quotient, check_stabilisers, fourier_blocks, quotient
+from symscope.spectral.dense import check_ridge
+from symscope.spectral.frequencies import Frequency, frequencies
+from symscope.spectral.missing import MissingSet, missing_sets
+from symscope.spectral.parts import Part, SingularBlockError, irrep_part
+from symscope.spectral.profile import check_profile
+from symscope.spectral.result import LeaveOut, irrep_shares
+
+SEEN = 1e-10  # eigenvalues of a projector restricted to missing points: zero, or at least about 1/|G|
+TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
+
+
+def leave_out(
+    profile: Float[Tensor, "m m n"],
+    labels: Float[Tensor, "labels *c"],
+    missing: Bool[Tensor, "*sets seeds elements"],
+    group: FiniteGroup,
+    ridge: float,
+    *,
+    stabilisers: Sequence[Tensor] | None = None,
+    memory: int | float | str = "2GB",
+    device: torch.device | str | None = None,
+    executor: Executor | None = None,
+) -> LeaveOut:
+    """Residuals and predictions at missing points of orbits, exact: `residual_M = (P_MM)^-1 (P y)_M`.
+
+    `P_MM` is summed over irreps, `P y` lives on the trivial one. An irrep whose block is zero, such as every
+    non-trivial irrep of the symmetry a network pools over, makes P infinite there: the limit of a vanishing
+    ridge is taken exactly and `explanation` says so. Any other singular block is refused.
+
+    Args:
+        profile: `profile[s, t, d] = k(x_s, d x_t)`, from `kernel_profile` or `projected_profile`.
+        labels: One number or vector per orbit, `[m, *c]`; or one per point, `[m |G|, *c]`, orbit after orbit,
+            if they are constant on orbits.
+        missing: `[m, |G|]` marks the points left out, `[sets, m, |G|]` several sets, each on its own.
+        group: The group.
+        ridge: Absolute, added to every block (to the diagonal of K); there is no default.
+        stabilisers: For each seed the elements that keep it, `data.orbits(...).stabilisers`; None when only
+            the identity does. Points that coincide count once.
+        memory: What the transformed profile, or the blocks in flight, may take.
+        device: Where blocks are factorised; the profile's device when None.
+        executor: Spreads irreps over the workers of any `concurrent.futures` executor.
+
+    Raises:
+        InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
+            an empty or full missing set, a negative ridge, wrong stabilisers, or a singular block.
+
+    >>> from symscope.groups import cyclic
+    >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [3.0, 0.5]]], dtype=torch.float64)
+    >>> missing = torch.tensor([[True, False], [False, False]])
+    >>> labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
+    >>> found = leave_out(profile, labels, missing, cyclic(2), ridge=0.0)
+    >>> found.residual.round(decimals=4).tolist(), found.prediction.round(decimals=4).tolist()
+    ([0.8182], [0.1818])
+    """
+    check_ridge(ridge)
+    check_profile(profile, group)
+    points = quotient(group, stabilisers, len(profile))
+    check_stabilisers(profile, group, points)
+    values = orbit_labels(labels, len(profile), group)
+    sets = missing_sets(missing, group, points)
+    there = profile.device if device is None else torch.device(device)
+    scale = float(profile.diagonal()[group.identity].abs().max())
+    blocks = fourier_blocks(profile, group, memory=memory)
+    arguments = (sets, points, values.to(profile.dtype), ridge, scale, there)
+    size = len(profile) * max(f.dim for f in frequencies(group))
+    at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
+    try:
+        parts = list(_parts(blocks, arguments, executor, at_once))
+    except SingularBlockError as error:
+        raise InputError(f"{error}. {_advice(profile, group, points)}") from error
+    return assembled(parts, sets, values.to(profile.dtype).cpu(), group, points)
+
+
+def _parts(
+    blocks: Iterator[tuple[Frequency, Tensor]],
+    arguments: tuple[object, ...],
+    executor: Executor | None,
+    at_once: int,
+) -> Iterator[tuple[Frequency, Part]]:
+    """The parts in order, at most `at_once` blocks in flight."""
+    if executor is None:
+        for frequency, block in blocks:
+            yield frequency, irrep_part(block, frequency, *arguments)  # type: ignore[arg-type]
+        return
+    waiting: deque[tuple[Frequency, Future[Part]]] = deque()
+    for frequency, block in blocks:
+        if len(waiting) >= at_once:
+            first, future = waiting.popleft()
+            yield first, future.result()
+        waiting.append((frequency, executor.submit(irrep_part, block, frequency, *arguments)))  # type: ignore[arg-type]
+    for first, future in waiting:
+        yield first, future.result()
+
+
+def assembled(
+    parts: Sequence[tuple[Frequency, Part]],
+    sets: Sequence[MissingSet],
+    labels: Float[Tensor, "m *c"],
+    group: FiniteGroup,
+    points: Quotient,
+) -> LeaveOut:
+    """The result from every irrep's part: sums, one solve per missing set, and what to say about it."""
+    weights = next(part.weights for _, part in parts if part.weights is not None)
+    unseen = torch.tensor([part.unseen for _, part in parts])
+    residuals, solved = [], []
+    for k, one in enumerate(sets):
+        stiff = sum(part.precision[k] for _, part in parts if not part.unseen)
+        endless = sum((part.precision[k] for _, part in parts if part.unseen), torch.zeros_like(stiff))
+        right = weights[one.seeds].reshape(len(one.seeds), -1)
+        residual = _residual(stiff, endless, right)
+        solved.append(bool((residual == 0).all()))
+        residuals.append(residual.reshape(len(one.seeds), *labels.shape[1:]))
+    diagonals = torch.stack([torch.cat([p.diagonal() for p in part.precision]) for _, part in parts])
+    even = torch.stack([torch.cat(part.even) for _, part in parts]).to(diagonals.dtype)
+    seeds = torch.cat([one.seeds for one in sets])
+    residual = torch.cat(residuals)
+    names = [f.name for f, part in parts if part.unseen]
+    return LeaveOut(
+        residual,
+        labels[seeds] - residual,
+        labels[seeds],
+        torch.cat([torch.full((len(one.seeds),), k) for k, one in enumerate(sets)]),
+        seeds,
+        torch.cat([one.elements for one in sets]),
+        irrep_shares([f for f, _ in parts], diagonals, even, unseen),
+        int((group.order // points.kept).sum()),
+        _explanation(names, sum(solved), len(sets), len(parts), group, points),
+    )
+
+
+def _residual(
+    stiff: Float[Tensor, "p p"], endless: Float[Tensor, "p p"], weights: Float[Tensor, "p c"]
+) -> Float[Tensor, "p c"]:
+    """`(stiff + endless / ridge)^-1 weights` as the ridge vanishes: zero except where `endless` vanishes."""
+    if not bool(endless.any()):
+        return torch.linalg.solve(stiff, weights)
+    values, vectors = torch.linalg.eigh(endless)
+    still = vectors[:, values <= SEEN]
+    return still @ torch.linalg.solve(still.T @ stiff @ still, still.T @ weights)
+
+
+def orbit_labels(labels: Float[Tensor, "labels *c"], seeds: int, group: FiniteGroup) -> Float[Tensor, "m *c"]:
+    """One label per orbit, from labels of orbits or of points.
+
+    Raises:
+        InputError: Neither, not finite, or labels that vary within an orbit.
+    """
+    if not bool(labels.isfinite().all()):
+        raise InputError("labels must be finite")
+    if len(labels) == seeds:
+        return labels
+    if len(labels) != seeds * group.order:
+        raise InputError(
+            f"expected one label per orbit, {seeds}, or per point, {seeds * group.order}; got {len(labels)}"
+        )
+    rows = labels.unflatten(0, (seeds, group.order))
+    if not bool((rows == rows[:, :1]).all()):
+        bad = (rows != rows[:, :1]).flatten(1).any(1).nonzero()[:, 0].tolist()
+        raise InputError(
+            f"labels vary within orbits {bad[:8]}: the group form needs labels that are constant on orbits; "
+            "use the dense form, precision(profile_gram(profile, group), ridge) with leave_out_residual"
+        )
+    return rows[:, 0]
+
+
+def _advice(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotient) -> str:
+    """What most likely makes a block singular: seeds that some element keeps, or seeds on one orbit."""
+    own = profile.diagonal().T  # kappa_ss(d)
+    near = (own[:, :1] - own) <= TWINS * own[:, :1].abs()
+    kept = [
+        (s, [group.labels[g] for g in near[s].nonzero()[:, 0].tolist()])
+        for s in range(len(own))
+        if int(near[s].sum()) > int(points.kept[s])
+    ]
+    if kept:
+        listed = "; ".join(f"seed {s} looks the same under {', '.join(names[:6])}" for s, names in kept[:4])
+        return (
+            f"To the kernel {listed}: if these elements keep the seeds, pass stabilisers=orbits.stabilisers; "
+            "otherwise use a ridge"
+        )
+    return (
+        "Two seeds lie on one orbit, or points are too near each other for float64: remove such seeds, "
+        "or use a ridge"
+    )
+
+
+def _explanation(
+    unseen: list[str], solved: int, sets: int, irreps: int, group: FiniteGroup, points: Quotient
+) -> str:
+    text = []
+    if not points.is_free:
+        kept = (points.kept > 1).nonzero()[:, 0].tolist()
+        text.append(
+            f"{len(kept)} of {len(points.kept)} seeds are kept by more than the identity of {group.name}; "
+            "their orbits were treated as cosets, so that every different point counts once."
+        )
+    if unseen:
+        which = "every non-trivial irrep" if len(unseen) == irreps - 1 else f"irreps {', '.join(unseen)}"
+        text.append(
+            f"The kernel is zero on {which} of {group.name}: it gives points that differ only there the same "
+            "value."
+        )
+        if solved == sets:
+            text.append(
+                "Every missing point has the value of points that were seen, so the error is exactly zero."
+            )
+    return " ".join(text)

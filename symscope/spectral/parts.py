@@ -1,0 +1,205 @@
+"""What one irrep contributes: its share of `P_MM` for every missing set, and of `P y`.
+
+`P[(s, g), (t, h)] = 1/|G| sum_rho d_rho tr(rho(g) P_hat_st(rho) rho(h)^H)`, where
+`P_hat(rho) = (K_hat(rho) + ridge)^-1`.
+Where a seed is kept by a stabiliser H only the vectors Q fixed by H count: the block becomes
+`Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`, and that of the inverse is multiplied by the roots on the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int64, Shaped
+from torch import Tensor
+
+from symscope.spectral.blocks import Quotient
+from symscope.spectral.frequencies import Frequency
+from symscope.spectral.missing import MissingSet
+
+ZERO = 64  # roundings: a block below ZERO eps |G| of the kernel's own scale is zero, its transform is noise
+
+
+@final
+class SingularBlockError(ArithmeticError):
+    """A block without inverse that is not simply zero."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One irrep's share.
+
+    Attributes:
+        precision: For each missing set its part of `P_MM`; of its projector if the kernel does not see it.
+        even: For each missing set the diagonal it would have with a kernel equal to 1 everywhere.
+        unseen: Whether the block is zero, so that the inverse is infinite on it.
+        weights: `P y` on each orbit, from the trivial irrep only.
+    """
+
+    precision: tuple[Float[Tensor, "_ _"], ...]
+    even: tuple[Float[Tensor, "_"], ...]
+    unseen: bool
+    weights: Float[Tensor, "m *c"] | None
+
+
+def irrep_part(
+    block: Shaped[Tensor, "k k"],
+    frequency: Frequency,
+    sets: Sequence[MissingSet],
+    points: Quotient,
+    labels: Float[Tensor, "m *c"],
+    ridge: float,
+    scale: float,
+    device: torch.device,
+) -> Part:
+    """Everything one irrep has to give, from one factorisation of its block.
+
+    Args:
+        block: `K_hat(rho)`, over whole orbits.
+        frequency: The irrep; index 0 is the trivial one.
+        sets: The missing sets.
+        points: Which points are different.
+        labels: One per orbit.
+        ridge: Absolute.
+        scale: The largest `k(x, x)`, against which a block is zero or not.
+        device: Where to compute.
+
+    Raises:
+        SingularBlockError: A block that is singular without being zero.
+    """
+    block = block.to(device)
+    owners = torch.arange(len(points.kept)).repeat_interleave(frequency.dim)
+    basis = None
+    if not points.is_free:
+        basis, owners = points.basis(frequency)
+        basis = basis.to(device, block.dtype)
+        block = basis.mH @ block @ basis
+    columns = [torch.isin(owners, one.owners).nonzero()[:, 0] for one in sets]
+    unseen = ridge == 0 and _is_zero(block, frequency, scale)
+    if frequency.index == 0 and unseen:
+        raise SingularBlockError(
+            "the kernel does not see the orbits' averages at all: every label is out of reach"
+        )
+    if unseen:
+        inverses = [torch.eye(len(c), dtype=block.dtype, device=device) for c in columns]
+        weights = None
+    else:
+        factor = cholesky(block, ridge, frequency.name)
+        inverses = inverse_blocks(factor, columns)
+        weights = _weights(factor, labels.to(device), points) if frequency.index == 0 else None
+    precision, even = [], []
+    for one, column, inverse in zip(sets, columns, inverses, strict=True):
+        seen = None if basis is None else basis[:, column.to(device)]
+        precision.append(on_points(inverse, frequency, one, points, seen).cpu())
+        even.append(_even(frequency, one, points, owners))
+    return Part(tuple(precision), tuple(even), unseen, None if weights is None else weights.cpu())
+
+
+def cholesky(block: Shaped[Tensor, "k k"], ridge: float, name: str) -> Shaped[Tensor, "k k"]:
+    """The factor L of `(B + B^H) / 2 + ridge = L L^H`.
+
+    Raises:
+        SingularBlockError: There is none to rounding.
+    """
+    regular = (block + block.mH) / 2
+    regular.diagonal().add_(ridge)
+    factor, failed = torch.linalg.cholesky_ex(regular)
+    smallest = factor.diagonal().real.square().min() if len(factor) else torch.ones(())
+    rounding = torch.finfo(factor.real.dtype).eps * len(factor)
+    largest = regular.diagonal().real.max() if len(factor) else torch.ones(())
+    if bool(failed) or not bool(smallest > rounding * largest):
+        raise SingularBlockError(f"the block of irrep {name} with ridge {ridge:g} is singular to rounding")
+    return factor
+
+
+def inverse_blocks(
+    factor: Shaped[Tensor, "k k"], columns: Sequence[Int64[Tensor, "_"]]
+) -> list[Shaped[Tensor, "_ _"]]:
+    """The blocks `(L L^H)^-1` restricted to some rows and columns, by whichever way takes fewer operations.
+
+    A triangular solve for c columns takes `k^2 c + k c^2` multiplications, the whole inverse `2/3 k^3`.
+
+    Args:
+        factor: L, lower triangular.
+        columns: The positions of each block.
+
+    >>> L = torch.tensor([[2.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    >>> [block.tolist() for block in inverse_blocks(L, [torch.tensor([1])])]
+    [[[1.0]]]
+    """
+    k = len(factor)
+    if sum(k * k * len(c) + k * len(c) ** 2 for c in columns) > 2 * k**3 / 3:
+        whole = torch.cholesky_inverse(factor)
+        return [whole[c.to(factor.device)][:, c.to(factor.device)] for c in columns]
+    found = []
+    for column in columns:
+        unit = factor.new_zeros(k, len(column))
+        unit[column.to(factor.device), torch.arange(len(column), device=factor.device)] = 1
+        solved = torch.linalg.solve_triangular(factor, unit, upper=False)
+        found.append(solved.mH @ solved)
+    return found
+
+
+def on_points(
+    inverse: Shaped[Tensor, "c c"],
+    frequency: Frequency,
+    missing: MissingSet,
+    points: Quotient,
+    basis: Shaped[Tensor, "k c"] | None,
+) -> Float[Tensor, "p p"]:
+    """`copies d/|G| Re tr(rho(g) P_hat_st rho(h)^H)` for all pairs of missing points (s, g), (t, h).
+
+    Args:
+        inverse: The block of the inverse that belongs to the orbits in `missing.owners`.
+        frequency: The irrep.
+        missing: The missing set.
+        points: Which points are different.
+        basis: The columns of `points.basis` the inverse is given in; None for free orbits.
+    """
+    device, d = inverse.device, frequency.dim
+    position = missing.position.to(device)
+    rho = frequency.matrices[missing.elements].to(device, inverse.dtype)
+    if d == 1 and basis is None:
+        turned = inverse[position][:, position]
+        if not missing.one_element:
+            turned = turned * (rho[:, 0] @ rho[:, 0].mH)
+        return (turned.real if turned.is_complex() else turned) * frequency.weight
+    if basis is None:
+        cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
+        cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
+        rows = cells.flatten(2)
+    else:  # the basis carries 1/sqrt|H|; |H| times it is the way back
+        kept = points.kept[missing.seeds].to(device)
+        own = basis.unflatten(0, (-1, d))[missing.seeds.to(device)]
+        rows = torch.einsum("pai,pic->apc", rho, own) * kept[:, None]
+    total = torch.zeros(len(rho), len(rho), dtype=inverse.dtype, device=device)
+    for a in range(d):  # one row of rho at a time: all of them would take d times the memory
+        total += rows[a] @ inverse @ rows[a].mH
+    return (total.real if total.is_complex() else total) * (frequency.weight / d)
+
+
+def _is_zero(block: Shaped[Tensor, "k k"], frequency: Frequency, scale: float) -> bool:
+    eps = torch.finfo(block.real.dtype if block.is_complex() else block.dtype).eps
+    return block.numel() == 0 or float(block.abs().max()) <= ZERO * eps * len(frequency.matrices) * scale
+
+
+def _weights(
+    factor: Shaped[Tensor, "m m"], labels: Float[Tensor, "m *c"], points: Quotient
+) -> Float[Tensor, "m *c"]:
+    """`P y` on each orbit: with n_s points on orbit s, `B^-1 (sqrt(n) y) / sqrt(n)`, B the trivial block."""
+    sizes = (points.representative.shape[1] / points.kept.to(factor.device, factor.dtype)).sqrt()
+    flat = labels.reshape(len(labels), -1) * sizes[:, None]
+    return (torch.cholesky_solve(flat, factor) / sizes[:, None]).reshape(labels.shape)
+
+
+def _even(
+    frequency: Frequency, missing: MissingSet, points: Quotient, owners: Int64[Tensor, "r"]
+) -> Float[Tensor, "p"]:
+    """The diagonal of the projector on the irrep: `copies d r_s |H_s| / |G|`."""
+    vectors = torch.bincount(owners, minlength=len(points.kept))
+    each = (vectors * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
+    return each[missing.seeds] / len(frequency.matrices)

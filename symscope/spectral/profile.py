@@ -1,0 +1,205 @@
+"""Kernel profiles: what a kernel that respects a group is made of, `profile[s, t, d] = k(x_s, d x_t)`.
+
+Over m orbits of a group G the Gram matrix is `K[(s, g), (t, h)] = kappa_st(g^-1 h)`: m^2 |G|
+numbers instead of (m |G|)^2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup
+from symscope.kernels.inputs import byte_count
+from symscope.spectral.dense import check_gram
+
+HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProjectedProfile:
+    """The profile nearest to a Gram matrix over orbits, and how near it is.
+
+    Attributes:
+        profile: `profile[s, t, d] = mean_g k(g x_s, g d x_t)`.
+        departure: `|K - projected K| / |K|`, Frobenius: 0 when the kernel respects the action exactly.
+    """
+
+    profile: Float[Tensor, "m m n"]
+    departure: float
+
+
+def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> ProjectedProfile:
+    """The group-projected profile of a Gram matrix over orbits, `kappa_st(d) = mean_g k(g x_s, g d x_t)`.
+
+    The orthogonal projection on the matrices that respect the group: for actions that are only nearly one,
+    such as rotations on a pixel grid.
+
+    Args:
+        gram: K over all points, orbit after orbit, elements in the group's order
+            (`data.orbits(...).flat().points`).
+        group: The group.
+
+    Raises:
+        InputError: Not a kernel matrix, or not over whole orbits.
+
+    >>> from symscope.groups import cyclic
+    >>> found = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
+    >>> found.profile.tolist(), round(found.departure, 4)
+    ([[[3.0, 1.0]]], 0.3015)
+    """
+    check_gram(gram)
+    n = group.order
+    if len(gram) % n:
+        raise InputError(
+            f"expected whole orbits of {group.name}, one after the other, a multiple of {n} points; got "
+            f"{len(gram)}"
+        )
+    m = len(gram) // n
+    cells = gram.unflatten(1, (m, n)).unflatten(0, (m, n))  # [s, g, t, h]
+    table = group.table.to(gram.device)
+    profile = gram.new_zeros(m, m, n)
+    for g in group.elements:
+        profile += cells[:, g][:, :, table[g]]
+    profile /= n
+    # K is its projection plus what is orthogonal to it
+    whole, kept = float(gram.square().sum()), float(n * profile.square().sum())
+    away = sum(
+        float((cells[:, g] - profile[:, :, table[group.inverse(g)]]).square().sum()) for g in group.elements
+    )
+    return ProjectedProfile(profile, (away / max(whole, kept, 1e-300)) ** 0.5)
+
+
+def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[Tensor, "p p"]:
+    """The whole Gram matrix, orbit after orbit: `K[(s, g), (t, h)] = kappa_st(g^-1 h)`.
+
+    Args:
+        profile: The profile.
+        group: The group.
+
+    Raises:
+        InputError: They do not match.
+
+    >>> from symscope.groups import cyclic
+    >>> profile_gram(torch.tensor([[[3.0, 1.0]]], dtype=torch.float64), cyclic(2)).tolist()
+    [[3.0, 1.0], [1.0, 3.0]]
+    """
+    check_profile(profile, group)
+    steps = group.table[group.inverses].to(profile.device)  # [g, h] -> g^-1 h
+    return profile[:, :, steps].permute(0, 2, 1, 3).reshape(profile.shape[0] * group.order, -1)
+
+
+def kernel_profile(
+    kernel: Callable[[Tensor, Tensor], Tensor],
+    orbit: Callable[[Tensor], Tensor],
+    seeds: Float[Tensor, "m *sample"],
+    group: FiniteGroup,
+    *,
+    memory: int | float | str = "2GB",
+) -> Float[Tensor, "m m n"]:
+    """The profile of a kernel, one block of seeds against one block of orbits at a time.
+
+    Only `k(x_s, d x_t)` for s <= t is computed, m^2 |G| / 2 entries; the rest is
+    `kappa_ts(d) = kappa_st(d^-1)`. The action must be exact, and the kernel must respect it; otherwise use
+    `projected_profile`.
+
+    Args:
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one.
+        orbit: `x [a, *sample] -> [a, |G|, *sample]`; `action.act_all` of a `symscope.data.Action` is one.
+        seeds: One point of each orbit.
+        group: The group.
+        memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
+            8 m^2 |G| bytes, comes on top.
+
+    Raises:
+        InputError: No seeds, orbits of the wrong length, or a budget too small for one seed.
+
+    >>> from symscope.groups import cyclic
+    >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
+    >>> flips = lambda x: torch.stack([x, x.flip(-1)], dim=1)
+    >>> kernel_profile(lambda a, b: a @ b.T, flips, x, cyclic(2)).tolist()
+    [[[5.0, 4.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 0.0]]]
+    """
+    m, n = len(seeds), group.order
+    side = seeds_at_once(seeds, group, memory)
+    profile = torch.empty(m, m, n, dtype=seeds.dtype, device=seeds.device)
+    inverses = group.inverses.to(seeds.device)
+    for start in range(0, m, side):
+        columns = slice(start, min(start + side, m))
+        points = orbit_points(orbit, seeds[columns], group)
+        for top in range(0, columns.stop, side):
+            rows = slice(top, min(top + side, columns.stop))
+            tile = kernel(seeds[rows], points).unflatten(1, (-1, n))
+            profile[rows, columns] = tile
+            if rows.start < columns.start:
+                profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
+    # entries on diagonal blocks were computed twice: keep one rounding of each
+    for start in range(0, m, side):
+        block = profile[start : start + side, start : start + side]
+        block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
+    return profile
+
+
+def orbit_points(
+    orbit: Callable[[Tensor], Tensor], seeds: Float[Tensor, "a *sample"], group: FiniteGroup
+) -> Float[Tensor, "b *sample"]:
+    """The points of some orbits in one row, after checking that `orbit` made whole ones."""
+    points = orbit(seeds)
+    if points.shape != (len(seeds), group.order, *seeds.shape[1:]):
+        raise InputError(
+            f"orbit: expected {group.order} points for each of {len(seeds)} seeds under {group.name}, shape "
+            f"{(len(seeds), group.order, *seeds.shape[1:])}; got {tuple(points.shape)}"
+        )
+    return points.flatten(0, 1)
+
+
+def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory: int | float | str) -> int:
+    """How many seeds' orbits, against as many seeds, a budget allows."""
+    budget = byte_count(memory)
+    if len(seeds) == 0:
+        raise InputError("expected one seed or more, got none")
+    each = 3.0 * seeds[0].numel() * group.order * seeds.element_size()
+    square = 6.0 * group.order * seeds.element_size()  # the entries, and what a kernel needs to make them
+    side = int(((each**2 + 4 * square * budget) ** 0.5 - each) / (2 * square))
+    if side < 1:
+        raise InputError(
+            f"memory: one orbit of {group.order} points and its entries take {int(each + square)} bytes, "
+            f"more than the {budget} allowed"
+        )
+    return min(side, len(seeds))
+
+
+def check_profile(profile: Float[Tensor, "s t n"], group: FiniteGroup) -> None:
+    """Refuses what is no kernel profile over the group.
+
+    Raises:
+        InputError: Not square, another group's length, not finite, or not Hermitian.
+    """
+    if profile.shape[0] != profile.shape[1] or len(profile) < 1:
+        raise InputError(
+            f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
+        )
+    if profile.shape[2] != group.order:
+        raise InputError(
+            f"the profile has {profile.shape[2]} group elements on its last axis; {group.name} has "
+            f"{group.order}: the group does not match"
+        )
+    if not bool(profile.isfinite().all()):
+        raise InputError("the profile has entries that are not finite; look at the inputs of the kernel")
+    scale = float(profile.abs().max())
+    inverses = group.inverses.to(profile.device)
+    # a seed at a time: the whole mirror image would double the memory
+    gap = max(float((profile[s] - profile[:, s][:, inverses]).abs().max()) for s in range(len(profile)))
+    if gap > HERMITIAN * scale:
+        raise InputError(
+            f"a profile is Hermitian, profile[t, s, d] = profile[s, t, d^-1]; this one is off by {gap:.3g} "
+            f"(largest entry {scale:.3g}). If the action or the kernel's symmetry is only approximate, "
+            "use projected_profile on the Gram matrix"
+        )

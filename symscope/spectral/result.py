@@ -1,0 +1,114 @@
+"""What leaving points out gives: residuals, predictions, and which irreps they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from symscope.spectral.frequencies import Frequency
+
+
+@final
+@dataclass(frozen=True)
+class IrrepShare:
+    """How much of what holds a missing point in place comes from one irrep.
+
+    A missing point left out alone has the residual `(P y)_i / P_ii`, and `P_ii = sum_rho P_ii(rho)` says what
+    a bump at that point costs the kernel. Weakening the kernel by 1 % on an irrep that is not the trivial one
+    lowers the error by `share` %.
+
+    Attributes:
+        irrep: Its name in `groups.irreps(group)`; of a conjugate pair, the first.
+        dim: Its dimension.
+        copies: 2 for a conjugate pair.
+        stiffness: `P_ii(rho)`, mean over missing points; infinite where the kernel does not see the irrep.
+        share: `P_ii(rho) / P_ii`, mean over missing points; all shares sum to 1.
+        weight: The share it would have if the kernel were equally strong everywhere: `copies dim^2 / |G|` on
+            free orbits.
+        limits: Whether the share is below the weight: bumps are cheap there, which holds generalisation back.
+    """
+
+    irrep: str
+    dim: int
+    copies: int
+    stiffness: float
+    share: float
+    weight: float
+    limits: bool
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeaveOut:
+    """Residuals at every missing point, set after set; made by `leave_out` and `leave_out_streamed`.
+
+    Attributes:
+        residual: True label minus prediction.
+        prediction: After training on all points that are not in the point's missing set.
+        label: True label.
+        sets: Which missing set each row belongs to.
+        seeds: Which orbit.
+        elements: Which group element; the smallest one where several give the same point.
+        irreps: Where the stiffness of the missing points comes from.
+        points: How many different points there are, missing ones included.
+        explanation: What was special, in words; empty if nothing was.
+    """
+
+    residual: Float[Tensor, "p *c"]
+    prediction: Float[Tensor, "p *c"]
+    label: Float[Tensor, "p *c"]
+    sets: Int64[Tensor, "p"]
+    seeds: Int64[Tensor, "p"]
+    elements: Int64[Tensor, "p"]
+    irreps: tuple[IrrepShare, ...]
+    points: int
+    explanation: str
+
+    def table(self) -> list[dict[str, Any]]:
+        """The irreps as rows, largest share first, ready for `pandas.DataFrame`."""
+        rows = [
+            {
+                "irrep": one.irrep,
+                "dim": one.dim,
+                "copies": one.copies,
+                "stiffness": one.stiffness,
+                "share": one.share,
+                "weight": one.weight,
+                "limits": one.limits,
+            }
+            for one in self.irreps
+        ]
+        return sorted(rows, key=lambda row: -float(row["share"]))
+
+
+def irrep_shares(
+    frequencies: Sequence[Frequency],
+    diagonals: Float[Tensor, "f p"],
+    even: Float[Tensor, "f p"],
+    unseen: Bool[Tensor, "f"],
+) -> tuple[IrrepShare, ...]:
+    """Shares from each irrep's diagonal `P_ii(rho)`; those of irreps the kernel does not see are infinite."""
+    finite, endless = diagonals[~unseen].sum(0), diagonals[unseen].sum(0)
+    rows = []
+    for f, frequency in enumerate(frequencies):
+        diagonal, infinite = diagonals[f], bool(unseen[f])
+        here = diagonal / torch.where(endless > 1e-12, endless, finite).clamp_min(1e-300)
+        share = float(torch.where((endless > 1e-12) == infinite, here, 0 * here).mean())
+        stiffness = float("inf") if infinite else float(diagonal.mean())
+        rows.append(
+            IrrepShare(
+                frequency.name,
+                frequency.dim,
+                frequency.copies,
+                stiffness,
+                share,
+                float(even[f].mean()),
+                share < float(even[f].mean()) * (1 - 1e-9),
+            )
+        )
+    return tuple(rows)
