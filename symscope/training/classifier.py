@@ -7,6 +7,7 @@ that of launching it); where one copy fills it (ConvNet, ViT) train one at a tim
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, final
@@ -35,7 +36,7 @@ class MiniBatch:
         epochs: Passes over the points.
         batch: Points per step.
         optimiser: What takes the steps; the paper's is Adam, 1e-3, betas (0.7, 0.9).
-        mixed_precision: Products in bfloat16 (weights, sums and the loss stay as they are).
+        mixed_precision: The network computes in bfloat16; weights, their steps and the loss stay in float32.
         compiled: Fuse each step with `torch.compile`; takes up to a minute before the first step.
         augment: One point of each seed per epoch, drawn from those the copy may see, instead of all of them.
         measured_points: At most so many points of each set measure accuracy, drawn once; None for all.
@@ -180,14 +181,14 @@ def check_classes(labels: Int64[Tensor, "n"], seen: Bool[Tensor, "copies n"], ou
         raise InputError(
             f"labels: expected classes 0 .. {output[0] - 1}, as the network has outputs, got {low} .. {high}."
         )
-    for copy, own in enumerate(seen):
+    for i, own in enumerate(seen):
         missing = (torch.bincount(labels, minlength=output[0]) > 0) & (
             torch.bincount(labels[own], minlength=output[0]) == 0
         )
         if bool(missing.any()):
             label = int(missing.nonzero()[0])
             raise InputError(
-                f"copy {copy}: class {label} has points but none of them is seen in training, so it cannot "
+                f"copy {i}: class {label} has points but none of them is seen in training, so it cannot "
                 "be learned; leave fewer points out, or drop the class."
             )
 
@@ -199,8 +200,8 @@ def weighted_loss(
     y: Int64[Tensor, "copies b"],
     real: Bool[Tensor, "copies b"],
 ) -> Float[Tensor, "copies"]:
-    """Each copy's mean cross-entropy over its real points."""
-    logits = batched_outputs(skeleton, weights, x)
+    """Each copy's mean cross-entropy over its real points, the network computing in the dtype of x."""
+    logits = batched_outputs(skeleton, {name: weight.to(x.dtype) for name, weight in weights.items()}, x)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32)).flatten(0, 1)
     losses = nn.functional.cross_entropy(logits, y.flatten(), reduction="none")
     return (losses.reshape(real.shape) * real).sum(1) / real.sum(1)
@@ -222,6 +223,8 @@ class _Training:
     ) -> None:
         self.stack, self.points, self.labels, self.seen = stack, points, labels, seen
         self.sets, self.settings, self.dtype = sets, settings, dtype
+        self.compute = torch.bfloat16 if settings.mixed_precision else dtype
+        self.skeleton = copy.deepcopy(stack.skeleton).to(self.compute)  # for its constants
         self.optimiser = settings.optimiser.build(stack.weights.values())
         self.loss = torch.compile(weighted_loss, dynamic=False) if settings.compiled else weighted_loss
         self.epoch = 0
@@ -257,44 +260,34 @@ class _Training:
         own = one_of_each(self.seen, self.points.order, seeds, self.epoch) if settings.augment else self.known
         order = shuffle(own, settings.batch, seeds, self.epoch)
         total = torch.zeros(len(seeds), dtype=torch.float64, device=self.labels.device)
-        with in_mode(self.stack.skeleton, training=True):
+        with in_mode(self.skeleton, training=True):
             for index, real in order.steps():
-                x, y = self._inputs(index), self.labels[index]
-                with self._precision():
-                    losses = self.loss(self.stack.skeleton, self.stack.weights, x, y, real)
+                x, y = self.points.take(index).to(self.compute), self.labels[index]
+                losses = self.loss(self.skeleton, self.stack.weights, x, y, real)
                 self.optimiser.zero_grad()
                 losses.sum().backward()
                 self.optimiser.step()
                 total += losses.detach().double()
         return total / len(order)
 
-    def _inputs(self, index: Int64[Tensor, "copies b"]) -> Float[Tensor, "copies b *s"]:
-        x = self.points.take(index)
-        return x if self.settings.mixed_precision else x.to(self.dtype)
-
-    def _precision(self) -> torch.autocast:
-        kind = self.labels.device.type
-        return torch.autocast(kind, torch.bfloat16, enabled=self.settings.mixed_precision)
-
     def _accuracy(self, index: Int64[Tensor, "copies m"]) -> Float64[Tensor, "copies"]:
         """Rows are filled up with -1."""
         right = torch.zeros(len(index), dtype=torch.int64, device=index.device)
         step = max(1, 16384 // len(index))
-        with torch.no_grad(), in_mode(self.stack.skeleton, training=False), self._precision():
+        weights = {name: weight.detach().to(self.compute) for name, weight in self.stack.weights.items()}
+        with torch.no_grad(), in_mode(self.skeleton, training=False):
             for piece in index.split(step, dim=1):
                 there = piece.clamp(min=0)
-                guess = batched_outputs(self.stack.skeleton, self.stack.weights, self._inputs(there)).argmax(
-                    -1
-                )
-                right += ((guess == self.labels[there]) & (piece >= 0)).sum(1)
+                logits = batched_outputs(self.skeleton, weights, self.points.take(there).to(self.compute))
+                right += ((logits.argmax(-1) == self.labels[there]) & (piece >= 0)).sum(1)
         return right.double() / (index >= 0).sum(1)
 
     def _check(self, losses: Float64[Tensor, "copies"]) -> None:
         bad = (~torch.isfinite(losses)).nonzero()[:, 0]
         if len(bad):
-            copy = int(bad[0])
+            first = int(bad[0])
             raise InputError(
-                f"copy {copy} (seed {self.stack.seeds[copy]}): the loss is {float(losses[copy])} in epoch "
+                f"copy {first} (seed {self.stack.seeds[first]}): the loss is {float(losses[first])} in epoch "
                 f"{self.epoch}; lower the learning rate ({self.settings.optimiser.learning_rate}) or look at "
                 "the scale of the inputs."
             )

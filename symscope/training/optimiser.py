@@ -85,7 +85,9 @@ def of_some_copies(
     for old, new in zip(before, after, strict=True):
         past = optimiser.state.get(old, {})
         fresh.state[new] = {
-            name: value[kept] if isinstance(value, Tensor) and value.shape == old.shape else value
+            name: (value[kept] if value.shape == old.shape else value.clone())  # a count of steps is shared
+            if isinstance(value, Tensor)
+            else value
             for name, value in past.items()
         }
     return fresh

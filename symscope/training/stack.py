@@ -13,10 +13,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.data.randomness import seeded
 from symscope.errors import InputError
 
+FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 Builder = Callable[[int], nn.Module]
 
 
@@ -129,7 +131,10 @@ def batched_outputs(
     def one(own: dict[str, Tensor], inputs: Tensor) -> Tensor:
         return functional_call(skeleton, own, (inputs,))
 
-    return vmap(one, randomness="different")(weights, x)
+    # on a CPU the fused attention does not batch over copies; elsewhere it does
+    kernels = [SDPBackend.MATH] if x.device.type == "cpu" else list(FUSED_OR_PLAIN)
+    with sdpa_kernel(kernels):
+        return vmap(one, randomness="different")(weights, x)
 
 
 def check_fits(stack: Stack, x: Float[Tensor, "n *s"]) -> torch.Size:

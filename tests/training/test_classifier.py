@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.data import mnist_sample, rotation
+from symscope.errors import InputError
+from symscope.training import (
+    Acted,
+    Checkpoint,
+    MiniBatch,
+    Optimiser,
+    Stored,
+    digit_mlp,
+    left_out_data,
+    mlp,
+    train_classifiers,
+)
+from symscope.training.shuffles import shuffle
+from tests.tolerances import STACKED
+from tests.training.interrupted import classifiers
+from tests.training.problems import EPOCHS, masks, pool, steady
+
+
+def test_together_one_by_one_and_by_hand_are_the_same():
+    x, labels = pool()
+    seen = masks()
+    together = train_classifiers(steady, Stored(x), labels, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    for i, seed in enumerate((5, 0, 8)):
+        alone = train_classifiers(
+            steady, Stored(x), labels, seen[i : i + 1], {"rest": ~seen[i : i + 1]}, EPOCHS, [seed]
+        )
+        net = steady(seed)
+        steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
+        for epoch in range(EPOCHS.epochs):
+            order = shuffle([seen[i].nonzero()[:, 0]], EPOCHS.batch, (seed,), epoch).orders[0]
+            for s in range(4):  # 30 points in 4 steps
+                chosen = order[s * 30 // 4 : (s + 1) * 30 // 4]
+                steps.zero_grad()
+                nn.functional.cross_entropy(net(x[chosen]), labels[chosen]).backward()
+                steps.step()
+        for name, weight in net.named_parameters():
+            for result, row in ((together, i), (alone, 0)):
+                torch.testing.assert_close(
+                    result.stack.weights[name][row], weight.detach(), rtol=STACKED, atol=STACKED
+                )
+        torch.testing.assert_close(together.losses[:, i], alone.losses[:, 0], rtol=STACKED, atol=STACKED)
+        right = (net(x[~seen[i]]).argmax(1) == labels[~seen[i]]).double().mean()
+        assert together.accuracies["rest"][-1, i] == alone.accuracies["rest"][-1, 0] == right
+
+
+@pytest.mark.parametrize("augment", [False, True])
+def test_what_a_copy_may_not_see_does_not_matter(augment):
+    x, labels = pool()
+    seen = masks()
+    unseen_by_0 = ~seen[0]
+    other, swapped = x.clone(), labels.clone()
+    other[unseen_by_0] = 50 - other[unseen_by_0]
+    swapped[unseen_by_0] = (swapped[unseen_by_0] + 1) % 3
+    settings = replace(EPOCHS, augment=augment)
+    results = [
+        train_classifiers(steady, Stored(a, order=4), b, seen, {"train": seen}, settings, [5, 6, 7])
+        for a, b in ((x, labels), (other, swapped))
+    ]
+    for name, weight in results[0].stack.weights.items():
+        assert torch.equal(weight[0], results[1].stack.weights[name][0])
+        assert not torch.equal(weight[1], results[1].stack.weights[name][1])  # the others did see them
+
+
+def test_augmentation_shows_every_orientation_of_a_seed_in_time():
+    """One seed per class under C2, learned in both orientations although each epoch shows one."""
+    x = torch.tensor([[1.0, 0.0], [-1.0, 0.2], [0.0, 1.0], [0.1, -1.0]], dtype=torch.float64)
+    labels = torch.tensor([0, 0, 1, 1])
+    seen = torch.ones(1, 4, dtype=torch.bool)
+    settings = MiniBatch(150, 2, Optimiser("adam", 0.05), augment=True, measured_every=150)
+    net = train_classifiers(
+        lambda seed: mlp((2, 16, 2), seed=seed), Stored(x, 2), labels, seen, {"all": seen}, settings, [1]
+    )
+    assert net.accuracies["all"].tolist() == [[1.0]]
+
+
+def test_digits_are_learned_upright_ones_left_out_are_not():
+    """Fig. 1 in small: who saw 9 upside down alone takes an upright one for the 6 it has seen upside down."""
+    few = mnist_sample().of_classes(0, 6, 9).per_class(30, seed=0)
+    few = replace(few, labels=torch.searchsorted(torch.tensor([0, 6, 9]), few.labels))
+    data = left_out_data(few, rotation(2), [2, 0], seed=0, dtype=torch.float32)
+    settings = MiniBatch(15, 32, Optimiser("adam", 3e-3), measured_every=15)
+    result = train_classifiers(
+        lambda seed: mlp((784, 64, 3), seed=seed),
+        data.points,
+        data.labels,
+        data.train,
+        data.tests,
+        settings,
+        [0, 1],
+    )
+    assert result.measured_at == (15,)
+    assert (result.accuracies["train"] > 0.95).all()
+    assert (result.accuracies["in-test"] > 0.6).all()
+    assert result.accuracies["out-test"][0, 0] < 0.2
+
+
+def test_on_the_fly_is_as_stored():
+    few = mnist_sample().of_classes(0, 1, 2).per_class(3, seed=0)
+    results = []
+    for stored in (True, False):
+        data = left_out_data(few, rotation(8), [1], seed=0, stored=stored)
+        assert isinstance(data.points, Stored if stored else Acted)
+        net = lambda seed: mlp((784, 6, 3), seed=seed)  # noqa: E731
+        results.append(
+            train_classifiers(net, data.points, data.labels, data.train, data.tests, EPOCHS, [3]).losses
+        )
+    torch.testing.assert_close(*results, rtol=STACKED, atol=STACKED)
+
+
+def test_mixed_precision_changes_little():
+    few = mnist_sample().per_class(4, seed=0)
+    losses = []
+    for mixed, dtype in ((False, torch.float32), (True, torch.bfloat16)):
+        data = left_out_data(few, rotation(2), [1, 2], seed=0, dtype=dtype)
+        settings = replace(EPOCHS, batch=16, mixed_precision=mixed)
+        result = train_classifiers(
+            digit_mlp, data.points, data.labels, data.train, data.tests, settings, [0, 1]
+        )
+        assert {weight.dtype for weight in result.stack.weights.values()} == {torch.float32}
+        losses.append(result.losses)
+    assert not torch.equal(*losses)
+    torch.testing.assert_close(*losses, rtol=0.05, atol=0.0)
+
+
+def test_accuracy_on_some_points_only():
+    x, labels = pool()
+    seen = masks()
+    settings = replace(EPOCHS, epochs=2, measured_points=4)
+    result = train_classifiers(steady, Stored(x), labels, seen, {"train": seen}, settings, [1, 2, 3])
+    assert result.accuracies["train"].shape == (2, 3)
+    assert torch.equal(result.accuracies["train"] * 4 % 1, torch.zeros(2, 3, dtype=torch.float64))
+
+
+def test_the_seed_decides_and_progress_is_told():
+    told = []
+    first = classifiers(None, lambda *a: told.append(a))
+    again = classifiers(None)
+    assert torch.equal(first.losses, again.losses)  # dropout too
+    assert [(epoch, epochs) for epoch, epochs, _ in told] == [(i, 6) for i in range(1, 7)]
+    assert told[-1][2] == float(first.losses[-1].mean())
+
+
+def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
+    path = tmp_path / "state.pt"
+    command = [sys.executable, "-m", "tests.training.interrupted", "classifiers", str(path), "5"]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    told = []
+    resumed, whole = classifiers(str(path), lambda epoch, *_: told.append(epoch)), classifiers(None)
+    assert told == [5, 6]  # epochs 1 to 4 were kept
+    for name, weight in whole.stack.weights.items():
+        assert torch.equal(resumed.stack.weights[name], weight)
+    assert torch.equal(resumed.losses, whole.losses)
+    for name, values in whole.accuracies.items():
+        assert torch.equal(resumed.accuracies[name], values)
+
+
+def run(x=None, labels=None, seen=None, tests=None, seeds=(0, 1, 2), builder=steady, settings=EPOCHS, **more):
+    points, classes = pool()
+    seen = masks() if seen is None else seen
+    return train_classifiers(
+        builder,
+        Stored(points if x is None else x),
+        classes if labels is None else labels,
+        seen,
+        {"train": seen} if tests is None else tests,
+        settings,
+        list(seeds),
+        **more,
+    )
+
+
+def without_class_2() -> torch.Tensor:
+    seen = masks()
+    seen[1] &= pool()[1] != 2
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"labels": pool()[1] + 1},
+            r"labels: expected classes 0 .. 2, as the network has outputs, got 1 .. 3",
+        ),
+        ({"labels": pool()[1] - 1}, r"got -1 .. 1"),
+        ({"labels": pool()[1][:7]}, "labels: expected one per point, 40, got 7"),
+        ({"seen": without_class_2()}, "copy 1: class 2 has points but none of them is seen"),
+        ({"seen": masks() & False}, "seen: expected at least one point for each copy; copy 0 has none"),
+        ({"tests": {"out": masks() & False}}, "out: expected at least one point for each copy"),
+        (
+            {"tests": {"out": masks()[:2]}},
+            r"out: expected a mask \[copies, points\] = \(3, 40\), got \(2, 40\)",
+        ),
+        ({"seeds": (0, 1)}, r"seen: expected a mask \[copies, points\] = \(2, 40\), got \(3, 40\)"),
+        ({"x": pool()[0] * float("nan")}, "points from 0 on: expected finite numbers"),
+        ({"x": pool()[0][:, :4]}, r"does not take inputs of shape \(4,\)"),
+        ({"builder": lambda seed: Pictures(seed)}, "one axis of logits"),
+        (
+            {"settings": replace(EPOCHS, mixed_precision=True)},
+            "expected points in float32 or bfloat16, got float64",
+        ),
+        (
+            {"settings": replace(EPOCHS, optimiser=Optimiser("sgd", 1e308))},
+            r"copy 0 \(seed 0\): the loss is nan in epoch 1; lower the learning rate \(1e\+308\)",
+        ),
+    ],
+)
+def test_bad_input(change, message):
+    with pytest.raises(InputError, match=message):
+        run(**change)
+
+
+class Pictures(nn.Module):
+    """A network whose output has two axes per point."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.line = mlp((5, 6), seed=seed)
+
+    def forward(self, x):
+        return self.line(x).unflatten(1, (2, 3))
+
+
+def test_checkpoints_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(InputError, match="its folder cannot be written"):
+        run(checkpoint=Checkpoint(tmp_path / "file" / "state.pt"))
+    (tmp_path / "state.pt").write_bytes(b"PK\x03\x04 not a zip file")
+    with pytest.raises(InputError, match="damaged or not a checkpoint"):
+        run(checkpoint=Checkpoint(tmp_path / "state.pt"))
+    run(checkpoint=Checkpoint(tmp_path / "good.pt"))
+    with pytest.raises(InputError, match=r"another training; seeds is \[0, 1, 2\] there, \[0, 1, 4\] here"):
+        run(checkpoint=Checkpoint(tmp_path / "good.pt"), seeds=(0, 1, 4))
+    seen = masks()
+    seen[0, seen[0].nonzero()[0, 0]] = False
+    with pytest.raises(InputError, match="another training; seen is"):
+        run(checkpoint=Checkpoint(tmp_path / "good.pt"), seen=seen, tests={"train": masks()})
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch", "measured_every", "measured_points"])
+def test_bad_settings(name):
+    with pytest.raises(InputError, match=f"{name}: expected an integer of at least 1, got 0"):
+        replace(EPOCHS, **{name: 0})
+
+
+@pytest.mark.slow
+def test_compiled_steps_are_the_same_steps():
+    x, labels = pool()
+    seen = masks()
+    for rows in (slice(0, 1), slice(0, 3)):
+        mine = seen[rows]
+        losses = [
+            train_classifiers(
+                steady, Stored(x), labels, mine, {"train": mine}, replace(EPOCHS, compiled=c), [5, 6, 7][rows]
+            ).losses
+            for c in (False, True)
+        ]
+        torch.testing.assert_close(*losses, rtol=STACKED, atol=STACKED)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope.errors import InputError
+from symscope.training.optimiser import Optimiser, of_some_copies
+from tests.tolerances import ROUNDING
+
+
+def test_adam_by_its_formula():
+    w = torch.tensor([[1.0, -2.0]], dtype=torch.float64, requires_grad=True)
+    steps = Optimiser("adam", 0.1, betas=(0.7, 0.9)).build([w])
+    expected, m, v = w.detach().clone(), torch.zeros(1, 2), torch.zeros(1, 2)
+    for t in range(1, 6):
+        steps.zero_grad()
+        (w**3).sum().backward()
+        steps.step()
+        g = 3 * expected**2
+        m, v = 0.7 * m + 0.3 * g, 0.9 * v + 0.1 * g**2
+        expected = expected - 0.1 * (m / (1 - 0.7**t)) / ((v / (1 - 0.9**t)).sqrt() + 1e-8)
+    torch.testing.assert_close(w.detach(), expected, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("chosen", [Optimiser("adam", 0.1), Optimiser("sgd", 0.1, momentum=0.9)])
+def test_copies_that_go_on_keep_their_past(chosen):
+    def three_steps(w, steps):
+        for _ in range(3):
+            steps.zero_grad()
+            (w**2 * torch.arange(1, w.shape[-1] + 1)).sum().backward()
+            steps.step()
+
+    start = torch.tensor([[1.0, 2.0], [3.0, -4.0], [0.5, 6.0]], dtype=torch.float64)
+    whole = start.clone().requires_grad_()
+    steps = chosen.build([whole])
+    three_steps(whole, steps)
+    kept = torch.tensor([True, False, True])
+    some = whole.detach()[kept].requires_grad_()
+    three_steps(some, of_some_copies(steps, chosen, [whole], [some], kept))
+    three_steps(whole, steps)
+    assert torch.equal(some, whole[kept])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Optimiser("adm", 1e-3), "did you mean 'adam'"),
+        (lambda: Optimiser("sgd", 0.0), "learning_rate: expected a positive number, got 0.0"),
+        (lambda: Optimiser("sgd", float("nan")), "learning_rate: expected a positive number, got nan"),
+        (lambda: Optimiser("adam", 0.1, betas=(0.9, 1.0)), "betas: expected numbers from 0"),
+        (lambda: Optimiser("sgd", 0.1, momentum=-0.1), "momentum: expected numbers from 0"),
+        (lambda: Optimiser("sgd", 0.1).build([torch.ones(2)]), "all of its weights are frozen"),
+    ],
+)
+def test_bad_choices(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
