@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symscope.report.blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
+from symscope.report.irreps import irrep_figure
 from symscope.report.orbits import orbit_figure
 from symscope.report.page import page, slug, write_page
 from symscope.report.style import COLOURS, RIGHT, WRONG, figure_bytes, new_figure, save_figure, style
@@ -24,6 +25,7 @@ __all__ = [
     "figure_bytes",
     "image_element",
     "inline_svg",
+    "irrep_figure",
     "new_figure",
     "orbit_figure",
     "page",

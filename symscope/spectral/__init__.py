@@ -28,6 +28,7 @@ from symscope.spectral.leave_out import leave_out
 from symscope.spectral.missing import class_masks
 from symscope.spectral.profile import ProjectedProfile, kernel_profile, profile_gram, projected_profile
 from symscope.spectral.result import IrrepShare, LeaveOut
+from symscope.spectral.streaming import leave_out_streamed
 from symscope.spectral.symmetrised import mean_set_error, symmetrised_error
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "leave_one_out_residuals",
     "leave_out",
     "leave_out_residual",
+    "leave_out_streamed",
     "mean_pair_error",
     "mean_set_error",
     "one_versus_many",

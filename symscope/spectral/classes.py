@@ -92,7 +92,7 @@ def pair_inverse_spectra(
     return inverse_spectrum(pair_spectra(profile, group, 0)[1], ridge)
 
 
-def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "m"]) -> Float[Tensor, ""]:
+def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> Float[Tensor, ""]:
     """The paper's error of two classes with many seeds: the mean over all pairs across them (section 3.4).
 
     Args:
@@ -133,7 +133,7 @@ class OneVersusMany:
     accuracy: float
 
 
-def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "m"]) -> OneVersusMany:
+def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> OneVersusMany:
     """The paper's rule for many classes: an orbit is right iff it wins against every other class on average.
 
     `prediction(s, C) = mean over t in C of 1 - eps_st`; seed s is correct iff all are positive (section 3.4).

@@ -7,7 +7,7 @@ Exact for any finite group, any number of orbits and any labels that are constan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
 import torch
@@ -76,19 +76,18 @@ def leave_out(
     check_profile(profile, group)
     points = quotient(group, stabilisers, len(profile))
     check_stabilisers(profile, group, points)
-    values = orbit_labels(labels, len(profile), group)
+    values = orbit_labels(labels, len(profile), group).to(profile.dtype)
     sets = missing_sets(missing, group, points)
     there = profile.device if device is None else torch.device(device)
     scale = float(profile.diagonal()[group.identity].abs().max())
     blocks = fourier_blocks(profile, group, memory=memory)
-    arguments = (sets, points, values.to(profile.dtype), ridge, scale, there)
+    arguments = (sets, points, values, ridge, scale, there)
     size = len(profile) * max(f.dim for f in frequencies(group))
     at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
     try:
-        parts = list(_parts(blocks, arguments, executor, at_once))
+        return assembled(_parts(blocks, arguments, executor, at_once), sets, values.cpu(), group, points)
     except SingularBlockError as error:
         raise InputError(f"{error}. {_advice(profile, group, points)}") from error
-    return assembled(parts, sets, values.to(profile.dtype).cpu(), group, points)
 
 
 def _parts(
@@ -113,28 +112,39 @@ def _parts(
 
 
 def assembled(
-    parts: Sequence[tuple[Frequency, Part]],
+    parts: Iterable[tuple[Frequency, Part]],
     sets: Sequence[MissingSet],
     labels: Float[Tensor, "m *c"],
     group: FiniteGroup,
     points: Quotient,
 ) -> LeaveOut:
-    """The result from every irrep's part: sums, one solve per missing set, and what to say about it."""
-    weights = next(part.weights for _, part in parts if part.weights is not None)
-    unseen = torch.tensor([part.unseen for _, part in parts])
-    residuals, solved = [], []
-    for k, one in enumerate(sets):
-        stiff = sum(part.precision[k] for _, part in parts if not part.unseen)
-        endless = sum((part.precision[k] for _, part in parts if part.unseen), torch.zeros_like(stiff))
-        right = weights[one.seeds].reshape(len(one.seeds), -1)
-        residual = _residual(stiff, endless, right)
-        solved.append(bool((residual == 0).all()))
-        residuals.append(residual.reshape(len(one.seeds), *labels.shape[1:]))
-    diagonals = torch.stack([torch.cat([p.diagonal() for p in part.precision]) for _, part in parts])
-    even = torch.stack([torch.cat(part.even) for _, part in parts]).to(diagonals.dtype)
+    """The result from every irrep's part: sums, one solve per missing set, and what to say about it.
+
+    The parts are taken one at a time, and only their sums and diagonals kept.
+    """
+    seen: list[Frequency] = []
+    unseen, diagonals, even = [], [], []
+    stiff: list[Tensor] = []
+    endless: list[Tensor] = []
+    weights = labels
+    for frequency, part in parts:
+        if not stiff:
+            stiff, endless = ([torch.zeros_like(p) for p in part.precision] for _ in range(2))
+        for total, one in zip(endless if part.unseen else stiff, part.precision, strict=True):
+            total.add_(one)
+        seen.append(frequency)
+        unseen.append(part.unseen)
+        diagonals.append(torch.cat([p.diagonal() for p in part.precision]).cpu())
+        even.append(torch.cat(part.even))
+        weights = weights if part.weights is None else part.weights
+    residuals = [
+        _residual(stiff[k], endless[k], weights[one.seeds].reshape(len(one.seeds), -1).to(stiff[k])).cpu()
+        for k, one in enumerate(sets)
+    ]
+    solved = sum(bool((residual == 0).all()) for residual in residuals)
     seeds = torch.cat([one.seeds for one in sets])
-    residual = torch.cat(residuals)
-    names = [f.name for f, part in parts if part.unseen]
+    residual = torch.cat(residuals).reshape(len(seeds), *labels.shape[1:])
+    names = [f.name for f, none in zip(seen, unseen, strict=True) if none]
     return LeaveOut(
         residual,
         labels[seeds] - residual,
@@ -142,9 +152,11 @@ def assembled(
         torch.cat([torch.full((len(one.seeds),), k) for k, one in enumerate(sets)]),
         seeds,
         torch.cat([one.elements for one in sets]),
-        irrep_shares([f for f, _ in parts], diagonals, even, unseen),
+        irrep_shares(
+            seen, torch.stack(diagonals), torch.stack(even).to(diagonals[0].dtype), torch.tensor(unseen)
+        ),
         int((group.order // points.kept).sum()),
-        _explanation(names, sum(solved), len(sets), len(parts), group, points),
+        _explanation(names, solved, len(sets), len(seen), group, points),
     )
 
 
@@ -153,7 +165,7 @@ def _residual(
 ) -> Float[Tensor, "p c"]:
     """`(stiff + endless / ridge)^-1 weights` as the ridge vanishes: zero except where `endless` vanishes."""
     if not bool(endless.any()):
-        return torch.linalg.solve(stiff, weights)
+        return torch.cholesky_solve(weights, torch.linalg.cholesky(stiff))
     values, vectors = torch.linalg.eigh(endless)
     still = vectors[:, values <= SEEN]
     return still @ torch.linalg.solve(still.T @ stiff @ still, still.T @ weights)

@@ -94,7 +94,7 @@ def irrep_part(
     precision, even = [], []
     for one, column, inverse in zip(sets, columns, inverses, strict=True):
         seen = None if basis is None else basis[:, column.to(device)]
-        precision.append(on_points(inverse, frequency, one, points, seen).cpu())
+        precision.append(on_points(inverse, frequency, one, seen, points.kept).cpu())
         even.append(_even(frequency, one, points, owners))
     return Part(tuple(precision), tuple(even), unseen, None if weights is None else weights.cpu())
 
@@ -148,8 +148,8 @@ def on_points(
     inverse: Shaped[Tensor, "c c"],
     frequency: Frequency,
     missing: MissingSet,
-    points: Quotient,
-    basis: Shaped[Tensor, "k c"] | None,
+    basis: Shaped[Tensor, "k c"] | None = None,
+    kept: Int64[Tensor, "m"] | None = None,
 ) -> Float[Tensor, "p p"]:
     """`copies d/|G| Re tr(rho(g) P_hat_st rho(h)^H)` for all pairs of missing points (s, g), (t, h).
 
@@ -157,25 +157,25 @@ def on_points(
         inverse: The block of the inverse that belongs to the orbits in `missing.owners`.
         frequency: The irrep.
         missing: The missing set.
-        points: Which points are different.
-        basis: The columns of `points.basis` the inverse is given in; None for free orbits.
+        basis: The columns of `Quotient.basis` the inverse is given in; None for free orbits.
+        kept: `Quotient.kept`, given together with the basis.
     """
     device, d = inverse.device, frequency.dim
     position = missing.position.to(device)
+    if d == 1 and basis is None and missing.one_element:  # |rho(g)| = 1: nothing is turned
+        turned = inverse[position][:, position]
+        return (turned.real if turned.is_complex() else turned) * frequency.weight
     rho = frequency.matrices[missing.elements].to(device, inverse.dtype)
     if d == 1 and basis is None:
-        turned = inverse[position][:, position]
-        if not missing.one_element:
-            turned = turned * (rho[:, 0] @ rho[:, 0].mH)
+        turned = inverse[position][:, position] * (rho[:, 0] @ rho[:, 0].mH)
         return (turned.real if turned.is_complex() else turned) * frequency.weight
-    if basis is None:
+    if basis is None or kept is None:
         cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
         cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
         rows = cells.flatten(2)
     else:  # the basis carries 1/sqrt|H|; |H| times it is the way back
-        kept = points.kept[missing.seeds].to(device)
         own = basis.unflatten(0, (-1, d))[missing.seeds.to(device)]
-        rows = torch.einsum("pai,pic->apc", rho, own) * kept[:, None]
+        rows = torch.einsum("pai,pic->apc", rho, own) * kept[missing.seeds].to(device)[:, None]
     total = torch.zeros(len(rho), len(rho), dtype=inverse.dtype, device=device)
     for a in range(d):  # one row of rho at a time: all of them would take d times the memory
         total += rows[a] @ inverse @ rows[a].mH

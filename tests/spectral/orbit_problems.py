@@ -26,7 +26,7 @@ GROUPS = {
 
 
 def random_profile(group: FiniteGroup, m: int, seed: int, ridge: float = 0.3) -> Tensor:
-    """A positive definite profile without any other symmetry: correlations of random functions on the group."""
+    """A positive definite profile without any other symmetry: random functions on the group, correlated."""
     generator = torch.Generator().manual_seed(seed)
     features = torch.randn(m, 2 * m, group.order, generator=generator, dtype=torch.float64)
     return feature_profile(group, features, ridge)

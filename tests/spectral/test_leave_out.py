@@ -201,7 +201,7 @@ def test_labels_of_points_may_be_given_if_constant_on_orbits():
     profile, labels, missing = random_profile(group, m, 4), random_labels(m, 4), random_missing(group, m, 4)
     found = leave_out(profile, labels.repeat_interleave(3), missing, group, 0.0)
     assert torch.equal(found.residual, leave_out(profile, labels, missing, group, 0.0).residual)
-    with pytest.raises(InputError, match="vary within orbits \\[0, 1\\].*dense form"):
+    with pytest.raises(InputError, match=r"vary within orbits \[0, 1\].*dense form"):
         leave_out(profile, random_labels(6, 0), missing, group, 0.0)
     with pytest.raises(InputError, match="one label per orbit, 2, or per point, 6; got 5"):
         leave_out(profile, random_labels(5, 0), missing, group, 0.0)
@@ -223,9 +223,9 @@ def test_the_table_has_the_largest_share_first():
 def test_bad_input_is_refused():
     group, m = cyclic(4), 2
     profile, labels, missing = random_profile(group, m, 0), random_labels(m, 0), random_missing(group, m, 0)
-    with pytest.raises(InputError, match="Hermitian.*projected_profile"):
+    with pytest.raises(InputError, match=r"Hermitian.*projected_profile"):
         leave_out(profile + 0.1 * torch.arange(4), labels, missing, group, 0.0)
-    with pytest.raises(InputError, match="D2 has 4|D3 has 6: the group does not match"):
+    with pytest.raises(InputError, match="D3 has 6: the group does not match"):
         leave_out(profile, labels, missing, dihedral(3), 0.0)
     with pytest.raises(InputError, match="is empty"):
         leave_out(profile, labels, torch.zeros_like(missing), group, 0.0)
@@ -251,7 +251,7 @@ def test_singular_blocks_are_explained():
         leave_out(profile, random_labels(2, 0), missing, group, 0.0)
     assert leave_out(profile, random_labels(2, 0), missing, group, 0.0, stabilisers=kept).points == 6
     twice = random_profile(group, 1, 0).expand(2, 2, 4).clone()
-    with pytest.raises(InputError, match="k=0.*Two seeds lie on one orbit"):
+    with pytest.raises(InputError, match=r"k=0.*Two seeds lie on one orbit"):
         leave_out(twice, random_labels(2, 0), missing, group, 0.0)
     mean_free = random_profile(group, 1, 0)
     mean_free = mean_free - mean_free.mean()

@@ -1,0 +1,261 @@
+"""The exact group form when the profile itself is too large: blocks made, used and dropped within a budget.
+
+For m orbits of a group G a pass over the kernel makes as many Fourier blocks as fit, as panels; each is
+inverted in place, gives its part of every missing set, and is dropped. Nothing of size m^2 |G| is ever held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup
+from symscope.kernels.inputs import byte_count, byte_text
+from symscope.spectral.blocks import quotient
+from symscope.spectral.dense import check_ridge
+from symscope.spectral.frequencies import Frequency, frequencies
+from symscope.spectral.leave_out import assembled, orbit_labels
+from symscope.spectral.missing import MissingSet, missing_sets
+from symscope.spectral.panels import (
+    Panels,
+    empty_panels,
+    inverse_block,
+    invert_factor,
+    panel_bytes,
+    solve,
+    workspace_bytes,
+)
+from symscope.spectral.parts import ZERO, Part, SingularBlockError, on_points
+from symscope.spectral.profile import orbit_points
+from symscope.spectral.result import LeaveOut
+
+KernelFunction = Callable[[Tensor, Tensor], Tensor]
+OrbitFunction = Callable[[Tensor], Tensor]
+TILE_SHARE = 0.08  # of the budget, for tiles of kernel entries
+
+
+def leave_out_streamed(
+    kernel: KernelFunction,
+    orbit: OrbitFunction,
+    seeds: Float[Tensor, "m *sample"],
+    labels: Float[Tensor, "labels *c"],
+    missing: Bool[Tensor, "*sets seeds elements"],
+    group: FiniteGroup,
+    ridge: float,
+    *,
+    memory: int | float | str,
+    panel: int | None = None,
+    device: torch.device | str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> LeaveOut:
+    """`leave_out` from a kernel instead of a profile, in bounded memory, for free orbits of an exact action.
+
+    The kernel is evaluated on `m^2 |G| / 2` pairs in each of as many passes as the budget makes necessary.
+
+    Args:
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`.
+        orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action that the kernel respects.
+        seeds: One point of each orbit.
+        labels: As in `leave_out`.
+        missing: As in `leave_out`.
+        group: The group.
+        ridge: Absolute.
+        memory: What may be used on the device besides the seeds, in bytes or as text.
+        panel: Orbits whose columns are factorised together; None chooses by size.
+        device: Where to compute; the seeds' device when None.
+        progress: Called with the numbers of irreps done and in all.
+
+    Raises:
+        InputError: As for `leave_out`, or a budget too small for one block (says how much is needed).
+
+    >>> from symscope.groups import cyclic
+    >>> x = torch.tensor([[1.0, 2.0], [0.5, 1.5]], dtype=torch.float64)
+    >>> flips, rbf = lambda x: torch.stack([x, x.flip(-1)], 1), lambda a, b: torch.exp(-torch.cdist(a, b))
+    >>> y, missing = torch.tensor([1.0, -1.0]).double(), torch.tensor([[True, False], [False, False]])
+    >>> found = leave_out_streamed(rbf, flips, x, y, missing, cyclic(2), ridge=0.0, memory="1MB")
+    >>> found.residual.round(decimals=4).tolist()
+    [1.351]
+    """
+    check_ridge(ridge)
+    if len(seeds) == 0:
+        raise InputError("expected one seed or more, got none")
+    points = quotient(group, None, len(seeds))
+    values = orbit_labels(labels, len(seeds), group).to(seeds.dtype)
+    sets = missing_sets(missing, group, points)
+    place = seeds.device if device is None else torch.device(device)
+    x = seeds.to(place)
+    budget = byte_count(memory) - sum(2 * 8 * len(one.seeds) ** 2 for one in sets)
+    batches = irrep_batches(len(seeds), group, panel, budget)
+
+    def parts() -> Iterator[tuple[Frequency, Part]]:
+        done = 0
+        for batch in batches:
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, TILE_SHARE * budget)
+            for frequency in batch:
+                panels, scale = filled.pop(0)
+                yield frequency, panel_part(panels, frequency, sets, values.to(place), ridge, scale)
+                del panels
+                done += 1
+                if progress is not None:
+                    progress(done, sum(len(one) for one in batches))
+
+    try:
+        return assembled(parts(), sets, values.cpu(), group, points)
+    except SingularBlockError as error:
+        raise InputError(
+            f"{error}: seeds lie on one orbit, or are kept by some elements (data.orbits(...).stabilisers; "
+            "then use leave_out with a profile), or points are too near; remove them or use a ridge"
+        ) from error
+
+
+def irrep_batches(
+    seeds: int, group: FiniteGroup, panel: int | None, budget: float | int
+) -> list[list[Frequency]]:
+    """The irreps in groups whose panels fit the budget together, beside workspace and tiles.
+
+    Raises:
+        InputError: One block does not fit.
+    """
+    batches: list[list[Frequency]] = []
+    used = float("inf")
+    for one in frequencies(group):
+        columns = orbits_per_panel(seeds, panel) * one.dim
+        rows = seeds * one.dim
+        needed = panel_bytes(rows, columns, complex=not one.is_real)
+        free = budget * (1 - TILE_SHARE) - workspace_bytes(rows, columns)
+        if needed > free:
+            least = (needed + workspace_bytes(rows, columns)) / (1 - TILE_SHARE)
+            raise InputError(
+                f"memory: a block of {rows} rows with its workspace takes {byte_text(least)} on top of the "
+                "missing sets, more than is allowed; allow more, or use smaller panels"
+            )
+        if used + needed > free:
+            batches.append([])
+            used = 0.0
+        batches[-1].append(one)
+        used += needed
+    return batches
+
+
+def orbits_per_panel(seeds: int, panel: int | None) -> int:
+    """How many orbits share a panel: about a tenth of them, in multiples of 32, at most 2,048.
+
+    >>> orbits_per_panel(10_000, None), orbits_per_panel(60_000, None), orbits_per_panel(7, None)
+    (992, 2048, 32)
+    """
+    if panel is not None and panel < 1:
+        raise InputError(f"panel: expected a positive number of orbits, got {panel}")
+    return min(2048, max(1, seeds // 320) * 32) if panel is None else panel
+
+
+def filled_panels(
+    kernel: KernelFunction,
+    orbit: OrbitFunction,
+    seeds: Float[Tensor, "m *sample"],
+    group: FiniteGroup,
+    batch: Sequence[Frequency],
+    panel: int | None,
+    tile_bytes: float | int,
+) -> list[tuple[Panels, float]]:
+    """One pass over the kernel: the lower halves of the blocks of some irreps, and the largest `k(x, x)`.
+
+    Entries are `k(x_s, d x_t)` for s >= t only; the transform of a tile is one real matrix product.
+    """
+    m, n, device = len(seeds), group.order, seeds.device
+    wide = orbits_per_panel(m, panel)
+    panels = [
+        empty_panels(m * one.dim, wide * one.dim, complex=not one.is_real, device=device, dtype=seeds.dtype)
+        for one in batch
+    ]
+    characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, seeds.dtype)
+    columns = _at_once(group, wide)
+    rows = max(1, int(tile_bytes / (8 * columns * (5 * n + 2 * characters.shape[1]))))
+    largest = 0.0
+    for start in range(0, m, columns):
+        stop = min(start + columns, m)
+        points = orbit_points(orbit, seeds[start:stop], group)
+        for top in range(start, m, rows):
+            tile = kernel(seeds[top : top + rows], points).unflatten(1, (-1, n))
+            if top == start:
+                largest = max(largest, float(tile[: stop - start, :, group.identity].diagonal().abs().max()))
+            cells = tile @ characters
+            _place(panels, batch, cells, top, start)
+    return [(one, largest) for one in panels]
+
+
+def _at_once(group: FiniteGroup, panel: int) -> int:
+    """Orbits whose points are made together: a divisor of the panel, at most about 8,192 points."""
+    wanted = max(1, min(panel, 8192 // group.order))
+    return next(k for k in range(wanted, 0, -1) if panel % k == 0)
+
+
+def _columns(frequency: Frequency) -> Tensor:
+    """The matrices' entries as real columns: real parts, then imaginary ones."""
+    flat = frequency.matrices.flatten(1)
+    return torch.cat([flat.real, flat.imag], dim=1) if flat.is_complex() else flat
+
+
+def _place(
+    panels: Sequence[Panels], batch: Sequence[Frequency], cells: Float[Tensor, "r c f"], top: int, start: int
+) -> None:
+    """Write the transformed entries of seeds `top ..` against orbits `start ..` into every irrep's panels."""
+    at = 0
+    for matrix, one in zip(panels, batch, strict=True):
+        d = one.dim
+        panel = start * d // matrix.width
+        rows = slice(top * d - panel * matrix.width, (top + cells.shape[0]) * d - panel * matrix.width)
+        columns = slice(start * d - panel * matrix.width, (start + cells.shape[1]) * d - panel * matrix.width)
+        for half in (matrix.real, matrix.imaginary):
+            if half:
+                values = cells[:, :, at : at + d * d].unflatten(2, (d, d)).permute(0, 2, 1, 3)
+                half[panel][rows, columns] = values.reshape(values.shape[0] * d, -1)
+                at += d * d
+
+
+def _largest(matrix: Panels) -> float:
+    return max(float(panel.abs().max()) for panel in (*matrix.real, *matrix.imaginary))
+
+
+def panel_part(
+    matrix: Panels,
+    frequency: Frequency,
+    sets: Sequence[MissingSet],
+    labels: Float[Tensor, "m *c"],
+    ridge: float,
+    scale: float,
+) -> Part:
+    """One irrep's part of every missing set; the panels are used up.
+
+    Raises:
+        SingularBlockError: A block that is singular without being zero.
+    """
+    d, order = frequency.dim, len(frequency.matrices)
+    eps = torch.finfo(matrix.real[0].dtype).eps
+    unseen = ridge == 0 and _largest(matrix) <= ZERO * eps * order * scale
+    if unseen and frequency.index == 0:
+        raise SingularBlockError("the kernel does not see the orbits' averages at all")
+    if not unseen:
+        try:
+            invert_factor(matrix, ridge)
+        except SingularBlockError as error:
+            raise SingularBlockError(f"the block of irrep {frequency.name}: {error}") from error
+    precision, even = [], []
+    for one in sets:
+        columns = (one.owners[:, None] * d + torch.arange(d)).flatten()
+        if unseen:
+            inverse = torch.eye(len(columns), dtype=labels.dtype, device=labels.device)
+        else:
+            real, imaginary = inverse_block(matrix, columns, real_only=d == 1 and one.one_element)
+            inverse = real if imaginary is None else torch.complex(real, imaginary)
+        if not frequency.is_real and not (d == 1 and one.one_element):
+            inverse = inverse.to(torch.complex128 if labels.dtype == torch.float64 else torch.complex64)
+        precision.append(on_points(inverse, frequency, one))
+        even.append(torch.full((len(one.seeds),), frequency.weight, dtype=torch.float64))
+    weights = None
+    if frequency.index == 0:
+        weights = solve(matrix, labels.reshape(len(labels), -1)).reshape(labels.shape)
+    return Part(tuple(precision), tuple(even), unseen, None if weights is None else weights.cpu())

@@ -1,0 +1,105 @@
+"""Pair averages and the one-versus-many rule against the pairs' own matrices, one by one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.groups import cyclic, dihedral
+from symscope.spectral import (
+    circulant_spectrum,
+    circularised,
+    inverse_spectrum,
+    mean_pair_error,
+    one_versus_many,
+    pair_errors,
+    pair_inverse_spectra,
+    pair_spectra,
+    profile_gram,
+    set_accuracy,
+    spectral_error,
+)
+from tests.spectral.orbit_problems import random_profile
+from tests.tolerances import LEAVE_OUT
+
+
+def interleaved(profile: torch.Tensor, s: int, t: int) -> torch.Tensor:
+    n = profile.shape[2]
+    gram = profile_gram(profile[[s, t]][:, [s, t]], cyclic(n))
+    order = torch.arange(2 * n).reshape(2, n).T.flatten()
+    return gram[order][:, order]
+
+
+@pytest.mark.parametrize("n", [1, 4, 5])
+def test_pairs_are_circularised_as_their_own_matrices_are(n):
+    profile = random_profile(cyclic(n), 4, n)
+    errors = pair_errors(profile, cyclic(n), 0.05)
+    for s in range(4):
+        for t in range(4):
+            if s == t:
+                assert bool(errors[s, t].isnan())
+                continue
+            spectrum = circulant_spectrum(circularised(interleaved(profile, s, t)))
+            torch.testing.assert_close(
+                pair_spectra(profile, cyclic(n), s)[t], spectrum, rtol=0, atol=LEAVE_OUT
+            )
+            torch.testing.assert_close(errors[s, t], spectral_error(spectrum, 0.05), rtol=0, atol=LEAVE_OUT)
+    pair = profile[[1, 3]][:, [1, 3]]
+    torch.testing.assert_close(
+        pair_inverse_spectra(pair, cyclic(n), 0.05),
+        inverse_spectrum(circulant_spectrum(circularised(interleaved(profile, 1, 3))), 0.05),
+    )
+
+
+def test_two_classes_are_averaged_over_the_pairs_across_them():
+    errors = pair_errors(random_profile(cyclic(3), 5, 1), cyclic(3), 0.0)
+    classes = torch.tensor([2, 9, 2, 9, 9])
+    across = [errors[s, t] for s in (0, 2) for t in (1, 3, 4)]
+    torch.testing.assert_close(mean_pair_error(errors, classes), torch.stack(across).mean())
+
+
+def test_an_orbit_is_right_if_it_wins_against_every_class_on_average():
+    generator = torch.Generator().manual_seed(0)
+    errors = 2 * torch.rand(9, 9, generator=generator, dtype=torch.float64)
+    errors.fill_diagonal_(float("nan"))
+    classes = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2])
+    found = one_versus_many(errors, classes)
+    for s in range(9):
+        wins = [
+            sum(1 - float(errors[s, t]) for t in range(9) if int(classes[t]) == other) > 0
+            for other in range(3)
+            if other != int(classes[s])
+        ]
+        assert bool(found.correct[s]) == all(wins)
+    assert found.accuracy == pytest.approx(float(found.correct.double().mean()))
+    assert 0 < found.accuracy < 1
+    assert found.class_accuracy.tolist() == [
+        float(found.correct[classes == c].double().mean()) for c in range(3)
+    ]
+
+
+def test_argmax_accuracy_is_per_set():
+    prediction = torch.tensor([[0.2, 0.1], [0.3, 0.4], [0.0, -1.0]])
+    label = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert set_accuracy(prediction, label, torch.tensor([0, 0, 1])).tolist() == [0.5, 0.0]
+
+
+def test_bad_input_is_refused():
+    profile = random_profile(dihedral(3), 2, 0)
+    with pytest.raises(InputError, match="needs a cyclic group, got D3"):
+        pair_errors(profile, dihedral(3), 0.0)
+    profile = random_profile(cyclic(3), 3, 0)
+    with pytest.raises(InputError, match="seed from 0 to 2"):
+        pair_spectra(profile, cyclic(3), 3)
+    with pytest.raises(InputError, match="0 or more"):
+        pair_errors(profile, cyclic(3), -1.0)
+    errors = pair_errors(profile, cyclic(3), 0.0)
+    with pytest.raises(InputError, match="over two classes, got 3"):
+        mean_pair_error(errors, torch.arange(3))
+    with pytest.raises(InputError, match="two classes or more"):
+        one_versus_many(errors, torch.zeros(3, dtype=torch.int64))
+    with pytest.raises(InputError, match="one class per seed, 3; got 2"):
+        one_versus_many(errors, torch.arange(2))
+    with pytest.raises(InputError, match="one missing point or more"):
+        set_accuracy(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))

@@ -1,0 +1,84 @@
+"""Profiles against the Gram matrices they stand for."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscope import InputError, data, kernels
+from symscope.groups import cyclic, dihedral
+from symscope.spectral import kernel_profile, profile_gram, projected_profile
+from symscope.spectral.profile import check_profile
+from tests.spectral.orbit_problems import GROUPS, random_profile
+from tests.spectral.problems import random_gram
+from tests.tolerances import ROUNDING
+
+
+@given(st.sampled_from(sorted(GROUPS)), st.integers(1, 3), st.integers(0, 99))
+def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name, m, seed):
+    group = GROUPS[name]()
+    n = group.order
+    gram = random_gram(m * n, seed)
+    found = projected_profile(gram, group)
+    check_profile(found.profile, group)
+    s, t, d = m - 1, 0, (seed + 1) % n
+    mean = sum(gram[s * n + g, t * n + int(group.table[g, d])] for g in range(n)) / n
+    torch.testing.assert_close(found.profile[s, t, d], mean, rtol=0, atol=ROUNDING)
+    projected = profile_gram(found.profile, group)
+    assert found.departure == pytest.approx(float((gram - projected).norm() / gram.norm()), abs=1e-10)
+    again = projected_profile(projected, group)
+    torch.testing.assert_close(again.profile, found.profile, rtol=0, atol=ROUNDING)
+    assert again.departure < 1e-14
+
+
+@pytest.mark.parametrize("memory", ["2GB", "40KB"])
+@pytest.mark.parametrize("action", [data.rotation(4), data.dihedral(4), data.shift(3)])
+def test_the_profile_of_a_kernel_is_its_gram_over_all_orbits(action, memory):
+    images = torch.rand(5, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    kernel = kernels.rbf(2.0)
+    points = data.orbits(images, action).flat().points
+    profile = kernel_profile(kernel, action.act_all, images, action.group, memory=memory)
+    gram = kernel(points)
+    torch.testing.assert_close(profile_gram(profile, action.group), gram, rtol=0, atol=ROUNDING)
+    projected = projected_profile(gram, action.group)
+    torch.testing.assert_close(profile, projected.profile, rtol=0, atol=ROUNDING)
+    assert projected.departure < 1e-13
+
+
+def test_half_of_the_entries_is_computed():
+    counted = []
+
+    def kernel(a, b):
+        counted.append(len(a) * len(b))
+        return a @ b.T
+
+    x = torch.randn(24, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    flips = lambda x: torch.stack([x, x.flip(-1)], dim=1)  # noqa: E731
+    profile = kernel_profile(kernel, flips, x, cyclic(2), memory=600)
+    assert len(counted) > 20
+    assert sum(counted) < 0.6 * profile.numel()
+
+
+def test_bad_input_is_refused():
+    group = cyclic(3)
+    with pytest.raises(InputError, match="a multiple of 3 points; got 4"):
+        projected_profile(random_gram(4, 0), group)
+    with pytest.raises(InputError, match="symmetric"):
+        projected_profile(torch.arange(9.0).reshape(3, 3), group)
+    with pytest.raises(InputError, match="has 4: the group does not match"):
+        profile_gram(random_profile(group, 2, 0), cyclic(4))
+    with pytest.raises(InputError, match="over one seed or more"):
+        check_profile(torch.zeros(1, 2, 3), group)
+    with pytest.raises(InputError, match="not finite"):
+        check_profile(torch.full((1, 1, 3), float("nan")), group)
+    with pytest.raises(InputError, match="Hermitian"):
+        check_profile(torch.tensor([[[1.0, 0.5, 0.2]]]), group)
+    x = torch.randn(4, 2)
+    with pytest.raises(InputError, match="orbit: expected 6 points for each of 4 seeds"):
+        kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, dihedral(3))
+    with pytest.raises(InputError, match="one seed or more"):
+        kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x[:0], cyclic(1))
+    with pytest.raises(InputError, match="more than the 10 allowed"):
+        kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, cyclic(1), memory=10)

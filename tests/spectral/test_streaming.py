@@ -1,0 +1,104 @@
+"""Streaming from a kernel against the profile held in memory."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope import InputError, data, kernels
+from symscope.groups import cyclic
+from symscope.spectral import class_masks, kernel_profile, leave_out, leave_out_streamed
+from symscope.spectral.streaming import irrep_batches, orbits_per_panel
+from tests.spectral.orbit_problems import GROUPS, random_missing
+from tests.spectral.problems import random_labels
+from tests.tolerances import GROUP_LEAVE_OUT
+
+
+def permuted(group, m: int, seed: int):
+    """Seeds, orbits and a kernel: the group permutes coordinates of its regular representation."""
+    x = torch.randn(m, group.order, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    moves = group.table[group.inverses]  # (d x)(g) = x(d^-1 g)
+    return x, lambda x: x[:, moves], kernels.rbf(1.5 * group.order**0.5)
+
+
+@pytest.mark.parametrize("name", ["C8", "C3xC4", "D5", "Q8", "O"])
+@pytest.mark.parametrize("panel", [1, 2, 3, None])
+def test_streaming_gives_what_the_profile_gives(name, panel):
+    group, m = GROUPS[name](), 5
+    x, orbit, kernel = permuted(group, m, 3)
+    labels = random_labels(m, 0, 2)
+    missing = torch.stack([random_missing(group, m, k) for k in range(2)])
+    profile = kernel_profile(kernel, orbit, x, group, memory="40KB")
+    whole = leave_out(profile, labels, missing, group, 0.01)
+    steps = []
+    found = leave_out_streamed(
+        kernel,
+        orbit,
+        x,
+        labels,
+        missing,
+        group,
+        0.01,
+        memory="1MB",
+        panel=panel,
+        progress=lambda *at: steps.append(at),
+    )
+    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+    for one, other in zip(found.irreps, whole.irreps, strict=True):
+        assert one.irrep == other.irrep
+        assert one.share == pytest.approx(other.share, abs=1e-8)
+    assert steps[-1] == (len(whole.irreps), len(whole.irreps))
+
+
+def test_a_network_on_rotated_digits_streams_in_several_passes():
+    action = data.rotation(8, "orthogonal")
+    digits = data.mnist_sample().per_class(4, seed=1).standardised()
+    net = torch.nn.Sequential(torch.nn.Linear(784, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    ntk = kernels.infinite_width(net).ntk
+    orbit = lambda x: action.act_all(x.unflatten(1, (28, 28))).flatten(2)  # noqa: E731
+    x, labels = digits.x.flatten(1), torch.nn.functional.one_hot(digits.labels, 10).double()
+    masks = class_masks(digits.labels, action.group)
+    profile = kernel_profile(ntk, orbit, x, action.group)
+    whole = leave_out(profile, labels, masks, action.group, 0.0)
+    found = leave_out_streamed(ntk, orbit, x, labels, masks, action.group, 0.0, memory="90KB", panel=16)
+    assert len(irrep_batches(40, action.group, 16, 90_000 - 10 * 16 * 16)) > 1
+    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+
+
+def test_blocks_the_kernel_does_not_see_are_explained():
+    group, m = GROUPS["D5"](), 3
+    x, orbit, _ = permuted(group, m, 1)
+    sums = lambda a, b: torch.exp(-(a.sum(1)[:, None] - b.sum(1)).square() / 50)  # noqa: E731
+    missing = random_missing(group, m, 2, share=0.1)
+    found = leave_out_streamed(sums, orbit, x, random_labels(m, 1), missing, group, 0.0, memory="1MB")
+    assert torch.equal(found.residual, torch.zeros_like(found.residual))
+    assert "every non-trivial irrep" in found.explanation
+
+
+def test_bad_input_is_refused():
+    group, m = cyclic(4), 3
+    x, orbit, kernel = permuted(group, m, 0)
+    labels, missing = random_labels(m, 0), random_missing(group, m, 0)
+    with pytest.raises(InputError, match=r"a block of 3 rows .* takes [\d.]+ kB"):
+        leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory=1000)
+    with pytest.raises(InputError, match="orbit: expected 4 points for each of 3 seeds"):
+        leave_out_streamed(kernel, lambda x: orbit(x)[:, :3], x, labels, missing, group, 0.0, memory="1MB")
+    with pytest.raises(InputError, match=r"irrep k=0.*remove them or use a ridge"):
+        leave_out_streamed(kernel, orbit, x[:1].expand(3, -1), labels, missing, group, 0.0, memory="1MB")
+    with pytest.raises(InputError, match="0 or more"):
+        leave_out_streamed(kernel, orbit, x, labels, missing, group, -1.0, memory="1MB")
+    with pytest.raises(InputError, match="one seed or more"):
+        leave_out_streamed(kernel, orbit, x[:0], labels, missing, group, 0.0, memory="1MB")
+    with pytest.raises(InputError, match="averages at all"):
+        leave_out_streamed(
+            lambda a, b: torch.zeros(len(a), len(b)).double(),
+            orbit,
+            x,
+            labels,
+            missing,
+            group,
+            0.0,
+            memory="1MB",
+        )
+    with pytest.raises(InputError, match="panel: expected a positive"):
+        orbits_per_panel(10, 0)
