@@ -88,7 +88,7 @@ def leave_out_streamed(
     sets = missing_sets(missing, group, points)
     place = seeds.device if device is None else torch.device(device)
     x = seeds.to(place)
-    budget = byte_count(memory) - sum(2 * 8 * len(one.seeds) ** 2 for one in sets)
+    budget = byte_count(memory) - set_bytes(len(seeds), group, sets)
     batches = irrep_batches(len(seeds), group, panel, budget)
 
     def parts() -> Iterator[tuple[Frequency, Part]]:
@@ -110,6 +110,14 @@ def leave_out_streamed(
             f"{error}: seeds lie on one orbit, or are kept by some elements (data.orbits(...).stabilisers; "
             "then use leave_out with a profile), or points are too near; remove them or use a ridge"
         ) from error
+
+
+def set_bytes(seeds: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
+    """What the missing sets take: two sums of `P_MM` each, and the columns and block of the largest."""
+    widest = max(one.dim for one in frequencies(group))
+    largest = max(len(one.owners) for one in sets) * widest
+    sums = sum(2 * 8 * len(one.seeds) ** 2 for one in sets)
+    return sums + 16 * (seeds * widest * largest + 2 * largest**2)
 
 
 def irrep_batches(
