@@ -258,7 +258,7 @@ class _Training:
     def _one_epoch(self) -> Float64[Tensor, "copies"]:
         seeds, settings = self.stack.seeds, self.settings
         own = one_of_each(self.seen, self.points.order, seeds, self.epoch) if settings.augment else self.known
-        order = shuffle(own, settings.batch, seeds, self.epoch)
+        order = shuffle(own, settings.batch, seeds, self.epoch, filled=settings.compiled)
         total = torch.zeros(len(seeds), dtype=torch.float64, device=self.labels.device)
         with in_mode(self.skeleton, training=True):
             for index, real in order.steps():

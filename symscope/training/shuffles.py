@@ -24,6 +24,8 @@ class Shuffle:
     Attributes:
         orders: For each copy, positions of its points in the order it sees them.
         batch: Points per step at most.
+        filled: Fill every step up to `batch`, so that its shape is the same whatever the number of points
+            (a compiled step serves one shape).
 
     >>> shuffle = Shuffle([torch.tensor([4, 5, 6]), torch.tensor([7, 8])], batch=2)
     >>> [(index.tolist(), real.tolist()) for index, real in shuffle.steps()]
@@ -32,6 +34,7 @@ class Shuffle:
 
     orders: list[Int64[Tensor, "_"]]
     batch: int
+    filled: bool = False
 
     def __len__(self) -> int:
         return -(-max(len(order) for order in self.orders) // self.batch)
@@ -45,7 +48,7 @@ class Shuffle:
         sizes = torch.tensor([len(order) for order in self.orders], device=device)
         starts = torch.cat([torch.zeros_like(sizes[:1]), sizes.cumsum(0)[:-1]])
         bounds = torch.arange(count + 1, device=device)[:, None] * sizes // count
-        width = -(-max(len(order) for order in self.orders) // count)
+        width = self.batch if self.filled else -(-max(len(order) for order in self.orders) // count)
         place = bounds[:-1, :, None] + torch.arange(width, device=device)
         real = place < bounds[1:, :, None]
         last = (bounds[1:] - 1).clamp(min=0)[..., None]  # filling repeats a point of the same step
@@ -53,7 +56,9 @@ class Shuffle:
         yield from zip(table, real, strict=True)
 
 
-def shuffle(seen: list[Int64[Tensor, "_"]], batch: int, seeds: tuple[int, ...], epoch: int) -> Shuffle:
+def shuffle(
+    seen: list[Int64[Tensor, "_"]], batch: int, seeds: tuple[int, ...], epoch: int, filled: bool = False
+) -> Shuffle:
     """A fresh order for each copy, by its own seed and the epoch.
 
     Args:
@@ -61,15 +66,16 @@ def shuffle(seen: list[Int64[Tensor, "_"]], batch: int, seeds: tuple[int, ...], 
         batch: Points per step at most.
         seeds: One per copy.
         epoch: Which epoch.
+        filled: As in `Shuffle`.
 
     >>> shuffle([torch.arange(3)], 3, (0,), epoch=1).orders[0].sort().values.tolist()
     [0, 1, 2]
     """
-    return Shuffle(
-        [own[torch.randperm(len(own), generator=draw(seed, epoch, own.device), device=own.device)]
-         for own, seed in zip(seen, seeds, strict=True)],
-        batch,
-    )  # fmt: skip
+    orders = []
+    for own, seed in zip(seen, seeds, strict=True):
+        generator = draw(seed, epoch, own.device)
+        orders.append(own[torch.randperm(len(own), generator=generator, device=own.device)])
+    return Shuffle(orders, batch, filled)
 
 
 def one_of_each(

@@ -257,14 +257,8 @@ def test_bad_settings(name):
 
 @pytest.mark.slow
 def test_compiled_steps_are_the_same_steps():
-    x, labels = pool()
-    seen = masks()
-    for rows in (slice(0, 1), slice(0, 3)):
-        mine = seen[rows]
-        losses = [
-            train_classifiers(
-                steady, Stored(x), labels, mine, {"train": mine}, replace(EPOCHS, compiled=c), [5, 6, 7][rows]
-            ).losses
-            for c in (False, True)
-        ]
-        torch.testing.assert_close(*losses, rtol=STACKED, atol=STACKED)
+    command = [sys.executable, "-m", "tests.training.compiled"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    differences = [float(line) for line in done.stdout.split()]
+    assert len(differences) == 2
+    assert max(differences) < STACKED

@@ -53,3 +53,12 @@ def test_one_copy_alone_has_full_steps():
     index, real = next(Shuffle([torch.arange(6)], 3).steps())
     assert index.tolist() == [[0, 1, 2]]
     assert real.all()
+
+
+def test_filled_steps_have_one_shape_and_the_same_points():
+    own = [torch.arange(11), torch.arange(9)]
+    plain, filled = (shuffle(own, 4, (0, 1), epoch=2, filled=filled) for filled in (False, True))
+    for (index, real), (wider, wider_real) in zip(plain.steps(), filled.steps(), strict=True):
+        assert wider.shape == (2, 4)
+        for i in range(2):
+            assert torch.equal(index[i][real[i]], wider[i][wider_real[i]])
