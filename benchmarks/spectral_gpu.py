@@ -1,8 +1,8 @@
 """`python -m benchmarks.spectral_gpu`: rotated MNIST, exact, every class left out, as far as one GPU goes.
 
-Measures the device's rates, checks the streamed form against dense regression on a subset, then runs 1,000
-seeds per class (640,000 points with 64 angles), then as many seeds as the time left allows. Numbers are written
-to `--json` after every step, so that a run that is cut short leaves what it has.
+Measures the rates of the device, checks the streamed form against dense regression on a subset, then runs
+1,000 seeds per class (640,000 points with 64 angles), then as many seeds as the time left allows. Numbers are
+written to `--json` after every step, so that a run that is cut short leaves what it has.
 """
 
 from __future__ import annotations
