@@ -119,7 +119,7 @@ def whole_figure(timings: list[Timing]) -> list[dict[str, Any]]:
         small = next(one for one in own if (one.together, one.compiled) == (large.together, large.compiled))
         if small is large:
             continue
-        slope = (large.seconds - small.seconds) / (large.images - small.images)
+        slope = max(0.0, (large.seconds - small.seconds) / (large.images - small.images))
         fixed = max(0.0, small.seconds - slope * small.images)
         epochs = [fixed + slope * n * large.images / large.angles for n in ANGLES]
         rows.append(

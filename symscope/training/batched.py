@@ -17,7 +17,7 @@ from torch import Tensor
 from symscope.data.labelled import check_finite
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
-from symscope.training.checkpoint import Checkpoint, content_sum
+from symscope.training.checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training.optimiser import Optimiser, of_some_copies
 from symscope.training.stack import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
 
@@ -100,9 +100,6 @@ def train_copies(
         progress: Called as `progress(epoch, epochs, mean loss)` at every look.
         checkpoint: Keep the state in a file and go on from it.
 
-    Returns:
-        The trained copies.
-
     Raises:
         InputError: Shapes that do not match each other or the network, numbers that are not finite, a loss
             that is not (naming the copy), or a checkpoint that cannot be used.
@@ -127,11 +124,9 @@ def train_copies(
             f"got {tuple(y.shape[2:])}."
         )
     training = _Training(stack, x, y.reshape(*y.shape[:2], *wanted), settings)
-    if checkpoint is not None:
-        checkpoint.prepare()
-        state = checkpoint.load(training.problem(), where)
-        if state is not None:
-            training.restore(state)
+    state = kept_state(checkpoint, training.problem, where)
+    if state is not None:
+        training.restore(state)
     with in_mode(stack.skeleton, training=True), noise(where) as start_noise:
         training.run(start_noise, progress, checkpoint)
     return training.result()

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -118,6 +119,28 @@ class Checkpoint:
             )
         state: dict[str, Any] = content["state"]
         return state
+
+
+def kept_state(
+    checkpoint: Checkpoint | None, problem: Callable[[], dict[str, Any]], device: torch.device
+) -> dict[str, Any] | None:
+    """The state to go on from, None to begin; the file is looked at, and its folder, before anything runs.
+
+    Args:
+        checkpoint: Where, or None for nowhere.
+        problem: Gives what is being trained; not called without a checkpoint.
+        device: Where tensors go.
+
+    Raises:
+        InputError: A folder that cannot be written or a file that cannot be used.
+
+    >>> kept_state(None, dict, torch.device("cpu")) is None
+    True
+    """
+    if checkpoint is None:
+        return None
+    checkpoint.prepare()
+    return checkpoint.load(problem(), device)
 
 
 def content_sum(x: Shaped[Tensor, "*shape"]) -> int:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
-from symscope.training.checkpoint import Checkpoint, content_sum
+from symscope.training.checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training.optimiser import Optimiser
 from symscope.training.points import Acted, Stored
 from symscope.training.shuffles import draw, one_of_each, shuffle
@@ -96,9 +96,9 @@ def train_classifiers(
     """Train one classifier per row of `seen` with cross-entropy, all at once.
 
     Copy i starts as `builder(seeds[i])` and is shown the points of `seen[i]` alone. With the same number of
-    steps per epoch and without dropout, copies trained together and one by one are the same to rounding
-    (dropout's noise is drawn for all copies together). Resumed runs are the same as uninterrupted ones: bit
-    for bit on a CPU; on a GPU as far as its own convolutions repeat themselves.
+    steps per epoch and without dropout (whose noise is drawn for all together), copies trained together and
+    one by one are the same to rounding. Resumed runs are the same as uninterrupted ones: bit for bit on a CPU;
+    on a GPU as far as its own convolutions repeat themselves.
 
     Args:
         builder: A network for a seed, one architecture, logits out.
@@ -138,11 +138,9 @@ def train_classifiers(
     check_classes(labels, seen, check_fits(stack, probe.to(dtype)))
     sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}
     training = _Training(stack, points, labels, seen, sets, settings, dtype)
-    if checkpoint is not None:
-        checkpoint.prepare()
-        state = checkpoint.load(training.problem(), where)
-        if state is not None:
-            training.restore(state)
+    state = kept_state(checkpoint, training.problem, where)
+    if state is not None:
+        training.restore(state)
     with noise(where) as start_noise:
         training.run(start_noise, progress, checkpoint)
     return training.result()
@@ -168,6 +166,14 @@ def check_sets(
             raise InputError(
                 f"{name}: expected at least one point for each copy; copy {int(empty[0])} has none."
             )
+
+
+def check_precision(settings: MiniBatch, dtype: torch.dtype) -> None:
+    """Refuses to round float64 to bfloat16: who keeps the one does not want the other."""
+    if settings.mixed_precision and dtype == torch.float64:
+        raise InputError(
+            "mixed_precision: expected points in float32 or bfloat16, got float64; convert them."
+        )
 
 
 def check_classes(labels: Int64[Tensor, "n"], seen: Bool[Tensor, "copies n"], output: torch.Size) -> None:

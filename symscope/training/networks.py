@@ -161,7 +161,8 @@ def pair_mlp(
     """The network trained on pairs of orbits (App. B.2): `depth` hidden ReLU layers, one output.
 
     In NTK parameterisation, so that for large width its training is regression with the NTK of the same
-    `w_std`, `b_std`. For PyTorch's parameterisation use `mlp((784, 512, 1))`.
+    `w_std`, `b_std`. On images of unit norm it needs about the paper's 2,000 epochs of Adam at 1e-3, and
+    PyTorch's own parameterisation, `mlp((784, 512, 1))`, about 100.
 
     Args:
         inputs: Pixels.
