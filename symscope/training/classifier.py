@@ -97,8 +97,8 @@ def train_classifiers(
 
     Copy i starts as `builder(seeds[i])` and is shown the points of `seen[i]` alone. With the same number of
     steps per epoch and without dropout (whose noise is drawn for all together), copies trained together and
-    one by one are the same to rounding. Resumed runs are the same as uninterrupted ones: bit for bit on a CPU;
-    on a GPU as far as its own convolutions repeat themselves.
+    one by one are the same to rounding. Resumed runs are the same as uninterrupted ones: bit for bit on a
+    CPU; on a GPU as far as its own convolutions repeat themselves.
 
     Args:
         builder: A network for a seed, one architecture, logits out.
