@@ -30,7 +30,9 @@ class IrrepShare:
         share: `P_ii(rho) / P_ii`, mean over missing points; all shares sum to 1.
         weight: The share it would have if the kernel were equally strong everywhere: `copies dim^2 / |G|` on
             free orbits.
-        limits: Whether the share is below the weight: bumps are cheap there, which holds generalisation back.
+        trivial: Whether it is the trivial irrep, the labels' own: it makes the numerator, not only the bump.
+        limits: Whether the share of an irrep that is not trivial is below its weight: bumps are cheap there,
+            which holds generalisation back.
     """
 
     irrep: str
@@ -39,6 +41,7 @@ class IrrepShare:
     stiffness: float
     share: float
     weight: float
+    trivial: bool
     limits: bool
 
 
@@ -79,6 +82,7 @@ class LeaveOut:
                 "stiffness": one.stiffness,
                 "share": one.share,
                 "weight": one.weight,
+                "trivial": one.trivial,
                 "limits": one.limits,
             }
             for one in self.irreps
@@ -108,7 +112,8 @@ def irrep_shares(
                 stiffness,
                 share,
                 float(even[f].mean()),
-                share < float(even[f].mean()) * (1 - 1e-9),
+                frequency.index == 0,
+                frequency.index != 0 and share < float(even[f].mean()) * (1 - 1e-9),
             )
         )
     return tuple(rows)

@@ -146,7 +146,7 @@ def test_pooling_over_the_symmetry_itself_leaves_no_error_and_says_why(name):
     missing[0, 0] = missing[0, 1] = missing[2, 1] = True
     found = leave_out(profile, random_labels(m, 1), missing, group, 0.0)
     assert torch.equal(found.residual, torch.zeros(3, dtype=torch.float64))
-    assert "zero on every non-trivial irrep" in found.explanation
+    assert "zero to rounding on every non-trivial irrep" in found.explanation
     assert "exactly zero" in found.explanation
     assert found.irreps[0].share == 0
     assert found.irreps[1].stiffness == float("inf")
@@ -217,7 +217,8 @@ def test_the_table_has_the_largest_share_first():
     rows = found.table()
     assert len(rows) == 5
     assert [row["share"] for row in rows] == sorted((row["share"] for row in rows), reverse=True)
-    assert all(row["limits"] == (row["share"] < row["weight"]) for row in rows)
+    assert [row["trivial"] for row in rows].count(True) == 1
+    assert all(row["limits"] == (row["share"] < row["weight"] and not row["trivial"]) for row in rows)
 
 
 def test_bad_input_is_refused():

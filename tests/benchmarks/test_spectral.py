@@ -1,0 +1,55 @@
+"""The spectral benchmarks at tiny sizes: every step runs, and their checks hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+import torch
+
+from benchmarks import spectral, spectral_gpu
+
+
+def test_the_gpu_run_works_on_a_cpu(tmp_path, monkeypatch):
+    path = tmp_path / "found.json"
+    arguments = "--device cpu --seeds 3 --angles 4 --rate-size 40 --largest 50".split()
+    monkeypatch.setattr(sys, "argv", ["spectral_gpu", *arguments, "--json", str(path)])
+    spectral_gpu.main()
+    found = json.loads(path.read_text())
+    assert found["subset"] == {"points": 120, "largest difference": pytest.approx(0, abs=1e-8)}
+    for run, seeds in (("first run", 30), ("second run", 50)):
+        assert found[run]["complete"]
+        assert found[run]["points"] == 4 * seeds
+        assert max(found[run]["rows times inverse minus identity"].values()) < 1e-8
+
+
+def test_a_run_out_of_time_says_so(monkeypatch):
+    session = spectral_gpu.Session(torch.device("cpu"), 0.0, None)
+    x, classes, _ = spectral_gpu.digits(20, None)
+    found = spectral_gpu.big_run(session, x, classes, 4, None, 1.0)
+    assert not found["complete"]
+    assert (found["irreps done"], found["of"]) == (1, 3)
+
+
+def test_the_cpu_run_agrees_with_dense_regression():
+    found = spectral.scale(seeds=3, angles=4, check=2)
+    assert found["points"] == 120
+    assert found["largest difference"] < 1e-8
+
+
+@pytest.mark.slow
+def test_the_tables_are_reproduced():
+    """The group-projected form tracks the exact error ten times closer than the paper's up to 16 angles."""
+    rows = {row["rotations"]: row for row in spectral.table(60, False) if row["net"] == "MLP"}
+    for n, paper in ((4, 0.98), (8, 0.99), (16, 0.99), (32, 0.99)):
+        assert rows[n]["paper r"] > paper
+        assert rows[n]["group r"] > 0.9995
+        assert rows[n]["group error, mean over angles"] < 1e-4
+    assert all(rows[n]["group error"] < rows[n]["paper error"] / 5 for n in (4, 8, 16))
+
+
+def test_two_rows_of_the_table():
+    rows = spectral.table(6, True)
+    assert rows[0]["group error"] < 1e-10
+    assert rows[1]["group error"] < rows[1]["paper error"]
