@@ -14,7 +14,7 @@ from torch import Tensor
 from symscope.kernels import layers
 from symscope.kernels.data_steps import data_covariance, patch_covariance
 from symscope.kernels.fused.blocks import conv_blocks, dense_blocks, usable_chain
-from symscope.kernels.fused.chains import Chain
+from symscope.kernels.fused.chains import Chain, chain_of
 from symscope.kernels.fused.launch import PANEL
 from symscope.kernels.network import Extent, Network, needed
 from symscope.kernels.operations import Activate, Conv, Dense, Node, Normalise, Sum
@@ -45,9 +45,9 @@ def kernel_blocks(
 ) -> tuple[Float[Tensor, "b n1 n2"] | None, Float[Tensor, "b n1 n2"] | None]:
     """NNGP and NTK, where wanted, of many small Grams at once, in one propagation.
 
-    On a GPU, networks that are chains of layers run in one pass (`symscope.kernels.fused`). Otherwise the
-    work is cut into pieces that fit a cache. A Gram of inputs with themselves is computed for one half, and
-    its diagonal comes from the exact recursion of variances.
+    Networks that are chains of layers run in one pass of compiled code (`symscope.kernels.fused`), on a GPU
+    always, on a CPU when there is enough to do. Otherwise the work is cut into pieces that fit a cache. Of
+    inputs with themselves one half is computed; the diagonal comes from the exact recursion of variances.
 
     Args:
         network: The wide network.
@@ -62,7 +62,7 @@ def kernel_blocks(
     shapes = network.shapes(tuple(x1.shape[2:]))
     one = side(network, x1)
     two = one if x2 is None else side(network, x2)
-    chain = usable_chain(network, x1, ntk)
+    chain = usable_chain(network, x1, ntk, x1.shape[1] if x2 is None else x2.shape[1])
     if chain is not None and chain.readout == "dense":
         return dense_blocks(chain, x1, x2, one, two, nngp, ntk)
     if chain is not None:
@@ -85,12 +85,15 @@ def working_numbers(
     """
     shapes = network.shapes(features)
     per_point = side_count(network, shapes)
-    chain = usable_chain(network, torch.empty(0, 0, *features, dtype=dtype, device="meta"), True, device)
-    if chain is not None:
-        return points * 3 * per_point + 2 * PANEL  # roots of variances travel beside their inverses
+    fused = (
+        3 if chain_of(network) is not None else 1
+    )  # roots of variances travel beside their inverses, doubled
+    one = torch.empty(1, 1, *features, dtype=dtype, device="meta")
+    if device.type != "cpu" and usable_chain(network, one, True, 1, device) is not None:
+        return points * fused * per_point + 2 * PANEL
     piece = max(piece_size(device), covariance_count(shapes, network.extents))
     cores = torch.get_num_threads() if device.type == "cpu" else 1
-    return points * per_point + cores * TEMPORARIES * piece
+    return points * fused * per_point + cores * TEMPORARIES * piece
 
 
 def _chained(

@@ -7,22 +7,35 @@ from torch import Tensor
 
 from symscope.kernels.fused.chains import Chain, chain_of
 from symscope.kernels.fused.launch import can_compile, fits, run_conv_chain, run_dense_chain
+from symscope.kernels.fused.native import native_chain, run_native_conv, run_native_dense
 from symscope.kernels.network import Network
 from symscope.kernels.sides import Side
 
 
-def usable_chain(network: Network, x: Tensor, ntk: bool, device: torch.device | None = None) -> Chain | None:
+def usable_chain(
+    network: Network, x: Tensor, ntk: bool, columns: int, device: torch.device | None = None
+) -> Chain | None:
     """The chain of a network if it can run in one pass on a device for the shape of x, `[b, n, *s]`.
 
-    The device is that of x where none is named.
+    On a CPU that asks for a C compiler and enough entries, rows of x times `columns`, to be worth compiling.
+
+    Args:
+        network: The network.
+        x: First inputs.
+        ntk: Whether the tangent kernel is wanted.
+        columns: Second inputs in each Gram.
+        device: Where to compute; that of x if None.
 
     >>> from torch import nn
     >>> from symscope.kernels import infinite_width
     >>> net = infinite_width(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))).network
-    >>> usable_chain(net, torch.ones(1, 4, 3), True) is None  # on a CPU
+    >>> usable_chain(net, torch.ones(1, 4, 3), True, 4) is None  # sixteen entries are soon done
     True
     """
-    if not can_compile(x.device if device is None else device):
+    where = x.device if device is None else device
+    if where.type == "cpu":
+        return native_chain(chain_of(network), tuple(x.shape[2:]), x.shape[0] * x.shape[1] * columns, x.dtype)
+    if not can_compile(where):
         return None
     chain = chain_of(network)
     if chain is None or chain.readout == "dense":
@@ -36,7 +49,8 @@ def dense_blocks(
 ) -> tuple[Tensor | None, Tensor | None]:
     """NNGP and NTK of a whole dense network, `[b, n1, n2]`."""
     roots1, roots2 = (torch.stack([_roots(side, step.node) for step in chain.steps]) for side in (one, two))
-    return run_dense_chain(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, nngp, ntk)
+    run = run_native_dense if x1.device.type == "cpu" else run_dense_chain
+    return run(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, nngp, ntk)
 
 
 def conv_blocks(
@@ -46,7 +60,8 @@ def conv_blocks(
     roots1, roots2 = (
         torch.stack([_roots(side, step.node) for step in chain.steps], dim=2) for side in (one, two)
     )
-    return run_conv_chain(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, ntk)
+    run = run_native_conv if x1.device.type == "cpu" else run_conv_chain
+    return run(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, ntk)
 
 
 def _roots(side: Side, node: int) -> Tensor:

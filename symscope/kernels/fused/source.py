@@ -1,4 +1,4 @@
-"""CUDA source for a chain: the constants of a network in front of the code."""
+"""Source code for a chain: the constants of a network in front of the code, in CUDA or C."""
 
 from __future__ import annotations
 
@@ -42,11 +42,32 @@ def conv_source(
         **{"C": c, "H": h, "W": w, "S": rows, "GROUPS": groups, "RESIDENT": resident},
         **{"CIRCULAR": int(chain.circular), "POOLED": int(chain.readout == "all")},
     }
-    taps = ""
-    for axis, name in enumerate(("KH", "KW")):
-        sizes = ", ".join(str(step.taps[axis]) for step in chain.steps)
-        taps += f"__device__ constexpr int {name}[LAYERS] = {{{sizes}}};\n"
-    return _source("conv_chain.cu", chain, [s.weights for s in chain.steps], dtype, ntk, constants, taps)
+    weights = [step.weights for step in chain.steps]
+    return _source("conv_chain.cu", chain, weights, dtype, ntk, constants, _taps(chain))
+
+
+def c_dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str:
+    """`dense_chain.c` for a network."""
+    assert chain.final is not None
+    weights = [*(step.weights for step in chain.steps), chain.final]
+    return _source("dense_chain.c", chain, weights, dtype, ntk, {"NNGP": int(nngp)})
+
+
+def c_conv_source(
+    chain: Chain, shape: tuple[int, int, int], lanes: int, dtype: torch.dtype, ntk: bool
+) -> str:
+    """`conv_chain.c` for a network on images of one shape (channels, height, width)."""
+    c, h, w = shape
+    constants = {
+        **{"C": c, "H": h, "W": w, "LANES": lanes, "TAPS": max(step.taps[1] for step in chain.steps)},
+        **{"CIRCULAR": int(chain.circular), "POOLED": int(chain.readout == "all")},
+    }
+    weights = [step.weights for step in chain.steps]
+    return _source("conv_chain.c", chain, weights, dtype, ntk, constants, _taps(chain))
+
+
+def _taps(chain: Chain) -> dict[str, list[int]]:
+    return {name: [step.taps[axis] for step in chain.steps] for axis, name in enumerate(("KH", "KW"))}
 
 
 def _source(
@@ -56,7 +77,7 @@ def _source(
     dtype: torch.dtype,
     ntk: bool,
     constants: Mapping[str, int],
-    more: str = "",
+    sizes: Mapping[str, Sequence[int]] | None = None,
 ) -> str:
     duals = [step.dual for step in chain.steps]
     degree = DEGREES[dtype]
@@ -72,14 +93,16 @@ def _source(
         "AT_ONE": [d.at_zero * (d.above + d.below) / 2 for d in duals],
         "AT_BOTH": [d.at_zero**2 for d in duals],
     }
+    on_gpu = name.endswith(".cu")
+    constant = "__device__ constexpr" if on_gpu else "static const"
     numbers = {"LAYERS": len(chain.steps), "NTK": int(ntk), "ARC_DEGREE": degree, **constants}
     head = f"typedef {_TYPES[dtype]} T;\n"
     head += "".join(f"#define {key} {value}\n" for key, value in numbers.items())
-    head += "".join(
-        f"__device__ constexpr T {key}[] = {{{', '.join(f'(T){v!r}' for v in values)}}};\n"
-        for key, values in arrays.items()
-    )
-    return head + more + _text("arc.cu") + _text(name)
+    for key, values in (sizes or {}).items():
+        head += f"{constant} int {key}[] = {{{', '.join(map(str, values))}}};\n"
+    for key, values in arrays.items():
+        head += f"{constant} T {key}[] = {{{', '.join(f'(T){v!r}' for v in values)}}};\n"
+    return head + _text("arc.cu" if on_gpu else "arc.h") + _text(name)
 
 
 @cache

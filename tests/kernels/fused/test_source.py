@@ -33,5 +33,5 @@ def test_shapes_stand_in_the_source():
     text = conv_source(chain, (2, 9, 7), 4, 3, 2, torch.float64, ntk=False)
     for name, value in {"C": 2, "H": 9, "W": 7, "GROUPS": 3, "NTK": 0, "CIRCULAR": 0, "POOLED": 1}.items():
         assert re.search(rf"#define {name} {value}\n", text)
-    assert "KH[LAYERS] = {3};" in text
-    assert "KW[LAYERS] = {5};" in text
+    assert "KH[] = {3};" in text
+    assert "KW[] = {5};" in text
