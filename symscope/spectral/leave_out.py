@@ -229,8 +229,8 @@ def _explanation(
     if unseen:
         which = "every non-trivial irrep" if len(unseen) == irreps - 1 else f"irreps {', '.join(unseen)}"
         text.append(
-            f"The kernel is zero to rounding on {which} of {group.name}: it gives points that differ only there "
-            "the same value."
+            f"The kernel is zero to rounding on {which} of {group.name}: it gives points that differ only "
+            "there the same value."
         )
         if solved == sets:
             text.append(

@@ -13,7 +13,7 @@ from benchmarks import spectral, spectral_gpu
 
 def test_the_gpu_run_works_on_a_cpu(tmp_path, monkeypatch):
     path = tmp_path / "found.json"
-    arguments = "--device cpu --seeds 3 --angles 4 --rate-size 40 --largest 50".split()
+    arguments = ["--device", "cpu", "--seeds", "3", "--angles", "4", "--rate-size", "40", "--largest", "50"]
     monkeypatch.setattr(sys, "argv", ["spectral_gpu", *arguments, "--json", str(path)])
     spectral_gpu.main()
     found = json.loads(path.read_text())
