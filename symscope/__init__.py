@@ -11,7 +11,7 @@ from types import ModuleType
 from symscope._version import __version__
 from symscope.errors import InputError
 
-_ROOMS = ("groups", "data", "kernels", "spectral", "report", "testing", "experiments")
+_ROOMS = ("groups", "data", "kernels", "training", "spectral", "report", "testing", "experiments")
 
 __all__ = ["InputError", "__version__", *_ROOMS]
 
