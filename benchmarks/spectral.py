@@ -1,9 +1,9 @@
-"""`python -m benchmarks.spectral table|scale|stream`: the spectral theory's accuracy, and its reach on two cores.
+"""`python -m benchmarks.spectral table|scale|stream`: how accurate the spectral theory is, how far it goes.
 
 `table` compares the paper's formula and the group-projected form with the exact symmetrised error on pairs of
 rotated digits of the bundled sample. `scale` leaves out the upright images of every class of 10 classes x 100
-seeds x 64 angles, 64,000 points, exactly, and checks the answer against dense regression on a subset; `stream`
-does it without holding the profile.
+seeds x 64 angles, 64,000 points, exactly, and checks the answer against dense regression on a subset;
+`stream` does it without holding the profile.
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ from symscope.spectral.missing import missing_sets
 from symscope.spectral.panels import Panels, empty_panels, flop_counts, invert_factor, solve
 from symscope.spectral.parts import Part
 from symscope.spectral.streaming import (
-    TILE_SHARE,
     filled_panels,
     irrep_batches,
     orbits_per_panel,
     panel_part,
     set_bytes,
+    tile_budget,
 )
 
 CANDIDATES = (60_000, 50_000, 40_000, 30_000, 25_000, 20_000, 15_000)
@@ -207,7 +207,7 @@ def big_run(
     def parts() -> Iterator[tuple[Frequency, Part]]:
         for batch in batches:
             before = session.now()
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, TILE_SHARE * budget)
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget))
             after = session.now()
             clock["kernel and transform s"] += after - before
             for frequency in batch:

@@ -35,7 +35,7 @@ from symscope.spectral.result import LeaveOut
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 OrbitFunction = Callable[[Tensor], Tensor]
-TILE_SHARE = 0.08  # of the budget, for tiles of kernel entries
+TILE_SHARE, LARGEST_TILE = 0.2, 4e9  # of the budget, for orbits and tiles of kernel entries; bytes
 
 
 def leave_out_streamed(
@@ -94,7 +94,7 @@ def leave_out_streamed(
     def parts() -> Iterator[tuple[Frequency, Part]]:
         done = 0
         for batch in batches:
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, TILE_SHARE * budget)
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget))
             for frequency in batch:
                 panels, scale = filled.pop(0)
                 yield frequency, panel_part(panels, frequency, sets, values.to(place), ridge, scale)
@@ -134,9 +134,10 @@ def irrep_batches(
         columns = orbits_per_panel(seeds, panel) * one.dim
         rows = seeds * one.dim
         needed = panel_bytes(rows, columns, complex=not one.is_real)
-        free = budget * (1 - TILE_SHARE) - workspace_bytes(rows, columns)
+        free = budget - tile_budget(budget) - workspace_bytes(rows, columns)
         if needed > free:
-            least = (needed + workspace_bytes(rows, columns)) / (1 - TILE_SHARE)
+            held = needed + workspace_bytes(rows, columns)
+            least = min(held / (1 - TILE_SHARE), held + LARGEST_TILE)
             raise InputError(
                 f"memory: a block of {rows} rows with its workspace takes {byte_text(least)} on top of the "
                 "missing sets, more than is allowed; allow more, or use smaller panels"
@@ -147,6 +148,15 @@ def irrep_batches(
         batches[-1].append(one)
         used += needed
     return batches
+
+
+def tile_budget(budget: float | int) -> float:
+    """The part of a budget that orbits and kernel entries may take at a time.
+
+    >>> tile_budget(1e9), tile_budget(1e11)
+    (200000000.0, 4000000000.0)
+    """
+    return min(TILE_SHARE * budget, LARGEST_TILE)
 
 
 def orbits_per_panel(seeds: int, panel: int | None) -> int:
@@ -180,8 +190,8 @@ def filled_panels(
         for one in batch
     ]
     characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, seeds.dtype)
-    columns = _at_once(group, wide)
-    rows = max(1, int(tile_bytes / (8 * columns * (5 * n + 2 * characters.shape[1]))))
+    columns = _at_once(seeds, group, wide, tile_bytes / 2)
+    rows = max(1, int(tile_bytes / 2 / (8 * columns * (5 * n + 2 * characters.shape[1]))))
     largest = 0.0
     for start in range(0, m, columns):
         stop = min(start + columns, m)
@@ -195,9 +205,10 @@ def filled_panels(
     return [(one, largest) for one in panels]
 
 
-def _at_once(group: FiniteGroup, panel: int) -> int:
-    """Orbits whose points are made together: a divisor of the panel, at most about 8,192 points."""
-    wanted = max(1, min(panel, 8192 // group.order))
+def _at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, room: float) -> int:
+    """Orbits whose points are made together: a divisor of the panel, at most 8,192 points, three copies."""
+    fitting = int(room / (3 * 8 * seeds[0].numel() * group.order))
+    wanted = max(1, min(panel, 8192 // group.order, fitting))
     return next(k for k in range(wanted, 0, -1) if panel % k == 0)
 
 
