@@ -41,8 +41,15 @@ def fourier_blocks(
     [('k=0', 4.0), ('k=1', 2.0)]
     """
     check_profile(profile, group)
+    return checked_blocks(profile, group, byte_count(memory))
+
+
+def checked_blocks(
+    profile: Float[Tensor, "m m n"], group: FiniteGroup, budget: int
+) -> Iterator[tuple[Frequency, Shaped[Tensor, "k k"]]]:
+    """The blocks of a profile that is known to be one."""
     whole = 2 * profile.numel() * profile.element_size()
-    if group.cyclic_factors is not None and whole <= byte_count(memory):
+    if group.cyclic_factors is not None and whole <= budget:
         yield from _fft_blocks(profile, group)
         return
     for frequency in frequencies(group):
@@ -79,8 +86,9 @@ def _fft_blocks(
     axes = tuple(range(-len(factors), 0))
     half = torch.fft.rfftn(profile.unflatten(-1, factors), dim=axes)
     for frequency in frequencies(group):
-        place = torch.unravel_index(torch.tensor(frequency.index), factors)
-        where = [int(k) for k in place]
+        where, rest = [0] * len(factors), frequency.index
+        for axis in reversed(range(len(factors))):
+            rest, where[axis] = divmod(rest, factors[axis])
         mirrored = where[-1] > factors[-1] // 2
         if mirrored:  # the other of the pair is stored
             where = [-k % n for k, n in zip(where, factors, strict=True)]

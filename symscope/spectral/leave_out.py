@@ -17,7 +17,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels.inputs import byte_count
-from symscope.spectral.blocks import Quotient, check_stabilisers, fourier_blocks, quotient
+from symscope.spectral.blocks import Quotient, check_stabilisers, checked_blocks, quotient
 from symscope.spectral.dense import check_ridge
 from symscope.spectral.frequencies import Frequency, frequencies
 from symscope.spectral.missing import MissingSet, missing_sets
@@ -80,7 +80,7 @@ def leave_out(
     sets = missing_sets(missing, group, points)
     there = profile.device if device is None else torch.device(device)
     scale = float(profile.diagonal()[group.identity].abs().max())
-    blocks = fourier_blocks(profile, group, memory=memory)
+    blocks = checked_blocks(profile, group, byte_count(memory))
     arguments = (sets, points, values, ridge, scale, there)
     size = len(profile) * max(f.dim for f in frequencies(group))
     at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
