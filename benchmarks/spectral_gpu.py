@@ -181,10 +181,7 @@ def probe(
     rows[torch.arange(3, device=x.device), chosen] += ridge
     unit = torch.zeros(len(x), 3, dtype=torch.float64, device=x.device)
     unit[chosen, torch.arange(3, device=x.device)] = 1
-    if panels.is_complex:
-        columns = complex_solve(panels, unit)
-    else:
-        columns = solve(panels, unit)
+    columns = complex_solve(panels, unit) if panels.is_complex else solve(panels, unit)
     away = rows @ columns - torch.eye(3, dtype=rows.dtype, device=x.device)
     return float(away.abs().max())
 
