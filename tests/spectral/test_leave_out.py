@@ -30,7 +30,7 @@ from tests.spectral.orbit_problems import (
     random_profile,
 )
 from tests.spectral.problems import random_labels, random_row
-from tests.tolerances import GROUP_LEAVE_OUT, ROUNDING
+from tests.tolerances import GROUP_LEAVE_OUT, ROUNDING, SINGLE
 
 names = st.sampled_from(sorted(GROUPS))
 seeds = st.integers(0, 999)
@@ -267,3 +267,27 @@ def test_single_points_agree_with_dense_leave_one_out():
     masks = torch.eye(10, dtype=torch.bool).reshape(10, 2, 5)
     found = leave_out(profile, labels, masks, group, 0.0)
     torch.testing.assert_close(found.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
+
+
+@pytest.mark.parametrize("name", ["C8", "D5", "Q8"])
+def test_single_precision_gives_single_precision(name):
+    group, m = GROUPS[name](), 3
+    profile, labels, missing = random_profile(group, m, 2), random_labels(m, 2), random_missing(group, m, 2)
+    exact = leave_out(profile, labels, missing, group, 0.5).residual
+    rough = leave_out(profile.float(), labels, missing, group, 0.5).residual
+    assert rough.dtype == torch.float32
+    torch.testing.assert_close(rough.double(), exact, rtol=0, atol=100 * SINGLE)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["C8", "D5", "Q8"])
+def test_a_gpu_gives_the_same(name):
+    group, m = GROUPS[name](), 6
+    profile, labels, missing = random_profile(group, m, 2), random_labels(m, 2), random_missing(group, m, 2)
+    here = leave_out(profile, labels, missing, group, 0.0).residual
+    for found in (
+        leave_out(profile, labels, missing, group, 0.0, device="cuda"),
+        leave_out(profile.cuda(), labels.cuda(), missing, group, 0.0),
+    ):
+        torch.testing.assert_close(found.residual, here, rtol=0, atol=GROUP_LEAVE_OUT)

@@ -11,7 +11,7 @@ from symscope.spectral import class_masks, kernel_profile, leave_out, leave_out_
 from symscope.spectral.streaming import irrep_batches, orbits_per_panel
 from tests.spectral.orbit_problems import GROUPS, random_missing
 from tests.spectral.problems import random_labels
-from tests.tolerances import GROUP_LEAVE_OUT
+from tests.tolerances import GROUP_LEAVE_OUT, SINGLE
 
 
 def permuted(group, m: int, seed: int):
@@ -102,3 +102,33 @@ def test_bad_input_is_refused():
         )
     with pytest.raises(InputError, match="panel: expected a positive"):
         orbits_per_panel(10, 0)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["C8", "D5", "Q8"])
+def test_a_gpu_gives_the_same(name):
+    group, m = GROUPS[name](), 70
+    x, _, kernel = permuted(group, m, 3)
+    moves = group.table[group.inverses]
+    labels, missing = random_labels(m, 0, 2), random_missing(group, m, 1, share=0.1)
+
+    def orbit(x):
+        return x[:, moves.to(x.device)]
+
+    here = leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.01, memory="20MB")
+    there = leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.01, memory="20MB", device="cuda")
+    torch.testing.assert_close(there.residual, here.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+
+
+def test_single_precision_streams():
+    group, m = GROUPS["Q8"](), 4
+    x, orbit, kernel = permuted(group, m, 3)
+    labels, missing = random_labels(m, 0), random_missing(group, m, 1)
+    exact = leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.5, memory="2MB")
+
+    def rough_kernel(a, b):
+        return kernel(a, b).float()
+
+    rough = leave_out_streamed(rough_kernel, orbit, x.float(), labels, missing, group, 0.5, memory="2MB")
+    torch.testing.assert_close(rough.residual.double(), exact.residual, rtol=0, atol=100 * SINGLE)
