@@ -11,6 +11,7 @@ from torch import nn
 from symscope.kernels import gram, infinite_width
 from symscope.kernels.fused import blocks, native
 from symscope.kernels.fused.compiler import compiler
+from tests.tolerances import COINCIDENT
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -101,7 +102,7 @@ def test_one_pass_equals_plain_propagation(name, device):
         exact = [*net.both(x), *net.both(x, x[2:5].clone())]
     assert blocks.usable_chain(net.network, x[None], True, 7) is not None
     for found, tolerance in (
-        ([*net.both(x), *net.both(x, x[2:5].clone())], 1e-8),  # c = 1 and c = -1 are known to sqrt(eps)
+        ([*net.both(x), *net.both(x, x[2:5].clone())], COINCIDENT),
         ([*net.both(x.float()), *net.both(x.float(), x[2:5].float())], 5e-4),
     ):
         for a, b in zip(found, exact, strict=True):
@@ -113,8 +114,8 @@ def test_one_pass_equals_plain_propagation(name, device):
         assert torch.equal(a, a.T)
     batch = torch.stack([x[:3], x[3:6]])
     assert torch.allclose(net.ntk.blocks(batch, None)[1], net.both(x[3:6])[1], rtol=1e-13)
-    assert gap(gram(net.ntk, x), exact[1]) < 1e-8
-    assert gap(gram(net.ntk, x, tile=3), exact[1]) < 1e-8
+    assert gap(gram(net.ntk, x), exact[1]) < COINCIDENT
+    assert gap(gram(net.ntk, x, tile=3), exact[1]) < COINCIDENT
 
 
 @needs_cuda
