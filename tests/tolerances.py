@@ -18,6 +18,5 @@ SUB_PIXEL = 0.05  # areas and centroids of shapes that are 20 points across, 8 x
 LEAVE_OUT = 1e-9  # residuals of random problems whose conditioning is a few hundred
 SINGLE = 1e-5  # float32 results of short computations, relative to the largest
 GROUP_LEAVE_OUT = 1e-8  # leave-out through irreps found numerically to 1e-10, conditioning of a few hundred
-STACKED = 1e-10  # weights after some tens of steps, copies trained together against one by one: batched products
-# Two computations of the angle at c = 1 or -1, each off by sqrt(2 eps) = 2.1e-8: what one rounding of c does there
-COINCIDENT = 3e-8
+STACKED = 1e-10  # weights after some tens of steps, copies trained together against one by one
+COINCIDENT = 3e-8  # two computations of the angle at c = 1 or -1, each off by sqrt(2 eps) = 2.1e-8

@@ -188,6 +188,7 @@ def kernels_of(network: Network) -> InfiniteWidth:
             _entry_bytes,
             partial(_working_bytes, network),
             symmetric=True,
+            cuts=True,
         )
 
     return InfiniteWidth(kernel("NNGP", False), kernel("NTK", True), network)

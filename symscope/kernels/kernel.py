@@ -38,6 +38,8 @@ class Kernel:
             number of its points (rows and columns together).
         symmetric: Whether `blocks(x, None)` is symmetric to the last bit, with `diagonal` on its diagonal, so
             that nothing need be mirrored.
+        cuts: Whether `blocks` cuts its own work into pieces that suit the machine, so that tiles may be as
+            large as the memory budget allows.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Kernel:
     entry_bytes: Callable[[tuple[int, ...], torch.dtype], float]
     working_bytes: Callable[[int, tuple[int, ...], torch.dtype, str], float] = no_working_bytes
     symmetric: bool = False
+    cuts: bool = False
 
     def __call__(
         self, x1: Float[Tensor, "n1 *s"], x2: Float[Tensor, "n2 *s"] | None = None

@@ -17,9 +17,10 @@ from symscope.errors import InputError
 from symscope.kernels.inputs import Arithmetic, byte_text
 from symscope.kernels.kernel import Kernel
 
-# Larger tiles gain nothing: on a CPU they leave the cache, on a GPU the budget is the limit.
+# Larger tiles gain nothing on a CPU, they leave its cache; on a GPU, and for kernels that cut their own work,
+# the budget is the limit.
 CPU_SIDE = 512
-CUDA_SIDE = 32768
+LARGEST_SIDE = 32768
 
 
 class Tile(NamedTuple):
@@ -148,7 +149,7 @@ def tile_sides(
     entry, point, fixed = _costs(kernel, features, arithmetic)
     share = budget / workers - fixed
     side = int((math.sqrt(point**2 + entry * share) - point) / entry)
-    most = CUDA_SIDE if arithmetic.device.type == "cuda" else CPU_SIDE
+    most = LARGEST_SIDE if kernel.cuts or arithmetic.device.type == "cuda" else CPU_SIDE
     rows = max(1, min(side, shape[0], most))
     columns = int((share - point * rows) / (entry * rows + point))  # few rows leave room for more columns
     return rows, max(1, min(columns, shape[1], most**2 // rows if rows == shape[0] else rows))

@@ -12,7 +12,7 @@ from symscope.kernels.fused.compiler import compiler, library
 from symscope.kernels.fused.source import c_conv_source, c_dense_source
 from symscope.kernels.threads import each
 
-WORTH = 1 << 22  # pairs of positions times layers below which compiling would cost more than it saves
+WORTH = 1 << 20  # pairs of positions times layers below which compiling would cost more than it saves
 _PANEL = 1 << 18  # entries of a panel of products: it stays in the cache of a core
 _SHARES = 4  # pieces of work per core, so that cores end together
 

@@ -135,7 +135,7 @@ def test_the_budget_is_kept_on_the_device():
 
 def test_small_grams_are_not_worth_compiling(monkeypatch):
     net, shape = CASES["mlp-1"]
-    monkeypatch.setattr(native, "WORTH", 1 << 22)
+    monkeypatch.setattr(native, "WORTH", 1 << 20)
     assert blocks.usable_chain(net.network, torch.ones(1, 2, *shape), True, 2) is None
 
 
