@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from symscope.kernels.fused.chains import Chain
+from symscope.kernels.fused.pairs import inverse_roots, pair_list, placed_grams
 from symscope.kernels.fused.source import conv_source, dense_source
 
 _THREADS = 256  # per block: enough warps to hide latency, few enough for shared memory of several blocks
@@ -74,7 +75,7 @@ def run_dense_chain(
         torch.empty(b, n1, n2, dtype=x1.dtype, device=x1.device) if want else None for want in (nngp, ntk)
     ]
     some = next(t for t in outputs if t is not None)
-    roots = [_pairs(roots1), _pairs(roots2)]
+    roots = [_beside_inverses(roots1), _beside_inverses(roots2)]
     panel = max(32, PANEL // (b * n2) // 32 * 32)
     with torch.cuda.device(device):
         for row in range(0, n1, panel):
@@ -134,11 +135,8 @@ def run_conv_chain(
     kernel = _compiled(
         conv_source(chain, (c, h, w), ROWS, groups, resident, dtype, ntk), "conv_chain", shared, device
     )
-    cells = (
-        _cells(b, n1, n2, symmetric, x1.device)
-        if pooled
-        else torch.zeros(2, 1, dtype=torch.int64, device=x1.device)
-    )
+    listed = pair_list(b, n1, n2, symmetric, x1.device) if pooled else None
+    cells = torch.zeros(2, 1, dtype=torch.int32, device=x1.device) if listed is None else listed
     blocks = cells.shape[1] if pooled else b * n1
     items = h * w if pooled else n2
     chunks = max(1, min(-(-items // groups), -(-_BLOCKS // blocks)))
@@ -148,9 +146,9 @@ def run_conv_chain(
     tensors = [
         x1.contiguous(),
         x2.contiguous(),
-        _pairs(roots1),
-        _pairs(roots2),
-        cells.to(torch.int32).contiguous(),
+        _beside_inverses(roots1),
+        _beside_inverses(roots2),
+        cells.contiguous(),
         out,
     ]
     with torch.cuda.device(device):
@@ -161,33 +159,8 @@ def run_conv_chain(
             shared_mem=shared,
         )
     mean = out.sum(dim=1) / (h * w * (h * w if pooled else 1))
-    nngp, theta = (_matrix(values.to(dtype), cells, (b, n1, n2), pooled, symmetric) for values in mean)
+    nngp, theta = (placed_grams(values.to(dtype), listed, (b, n1, n2), symmetric) for values in mean)
     return nngp, theta if ntk else None
-
-
-def _cells(b: int, n1: int, n2: int, symmetric: bool, device: torch.device) -> Tensor:
-    """Which image of x1 with which of x2, counted over all batches, `[2, pairs]`."""
-    if symmetric:
-        rows, cols = torch.triu_indices(n1, n1, device=device)
-    else:
-        grid = torch.arange(n1 * n2, device=device)
-        rows, cols = grid // n2, grid % n2
-    batch = torch.arange(b, device=device)[:, None]
-    return torch.stack([(batch * n1 + rows).flatten(), (batch * n2 + cols).flatten()])
-
-
-def _matrix(
-    values: Tensor, cells: Tensor, shape: tuple[int, int, int], pooled: bool, symmetric: bool
-) -> Tensor:
-    """Values of pairs as matrices `[b, n1, n2]`, the lower half mirrored."""
-    b, n1, n2 = shape
-    if pooled:
-        out = values.new_zeros(b * n1, n2)
-        out[cells[0], cells[1] % n2] = values
-    else:
-        out = values
-    out = out.view(b, n1, n2)
-    return out.triu() + out.triu(1).mT if symmetric else out
 
 
 def _lanes(shape: tuple[int, int, int]) -> int:
@@ -206,7 +179,6 @@ def _shared_bytes(
     return (images * c * h * (w + margin) + maps * h * w) * dtype.itemsize
 
 
-def _pairs(roots: Tensor) -> Tensor:
-    """Each root beside its inverse (0 where the root is 0), for one wide load."""
-    inverse = torch.where(roots > 0, roots.reciprocal(), 0.0)
-    return torch.stack([roots, inverse], dim=-1).contiguous()
+def _beside_inverses(roots: Tensor) -> Tensor:
+    """Each root beside its inverse, for one wide load."""
+    return torch.stack([roots, inverse_roots(roots)], dim=-1).contiguous()

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from symscope.kernels.fused.chains import Chain
 from symscope.kernels.fused.compiler import compiler, library
+from symscope.kernels.fused.pairs import inverse_roots, pair_list, placed_grams
 from symscope.kernels.fused.source import c_conv_source, c_dense_source
 from symscope.kernels.threads import each
 
@@ -55,7 +56,7 @@ def run_native_dense(
     code = library(c_dense_source(chain, x1.dtype, nngp, ntk))
     assert code is not None
     outputs = [x1.new_empty(b, n1, n2) if want else None for want in (nngp, ntk)]
-    roots = [t.contiguous() for pair in (_pair(roots1), _pair(roots2)) for t in pair]
+    roots = [t.contiguous() for r in (roots1, roots2) for t in (r, inverse_roots(r))]
     height = max(8, _PANEL // n2 // 8 * 8)
     panels = [(z, row) for z in range(b) for row in range(0, n1, height)]
 
@@ -82,14 +83,20 @@ def run_native_conv(
     code = library(c_conv_source(chain, (c, h, w), lanes, x1.dtype, ntk))
     assert code is not None
     second, roots, inverses = (
-        _beside(t, pooled, lanes) for t in (x2, *_pair(roots2))
+        _beside(t, pooled, lanes) for t in (x2, roots2, inverse_roots(roots2))
     )  # what neighbouring lanes read stands side by side
     span = second.shape[-1]
-    cells = _cells(b, n1, n2, symmetric) if pooled else torch.zeros(2, 1, dtype=torch.int32)
+    cells = pair_list(b, n1, n2, symmetric, x1.device) if pooled else torch.zeros(2, 1, dtype=torch.int32)
     count = cells.shape[1] if pooled else b * n1
     out = torch.zeros(2, count if pooled else count * n2, dtype=torch.float64)
-    first_roots, first_inverses = (t.contiguous() for t in _pair(roots1))
-    tensors = [x1.contiguous(), second, first_roots, first_inverses, roots, inverses]
+    tensors = [
+        x1.contiguous(),
+        second,
+        roots1.contiguous(),
+        inverse_roots(roots1).contiguous(),
+        roots,
+        inverses,
+    ]
     tensors += [_apart(chain, w, span, x1.dtype), cells, out]
 
     def compute(begin: int) -> None:
@@ -99,7 +106,8 @@ def run_native_conv(
     share = max(1, count // (_SHARES * torch.get_num_threads()))
     each(compute, range(0, count, share), x1.device)
     mean = (out / (h * w * (h * w if pooled else 1))).to(x1.dtype)
-    nngp, theta = (_matrix(values, cells, (b, n1, n2), pooled, symmetric) for values in mean)
+    listed = cells if pooled else None
+    nngp, theta = (placed_grams(values, listed, (b, n1, n2), symmetric) for values in mean)
     return nngp, theta if ntk else None
 
 
@@ -142,35 +150,6 @@ def _apart(chain: Chain, w: int, span: int, dtype: torch.dtype) -> Tensor:
         for d in range(-half, half + 1):
             out[layer, d + half] = ((column + d >= w) == (column >= w)).to(dtype)
     return out
-
-
-def _pair(roots: Tensor) -> tuple[Tensor, Tensor]:
-    """Roots and their inverses, 0 where the root is 0."""
-    return roots, torch.where(roots > 0, roots.reciprocal(), 0.0)
-
-
-def _cells(b: int, n1: int, n2: int, symmetric: bool) -> Tensor:
-    """Which image of x1 with which of x2, counted over all batches, `[2, pairs]`."""
-    if symmetric:
-        rows, cols = torch.triu_indices(n1, n1)
-    else:
-        grid = torch.arange(n1 * n2)
-        rows, cols = grid // n2, grid % n2
-    batch = torch.arange(b)[:, None]
-    return torch.stack([(batch * n1 + rows).flatten(), (batch * n2 + cols).flatten()]).to(torch.int32)
-
-
-def _matrix(
-    values: Tensor, cells: Tensor, shape: tuple[int, int, int], pooled: bool, symmetric: bool
-) -> Tensor:
-    """Values of pairs as matrices `[b, n1, n2]`, the lower half mirrored."""
-    b, n1, n2 = shape
-    out = values
-    if pooled:
-        out = values.new_zeros(b * n1, n2)
-        out[cells[0].long(), cells[1].long() % n2] = values
-    out = out.view(b, n1, n2)
-    return out.triu() + out.triu(1).mT if symmetric else out
 
 
 def _pointers(tensors: list[Tensor | None] | list[Tensor]) -> list[ctypes.c_void_p]:
