@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import torch
@@ -83,17 +83,22 @@ def working_numbers(
     >>> a == torch.get_num_threads() * TEMPORARIES * piece_size(cpu), b - a
     (True, 20)
     """
-    shapes = network.shapes(features)
-    per_point = side_count(network, shapes)
-    fused = (
-        3 if chain_of(network) is not None else 1
-    )  # roots of variances travel beside their inverses, doubled
-    one = torch.empty(1, 1, *features, dtype=dtype, device="meta")
-    if device.type != "cpu" and usable_chain(network, one, True, 1, device) is not None:
-        return points * fused * per_point + 2 * PANEL
-    piece = max(piece_size(device), covariance_count(shapes, network.extents))
+    per_point, fixed = _working(network, features, device.type, dtype)
     cores = torch.get_num_threads() if device.type == "cpu" else 1
-    return points * fused * per_point + cores * TEMPORARIES * piece
+    return points * per_point + cores * fixed
+
+
+@cache
+def _working(network: Network, features: tuple[int, ...], device: str, dtype: torch.dtype) -> tuple[int, int]:
+    """Numbers per point and per core, see `working_numbers`; asked for before every Gram, so kept."""
+    shapes = network.shapes(features)
+    fused = 3 if chain_of(network) is not None else 1  # roots of variances beside their inverses, doubled
+    per_point = fused * side_count(network, shapes)
+    one = torch.empty(1, 1, *features, dtype=dtype, device="meta")
+    if device != "cpu" and usable_chain(network, one, True, 1, torch.device(device)) is not None:
+        return per_point, 2 * PANEL
+    piece = max(piece_size(torch.device(device)), covariance_count(shapes, network.extents))
+    return per_point, TEMPORARIES * piece
 
 
 def _chained(

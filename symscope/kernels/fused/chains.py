@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import final
 
 from symscope.kernels.duals.piecewise_linear import PiecewiseLinearDual
@@ -48,6 +49,7 @@ class Chain:
     last: int
 
 
+@cache
 def chain_of(network: Network) -> Chain | None:
     """The chain a network starts with, or None if it does not start with one.
 

@@ -18,6 +18,7 @@ DEGREES = {torch.float32: 7, torch.float64: 19}
 _TYPES = {torch.float32: "float", torch.float64: "double"}
 
 
+@cache
 def dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str:
     """`dense_chain.cu` for a network: mean products of features in, the kernels wanted out."""
     assert chain.final is not None
@@ -27,6 +28,7 @@ def dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str
     )
 
 
+@cache
 def conv_source(
     chain: Chain,
     shape: tuple[int, int, int],
@@ -46,6 +48,7 @@ def conv_source(
     return _source("conv_chain.cu", chain, weights, dtype, ntk, constants, _taps(chain))
 
 
+@cache
 def c_dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> str:
     """`dense_chain.c` for a network."""
     assert chain.final is not None
@@ -53,6 +56,7 @@ def c_dense_source(chain: Chain, dtype: torch.dtype, nngp: bool, ntk: bool) -> s
     return _source("dense_chain.c", chain, weights, dtype, ntk, {"NNGP": int(nngp)})
 
 
+@cache
 def c_conv_source(
     chain: Chain, shape: tuple[int, int, int], lanes: int, dtype: torch.dtype, ntk: bool
 ) -> str:
