@@ -127,7 +127,8 @@ def index(folder: Path) -> str:
         "# Results",
         "",
         f"{len(results)} experiments with {good + bad + open_} claims: {good} reproduced, {bad} not "
-        f"reproduced, {open_} not checked at the size that was run. Every page says how to run its experiment again.",
+        f"reproduced, {open_} not checked at the size that was run. Every page says how to run its "
+        "experiment again.",
     ]
     for paper in sorted({result.paper for result in results}):
         lines += [
