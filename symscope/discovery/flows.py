@@ -1,0 +1,93 @@
+"""Flows of fields: moving along a symmetry for a finite time."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from scipy.integrate import solve_ivp
+from torch import Tensor
+
+from symscope.discovery.fields import Field, LinearField
+from symscope.discovery.sampling import Sample
+from symscope.errors import InputError
+
+ACCURACY = 1e-10  # relative and absolute, of the ODE solver
+
+
+def flow(
+    field: Field,
+    theta: Float[Tensor, "n"],
+    x: Shaped[Tensor, "b *s"],
+    y: Shaped[Tensor, "b *t"],
+    time: float | int,
+    accuracy: float = ACCURACY,
+) -> Float[Tensor, "n"]:
+    """Where a field carries parameters in a time: `d theta / dt = V(theta)`, the batch held fixed.
+
+    Linear fields use the matrix exponential, others an eighth-order Runge-Kutta solver.
+
+    Args:
+        field: V.
+        theta: Where to start.
+        x: Inputs of the batch the field may look at.
+        y: Targets.
+        time: How long; negative goes back.
+        accuracy: Relative and absolute error allowed to the ODE solver.
+
+    Returns:
+        The parameters after that time.
+
+    Raises:
+        InputError: The field is not finite on the way (its flow blows up before that time).
+
+    >>> from symscope.discovery import linear_field
+    >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64))
+    >>> nothing = torch.zeros(1, 1, dtype=torch.float64)
+    >>> start = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    >>> flow(turn, start, nothing, nothing, torch.pi / 2).round(decimals=9)
+    tensor([0., 1.], dtype=torch.float64)
+    """
+    if isinstance(field, LinearField):
+        return _linear_flow(field, theta, time)
+
+    def velocity(_: float, point: np.ndarray) -> np.ndarray:
+        here = torch.from_numpy(point).to(theta)
+        with torch.no_grad():
+            there: np.ndarray = field(here, x, y).detach().double().cpu().numpy()
+        if not np.isfinite(there).all():
+            raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
+        return there
+
+    start = theta.detach().double().cpu().numpy()
+    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", rtol=max(accuracy, 1e-13), atol=accuracy)
+    if not path.success:
+        raise InputError(f"{field.name}: the flow cannot be followed to time {time} ({path.message})")
+    return torch.from_numpy(path.y[:, -1].copy()).to(theta)
+
+
+def sample_flow(
+    field: Field, sample: Sample, time: float | int, accuracy: float = ACCURACY
+) -> Float[Tensor, "p n"]:
+    """The flow from every point of a sample, each with its own batch."""
+    if isinstance(field, LinearField):
+        return _linear_flow(field, sample.theta, time)
+    moved = [
+        flow(field, theta, x, y, time, accuracy)
+        for theta, x, y in zip(sample.theta, sample.x, sample.y, strict=True)
+    ]
+    return torch.stack(moved)
+
+
+def _linear_flow(
+    field: LinearField, theta: Float[Tensor, "*p n"], time: float | int
+) -> Float[Tensor, "*p n"]:
+    """`exp(t [[M, c], [0, 0]])` on (theta_S, 1), the other entries as they are."""
+    size = len(field.support)
+    generator = field.matrix.new_zeros(size + 1, size + 1)
+    generator[:size, :size], generator[:size, size] = field.matrix, field.offset
+    step = torch.linalg.matrix_exp(time * generator).to(theta)
+    part = theta[..., field.support] @ step[:size, :size].T + step[:size, size]
+    if not bool(torch.isfinite(part).all()):
+        raise InputError(f"{field.name}: the matrix exponential overflows at time {time}; use a shorter time")
+    return theta.index_copy(-1, field.support.to(theta.device), part)

@@ -1,0 +1,186 @@
+"""A network and a loss as a function of one flat parameter vector, per data point.
+
+`L: theta, (x, y) -> R^b`, one number for every data point of a batch (Sec. 3.1), through
+`torch.func.functional_call`: any `nn.Module`, never touched itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from symscope.discovery.layout import Layout
+from symscope.discovery.losses import Loss, named_loss
+from symscope.discovery.problem_checks import check_differentiable, check_evaluation
+from symscope.discovery.sampling import DataSource, ParameterSource, Sample, normal_parameters
+from symscope.errors import InputError
+from symscope.kernels.finite_network import FiniteNetwork, evaluation, finite_network
+
+
+@final
+@dataclass(frozen=True)
+class Problem:
+    """A network, a per-sample loss, and where parameters and data are drawn from.
+
+    Attributes:
+        network: A private copy of the module, in eval mode, in float64 unless told otherwise.
+        loss: `(outputs [b, ...], targets [b, ...]) -> [b]`.
+        data: Draws data points.
+        parameters: Draws flat parameter vectors.
+        layout: Which entry of a flat vector is which weight.
+        dtype: Of parameters, floating-point data and results.
+    """
+
+    network: FiniteNetwork
+    loss: Loss
+    data: DataSource
+    parameters: ParameterSource
+    layout: Layout
+    dtype: torch.dtype = torch.float64
+
+    @property
+    def size(self) -> int:
+        """Number of trainable parameters."""
+        return self.layout.size
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.device
+
+    def theta(self) -> Float[Tensor, "n"]:
+        """The module's own parameters as a flat vector."""
+        return self.layout.flat(self.network.weights(self.dtype))
+
+    def module_at(self, theta: Float[Tensor, "n"]) -> nn.Module:
+        """A new copy of the module with the given parameters."""
+        copied = finite_network(self.network.module).module
+        with torch.no_grad():
+            named = dict(copied.named_parameters())
+            for name, value in self.layout.named(theta).items():
+                named[name].copy_(value)
+        return copied
+
+    def sample(self, points: int, batch: int, seed: int) -> Sample:
+        """Independent parameters, each with its own batch of data.
+
+        Args:
+            points: How many parameter vectors.
+            batch: Data points for each.
+            seed: The same seed gives the same sample.
+
+        Raises:
+            InputError: Not a positive number of points or data.
+        """
+        if points < 1 or batch < 1:
+            raise InputError(f"expected at least one point and one data point, got {points} and {batch}")
+        generator = torch.Generator().manual_seed(seed)
+        theta = self.parameters(points, generator).to(self.device, self.dtype)
+        x, y = self.data(points * batch, generator)
+        x, y = (self._ready(t).reshape(points, batch, *t.shape[1:]) for t in (x, y))
+        return Sample(theta, x, y)
+
+    def outputs(self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"]) -> Float[Tensor, "b *o"]:
+        """The network's outputs; differentiable in theta, and made for `torch.func` transforms."""
+        weights = self.layout.named(theta)
+        constants = self.network.constants(self.dtype)
+        with evaluation():
+            result: Tensor = torch.func.functional_call(self.network.module, {**constants, **weights}, (x,))
+        return result
+
+    def losses(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "b"]:
+        """`L(theta, X)`, one number per data point; differentiable, and made for `torch.func` transforms."""
+        return self.loss(self.outputs(theta, x), y)
+
+    def _ready(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self.device, self.dtype if tensor.is_floating_point() else tensor.dtype)
+
+
+def problem(
+    module: nn.Module,
+    loss: str | Callable[..., Any],
+    data: DataSource,
+    parameters: ParameterSource | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> Problem:
+    """A module and a loss, ready for discovery.
+
+    Args:
+        module: Any module that maps a batch `[b, ...]` to outputs `[b, ...]`, one by one; it is copied and
+            put in eval mode. Parameters with `requires_grad=False` are constants.
+        loss: A name ("squared", "mse", "cross-entropy") or `(outputs, targets) -> [b]`.
+        data: Draws inputs and targets: `gaussian_data`, `class_data`, `token_data`, `dataset`, or your own.
+        parameters: Draws parameters; normal ones scaled by fan-in when None.
+        dtype: Precision of everything.
+
+    Returns:
+        The problem.
+
+    Raises:
+        InputError: The module draws random numbers in eval mode or mixes data points, the loss is not per
+            sample, values are not finite, or parameters act on the loss without a derivative.
+
+    >>> from symscope.discovery import gaussian_data
+    >>> found = problem(nn.Linear(3, 2, bias=False), "squared", gaussian_data((3,), (2,)))
+    >>> found.size, found.layout.entry(5)
+    (6, 'weight[1,2]')
+    """
+    if module is not None and not any(True for _ in module.parameters()):
+        raise InputError(f"{type(module).__name__} has no parameters, so nothing can act on them.")
+    network = finite_network(module)
+    network = FiniteNetwork(
+        network.module.to(dtype),
+        {name: w.to(dtype) for name, w in network.trainable.items()},
+        {name: t.to(dtype) if t.is_floating_point() else t for name, t in network.fixed.items()},
+    )
+    layout = Layout(tuple(network.trainable), tuple(tuple(w.shape) for w in network.trainable.values()))
+    chosen = named_loss(loss) if isinstance(loss, str) else loss
+    made = Problem(network, chosen, data, parameters or normal_parameters(layout), layout, dtype)
+    check_evaluation(made)
+    check_differentiable(made)
+    return made
+
+
+def sample_losses(problem: Problem, sample: Sample) -> Float[Tensor, "p b"]:
+    """Losses at every point of a sample, `L(theta_i, X_i)`."""
+    return torch.func.vmap(problem.losses)(sample.theta, sample.x, sample.y)
+
+
+def sample_outputs(problem: Problem, sample: Sample) -> Float[Tensor, "p b o"]:
+    """Outputs at every point of a sample, flattened per data point."""
+    return torch.func.vmap(problem.outputs)(sample.theta, sample.x).flatten(2)
+
+
+def sample_gradients(problem: Problem, sample: Sample) -> Float[Tensor, "p b n"]:
+    """Gradients of every data point's loss, `D_theta L(theta_i, x_ij)`.
+
+    >>> from symscope.discovery import gaussian_data
+    >>> made = problem(nn.Linear(1, 1, bias=False), "squared", gaussian_data((1,), (1,)))
+    >>> s = made.sample(2, 3, seed=0)
+    >>> by_hand = 2 * (s.theta[:, :, None] * s.x - s.y) * s.x
+    >>> torch.allclose(sample_gradients(made, s), by_hand)
+    True
+    """
+
+    def one(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return problem.losses(theta, x[None], y[None])[0]
+
+    over_data = torch.func.vmap(torch.func.grad(one), in_dims=(None, 0, 0))
+    return torch.func.vmap(over_data)(sample.theta, sample.x, sample.y)
+
+
+def sample_derivatives(
+    problem: Problem, sample: Sample, tangents: Float[Tensor, "p n"]
+) -> Float[Tensor, "p b"]:
+    """Derivatives of the losses along tangents, `D_theta L(theta_i, X_i) . v_i` (left side of Eq. 2)."""
+
+    def one(theta: Tensor, x: Tensor, y: Tensor, tangent: Tensor) -> Tensor:
+        return torch.func.jvp(lambda point: problem.losses(point, x, y), (theta,), (tangent,))[1]
+
+    return torch.func.vmap(one)(sample.theta, sample.x, sample.y, tangents)

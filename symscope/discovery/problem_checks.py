@@ -1,0 +1,106 @@
+"""What must be true of a network and a loss before anything is discovered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    from symscope.discovery.problem import Problem
+
+PROBES = 3
+
+
+def check_evaluation(problem: Problem) -> None:
+    """That the network is deterministic and the loss is one finite number per data point, on its own.
+
+    Raises:
+        InputError: If not; says which.
+    """
+    sample = problem.sample(1, PROBES, seed=0)
+    theta, x, y = sample.theta[0], sample.x[0], sample.y[0]
+    with torch.no_grad():
+        try:
+            outputs = problem.outputs(theta, x)
+        except Exception as error:  # whatever the user's forward raises
+            raise InputError(
+                f"the module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"
+            ) from error
+        if not isinstance(outputs, Tensor) or outputs.ndim == 0 or outputs.shape[0] != PROBES:
+            came = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+            raise InputError(
+                f"expected the module to return one tensor [{PROBES}, ...], one output per data point, got "
+                f"{came}; wrap it"
+            )
+        if not torch.equal(outputs, problem.outputs(theta, x)):
+            raise InputError(
+                "the module draws random numbers in eval mode: two evaluations differ; make that layer "
+                "follow `self.training`"
+            )
+        losses = _losses(problem, outputs, y)
+        alone = torch.cat(
+            [_losses(problem, problem.outputs(theta, x[i : i + 1]), y[i : i + 1]) for i in range(PROBES)]
+        )
+    if not bool(torch.isfinite(losses).all()):
+        raise InputError(
+            "the loss is NaN or infinite at random parameters; draw them smaller (parameters=...)"
+        )
+    scale = torch.finfo(problem.dtype).eps ** 0.5 * losses.abs().max()
+    if bool(((losses - alone).abs() > scale).any()):
+        raise InputError(
+            "the loss of a data point depends on the other data points of its batch, so it is not "
+            "per-sample; use a network and a loss that treat data points one by one (batch statistics: wrap "
+            "the layers so that a whole batch is one data point)"
+        )
+
+
+def _losses(problem: Problem, outputs: Tensor, y: Tensor) -> Tensor:
+    count = outputs.shape[0]
+    try:
+        losses = problem.loss(outputs, y)
+    except Exception as error:  # whatever the user's loss raises
+        raise InputError(
+            f"the loss cannot be evaluated on outputs {list(outputs.shape)} and targets {list(y.shape)}: "
+            f"{error}"
+        ) from error
+    if not isinstance(losses, Tensor) or tuple(losses.shape) != (count,):
+        came = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
+        raise InputError(
+            f"the loss is not per-sample: expected [{count}] numbers for {count} data points, got {came}; "
+            "use reduction='none' and sum over outputs only"
+        )
+    return losses
+
+
+def check_differentiable(problem: Problem) -> None:
+    """That no parameter changes the loss without a derivative, as behind `round`, `sign` or `detach`.
+
+    Raises:
+        InputError: Names the parameter.
+    """
+    from symscope.discovery.problem import sample_gradients, sample_losses
+
+    sample = problem.sample(PROBES, PROBES, seed=1)
+    try:
+        gradients = sample_gradients(problem, sample)
+    except RuntimeError as error:
+        raise InputError(
+            f"the losses have no derivative in the parameters that torch.func can take: {error}"
+        ) from error
+    before = sample_losses(problem, sample)
+    for name in problem.layout.names:
+        where = problem.layout.indices(name).reshape(-1).to(problem.device)
+        if bool(gradients[..., where].any()):
+            continue
+        moved = sample.theta.clone()
+        moved[:, where] = -1.7 * moved[:, where] + 0.3
+        after = sample_losses(problem, type(sample)(moved, sample.x, sample.y))
+        if bool((after - before).abs().max() > torch.finfo(problem.dtype).eps ** 0.5 * before.abs().max()):
+            raise InputError(
+                f"parameter {name!r} changes the loss but has no derivative (rounding, a sign, an argmax or "
+                "detach()); freeze it with requires_grad_(False) or use a smooth surrogate"
+            )

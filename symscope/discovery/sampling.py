@@ -1,0 +1,147 @@
+"""Where parameters and data come from: generic ones for discovery, fresh ones for verification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Generator, Tensor
+
+from symscope.discovery.layout import Layout
+from symscope.errors import InputError
+
+DataSource = Callable[[int, Generator], tuple[Tensor, Tensor]]
+ParameterSource = Callable[[int, Generator], Tensor]
+
+
+@final
+@dataclass(frozen=True)
+class Sample:
+    """Independent points: parameters, each with its own batch of data.
+
+    Attributes:
+        theta: Flat parameters.
+        x: Inputs; `x[i]` is the batch that goes with `theta[i]`.
+        y: Targets.
+    """
+
+    theta: Float[Tensor, "p n"]
+    x: Shaped[Tensor, "p b *s"]
+    y: Shaped[Tensor, "p b *t"]
+
+    @property
+    def points(self) -> int:
+        return self.theta.shape[0]
+
+    @property
+    def batch(self) -> int:
+        return self.x.shape[1]
+
+
+def gaussian_data(inputs: Sequence[int], targets: Sequence[int], scale: float = 1.0) -> DataSource:
+    """Inputs and targets with independent normal entries.
+
+    Args:
+        inputs: Shape of one input.
+        targets: Shape of one target.
+        scale: Standard deviation.
+
+    >>> x, y = gaussian_data((3,), (2,))(5, torch.Generator().manual_seed(0))
+    >>> x.shape, y.shape
+    (torch.Size([5, 3]), torch.Size([5, 2]))
+    """
+
+    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        x = torch.randn(count, *inputs, generator=generator, dtype=torch.float64)
+        y = torch.randn(count, *targets, generator=generator, dtype=torch.float64)
+        return scale * x, scale * y
+
+    return draw
+
+
+def class_data(inputs: Sequence[int], classes: int, scale: float = 1.0) -> DataSource:
+    """Normal inputs and uniformly drawn class numbers.
+
+    Raises:
+        InputError: Fewer than two classes.
+    """
+    if classes < 2:
+        raise InputError(f"expected at least 2 classes, got {classes}")
+
+    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        x = torch.randn(count, *inputs, generator=generator, dtype=torch.float64)
+        return scale * x, torch.randint(classes, (count,), generator=generator)
+
+    return draw
+
+
+def token_data(length: int, vocabulary: int, classes: int) -> DataSource:
+    """Uniformly drawn tokens and class numbers."""
+    if min(length, vocabulary, classes) < 1:
+        raise InputError(
+            f"expected positive length, vocabulary and classes, got {length}, {vocabulary}, {classes}"
+        )
+
+    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        x = torch.randint(vocabulary, (count, length), generator=generator)
+        return x, torch.randint(classes, (count,), generator=generator)
+
+    return draw
+
+
+def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "N *t"]) -> DataSource:
+    """Rows of a user's data set, drawn with replacement.
+
+    Raises:
+        InputError: No rows.
+    """
+    if x.shape[0] == 0:
+        raise InputError("the data set has no rows")
+
+    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        rows = torch.randint(x.shape[0], (count,), generator=generator).to(x.device)
+        return x[rows], y[rows]
+
+    return draw
+
+
+def normal_parameters(layout: Layout, scale: float = 1.0) -> ParameterSource:
+    """Normal parameters around zero: deviation `scale / sqrt(fan-in)` for matrices, `scale` for the rest.
+
+    Generic points: what holds at all of them holds everywhere the loss is analytic.
+
+    >>> draw = normal_parameters(Layout(("w",), ((2, 3),)))
+    >>> draw(4, torch.Generator().manual_seed(0)).shape
+    torch.Size([4, 6])
+    """
+    deviations = torch.cat(
+        [
+            torch.full((size,), scale / math.sqrt(math.prod(shape[1:])) if len(shape) > 1 else scale)
+            for shape, size in zip(layout.shapes, layout.sizes, strict=True)
+        ]
+    ).double()
+
+    def draw(count: int, generator: Generator) -> Tensor:
+        return deviations * torch.randn(count, layout.size, generator=generator, dtype=torch.float64)
+
+    return draw
+
+
+def parameters_near(theta: Float[Tensor, "n"], scale: float) -> ParameterSource:
+    """Normal parameters around given ones (a trained network's, say), with one deviation for all.
+
+    Raises:
+        InputError: A scale that is not positive.
+    """
+    if scale <= 0:
+        raise InputError(f"scale: expected a positive deviation around the given parameters, got {scale}")
+    centre = theta.detach().double().cpu()
+
+    def draw(count: int, generator: Generator) -> Tensor:
+        return centre + scale * torch.randn(count, len(centre), generator=generator, dtype=torch.float64)
+
+    return draw
