@@ -23,6 +23,8 @@ from symscope.training.optimiser import Optimiser
 from symscope.training.points import Acted, Stored
 from symscope.training.shuffles import draw, one_of_each, shuffle
 from symscope.training.stack import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
+from symscope.training.steps import ReplayedStep
+from symscope.training.windows import by_windows
 
 Progress = Callable[[int, int, float], object]
 
@@ -37,7 +39,8 @@ class MiniBatch:
         batch: Points per step.
         optimiser: What takes the steps; the paper's is Adam, 1e-3, betas (0.7, 0.9).
         mixed_precision: The network computes in bfloat16; weights, their steps and the loss stay in float32.
-        compiled: Fuse each step with `torch.compile`; takes up to a minute before the first step.
+        compiled: Fuse each step with `torch.compile`; takes up to a minute before the first step. On a GPU
+            with stored points each step is also recorded and replayed as one launch.
         augment: One point of each seed per epoch, drawn from those the copy may see, instead of all of them.
         measured_points: At most so many points of each set measure accuracy, drawn once; None for all.
         measured_every: Epochs between two measurements; the last epoch is always measured.
@@ -230,9 +233,13 @@ class _Training:
         self.stack, self.points, self.labels, self.seen = stack, points, labels, seen
         self.sets, self.settings, self.dtype = sets, settings, dtype
         self.compute = torch.bfloat16 if settings.mixed_precision else dtype
-        self.skeleton = copy.deepcopy(stack.skeleton).to(self.compute)  # for its constants
+        fast = by_windows if labels.is_cuda else copy.deepcopy
+        self.skeleton = fast(stack.skeleton).to(self.compute)  # for its constants
         self.optimiser = settings.optimiser.build(stack.weights.values())
         self.loss = torch.compile(weighted_loss, dynamic=False) if settings.compiled else weighted_loss
+        self.total = torch.zeros(len(stack), dtype=torch.float64, device=labels.device)
+        replayed = settings.compiled and labels.is_cuda and isinstance(points, Stored)
+        self.step = ReplayedStep(self._step, self.optimiser.zero_grad) if replayed else self._step
         self.epoch = 0
         self.losses: list[Tensor] = []
         self.measured_at: list[int] = []
@@ -265,16 +272,19 @@ class _Training:
         seeds, settings = self.stack.seeds, self.settings
         own = one_of_each(self.seen, self.points.order, seeds, self.epoch) if settings.augment else self.known
         order = shuffle(own, settings.batch, seeds, self.epoch, filled=settings.compiled)
-        total = torch.zeros(len(seeds), dtype=torch.float64, device=self.labels.device)
+        self.total.zero_()
         with in_mode(self.skeleton, training=True):
             for index, real in order.steps():
-                x, y = self.points.take(index).to(self.compute), self.labels[index]
-                losses = self.loss(self.skeleton, self.stack.weights, x, y, real)
-                self.optimiser.zero_grad()
-                losses.sum().backward()
-                self.optimiser.step()
-                total += losses.detach().double()
-        return total / len(order)
+                self.step(index, real)
+        return self.total / len(order)
+
+    def _step(self, index: Int64[Tensor, "copies b"], real: Bool[Tensor, "copies b"]) -> None:
+        x, y = self.points.take(index).to(self.compute), self.labels[index]
+        losses = self.loss(self.skeleton, self.stack.weights, x, y, real)
+        self.optimiser.zero_grad()
+        losses.sum().backward()
+        self.optimiser.step()
+        self.total += losses.detach().double()
 
     def _accuracy(self, index: Int64[Tensor, "copies m"]) -> Float64[Tensor, "copies"]:
         """Rows are filled up with -1."""

@@ -61,7 +61,11 @@ class Optimiser:
             raise InputError("expected a network with weights to train; all of its weights are frozen.")
         fused = moved[0].is_cuda or None
         if self.kind == "adam":
-            return torch.optim.Adam(moved, lr=self.learning_rate, betas=self.betas, fused=fused)
+            # capturable: its count of steps lives on the GPU, so that steps can be recorded
+            capturable = moved[0].is_cuda
+            return torch.optim.Adam(
+                moved, lr=self.learning_rate, betas=self.betas, fused=fused, capturable=capturable
+            )
         return torch.optim.SGD(moved, lr=self.learning_rate, momentum=self.momentum, fused=fused)
 
 
