@@ -9,6 +9,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
 from symscope.errors import InputError
+from symscope.training.attention import attention
 
 
 def patches(x: Float[Tensor, "b c h w"], side: int) -> Float[Tensor, "b patches pixels"]:
@@ -59,10 +60,8 @@ class Attention(nn.Module):
         self.out = nn.Linear(heads * head_dim, dim, bias=False)
 
     def forward(self, x: Float[Tensor, "b t dim"]) -> Float[Tensor, "b t dim"]:
-        q, k, v = self.queries_keys_values(self.norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
-        # the heads become an axis before the tokens; scaled by 1 / sqrt(head_dim)
-        mixed = nn.functional.scaled_dot_product_attention(*(z.transpose(-2, -3) for z in (q, k, v)))
-        return self.out(mixed.transpose(-2, -3).flatten(-2))
+        qkv = self.queries_keys_values(self.norm(x)).unflatten(-1, (3, self.heads, -1))
+        return self.out(attention(qkv).flatten(-2))
 
 
 @final
@@ -100,7 +99,7 @@ class VisionTransformer(nn.Module):
     def forward(self, x: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
         tokens = self.embedding(patches(x, self.patch))
         tokens = tokens + self.positions.to(tokens.dtype)
-        for attention, layer in zip(self.attentions, self.layers, strict=True):
-            tokens = tokens + attention(tokens)
+        for mixing, layer in zip(self.attentions, self.layers, strict=True):
+            tokens = tokens + mixing(tokens)
             tokens = tokens + layer(tokens)
         return self.readout(self.norm(tokens).mean(1))
