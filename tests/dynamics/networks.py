@@ -1,0 +1,56 @@
+"""Small random networks of every kind of group, for the tests of this room."""
+
+from __future__ import annotations
+
+import torch
+
+from symscope.dynamics import Network, declare
+from symscope.groups import (
+    Representation,
+    cyclic,
+    dihedral,
+    direct_product,
+    irreps,
+    permutation,
+    symmetric,
+    trivial,
+)
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def corners() -> Representation:
+    """The four corners of a square under D4."""
+    return permutation(dihedral(4))
+
+
+def plane() -> Representation:
+    """The plane under D4: orthogonal, not a permutation."""
+    [two] = [rep for rep in irreps(dihedral(4)) if rep.dim == 2]
+    from symscope.groups import from_matrices
+
+    return from_matrices(dihedral(4), two.matrices.real, name="plane")
+
+
+def networks() -> dict[str, Network]:
+    """One network per family of groups, with different spaces and steps."""
+    c5, d4, s4 = cyclic(5), dihedral(4), symmetric(4)
+    v, w, s = permutation(c5), permutation(d4), permutation(s4)
+    torus = direct_product(cyclic(3), cyclic(2))
+    pixels = permutation(torus, _pixels(3, 2))
+    return {
+        "C5": declare([v, 2 * v, v], "tanh"),
+        "D4": declare([w + trivial(d4), 2 * w, trivial(d4, 2), trivial(d4, 2)], "softplus"),
+        "S4": declare([s * s, s + trivial(s4), trivial(s4)], "leaky_relu"),
+        "C3xC2": declare([pixels, 2 * pixels, trivial(torus, 2)], "tanh"),
+    }
+
+
+def _pixels(rows: int, columns: int) -> torch.Tensor:
+    """Where each shift (a, b) sends each pixel of a small image."""
+    i, j = torch.arange(rows).repeat_interleave(columns), torch.arange(columns).repeat(rows)
+    return torch.stack(
+        [((i + a) % rows) * columns + (j + b) % columns for a in range(rows) for b in range(columns)]
+    )
