@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from symscope.discovery.candidates import (
+    Candidate,
+    OneParameterAction,
+    Transformation,
+    moved,
+    signed_permutation,
+    velocities,
+)
 from symscope.discovery.fields import (
     DictionaryField,
     Field,
@@ -42,30 +50,38 @@ from symscope.discovery.sampling import (
     parameters_near,
     token_data,
 )
+from symscope.discovery.verification import Judgement, Verification, failing_share, verify
 
 __all__ = [
     "LOSSES",
+    "Candidate",
     "DataSource",
     "Dictionary",
     "DictionaryField",
     "Field",
     "FunctionField",
+    "Judgement",
     "Layout",
     "LinearField",
+    "OneParameterAction",
     "ParameterSource",
     "Problem",
     "Sample",
+    "Transformation",
+    "Verification",
     "bracket",
     "class_data",
     "combination",
     "cross_entropy_loss",
     "dataset",
+    "failing_share",
     "field_values",
     "flow",
     "gaussian_data",
     "linear_field",
     "mean_squared_loss",
     "monomials",
+    "moved",
     "named_loss",
     "normal_parameters",
     "parameters_near",
@@ -76,6 +92,9 @@ __all__ = [
     "sample_gradients",
     "sample_losses",
     "sample_outputs",
+    "signed_permutation",
     "squared_loss",
     "token_data",
+    "velocities",
+    "verify",
 ]

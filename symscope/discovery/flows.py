@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
-from symscope.discovery.fields import Field, LinearField
+from symscope.discovery.fields import Field, LinearField, field_values
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
@@ -48,35 +48,36 @@ def flow(
     >>> flow(turn, start, nothing, nothing, torch.pi / 2).round(decimals=9)
     tensor([0., 1.], dtype=torch.float64)
     """
-    if isinstance(field, LinearField):
-        return _linear_flow(field, theta, time)
-
-    def velocity(_: float, point: np.ndarray) -> np.ndarray:
-        here = torch.from_numpy(point).to(theta)
-        with torch.no_grad():
-            there: np.ndarray = field(here, x, y).detach().double().cpu().numpy()
-        if not np.isfinite(there).all():
-            raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
-        return there
-
-    start = theta.detach().double().cpu().numpy()
-    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", rtol=max(accuracy, 1e-13), atol=accuracy)
-    if not path.success:
-        raise InputError(f"{field.name}: the flow cannot be followed to time {time} ({path.message})")
-    return torch.from_numpy(path.y[:, -1].copy()).to(theta)
+    alone = Sample(theta[None], x[None], y[None])
+    return sample_flow(field, alone, time, accuracy)[0]
 
 
 def sample_flow(
     field: Field, sample: Sample, time: float | int, accuracy: float = ACCURACY
 ) -> Float[Tensor, "p n"]:
-    """The flow from every point of a sample, each with its own batch."""
+    """The flow from every point of a sample, each with its own batch; one system of equations for all.
+
+    Raises:
+        InputError: As for `flow`.
+    """
     if isinstance(field, LinearField):
         return _linear_flow(field, sample.theta, time)
-    moved = [
-        flow(field, theta, x, y, time, accuracy)
-        for theta, x, y in zip(sample.theta, sample.x, sample.y, strict=True)
-    ]
-    return torch.stack(moved)
+    shape = sample.theta.shape
+
+    def velocity(_: float, state: np.ndarray) -> np.ndarray:
+        here = torch.from_numpy(state.reshape(shape)).to(sample.theta)
+        with torch.no_grad():
+            values = field_values(field, Sample(here, sample.x, sample.y))
+        there: np.ndarray = values.detach().double().cpu().numpy().reshape(-1)
+        if not np.isfinite(there).all():
+            raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
+        return there
+
+    start = sample.theta.detach().double().cpu().numpy().reshape(-1)
+    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", rtol=max(accuracy, 1e-13), atol=accuracy)
+    if not path.success:
+        raise InputError(f"{field.name}: the flow cannot be followed to time {time} ({path.message})")
+    return torch.from_numpy(path.y[:, -1].reshape(shape)).to(sample.theta)
 
 
 def _linear_flow(
