@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import torch
-from jaxtyping import Shaped
 from torch import Tensor
 
 from symscope.data import Action
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Quadrature, Representation
 
-# Matrices are those of the paper: `g` takes a batch of row vectors X to X g.
-Symmetry: TypeAlias = Action | Representation | Shaped[Tensor, "order d d"]
+# A tensor holds the paper's matrices, [order, d, d]: `g` takes a batch of row vectors X to X g.
+Symmetry: TypeAlias = Action | Representation | Tensor
 
 
 def check_matrices(matrices: Tensor, dim: int | None = None) -> None:
