@@ -86,11 +86,14 @@ class Problem:
 
     def outputs(self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"]) -> Float[Tensor, "b *o"]:
         """The network's outputs; differentiable in theta, and made for `torch.func` transforms."""
-        weights = self.layout.named(theta)
-        constants = self.network.constants(self.dtype)
-        with evaluation():
-            result: Tensor = torch.func.functional_call(self.network.module, {**constants, **weights}, (x,))
+        result: Tensor = self.returned(theta, x)
         return result
+
+    def returned(self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"]) -> Any:
+        """Whatever the module returns at these parameters, not yet known to be one tensor."""
+        constants, weights = self.network.constants(self.dtype), self.layout.named(theta)
+        with evaluation():
+            return torch.func.functional_call(self.network.module, {**constants, **weights}, (x,))
 
     def losses(
         self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]

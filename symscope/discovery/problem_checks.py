@@ -25,7 +25,7 @@ def check_evaluation(problem: Problem) -> None:
     theta, x, y = sample.theta[0], sample.x[0], sample.y[0]
     with torch.no_grad():
         try:
-            outputs = problem.outputs(theta, x)
+            outputs = problem.returned(theta, x)
         except Exception as error:  # whatever the user's forward raises
             raise InputError(
                 f"the module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -202,7 +203,7 @@ def _check_settings(
     if not 0 < level < 1 or 1 / (1 + random_fields) > level:
         raise InputError(
             f"{random_fields} random fields cannot show an error level of {level}; use at least "
-            f"{int(1 / level) if 0 < level < 1 else '1 / level'} or a level between 0 and 1 that is larger"
+            f"{math.ceil(1 / level) - 1 if 0 < level < 1 else 19} or a level between 0 and 1 that is larger"
         )
 
 

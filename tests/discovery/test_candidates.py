@@ -1,0 +1,52 @@
+"""Candidates: what they do to points, and their infinitesimal actions."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.discovery import (
+    OneParameterAction,
+    Sample,
+    Transformation,
+    linear_field,
+    moved,
+    signed_permutation,
+    velocities,
+)
+from tests.tolerances import ROUNDING
+
+
+def _sample():
+    generator = torch.Generator().manual_seed(2)
+    theta = torch.randn(5, 3, generator=generator, dtype=torch.float64)
+    x = torch.randn(5, 2, 1, generator=generator, dtype=torch.float64)
+    return Sample(theta, x, x)
+
+
+def test_an_action_and_its_field_move_alike():
+    M = torch.tensor([[0, 1.0, 0], [-2.0, 0, 0], [0.3, 0, 1.0]]).double()
+    field = linear_field(M)
+    action = OneParameterAction(lambda t, theta, x, y: torch.linalg.matrix_exp(t * M) @ theta)
+    sample = _sample()
+    assert torch.allclose(velocities(action, sample), velocities(field, sample), atol=ROUNDING)
+    assert torch.allclose(velocities(field, sample), sample.theta @ M.T, atol=ROUNDING)
+    assert torch.allclose(moved(action, sample, 0.7), moved(field, sample, 0.7), atol=10 * ROUNDING)
+
+
+def test_transformations_see_their_own_batch():
+    shift = Transformation(lambda theta, x, y: theta + x.mean(), "shift", data_dependent=True)
+    sample = _sample()
+    assert torch.allclose(
+        moved(shift, sample, 1.0) - sample.theta, sample.x.mean((1, 2))[:, None].expand(5, 3)
+    )
+
+
+def test_signed_permutations():
+    turned = signed_permutation(torch.tensor([2, 0, 1]), torch.tensor([1.0, -1.0, 1.0]))
+    sample = _sample()
+    expected = torch.stack([sample.theta[:, 2], -sample.theta[:, 0], sample.theta[:, 1]], 1)
+    assert torch.equal(moved(turned, sample, 1.0), expected)
+    with pytest.raises(InputError, match="expected a permutation of 0 to 2"):
+        signed_permutation(torch.tensor([2, 0, 2]), torch.ones(3))

@@ -1,0 +1,52 @@
+"""Flows: the two ways agree, a closed form, and the group law."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscope import InputError
+from symscope.discovery import FunctionField, Sample, flow, linear_field, sample_flow
+from tests.tolerances import ODE
+
+NOTHING = torch.zeros(1, 1, dtype=torch.float64)
+
+
+def _affine(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return linear_field(
+        torch.randn(3, 3, generator=generator, dtype=torch.float64),
+        torch.randn(3, generator=generator, dtype=torch.float64),
+    )
+
+
+@given(st.integers(0, 1000), st.floats(-1, 1))
+def test_the_exponential_is_the_solution_of_the_equation(seed, time):
+    field = _affine(seed)
+    theta = torch.tensor([1.0, -2.0, 0.5]).double()
+    exact = flow(field, theta, NOTHING, NOTHING, time)
+    solved = flow(FunctionField(field), theta, NOTHING, NOTHING, time)
+    assert torch.allclose(exact, solved, rtol=ODE, atol=ODE)
+    back = flow(field, exact, NOTHING, NOTHING, -time)
+    assert torch.allclose(back, theta, atol=ODE)
+
+
+def test_a_data_dependent_flow_in_closed_form_and_one_system_for_all_points():
+    growth = FunctionField(lambda theta, x, y: x[0, 0] * theta**2, "growth")
+    theta = torch.tensor([[0.5, -1.0], [0.25, 2.0]]).double()
+    x = torch.tensor([[[0.5]], [[-1.0]]]).double()
+    found = sample_flow(growth, Sample(theta, x, x), 0.8)
+    assert torch.allclose(found, theta / (1 - 0.8 * x[:, 0] * theta), atol=ODE)
+
+
+def test_flows_that_blow_up_are_refused():
+    growth = FunctionField(lambda theta, x, y: theta**2, "growth")
+    with pytest.raises(InputError, match=r"growth: .*(cannot be followed|not finite)"):
+        flow(growth, torch.ones(1).double(), NOTHING, NOTHING, 2.0)
+    wild = linear_field(1e3 * torch.eye(2, dtype=torch.float64), name="wild")
+    with pytest.raises(InputError, match="wild: the matrix exponential overflows"):
+        flow(wild, torch.ones(2).double(), NOTHING, NOTHING, math.pi)

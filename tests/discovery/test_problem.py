@@ -1,0 +1,135 @@
+"""A network and a loss as a function of flat parameters, against plain autograd on the module itself."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope import InputError
+from symscope.discovery import (
+    class_data,
+    gaussian_data,
+    problem,
+    sample_derivatives,
+    sample_gradients,
+    sample_losses,
+    sample_outputs,
+    token_data,
+)
+from tests.discovery.networks import Attention, chain
+from tests.tolerances import ROUNDING
+
+
+def _convolutional():
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.GELU(), nn.Flatten(), nn.Linear(18, 3))
+    return problem(net, "cross-entropy", class_data((1, 5, 5), 3))
+
+
+def _tokens():
+    net = nn.Sequential(nn.Embedding(7, 4), nn.Flatten(), nn.Linear(12, 3))
+    return problem(net, "cross-entropy", token_data(3, 7, 3))
+
+
+CASES = {
+    "mlp": lambda: chain((3, 4, 2), "tanh", bias=True),
+    "convolutional": _convolutional,
+    "tokens": _tokens,
+    "attention": lambda: problem(Attention(3, 2, 2), "mse", gaussian_data((5, 3), (2,))),
+    "torch attention": lambda: problem(
+        nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Flatten(), nn.Linear(12, 2)),
+        "squared",
+        gaussian_data((3, 4), (2,)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_losses_outputs_and_gradients_are_those_of_the_module(name):
+    made = CASES[name]()
+    sample = made.sample(2, 3, seed=5)
+    losses, outputs = sample_losses(made, sample), sample_outputs(made, sample)
+    gradients = sample_gradients(made, sample)
+    tangents = torch.randn(2, made.size, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    derivatives = sample_derivatives(made, sample, tangents)
+    for i in range(2):
+        module = made.module_at(sample.theta[i])
+        for j in range(3):
+            module.zero_grad()
+            out = module(sample.x[i, j : j + 1])
+            assert torch.allclose(out.flatten(), outputs[i, j], atol=ROUNDING)
+            loss = made.loss(out, sample.y[i, j : j + 1])[0]
+            loss.backward()
+            flat = made.layout.flat({n: p.grad for n, p in module.named_parameters()})
+            assert abs(loss.item() - losses[i, j].item()) < ROUNDING
+            assert torch.allclose(flat, gradients[i, j], atol=1e3 * ROUNDING)
+            assert derivatives[i, j].item() == pytest.approx((flat @ tangents[i]).item(), abs=1e3 * ROUNDING)
+
+
+def test_samples_repeat_with_their_seed_and_the_module_is_left_alone():
+    net = nn.Linear(3, 2)
+    before = [p.clone() for p in net.parameters()]
+    made = problem(net, "squared", gaussian_data((3,), (2,)))
+    a, b, c = made.sample(4, 2, seed=1), made.sample(4, 2, seed=1), made.sample(4, 2, seed=2)
+    assert torch.equal(a.theta, b.theta)
+    assert torch.equal(a.x, b.x)
+    assert not torch.equal(a.theta, c.theta)
+    assert (a.points, a.batch) == (4, 2)
+    assert net.training
+    assert all(torch.equal(p, q) for p, q in zip(net.parameters(), before, strict=True))
+    assert torch.equal(made.theta().float(), torch.cat([p.reshape(-1) for p in before]))
+
+
+def test_frozen_parameters_are_constants():
+    net = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Linear(4, 1, bias=False))
+    net[1].weight.requires_grad_(False)
+    assert problem(net, "squared", gaussian_data((3,), (1,))).size == 12
+
+
+class _Noisy(nn.Linear):
+    def forward(self, x):
+        return super().forward(x) + torch.randn(x.shape[0], 2, dtype=x.dtype)
+
+
+class _Rounded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.outer(torch.sign(self.inner(x)))
+
+
+class _Centred(nn.Linear):
+    def forward(self, x):
+        return super().forward(x - x.mean(0))
+
+
+DATA = gaussian_data((3,), (2,))
+
+
+@pytest.mark.parametrize(
+    ("net", "loss", "data", "message"),
+    [
+        (_Noisy(3, 2), "squared", DATA, "draws random numbers in eval mode"),
+        (_Rounded(), "squared", DATA, r"'inner\.weight' changes the loss but has no derivative"),
+        (_Centred(3, 2), "squared", DATA, "depends on the other data points of its batch"),
+        (nn.Linear(3, 2), lambda f, y: (f - y).square().mean(), DATA, r"not per-sample: expected \[3\]"),
+        (nn.Linear(3, 2), lambda f, y: (f - y).square(), DATA, r"not per-sample: .* got shape \[3, 2\]"),
+        (nn.Linear(3, 2), lambda f, y: (f - y).square().sum(1) / f.std(), DATA, "depends on the other"),
+        (nn.Linear(3, 2), lambda f, y: (f - y).sum(1) / 0, DATA, "NaN or infinite"),
+        (nn.Linear(3, 2), lambda f: f, DATA, "the loss cannot be evaluated"),
+        (nn.Linear(4, 2), "squared", DATA, r"cannot be evaluated on inputs of shape \[3, 3\]"),
+        (nn.Linear(3, 2), "hinge", DATA, "unknown loss 'hinge'; known: cross-entropy, mse, squared"),
+        (nn.ReLU(), "squared", DATA, "has no parameters"),
+        (nn.LSTM(3, 2), "squared", gaussian_data((4, 3), (2,)), "expected the module to return one tensor"),
+    ],
+)
+def test_problems_that_cannot_be_are_refused(net, loss, data, message):
+    with pytest.raises(InputError, match=message):
+        problem(net, loss, data)
+
+
+def test_empty_samples_are_refused():
+    with pytest.raises(InputError, match="at least one point and one data point, got 0 and 3"):
+        problem(nn.Linear(3, 2), "squared", DATA).sample(0, 3, seed=0)
