@@ -13,11 +13,12 @@ from typing import final
 
 import torch
 from jaxtyping import Float, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from symscope.data import LabelledData, mnist, mnist_sample, rotation
 from symscope.data.randomness import check_count, seeded
 from symscope.errors import InputError
+from symscope.kernels import InfiniteWidth, infinite_width
 from symscope.spectral import circulant_spectrum, inverse_spectrum, spectral_error
 from symscope.spectral.dense import check_ridge
 
@@ -107,6 +108,40 @@ def rotated(images: Float[Tensor, "*batch h h"], angles: int) -> Float[Tensor, "
     if not float(norms.min()) > 0:
         raise InputError("a constant image has no direction: nothing is left after its mean is gone")
     return (points / norms).unflatten(0, images.shape[:-2])
+
+
+def mlp_kernels(hidden: int) -> InfiniteWidth:
+    """The kernels of a ReLU network on 28 x 28 images with w_std = b_std = 1 (App. B.2).
+
+    Args:
+        hidden: Hidden layers; 1 or 5 in the paper.
+
+    Raises:
+        InputError: Less than one.
+
+    >>> mlp_kernels(1).ntk(torch.zeros(1, 784, dtype=torch.float64)).item()
+    2.0
+    """
+    check_count("hidden", hidden)
+    wide: list[nn.Module] = [nn.Linear(784, 2), nn.ReLU()]  # any width: only the limit is looked at
+    for _ in range(hidden - 1):
+        wide += [nn.Linear(2, 2), nn.ReLU()]
+    return infinite_width(nn.Sequential(*wide, nn.Linear(2, 1)), w_std=1.0, b_std=1.0)
+
+
+def pair_geometry(
+    points: Float[Tensor, "pairs 2 n pixels"],
+) -> tuple[Float[Tensor, "pairs"], Float[Tensor, "pairs"]]:
+    """How far the two orbits of every pair are apart, and how dense they are, in input space.
+
+    Separation is `|mean(A) - mean(B)|^2`, density one over the mean distance of points from their centre.
+
+    >>> pair_geometry(torch.tensor([[[[0.0], [2.0]], [[3.0], [9.0]]]]))
+    (tensor([25.]), tensor([0.5000]))
+    """
+    centres = points.mean(2)
+    radii = (points - centres[:, :, None]).norm(dim=-1).mean((1, 2))
+    return (centres[:, 0] - centres[:, 1]).square().sum(-1), 1 / radii
 
 
 def exact_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> Float[Tensor, "pairs 2 n"]:

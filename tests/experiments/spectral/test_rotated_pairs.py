@@ -14,8 +14,10 @@ from symscope.experiments.spectral.rotated_pairs import (
     digit_pairs,
     digits,
     exact_errors,
+    mlp_kernels,
     orbit_signs,
     pair_errors,
+    pair_geometry,
     pair_profiles,
     pair_spectra,
     projected_errors,
@@ -93,6 +95,21 @@ def test_pairs_are_of_different_classes_nested_and_varied():
     assert not torch.equal(few, digit_pairs(data, 20, seed=3))
 
 
+def test_geometry_is_that_of_the_spectral_room(images):
+    points = rotated(images, 6)
+    separation, density = pair_geometry(points)
+    for i, pair in enumerate(points):
+        assert float(separation[i]) == pytest.approx(float(spectral.orbit_separations(pair)[0, 1]))
+        assert float(density[i]) == pytest.approx(float(spectral.orbit_densities(pair)[0, 1]))
+
+
+def test_deeper_networks_have_other_kernels(images):
+    points = rotated(images, 3)[0, 0]
+    wide = nn.Sequential(nn.Linear(784, 9), nn.ReLU(), nn.Linear(9, 9), nn.ReLU(), nn.Linear(9, 1))
+    assert torch.equal(mlp_kernels(2).ntk(points), infinite_width(wide).ntk(points))
+    assert not torch.allclose(mlp_kernels(2).ntk(points), mlp_kernels(3).ntk(points), rtol=1e-2)
+
+
 def test_orbits_in_batches_are_the_same(images, monkeypatch):
     whole = rotated(images, 6)
     monkeypatch.setattr("symscope.experiments.spectral.rotated_pairs.LARGEST_BATCH", 6 * 784 * 2)
@@ -122,6 +139,8 @@ def test_bad_input_is_refused(images):
         check_pairs(torch.full((1, 2, 2), float("nan")))
     with pytest.raises(InputError, match="symmetric"):
         check_pairs(torch.tensor([[[1.0, 2.0], [0.0, 1.0]]]))
+    with pytest.raises(InputError, match="hidden: expected an integer of at least 1"):
+        mlp_kernels(0)
     same = torch.ones(2, 4, 4, dtype=torch.float64)
     with pytest.raises(InputError, match=r"pairs \[0, 1\] with ridge 0 are singular"):
         exact_errors(same, 0.0)
