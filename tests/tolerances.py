@@ -20,3 +20,6 @@ SINGLE = 1e-5  # float32 results of short computations, relative to the largest
 GROUP_LEAVE_OUT = 1e-8  # leave-out through irreps found numerically to 1e-10, conditioning of a few hundred
 STACKED = 1e-10  # weights after some tens of steps, copies trained together against one by one
 COINCIDENT = 3e-8  # two computations of the angle at c = 1 or -1, each off by sqrt(2 eps) = 2.1e-8
+
+# predictions of kernel regression by two exact ways: rounding times the kernel's condition number, up to 1e5
+DENSE_PREDICTION = 1e-9

@@ -347,19 +347,21 @@ def _picture_name(experiment: str, figure: str) -> str:
 
 
 def _portable(value: Any) -> Any:
-    """The same with absolute paths as `path/to/NAME`: a kept page does not name one machine's folders."""
+    """The same with paths as `path/to/NAME`: a kept page does not name the folders of one machine."""
     if isinstance(value, Mapping):
         return {key: _portable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_portable(item) for item in value]
-    if isinstance(value, str) and PurePath(value).is_absolute():
-        return f"path/to/{PurePath(value).name}"
-    return value
+    return f"path/to/{PurePath(value).name}" if _is_path(value) else value
 
 
 def _visible(changes: Mapping[str, Any]) -> bool:
     """Whether settings differ from the preset in more than where the user's data lies."""
-    return any(not (isinstance(value, str) and PurePath(value).is_absolute()) for value in changes.values())
+    return not all(map(_is_path, changes.values()))
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and (PurePath(value).is_absolute() or "/" in value)
 
 
 def _value(value: Any) -> str:

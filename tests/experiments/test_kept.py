@@ -55,6 +55,14 @@ def test_a_page_names_no_folder_of_this_machine(runs, tmp_path):
     assert "--module path/to/toy.py" in page.read_text()
 
 
+@pytest.mark.parametrize("folder", ["/somewhere/digits", "somewhere/digits"])
+def test_where_the_data_lies_is_not_a_changed_setting(folder, tmp_path):
+    page, _ = keep([toy_run(tmp_path / "runs", f"word={folder}").folder], tmp_path / "kept")
+    assert kept(tmp_path / "kept")[0].preset == "quick"
+    assert "--set word=path/to/digits" in page.read_text()
+    assert "somewhere" not in page.read_text()
+
+
 def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     keep([runs[0]], tmp_path)
     (tmp_path / "notes.md").write_text("# Notes of my own\n")
