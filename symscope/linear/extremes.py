@@ -1,0 +1,98 @@
+"""The slowest and the fastest asymmetric rates of problems too big for a full spectrum, by Lanczos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import Quadrature
+from symscope.kernels.eigenpairs import Eigenpairs, top_eigenpairs
+from symscope.linear.averages import dimension
+from symscope.linear.regression import Regression
+from symscope.linear.split import symmetric_projection
+
+# Added to K, as a fraction of its norm, so that a singular one can be factored; rates are then taken from K.
+_SHIFT = 1e-12
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExtremeRates:
+    """Some decay rates of the asymmetric weights, at either end of the spectrum.
+
+    Attributes:
+        slowest: Ascending.
+        fastest: Descending.
+        slowest_directions: Unit asymmetric weights that decay at the slowest rates, `[count, d, *m]`.
+        residuals: `|K v - rate v|` for the slowest, then for the fastest: how far an exact rate may be.
+    """
+
+    slowest: Float[Tensor, " count"]
+    fastest: Float[Tensor, " count"]
+    slowest_directions: Tensor
+    residuals: Float[Tensor, " both"]
+
+
+def extreme_rates(
+    problem: Regression, count: int, *, seed: int, quadrature: Quadrature | None = None
+) -> ExtremeRates:
+    """The slowest and fastest decay rates of asymmetric weights, without the full spectrum.
+
+    Lanczos on `K_G` within the asymmetric weights for the fastest; on its inverse, from one Cholesky
+    factorisation, for the slowest. Where the full eigendecomposition of 10,000 features takes minutes, this
+    takes a fraction of it.
+
+    Args:
+        problem: Any regression on orbits; its group need not be listed.
+        count: How many at each end.
+        seed: Of the random start of the iteration.
+        quadrature: For compact groups, elements that stand for it.
+
+    Raises:
+        InputError: More rates than there are asymmetric directions, or `K_G` is zero.
+
+    >>> from symscope.groups import permutation, symmetric
+    >>> from symscope.linear import orbit_regression, second_moments
+    >>> x = torch.tensor([[1.0] + [0.0] * 9])
+    >>> problem = orbit_regression(second_moments(x, torch.tensor([1.0])), permutation(symmetric(10)))
+    >>> round(extreme_rates(problem, 1, seed=0).slowest.item())  # 9! = 10!/10 copies of every unit vector
+    362880
+    """
+    k = problem.k
+    shape = problem.c.shape
+    size = problem.c.numel()
+    symmetric = symmetric_projection(problem.features, problem.labels, quadrature)
+
+    def asymmetric(v: Tensor) -> Tensor:
+        return v - symmetric(v)
+
+    def within(apply: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        return lambda v: asymmetric(apply(asymmetric(v.reshape(shape)))).reshape(-1)
+
+    def leading(apply: Callable[[Tensor], Tensor]) -> Eigenpairs:
+        return top_eigenpairs(within(apply), size, count, seed=seed, dtype=k.dtype, device=k.device)
+
+    if dimension(problem.features) != len(k):
+        raise InputError(f"expected K of side {dimension(problem.features)}, got {len(k)}.")
+    scale = float(torch.linalg.matrix_norm(k, 1))  # bounds the largest eigenvalue
+    if scale == 0:
+        raise InputError("expected some data: K_G is zero, and nothing decays.")
+    fastest = leading(lambda w: k @ w)
+    factor = torch.linalg.cholesky(k + _SHIFT * scale * torch.eye(len(k), dtype=k.dtype, device=k.device))
+    inverse = leading(lambda w: torch.cholesky_solve(w.reshape(len(k), -1), factor).reshape(shape))
+    if float(inverse.values[-1]) * scale < 0.5:  # the inverse is at least 1 / scale on asymmetric weights
+        found = int((inverse.values * scale >= 0.5).sum())
+        raise InputError(f"count: expected at most the {found} asymmetric directions there are, got {count}.")
+    directions = inverse.vectors.mT.reshape(count, *shape).to(k)
+    images = torch.stack([k @ v for v in directions])
+    slowest = (directions * images).reshape(count, -1).sum(1)
+    errors = (images - slowest.reshape(-1, *[1] * len(shape)) * directions).reshape(count, -1).norm(dim=1)
+    return ExtremeRates(
+        slowest.clamp(min=0), fastest.values, directions, torch.cat([errors, fastest.residuals.to(errors)])
+    )
