@@ -1,5 +1,23 @@
 """Build in or augment? Networks in Hom spaces, nominal/augmented/equivariant training, stability of E."""
 
+from symscope.dynamics.assumptions import Assumption, assumptions, check_assumptions
+from symscope.dynamics.curvature import hessian, hessian_product
+from symscope.dynamics.diagnosis import LayerEquivariance, LayerSpaces, affine_parts, layer_equivariance
+from symscope.dynamics.drift import Drift, drift, growth_rate, random_deviation
+from symscope.dynamics.elements import all_elements, drawn_elements
+from symscope.dynamics.flow import Trajectory, gradient_descent, gradient_flow
+from symscope.dynamics.gradients import (
+    Field,
+    GradientEstimate,
+    augmented_gradient,
+    equivariant_gradient,
+    feature_averaged_gradient,
+    gradient_field,
+    gradient_of,
+    monte_carlo_gradient,
+    nominal_gradient,
+    penalty_gradient,
+)
 from symscope.dynamics.layers import (
     Split,
     add,
@@ -15,8 +33,21 @@ from symscope.dynamics.layers import (
     transform,
     unflatten,
 )
+from symscope.dynamics.losses import Loss, binary_cross_entropy, cross_entropy, squared_loss
 from symscope.dynamics.module import DeclaredModule, DenseLayer, EquivariantLayer, build
 from symscope.dynamics.network import Layers, Network, declare
+from symscope.dynamics.risks import (
+    Estimate,
+    Problem,
+    augmented_problem,
+    augmented_risk,
+    equivariant_risk,
+    feature_average,
+    feature_averaged_risk,
+    monte_carlo_risk,
+    nominal_risk,
+)
+from symscope.dynamics.stability import Extremes, Stability, perturbed, stability
 from symscope.dynamics.steps import (
     Step,
     batch_normalisation,
@@ -27,29 +58,74 @@ from symscope.dynamics.steps import (
 )
 
 __all__ = [
+    "Assumption",
     "DeclaredModule",
     "DenseLayer",
+    "Drift",
     "EquivariantLayer",
+    "Estimate",
+    "Extremes",
+    "Field",
+    "GradientEstimate",
+    "LayerEquivariance",
+    "LayerSpaces",
     "Layers",
+    "Loss",
     "Network",
+    "Problem",
     "Split",
+    "Stability",
     "Step",
+    "Trajectory",
     "add",
+    "affine_parts",
+    "all_elements",
+    "assumptions",
+    "augmented_gradient",
+    "augmented_problem",
+    "augmented_risk",
     "batch_normalisation",
+    "binary_cross_entropy",
     "build",
+    "check_assumptions",
+    "cross_entropy",
     "declare",
+    "drawn_elements",
+    "drift",
+    "equivariant_gradient",
+    "equivariant_risk",
     "equivariant_weights",
+    "feature_average",
+    "feature_averaged_gradient",
+    "feature_averaged_risk",
     "flatten",
     "gaussian_weights",
+    "gradient_descent",
+    "gradient_field",
+    "gradient_flow",
+    "gradient_of",
     "group_pooling",
+    "growth_rate",
+    "hessian",
+    "hessian_product",
     "inner",
+    "layer_equivariance",
+    "monte_carlo_gradient",
+    "monte_carlo_risk",
+    "nominal_gradient",
+    "nominal_risk",
     "norm",
     "norm_gate",
+    "penalty_gradient",
+    "perturbed",
     "pointwise",
     "project",
+    "random_deviation",
     "residual",
     "rms_normalisation",
     "split",
+    "squared_loss",
+    "stability",
     "subtract",
     "transform",
     "unflatten",

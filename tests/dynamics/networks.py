@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from symscope.dynamics import Network, declare
+from symscope.dynamics import Network, Problem, declare, squared_loss
 from symscope.groups import (
     Representation,
     cyclic,
     dihedral,
     direct_product,
+    from_matrices,
     irreps,
     permutation,
     symmetric,
@@ -29,8 +30,6 @@ def corners() -> Representation:
 def plane() -> Representation:
     """The plane under D4: orthogonal, not a permutation."""
     [two] = [rep for rep in irreps(dihedral(4)) if rep.dim == 2]
-    from symscope.groups import from_matrices
-
     return from_matrices(dihedral(4), two.matrices.real, name="plane")
 
 
@@ -54,3 +53,12 @@ def _pixels(rows: int, columns: int) -> torch.Tensor:
     return torch.stack(
         [((i + a) % rows) * columns + (j + b) % columns for a in range(rows) for b in range(columns)]
     )
+
+
+def problem(name: str, seed: int = 0, samples: int = 6) -> Problem:
+    """A random problem on one of the networks: data without any symmetry, squared loss."""
+    net = networks()[name]
+    generator = seeded(seed)
+    x = torch.randn(samples, net.sources[0].dim, dtype=torch.float64, generator=generator)
+    y = torch.randn(samples, net.output.dim, dtype=torch.float64, generator=generator)
+    return Problem(net, squared_loss, x, y)

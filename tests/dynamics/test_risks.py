@@ -1,0 +1,109 @@
+"""Risks against sums written out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.dynamics import (
+    Problem,
+    augmented_risk,
+    batch_normalisation,
+    declare,
+    equivariant_risk,
+    feature_average,
+    feature_averaged_risk,
+    gaussian_weights,
+    monte_carlo_risk,
+    nominal_risk,
+    project,
+    squared_loss,
+)
+from symscope.groups import cyclic, permutation, symmetric, trivial
+from symscope.testing import assert_equivariant
+from tests.dynamics.networks import networks, problem, seeded
+from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
+
+
+@pytest.mark.parametrize("name", networks())
+def test_risks_are_the_sums_they_stand_for(name):
+    given = problem(name)
+    net = given.network
+    weights = gaussian_weights(net, seeded(3), runs=(2,))
+    alone = [w[1] for w in weights]
+    predicted = torch.stack([net.forward(alone, x[None])[0] for x in given.x])
+    plain = (predicted - given.y).square().sum(1).mean() / 2
+    assert torch.allclose(nominal_risk(given, weights)[1], plain)
+    assert torch.allclose(equivariant_risk(given, alone), nominal_risk(given, project(net, alone)))
+    total = 0.0
+    for g in net.group.elements:
+        moved, labels = given.x @ net.sources[0](g).T, given.y @ net.output(g).T
+        total += float((net.forward(alone, moved) - labels).square().sum(1).mean() / 2)
+    for over in ("data", "layers"):
+        found = augmented_risk(given, weights, over=over)
+        assert found.shape == (2,)
+        assert abs(float(found[1]) - total / net.group.order) < ROUNDING * total
+
+
+@pytest.mark.parametrize("name", networks())
+def test_feature_averages_are_equivariant_and_bounded_by_augmentation(name):
+    given = problem(name)
+    net = given.network
+    weights = gaussian_weights(net, seeded(3))
+    assert_equivariant(
+        lambda x: feature_average(net, weights, x), net.sources[0], net.output, given.x, tolerance=1e-10
+    )
+    gap = float(augmented_risk(given, weights) - feature_averaged_risk(given, weights))
+    assert gap > 1e-3  # Jensen, strict for layers off E: the paper's Eq. 3 is not an equality
+    inside = project(net, weights)
+    assert torch.allclose(augmented_risk(given, inside), feature_averaged_risk(given, inside))
+
+
+def test_normalisation_sees_one_batch_per_element():
+    g = cyclic(4)
+    v = permutation(g)
+    net = declare([v, 2 * v, trivial(g)], [(batch_normalisation(), "tanh"), ()])
+    x, y = (torch.randn(5, d, dtype=torch.float64, generator=seeded(d)) for d in (4, 1))
+    given = Problem(net, squared_loss, x, y)
+    weights = gaussian_weights(net, seeded(0), runs=(3,))
+    data, layers = (augmented_risk(given, weights, over=over) for over in ("data", "layers"))
+    assert torch.allclose(data, layers, atol=ROUNDING)
+
+
+def test_monte_carlo_agrees_with_the_exact_average():
+    given = problem("S4")
+    weights = gaussian_weights(given.network, seeded(3), runs=(2,))
+    found = monte_carlo_risk(given, weights, 200, seeded(4))
+    exact = augmented_risk(given, weights)
+    assert bool(((found.value - exact).abs() < MONTE_CARLO_SIGMAS * found.standard_error).all())
+    assert bool((found.standard_error < 0.2 * exact).all())
+    assert found.passes == 200
+
+
+def test_bad_input():
+    given = problem("C5")
+    weights = gaussian_weights(given.network, seeded(0))
+    with pytest.raises(InputError, match=r"y as floating-point numbers \[..., n, 5\].*one-hot"):
+        replace(given, y=torch.zeros(6, dtype=torch.int64)[:, None].expand(6, 5))
+    with pytest.raises(InputError, match=r"expected x .*flatten"):
+        replace(given, x=torch.zeros(6, 2, 3))
+    with pytest.raises(InputError, match="as many targets as samples"):
+        replace(given, y=given.y[:3])
+    with pytest.raises(InputError, match="finite x"):
+        replace(given, x=given.x / 0)
+    with pytest.raises(InputError, match="one loss per sample"):
+        nominal_risk(replace(given, loss=torch.nn.functional.mse_loss), weights)
+    with pytest.raises(InputError, match="data or layers, got 'both'"):
+        augmented_risk(given, weights, over="both")
+    with pytest.raises(InputError, match="at least one group element"):
+        augmented_risk(given, weights, [])
+    with pytest.raises(InputError, match="at least two passes"):
+        monte_carlo_risk(given, weights, 1, seeded(0))
+    g = symmetric(10)
+    net = declare([permutation(g), trivial(g)])
+    large = Problem(net, squared_loss, torch.eye(10), torch.ones(10, 1))
+    with pytest.raises(InputError, match="S10 has 3628800"):
+        augmented_risk(large, [torch.ones(1, 10)])
