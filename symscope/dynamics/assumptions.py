@@ -82,7 +82,7 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
     }
     for found in assumptions(problem, seed=seed, samples=samples):
         if not found.holds:
-            raise InputError(f"{found}: {remedies[found.number]}")
+            raise InputError(f"{found} What to do: {remedies[found.number]}")
 
 
 def _unitary(

@@ -1,0 +1,55 @@
+"""Hessian products against torch's own dense Hessian."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import symscope.dynamics.gradients as room
+from symscope import InputError
+from symscope.dynamics import (
+    Problem,
+    augmented_problem,
+    declare,
+    flatten,
+    gaussian_weights,
+    hessian,
+    hessian_product,
+    nominal_risk,
+    unflatten,
+)
+from symscope.groups import cyclic, permutation
+from tests.dynamics.networks import networks, problem, seeded
+from tests.tolerances import ROUNDING
+
+
+@pytest.mark.parametrize("name", networks())
+def test_hessian_is_that_of_torch(name, monkeypatch):
+    given = augmented_problem(problem(name, samples=3))
+    net = given.network
+    weights = gaussian_weights(net, seeded(0), scale="preserving")
+    dense = torch.func.hessian(lambda v: nominal_risk(given, unflatten(net, v)))(flatten(weights))
+    found = hessian(given, weights)
+    assert torch.allclose(found, dense, atol=ROUNDING)
+    monkeypatch.setattr(room, "LARGEST_PIECE_BYTES", 1)
+    direction = gaussian_weights(net, seeded(1))
+    product = hessian_product(given, weights)(direction)
+    assert torch.allclose(flatten(product), dense @ flatten(direction), atol=1e-11)
+
+
+def test_a_linear_risk_has_no_curvature():
+    v = permutation(cyclic(3))
+    x = torch.eye(3, dtype=torch.float64)
+    given = Problem(declare([v, v]), lambda p, y: p.sum(-1), x, x)
+    assert float(hessian(given, gaussian_weights(given.network, seeded(0))).abs().max()) == 0
+
+
+def test_bad_input():
+    given = problem("C5")
+    with pytest.raises(InputError, match="without an axis of runs"):
+        hessian_product(given, gaussian_weights(given.network, seeded(0), runs=(2,)))
+    v = permutation(cyclic(64))
+    wide = declare([v, v, v])
+    large = Problem(wide, given.loss, torch.eye(64), torch.eye(64))
+    with pytest.raises(InputError, match="at most 4000 parameters"):
+        hessian(large, gaussian_weights(wide, seeded(0)))
