@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import torch
@@ -95,7 +96,9 @@ def _unitary(
     for name, space in spaces:
         for _, rep in parts(space):
             x = torch.randn(SAMPLES, rep.dim, dtype=torch.float64, generator=generator)
-            for g, h in zip(elements, elements[1:] + elements[:1], strict=True):
+            # each element after itself and after the next: generators are among them
+            pairs = [*zip(elements, elements, strict=True), *pairwise(elements)]
+            for g, h in pairs:
                 error, what = _representation_error(rep, g, h, x)
                 if not error <= worst:
                     where = f"{rep.name} in {name}, element {element_name(space.group, g)}"
