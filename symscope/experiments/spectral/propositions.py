@@ -98,7 +98,9 @@ def _cell(config: Propositions, cell: Mapping[str, Any], surroundings: Surroundi
     problems = [("digit", f"{label} ({number})", image, action) for label, number, image in digits]
     finest = example_action(orbit, side)
     problems += [("example", name, image, finest) for name, image in examples(readout, orbit).items()]
-    matrices, spectra, entries = [], [], []
+    matrices: list[dict[str, Any]] = []
+    spectra: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for kind, name, image, acting in problems:
         points = acting.act_all(image.to(surroundings.device))[:, None]
         # a copy: entries on the diagonal then come the same way as all others, with the same rounding
