@@ -49,7 +49,7 @@ class Assumption:
 
 def check_assumptions(
     x: Float[Tensor, "n d"],
-    y: Float[Tensor, "n *m"],
+    y: Float[Tensor, "labels *m"],
     features: LinearSymmetry,
     labels: LinearSymmetry | None = None,
     learning_rate: float | None = None,

@@ -13,8 +13,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.linear.flow import check_learning_rate
 
-# Past this many fitted decades nothing is left in float64.
-_NEGLIGIBLE = 1e-16
+_SMALLEST = 1e-300  # keeps a division by zero out of a branch that is not taken
 
 
 @final
@@ -134,8 +133,10 @@ def mean_loss_rate(learning_rate: float, points: int) -> float:
 
 
 def _rate_errors(values: Tensor, learning_rate: float) -> Tensor:
-    products = (learning_rate * values).clamp(min=_NEGLIGIBLE)
-    return (-torch.log((1 - products).abs()) / products - 1).abs()
+    products = learning_rate * values.clamp(min=0)
+    # log1p keeps the digits of small products; past 1, where the sign alternates, only the size counts
+    decay = -torch.where(products < 1, torch.log1p(-products.clamp(max=1)), torch.log((1 - products).abs()))
+    return torch.where(products > 0, decay / products.clamp(min=_SMALLEST) - 1, 0.0).abs()
 
 
 def _verdict(product: float, error: float) -> str:

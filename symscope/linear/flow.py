@@ -131,7 +131,7 @@ class Flow:
             )
 
 
-def flow(k: Float[Tensor, "d d"], c: Float[Tensor, "d *m"], rank_tolerance: float | None = None) -> Flow:
+def flow(k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: float | None = None) -> Flow:
     """The gradient flow of `1/2 tr W^T K W - tr W^T C` by one eigendecomposition.
 
     Use it with `K_G` and `C_G` (`orbit_regression`), or with the plain moments `X^T X` and `X^T Y`.

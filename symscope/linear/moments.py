@@ -31,7 +31,7 @@ class SecondMoments:
     points: int
 
 
-def second_moments(x: Float[Tensor, "n d"], y: Float[Tensor, "n *m"]) -> SecondMoments:
+def second_moments(x: Float[Tensor, "n d"], y: Float[Tensor, "labels *m"]) -> SecondMoments:
     """The second moments of a data set in memory.
 
     Args:

@@ -12,7 +12,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear.averages import LinearSymmetry, dimension, group_mean, is_orthogonal, mass
-from symscope.linear.moments import SecondMoments
+from symscope.linear.moments import SecondMoments, second_moments
 
 
 @final
@@ -102,7 +102,7 @@ def k_g(
 
 def c_g(
     x: Float[Tensor, "n d"],
-    y: Float[Tensor, "n *m"],
+    y: Float[Tensor, "labels *m"],
     features: LinearSymmetry,
     labels: LinearSymmetry | None = None,
     quadrature: Quadrature | None = None,
@@ -116,8 +116,7 @@ def c_g(
     >>> c_g(torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([5.0]), permutation(symmetric(3)))
     tensor([10., 10., 10.], dtype=torch.float64)
     """
-    wide_x, wide_y = x.to(torch.float64), y.to(torch.float64)
-    xy = wide_x.mT @ wide_y
+    xy = second_moments(x, y).xy
     check_labels(xy, features, labels)
     mean = group_mean(xy.reshape(len(xy), -1), features, labels, quadrature)
     return mass(features) * mean.reshape(xy.shape)

@@ -74,19 +74,19 @@ def test_compact_groups_by_quadrature():
 def test_the_standard_error_is_the_spread_over_draws_and_the_bias_is_taken_off():
     f, x = quadratic(5), points(8, 3)
     exact = float(asymmetry_loss(f, x, S3))
-    runs = [sampled_asymmetry_loss(f, x, S3, samples=40, seed=s) for s in range(300)]
+    runs = [sampled_asymmetry_loss(f, x, S3, samples=24, seed=s) for s in range(120)]
     values = torch.tensor([run.value for run in runs], dtype=torch.float64)
     claimed = math.sqrt(sum(run.standard_error**2 for run in runs) / len(runs))
-    assert abs(float(values.std()) / claimed - 1) < 0.2  # a spread from 300 draws is known to 4 %
-    assert abs(float(values.mean()) - exact) < MONTE_CARLO_SIGMAS * float(values.std()) / math.sqrt(300)
-    assert runs[0] == sampled_asymmetry_loss(f, x, S3, samples=40, seed=0)
+    assert abs(float(values.std()) / claimed - 1) < 0.3  # a spread from 120 draws is known to 6 %
+    assert abs(float(values.mean()) - exact) < MONTE_CARLO_SIGMAS * float(values.std()) / math.sqrt(120)
+    assert runs[0] == sampled_asymmetry_loss(f, x, S3, samples=24, seed=0)
 
 
 def test_random_elements_of_given_matrices_and_of_equivariant_functions():
     x = points(4, 3)
     exact = asymmetry_loss(lambda z: z**2 + z[:, :1], x, S3, S3)
     for there in (S3, S3.matrices.mT):
-        loss = sampled_asymmetry_loss(lambda z: z**2 + z[:, :1], x, there, there, samples=600, seed=2)
+        loss = sampled_asymmetry_loss(lambda z: z**2 + z[:, :1], x, there, there, samples=300, seed=2)
         assert abs(loss.value - exact) < MONTE_CARLO_SIGMAS * loss.standard_error
         assert sampled_asymmetry_loss(lambda z: z**2, x, there, there, samples=5, seed=2).value < ROUNDING
 
