@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from symscope.discovery.action import (
-    LinearAction,
-    MLPAction,
     action_field,
     bracket_defect,
     eq7_defect,
@@ -12,6 +10,8 @@ from symscope.discovery.action import (
     identity_and_fields,
     integrated_defect,
 )
+from symscope.discovery.action_networks import LinearAction, MLPAction
+from symscope.discovery.ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.candidates import (
     Candidate,
     OneParameterAction,
@@ -19,6 +19,20 @@ from symscope.discovery.candidates import (
     moved,
     signed_permutation,
     velocities,
+)
+from symscope.discovery.catalogue import (
+    KnownSymmetry,
+    VerifiedSymmetry,
+    catalogue,
+    linear_combination,
+    verified_catalogue,
+)
+from symscope.discovery.exact import (
+    LinearSymmetries,
+    fibre_dimension,
+    linear_symmetries,
+    orbit_dimension,
+    translations,
 )
 from symscope.discovery.fields import (
     DictionaryField,
@@ -43,6 +57,7 @@ from symscope.discovery.losses import (
     squared_loss,
 )
 from symscope.discovery.monomials import Dictionary, monomials
+from symscope.discovery.nullspace import NullSpace, echelon, null_space, selected_dimension
 from symscope.discovery.objective import (
     DATA_DEPENDENT,
     TERMS,
@@ -70,57 +85,76 @@ from symscope.discovery.sampling import (
     parameters_near,
     token_data,
 )
+from symscope.discovery.spaces import Between, HiddenSpace, Side, sparse_field
+from symscope.discovery.tracing import hidden_spaces
 from symscope.discovery.verification import Judgement, Verification, failing_share, verify
 
 __all__ = [
     "DATA_DEPENDENT",
     "LOSSES",
     "TERMS",
+    "Ansatz",
+    "Between",
     "Candidate",
     "DataSource",
     "Dictionary",
     "DictionaryField",
     "Field",
     "FunctionField",
+    "HiddenSpace",
     "Judgement",
+    "KnownSymmetry",
     "Layout",
     "Learned",
     "LinearAction",
     "LinearField",
+    "LinearSymmetries",
     "MLPAction",
+    "NullSpace",
     "Objective",
     "OneParameterAction",
     "ParameterSource",
     "Problem",
     "Sample",
+    "Side",
     "Training",
     "Transformation",
     "Verification",
+    "VerifiedSymmetry",
     "Weights",
     "action_data",
     "action_field",
+    "all_linear",
     "bracket",
     "bracket_defect",
+    "catalogue",
     "class_data",
     "combination",
     "cross_entropy_loss",
     "dataset",
+    "echelon",
     "eq7_defect",
     "failing_share",
+    "fibre_dimension",
     "field_derivative",
     "field_values",
     "flow",
     "gaussian_data",
+    "hidden_spaces",
     "identity_and_fields",
     "integrated_defect",
     "learn",
+    "linear_combination",
     "linear_field",
+    "linear_symmetries",
     "mean_squared_loss",
     "monomials",
     "moved",
     "named_loss",
     "normal_parameters",
+    "null_space",
     "objective_terms",
+    "orbit_dimension",
     "parameters_near",
     "problem",
     "random_linear_field",
@@ -130,9 +164,15 @@ __all__ = [
     "sample_gradients",
     "sample_losses",
     "sample_outputs",
+    "selected_dimension",
     "signed_permutation",
+    "sparse_field",
     "squared_loss",
     "token_data",
+    "translations",
+    "unit_mixing",
+    "unit_shifts",
     "velocities",
+    "verified_catalogue",
     "verify",
 ]

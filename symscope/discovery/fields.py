@@ -65,8 +65,9 @@ class LinearField(Field):
     def __call__(
         self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
     ) -> Float[Tensor, "n"]:
-        moved = self.matrix @ theta[self.support] + self.offset
-        return torch.zeros_like(theta).index_add(0, self.support, moved.to(theta.dtype))
+        support = self.support.to(theta.device)
+        moved = self.matrix.to(theta) @ theta[support] + self.offset.to(theta)
+        return torch.zeros_like(theta).index_add(0, support, moved)
 
     def dense(self, size: int) -> Float[Tensor, "n n"]:
         """The generator as a full matrix (a heat map's data); the offset is not in it."""
