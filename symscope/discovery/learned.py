@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from symscope.discovery.action import Action, action_field, identity_and_fields
+from symscope.discovery.action_networks import MLPAction, MLPCopy
 from symscope.discovery.candidates import OneParameterAction
 from symscope.discovery.fields import Field, FunctionField
 from symscope.discovery.objective import Objective
@@ -111,6 +112,9 @@ def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
 
 
 def seed_action(skeleton: nn.Module, state: dict[str, Tensor]) -> Action:
+    """The action with weights of its own."""
+    if isinstance(skeleton, MLPAction):
+        return MLPCopy(skeleton, state)
     return lambda g, theta, data: functional_call(skeleton, state, (g, theta, data))
 
 

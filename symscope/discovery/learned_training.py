@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import stack_module_state, vmap
 
-from symscope.discovery.action import MLPAction, check_action
+from symscope.discovery.action_networks import MLPAction, check_action
 from symscope.discovery.learned import Learned, seed_action, shown_data
 from symscope.discovery.objective import (
     TERMS,

@@ -17,7 +17,7 @@ from symscope.discovery.action import (
     identity_and_fields,
     integrated_defect,
 )
-from symscope.discovery.problem import Problem, sample_derivatives, sample_losses
+from symscope.discovery.problem import Problem, sample_derivatives, sample_gradients, sample_losses
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError, nearest
 
@@ -47,6 +47,8 @@ class Weights:
 DATA_DEPENDENT = Weights(1.0, 10.0, 1.0, 10.0, 1.0, 0.1)
 """The paper's weights for data-dependent symmetries (Sec. 5.4), gamma_3 = 1 again ours."""
 
+TINY = 1e-12  # keeps a field of length zero, or a flat loss, from dividing by zero
+
 TERMS = tuple(field.name for field in fields(Weights))
 
 
@@ -64,6 +66,9 @@ class Objective:
         form: "infinitesimal" (Eq. 5-7, no exponentials) or "integrated" (App. A.3) for invariance and axiom.
         axiom: "bracket", the condition every action meets, or "eq7", the paper's, which true actions break.
             Used by the infinitesimal form.
+        invariance: "eq5", the derivative of the loss along the field as it is, which shrinking the field
+            lowers too; or "cosine", the same over `|D L| |V|`, which only turning the field lowers. Used by
+            the infinitesimal form.
         orthogonality: Of two generators: "squared" cosines; "signed" ones as Eq. 9 is written (lowest when
             generators are opposite, not orthogonal); or "fields": squared cosines of the fields themselves,
             which keeps the fields apart even when the action forgets part of the generators.
@@ -80,6 +85,7 @@ class Objective:
     beta: float | int = 1.0
     form: str = "infinitesimal"
     axiom: str = "bracket"
+    invariance: str = "eq5"
     orthogonality: str = "squared"
     time: float | int = 1.0
 
@@ -87,6 +93,7 @@ class Objective:
         known = {
             "form": ("infinitesimal", "integrated"),
             "axiom": ("bracket", "eq7"),
+            "invariance": ("eq5", "cosine"),
             "orthogonality": ("squared", "signed", "fields"),
         }
         for name, names in known.items():
@@ -188,11 +195,8 @@ def objective_terms(
     if "invariance" in wanted:
         if objective.form == "integrated":
             terms["invariance"] = _loss_change(problem, action, generators, sample, data, draw)
-        elif gradients is None:
-            derivatives = vmap(lambda tangent: sample_derivatives(problem, sample, tangent))(along)
-            terms["invariance"] = derivatives.abs().mean()
         else:
-            terms["invariance"] = torch.einsum("bdn,kbn->kbd", gradients, along).abs().mean()
+            terms["invariance"] = _invariance(objective, problem, along, sample, gradients)
     if "identity" in wanted:
         terms["identity"] = (start - sample.theta).norm(dim=-1).mean()
     if "axiom" in wanted:
@@ -204,6 +208,20 @@ def objective_terms(
     if "sparsity" in wanted:
         terms["sparsity"] = generators.abs().sum((-2, -1)).mean()
     return terms
+
+
+def _invariance(
+    objective: Objective, problem: Problem, along: Tensor, sample: Sample, gradients: Tensor | None
+) -> Tensor:
+    """Eq. 5; as a cosine it needs the length of the gradients, so they are taken whole."""
+    if gradients is None and objective.invariance == "cosine":
+        gradients = sample_gradients(problem, sample)
+    if gradients is None:
+        return vmap(lambda tangent: sample_derivatives(problem, sample, tangent))(along).abs().mean()
+    slopes = torch.einsum("bdn,kbn->kbd", gradients, along).abs()
+    if objective.invariance == "cosine":
+        slopes = slopes / (gradients.norm(dim=-1) * along.norm(dim=-1)[..., None]).clamp_min(TINY)
+    return slopes.mean()
 
 
 def _loss_change(

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 
 from symscope.discovery.action import (
-    LinearAction,
-    MLPAction,
     action_field,
     bracket_defect,
-    check_action,
     eq7_defect,
     field_derivative,
     identity_and_fields,
     integrated_defect,
 )
-from symscope.errors import InputError
+from symscope.discovery.action_networks import LinearAction, MLPAction
 from tests.tolerances import ROUNDING
 
 NONE = torch.ones(3, 0, dtype=torch.float64)
@@ -94,39 +89,3 @@ def test_the_integrated_axiom_on_true_actions_and_its_second_order_is_the_bracke
     torch.testing.assert_close(
         (there - back) / step**2, bracket, atol=0.02 * float(bracket.abs().max()), rtol=0
     )
-
-
-def test_an_exact_identity_is_exact_and_leaves_the_fields_alone():
-    plain, exact = network(), network(exact=True)
-    theta, data, h = drawn(3, 4, seed=2), drawn(3, 2, seed=3), drawn(1, 4, 4)
-    start, fields = identity_and_fields(exact, h, theta, data)
-    torch.testing.assert_close(start, theta, atol=ROUNDING, rtol=0)
-    torch.testing.assert_close(fields, identity_and_fields(plain, h, theta, data)[1])
-
-
-def test_a_group_of_smaller_matrices_and_elements_that_differ_within_a_batch():
-    action, theta, data = network(size=2), drawn(3, 4, seed=2), drawn(3, 2, seed=3)
-    g = drawn(3, 2, 2, seed=4)
-    for b in range(3):
-        torch.testing.assert_close(action(g, theta, data)[b], action(g[b], theta, data)[b])
-
-
-@pytest.mark.parametrize("bad", [{"parameters": 0}, {"data": -1}, {"size": 0}, {"hidden": ()}])
-def test_impossible_networks_are_refused(bad):
-    with pytest.raises(InputError, match="an action network needs"):
-        MLPAction(**{"parameters": 2, "data": 1, **bad})
-
-
-def test_modules_that_are_no_actions_are_refused():
-    check_action(network(), 4, 4, 2)
-    with pytest.raises(InputError, match=r"must take \(g \[4, 4\], theta \[b, 5\]"):
-        check_action(network(), 4, 5, 2)
-    with pytest.raises(InputError, match="must take"):
-        check_action(nn.Linear(2, 2), 2, 2, 0)
-
-    class Short(nn.Module):
-        def forward(self, g, theta, data):
-            return theta[:, :1]
-
-    with pytest.raises(InputError, match=r"shape \[b, 4\], got \(2, 1\)"):
-        check_action(Short(), 4, 4, 2)

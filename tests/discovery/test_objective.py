@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from symscope.discovery import gaussian_data, problem, sample_gradients
-from symscope.discovery.action import LinearAction, MLPAction, bracket_defect, eq7_defect, integrated_defect
+from symscope.discovery.action import bracket_defect, eq7_defect, identity_and_fields, integrated_defect
+from symscope.discovery.action_networks import LinearAction, MLPAction
 from symscope.discovery.objective import (
     DATA_DEPENDENT,
     TERMS,
@@ -71,6 +72,26 @@ def test_known_gradients_give_the_same_invariance(setting):
     plain = terms_of(setting, Objective())["invariance"]
     known = terms_of(setting, Objective(), gradients=sample_gradients(made, sample))["invariance"]
     assert abs(float(plain - known)) < ROUNDING
+
+
+def test_cosines_do_not_change_when_generators_or_losses_are_scaled(setting):
+    made, action, h, sample, data = setting
+    gradients = sample_gradients(made, sample)
+    objective = Objective(invariance="cosine")
+    draw = Draw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
+    values = [
+        objective_terms(objective, made, action, scale * h, sample, data, draw, gradients=given)["invariance"]
+        for scale, given in ((1, None), (1, gradients), (0.01, gradients), (1, 7 * gradients))
+    ]
+    _, fields = identity_and_fields(action, h, sample.theta, data)
+    cosines = [
+        torch.cosine_similarity(gradients[b, d], fields[k, b], 0).abs()
+        for k in range(3)
+        for b in range(5)
+        for d in range(3)
+    ]
+    for value in values:
+        assert abs(float(value - torch.stack(cosines).mean())) < ROUNDING
 
 
 def test_eq7_looks_at_all_pairs_and_signed_cosines_keep_their_sign(setting):
@@ -155,6 +176,7 @@ def test_the_papers_weights():
     [
         ({"form": "integral"}, "form: unknown 'integral'; did you mean 'integrated'"),
         ({"axiom": "eq8"}, "axiom: unknown 'eq8'; did you mean 'eq7'"),
+        ({"invariance": "eq6"}, "invariance: unknown 'eq6'"),
         ({"orthogonality": "cosine"}, "orthogonality: unknown 'cosine'"),
         ({"beta": 0.0}, "beta and time: expected positive"),
         ({"time": -1.0}, "beta and time: expected positive"),
