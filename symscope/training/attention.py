@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 MOST_TOKENS = 64  # beyond, registers no longer hold all scores
 HEAD_SIZES = (16, 32, 64)
+COMPILER = importlib.util.find_spec("triton") is not None  # asked once: a compiled step cannot ask
 
 
 def attention(qkv: Float[Tensor, "b t 3 heads d"]) -> Float[Tensor, "b t heads d"]:
@@ -39,7 +40,7 @@ def _fits(qkv: Tensor) -> bool:
         and qkv.dtype in (torch.bfloat16, torch.float16)
         and tokens <= MOST_TOKENS
         and heads_size in HEAD_SIZES
-        and importlib.util.find_spec("triton") is not None
+        and COMPILER
     )
 
 
