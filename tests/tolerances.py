@@ -23,3 +23,4 @@ COINCIDENT = 3e-8  # two computations of the angle at c = 1 or -1, each off by s
 
 # predictions of kernel regression by two exact ways: rounding times the kernel's condition number, up to 1e5
 DENSE_PREDICTION = 1e-9
+DYNAMICS = 1e-10  # the lemmas of augmented training: short sums in float64, an ODE solver run at 1e-10

@@ -1,6 +1,17 @@
 """Build in or augment? Networks in Hom spaces, nominal/augmented/equivariant training, stability of E."""
 
 from symscope.dynamics.assumptions import Assumption, assumptions, check_assumptions
+from symscope.dynamics.counterexamples import (
+    Counterexample,
+    Minimum,
+    augmented_not_nominal,
+    equivariant_not_augmented,
+    examined,
+    identical_neurons,
+    minimum_of,
+    one_sample,
+    quadratic_problem,
+)
 from symscope.dynamics.curvature import hessian, hessian_product
 from symscope.dynamics.diagnosis import LayerEquivariance, LayerSpaces, affine_parts, layer_equivariance
 from symscope.dynamics.drift import Drift, drift, growth_rate, random_deviation
@@ -18,6 +29,7 @@ from symscope.dynamics.gradients import (
     nominal_gradient,
     penalty_gradient,
 )
+from symscope.dynamics.identities import IDENTITIES, Identity, equation_3_gap, identity_errors
 from symscope.dynamics.layers import (
     Split,
     add,
@@ -34,6 +46,7 @@ from symscope.dynamics.layers import (
     unflatten,
 )
 from symscope.dynamics.losses import Loss, binary_cross_entropy, cross_entropy, squared_loss
+from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
 from symscope.dynamics.module import DeclaredModule, DenseLayer, EquivariantLayer, build
 from symscope.dynamics.network import Layers, Network, declare
 from symscope.dynamics.risks import (
@@ -58,7 +71,9 @@ from symscope.dynamics.steps import (
 )
 
 __all__ = [
+    "IDENTITIES",
     "Assumption",
+    "Counterexample",
     "DeclaredModule",
     "DenseLayer",
     "Drift",
@@ -67,10 +82,12 @@ __all__ = [
     "Extremes",
     "Field",
     "GradientEstimate",
+    "Identity",
     "LayerEquivariance",
     "LayerSpaces",
     "Layers",
     "Loss",
+    "Minimum",
     "Network",
     "Problem",
     "Split",
@@ -82,23 +99,30 @@ __all__ = [
     "all_elements",
     "assumptions",
     "augmented_gradient",
+    "augmented_not_nominal",
     "augmented_problem",
     "augmented_risk",
     "batch_normalisation",
     "binary_cross_entropy",
     "build",
     "check_assumptions",
+    "coordinates",
     "cross_entropy",
     "declare",
     "drawn_elements",
     "drift",
+    "equation_3_gap",
     "equivariant_gradient",
+    "equivariant_minimum",
+    "equivariant_not_augmented",
     "equivariant_risk",
     "equivariant_weights",
+    "examined",
     "feature_average",
     "feature_averaged_gradient",
     "feature_averaged_risk",
     "flatten",
+    "from_coordinates",
     "gaussian_weights",
     "gradient_descent",
     "gradient_field",
@@ -108,24 +132,30 @@ __all__ = [
     "growth_rate",
     "hessian",
     "hessian_product",
+    "identical_neurons",
+    "identity_errors",
     "inner",
     "layer_equivariance",
+    "minimum_of",
     "monte_carlo_gradient",
     "monte_carlo_risk",
     "nominal_gradient",
     "nominal_risk",
     "norm",
     "norm_gate",
+    "one_sample",
     "penalty_gradient",
     "perturbed",
     "pointwise",
     "project",
+    "quadratic_problem",
     "random_deviation",
     "residual",
     "rms_normalisation",
     "split",
     "squared_loss",
     "stability",
+    "stationary_targets",
     "subtract",
     "transform",
     "unflatten",

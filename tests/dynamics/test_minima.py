@@ -1,0 +1,89 @@
+"""Stationary points of the equivariant risk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.dynamics import (
+    Problem,
+    binary_cross_entropy,
+    coordinates,
+    cross_entropy,
+    declare,
+    equivariant_gradient,
+    equivariant_minimum,
+    equivariant_weights,
+    flatten,
+    from_coordinates,
+    gaussian_weights,
+    nominal_gradient,
+    nominal_risk,
+    norm,
+    project,
+    squared_loss,
+    stationary_targets,
+)
+from symscope.groups import cyclic, permutation
+from tests.dynamics.networks import networks, problem, seeded
+from tests.tolerances import ROUNDING
+
+
+def test_a_linear_layer_has_the_circulant_least_squares_solution():
+    v = permutation(cyclic(4))
+    x = torch.randn(9, 4, dtype=torch.float64, generator=seeded(0))
+    y = torch.randn(9, 4, dtype=torch.float64, generator=seeded(1))
+    given = Problem(declare([v, v]), squared_loss, x, y)
+    found = equivariant_minimum(given, gaussian_weights(given.network, seeded(2)))
+    shifts = torch.stack([x.roll(k, 1).flatten() for k in range(4)], dim=1)
+    taps = torch.linalg.lstsq(shifts, y.flatten()[:, None]).solution[:, 0]
+    exact = sum(taps[k] * torch.eye(4, dtype=torch.float64).roll(k, 0) for k in range(4))
+    assert torch.allclose(found[0], exact, atol=1e-9)
+
+
+def test_the_gradient_vanishes_and_the_risk_is_lower():
+    given = problem("C5", samples=30)
+    start = equivariant_weights(given.network, seeded(2), scale="preserving")
+    found = equivariant_minimum(given, start)
+    assert float(norm(equivariant_gradient(given, found))) < 1e-11
+    assert float(nominal_risk(given, found)) < float(nominal_risk(given, start))
+
+
+@pytest.mark.parametrize("loss", [squared_loss, cross_entropy, binary_cross_entropy])
+def test_targets_make_layers_stationary_for_e_alone(loss):
+    given = replace(problem("C5", samples=8), loss=loss)
+    layers = equivariant_weights(given.network, seeded(2), scale="preserving")
+    found = stationary_targets(given, layers)
+    assert float(norm(equivariant_gradient(given, layers))) > 1e-3
+    assert float(norm(equivariant_gradient(found, layers))) < 1e-13
+    assert float(norm(nominal_gradient(found, layers))) > 1e-3
+
+
+@pytest.mark.parametrize("name", networks())
+def test_coordinates_are_isometric(name):
+    net = networks()[name]
+    weights = gaussian_weights(net, seeded(0), runs=(2,))
+    c = coordinates(net, weights)
+    assert c.shape == (2, net.equivariant_dimension)
+    back = flatten(from_coordinates(net, c))
+    assert torch.allclose(back, flatten(project(net, weights)), atol=ROUNDING)
+    assert torch.allclose(torch.linalg.vector_norm(c, dim=1), torch.linalg.vector_norm(back, dim=1))
+
+
+def test_bad_input():
+    given = problem("C5")
+    start = equivariant_weights(given.network, seeded(2), scale="preserving")
+    with pytest.raises(InputError, match=r"no stationary point .* within 1 steps"):
+        equivariant_minimum(given, start, steps=1, tolerance=0.0)
+    with pytest.raises(InputError, match="one batch with at least 20 target numbers"):
+        stationary_targets(problem("C5", samples=3), start)
+    cubic = lambda p, y: (p - y).pow(4).sum(-1)  # noqa: E731
+    with pytest.raises(InputError, match="affine in the targets"):
+        stationary_targets(replace(given, loss=cubic), start)
+    v = permutation(cyclic(40))
+    wide = Problem(declare([6 * v, 5 * v]), squared_loss, torch.ones(2, 240), torch.ones(2, 200))
+    with pytest.raises(InputError, match="at most 1000 coordinates of E, got 1200"):
+        equivariant_minimum(wide, [torch.zeros(200, 240)])
