@@ -11,6 +11,7 @@ from symscope.discovery.action import (
     integrated_defect,
 )
 from symscope.discovery.action_networks import LinearAction, MLPAction
+from symscope.discovery.algebra import Algebra, lie_algebra
 from symscope.discovery.ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.candidates import (
     Candidate,
@@ -26,6 +27,15 @@ from symscope.discovery.catalogue import (
     catalogue,
     linear_combination,
     verified_catalogue,
+)
+from symscope.discovery.combinators import deeper, induced, part_problem, smaller_batch, wider
+from symscope.discovery.conserved import (
+    ConservedQuantity,
+    TrainingPath,
+    conservation,
+    conserved_quantities,
+    gradient_descent,
+    gradient_flow,
 )
 from symscope.discovery.exact import (
     LinearSymmetries,
@@ -66,6 +76,7 @@ from symscope.discovery.objective import (
     action_data,
     objective_terms,
 )
+from symscope.discovery.polynomial import PolynomialSymmetries, known_multiples, polynomial_symmetries
 from symscope.discovery.problem import (
     Problem,
     problem,
@@ -93,9 +104,11 @@ __all__ = [
     "DATA_DEPENDENT",
     "LOSSES",
     "TERMS",
+    "Algebra",
     "Ansatz",
     "Between",
     "Candidate",
+    "ConservedQuantity",
     "DataSource",
     "Dictionary",
     "DictionaryField",
@@ -114,10 +127,12 @@ __all__ = [
     "Objective",
     "OneParameterAction",
     "ParameterSource",
+    "PolynomialSymmetries",
     "Problem",
     "Sample",
     "Side",
     "Training",
+    "TrainingPath",
     "Transformation",
     "Verification",
     "VerifiedSymmetry",
@@ -130,8 +145,11 @@ __all__ = [
     "catalogue",
     "class_data",
     "combination",
+    "conservation",
+    "conserved_quantities",
     "cross_entropy_loss",
     "dataset",
+    "deeper",
     "echelon",
     "eq7_defect",
     "failing_share",
@@ -140,10 +158,15 @@ __all__ = [
     "field_values",
     "flow",
     "gaussian_data",
+    "gradient_descent",
+    "gradient_flow",
     "hidden_spaces",
     "identity_and_fields",
+    "induced",
     "integrated_defect",
+    "known_multiples",
     "learn",
+    "lie_algebra",
     "linear_combination",
     "linear_field",
     "linear_symmetries",
@@ -156,6 +179,8 @@ __all__ = [
     "objective_terms",
     "orbit_dimension",
     "parameters_near",
+    "part_problem",
+    "polynomial_symmetries",
     "problem",
     "random_linear_field",
     "runge_kutta_action",
@@ -166,6 +191,7 @@ __all__ = [
     "sample_outputs",
     "selected_dimension",
     "signed_permutation",
+    "smaller_batch",
     "sparse_field",
     "squared_loss",
     "token_data",
@@ -175,4 +201,5 @@ __all__ = [
     "velocities",
     "verified_catalogue",
     "verify",
+    "wider",
 ]
