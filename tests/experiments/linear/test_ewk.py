@@ -1,0 +1,78 @@
+"""Fig. 5 at a small size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.data import permuted_cube
+from symscope.experiments import Verdict
+from symscope.experiments.linear.ewk import Ewk, ewk, network, rescalings
+from tests.experiments.linear.tables import tables_of_cells
+
+SMALL = Ewk(width=12, points=400, networks=2)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return tables_of_cells(ewk, SMALL)
+
+
+def test_rows_are_what_they_say(tables):
+    summary, values = tables["summary"], tables["eigenvalues"]
+    assert len(values) == 8 * 61
+    row = summary[(summary["activation"] == "relu") & (summary["start"] == "normal")].iloc[1]
+    net, x = network(12, "relu", "normal", 1), permuted_cube(400, 1).features
+    before = net[0](x)
+    assert row["dead_units"] == int((before.max(0).values <= 0).sum())
+    assert row["always_active_units"] == int((before.min(0).values > 0).sum())
+    mine = values[
+        (values["activation"] == "relu") & (values["start"] == "normal") & (values["network"] == 1)
+    ]["value"]
+    assert row["zeros"] == (mine == 0).sum() >= 12
+    assert row["small"] == pytest.approx((mine < 0.2).mean())
+
+
+def test_rescalings_leave_the_function_alone_to_first_order():
+    net, x = network(5, "relu", "default", 3), permuted_cube(20, 0).features
+    for unit, direction in enumerate(rescalings(net)):
+        assert int((direction != 0).sum()) == 5
+        moved = network(5, "relu", "default", 3)
+        flat = torch.nn.utils.parameters_to_vector(net.parameters()).detach()
+        torch.nn.utils.vector_to_parameters(flat + 1e-6 * direction, moved.parameters())
+        gap = (moved(x) - net(x)).abs().max().detach()
+        assert float(gap) < 1e-10, unit
+
+
+def test_claims_follow_the_numbers(tables):
+    good = {"summary": tables["summary"].copy(), "eigenvalues": tables["eigenvalues"]}
+    good["summary"][["small", "small_of_nonzero"]] = 0.33
+    good["summary"]["zero_share"] = 0.02
+    assert {c.verdict for c in ewk.claims(SMALL, good)} == {Verdict.REPRODUCED}
+    bad = {"summary": tables["summary"].copy(), "eigenvalues": tables["eigenvalues"]}
+    bad["summary"][["small", "small_of_nonzero"]] = 0.6
+    bad["summary"]["zero_share"] = 0.5
+    bad["summary"]["zeros"] = 3
+    bad["summary"]["rescaling_residual"] = 1e-3
+    bad["summary"]["decades"] = 1.0
+    slow = replace(SMALL, epochs=2000)
+    assert {c.verdict for c in ewk.claims(slow, bad)} == {Verdict.NOT_REPRODUCED}
+
+
+def test_figure(tables):
+    [plot] = ewk.plot(SMALL, tables)
+    assert len([axes for axes in plot.figure.axes if axes.get_visible()]) == 4
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="width, points and networks of at least 1"):
+        replace(SMALL, points=0)
+    with pytest.raises(InputError, match="activations: expected 'relu'"):
+        replace(SMALL, activations=("tanh",))
+    with pytest.raises(InputError, match="starts: expected 'default'"):
+        replace(SMALL, starts=("default", "zero"))
+    with pytest.raises(InputError, match="remaining share"):
+        replace(SMALL, remaining=2.0)
