@@ -24,3 +24,5 @@ COINCIDENT = 3e-8  # two computations of the angle at c = 1 or -1, each off by s
 # predictions of kernel regression by two exact ways: rounding times the kernel's condition number, up to 1e5
 DENSE_PREDICTION = 1e-9
 DYNAMICS = 1e-10  # the lemmas of augmented training: short sums in float64, an ODE solver run at 1e-10
+TRAINED_SINGLE = 1e-3  # outputs of float32 networks after tens of steps, copies together against one by one
+NULL_SPACE = 1e-9  # null vectors of constraints with singular values down to 1e-2: rounding over the gap
