@@ -31,9 +31,10 @@ from symscope.linear.lightning_callback import lightning_callback
 from symscope.linear.linearised import LinearisedNetwork, linearised, predicted_asymmetry
 from symscope.linear.moments import SecondMoments, second_moments, streamed_moments
 from symscope.linear.rates import IrrepRates, irrep_rates, time_to_asymmetry, undecaying_part
+from symscope.linear.records import Parts, Record
 from symscope.linear.regression import Regression, c_g, k_g, orbit_regression
 from symscope.linear.split import Coupling, Split, coupling, invariant_weights, split
-from symscope.linear.tracker import AsymmetryTracker, Parts, Record
+from symscope.linear.tracker import AsymmetryTracker
 from symscope.linear.tracker_figure import tracker_figure
 
 __all__ = [

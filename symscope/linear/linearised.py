@@ -12,8 +12,9 @@ model itself and Eq. 3 and 5 of the paper; for a network it is Eq. 10, good whil
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
@@ -32,14 +33,15 @@ from symscope.kernels.finite_network import (
     outputs,
     probe,
 )
-from symscope.kernels.jacobian import flattened, named, product, transposed_product
+from symscope.kernels.jacobian import flattened, products, transposed_product
 from symscope.kernels.tangent import empirical_ntk_blocks
 from symscope.kernels.weights_kernel import weights_kernel
-from symscope.linear.asymmetry import asymmetry_loss
+from symscope.linear.asymmetry import asymmetric_part
 from symscope.linear.elements import Symmetry
 
 LOSSES = ("mean", "sum", "half sum")
-CHUNK = 4096  # inputs that go through the network at once
+CHUNK = 1024  # inputs that go through the network at once
+LARGEST_GROUP = 2**23  # weights times steps pushed through it at once, 64 MB
 
 
 @final
@@ -92,12 +94,18 @@ class LinearisedNetwork:
         return flattened(transposed_product(self.network, self.x, rows, CHUNK))
 
     def outputs(
-        self, points: Shaped[Tensor, "m *s"], displacement: Float[Tensor, " p"]
-    ) -> Float[Tensor, "m o"]:
-        """The linearised network's outputs, `f_0(x) + J(x) (w - w_0)` (Eq. 10)."""
+        self, points: Shaped[Tensor, "m *s"], displacements: Float[Tensor, "t p"]
+    ) -> Float[Tensor, "m t o"]:
+        """The linearised network's outputs, `f_0(x) + J(x) (w - w_0)` (Eq. 10), for several w at once."""
         points = points.to(self.gap.dtype) if points.is_floating_point() else points
+        sizes = {name: w.shape for name, w in self.network.trainable.items()}
+        pieces = displacements.split([size.numel() for size in sizes.values()], dim=1)
+        tangents = {
+            name: piece.reshape(-1, *size) for (name, size), piece in zip(sizes.items(), pieces, strict=True)
+        }
         start = _initial(self.network, points)
-        return start + product(self.network, points, named(self.network, displacement), CHUNK)
+        moved = [products(self.network, some, tangents) for some in points.split(CHUNK)]
+        return start[:, None] + torch.cat(moved, dim=1).movedim(0, 1)
 
     def training(
         self, points: Shaped[Tensor, "m *s"], steps: Sequence[float | int], *, flow: bool = False
@@ -107,7 +115,16 @@ class LinearisedNetwork:
         Raises:
             InputError: As `displacement`.
         """
-        return torch.stack([self.outputs(points, self.displacement(s, flow=flow)) for s in steps])
+        groups = self.displacements(steps, flow=flow)
+        return torch.cat([self.outputs(points, some) for some in groups], dim=1).movedim(1, 0)
+
+    def displacements(
+        self, steps: Sequence[float | int], *, flow: bool = False
+    ) -> Iterator[Float[Tensor, "t p"]]:
+        """`displacement` of several steps, in groups that fit in memory."""
+        many = max(1, LARGEST_GROUP // self.network.n_weights())
+        for first in range(0, len(steps), many):
+            yield torch.stack([self.displacement(s, flow=flow) for s in steps[first : first + many]])
 
     def _learned(self, step: float | int, flow: bool) -> Tensor:
         if not step >= 0:
@@ -221,7 +238,7 @@ def predicted_asymmetry(
         One number per step.
 
     Raises:
-        InputError: As `LinearisedNetwork.displacement` and `asymmetry_loss`.
+        InputError: As `LinearisedNetwork.displacement` and `asymmetric_part`.
 
     >>> from symscope.groups import cyclic, permutation
     >>> net = nn.Linear(2, 1, bias=False)
@@ -231,20 +248,14 @@ def predicted_asymmetry(
     >>> predicted_asymmetry(lin, x, permutation(cyclic(2)), [0, 1, 2]).tolist()
     [1.0, 0.5, 0.25]
     """
+    points = x.to(torch.float64) if x.is_floating_point() else x
     found = []
-    for step in steps:
-        moved_by = network.displacement(step, flow=flow)
-        points = x.to(moved_by.dtype) if x.is_floating_point() else x
-        found.append(
-            asymmetry_loss(
-                lambda z, by=moved_by: network.outputs(z, by),  # type: ignore[misc]
-                points,
-                symmetry,
-                outputs,
-                quadrature,
-            )
+    for some in network.displacements(steps, flow=flow):
+        part = asymmetric_part(
+            partial(network.outputs, displacements=some), points, symmetry, outputs, quadrature
         )
-    return torch.stack(found)
+        found.append(torch.linalg.vector_norm(part, dim=2).mean(0))
+    return torch.cat(found)
 
 
 def _in_float64(network: FiniteNetwork) -> FiniteNetwork:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -24,49 +23,17 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.groups import EquivariantMaps, Quadrature, Representation
-from symscope.groups.equivariant import equivariant_maps, invariant_vectors
+from symscope.groups import Quadrature
 from symscope.kernels.finite_network import DEFAULT_MEMORY
 from symscope.kernels.jacobian import named
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from symscope.linear.elements import Symmetry, drawn, moved, moved_back
 from symscope.linear.flow import Flow
 from symscope.linear.linearised import linearised
+from symscope.linear.records import LayerSymmetry, Record, layer_spaces, parts, table_row
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# a representation on what a layer takes and on what it gives; one alone for a bias
-LayerSymmetry = Representation | tuple[Representation, Representation]
-
-
-@final
-@dataclass(frozen=True)
-class Parts:
-    """The sizes of the symmetric and the asymmetric part of one thing."""
-
-    symmetric: float
-    asymmetric: float
-
-
-@final
-@dataclass(frozen=True)
-class Record:
-    """How symmetric a network is at one step.
-
-    Attributes:
-        step: Steps of training before it.
-        symmetric: `mean_x |mean_g g^-1 f(g x)|`, the size of the symmetric part of the predictions.
-        asymmetry: The asymmetry loss, `mean_x |f(x) - mean_g g^-1 f(g x)|`.
-        standard_error: Of the asymmetry, where group elements are sampled; 0 where all are used.
-        weights: Frobenius norms of the two parts of every weight that was given a representation.
-    """
-
-    step: float | int
-    symmetric: float
-    asymmetry: float
-    standard_error: float
-    weights: Mapping[str, Parts] = field(default_factory=dict)
 
 
 @final
@@ -128,7 +95,7 @@ class AsymmetryTracker:
             raise InputError("expected a quadrature or a number of samples, not both.")
         self.module, self.x, self.symmetry, self.outputs = module, x.detach(), symmetry, outputs
         self.every, self.quadrature, self.samples, self.seed = every, quadrature, samples, seed
-        self._spaces = _layer_spaces(module, weights or {})
+        self._spaces = layer_spaces(module, weights or {})
         self._start = {name: t.detach().clone() for name, t in module.state_dict().items()}
         self._start_step, self._step = start, start
         self.records: list[Record] = []
@@ -197,11 +164,14 @@ class AsymmetryTracker:
             self.module, x, y, learning_rate=learning_rate, loss=loss, params=self._start, memory=memory
         )
         start = lin.network.weights(torch.float64)
-        found = []
-        for step in self._steps(steps):
-            change = lin.displacement(step - self._start_step, flow=flow)
-            now = {name: start[name] + by for name, by in named(lin.network, change).items()}
-            found.append(self._foretold(step, partial(lin.outputs, displacement=change), now))
+        chosen = self._steps(steps)
+        found: list[Record] = []
+        for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
+            states = [
+                {name: start[name] + by for name, by in named(lin.network, change).items()} for change in some
+            ]
+            here = chosen[len(found) : len(found) + len(some)]
+            found += self._foretold(here, partial(lin.outputs, displacements=some), states)
         self.theory = tuple(found)
         return self.theory
 
@@ -236,8 +206,7 @@ class AsymmetryTracker:
             len(chosen), *self._start["weight"].mT.shape
         )
         self.theory = tuple(
-            self._foretold(step, partial(torch.matmul, other=w), {"weight": w.mT})
-            for step, w in zip(chosen, path, strict=True)
+            self._foretold(chosen, partial(_linear_outputs, path), [{"weight": w.mT} for w in path])
         )
         return self.theory
 
@@ -250,7 +219,7 @@ class AsymmetryTracker:
 
         return pd.DataFrame(
             [
-                _row(kind, record)
+                table_row(kind, record)
                 for kind, records in (("measured", self.records), ("theory", self.theory))
                 for record in records
             ]
@@ -285,11 +254,14 @@ class AsymmetryTracker:
         return chosen
 
     def _foretold(
-        self, step: float | int, f: Callable[[Tensor], Tensor], weights: Mapping[str, Tensor]
-    ) -> Record:
+        self,
+        steps: Sequence[float | int],
+        f: Callable[[Tensor], Tensor],
+        states: Sequence[Mapping[str, Tensor]],
+    ) -> list[Record]:
         points = self.x.to(torch.float64) if self.x.is_floating_point() else self.x
         with torch.no_grad():
-            return self._record(step, f, points, weights)
+            return self._records(steps, f, points, states)
 
     def _check_runs(self) -> None:
         with _measuring(self.module):
@@ -303,73 +275,68 @@ class AsymmetryTracker:
 
     def _measure(self, step: int) -> Record:
         with _measuring(self.module):
-            record = self._record(step, self.module, self.x, dict(self.module.named_parameters()))
+            weights = dict(self.module.named_parameters())
+            [record] = self._records([step], lambda z: self.module(z).unsqueeze(1), self.x, [weights])
         self.records.append(record)
         return record
 
-    def _record(
-        self, step: float | int, f: Callable[[Tensor], Tensor], x: Tensor, weights: Mapping[str, Tensor]
-    ) -> Record:
+    def _records(
+        self,
+        steps: Sequence[float | int],
+        f: Callable[[Tensor], Tensor],
+        x: Tensor,
+        states: Sequence[Mapping[str, Tensor]],
+    ) -> list[Record]:
+        """One record per step; f gives the outputs at all of them, `[n, steps, *output]`."""
+        spreads = [0.0] * len(steps)
         if self.samples is None:
             part = asymmetric_part(f, x, self.symmetry, self.outputs, self.quadrature)
-            asymmetry, spread = float(_norms(part).mean()), 0.0
-            mean = f(x) - part
+            asymmetry, mean = _mean_norms(part), f(x) - part
         else:
             elements = drawn(self.symmetry, self.samples, self.seed)
-            sampled = sampled_asymmetry_loss(
-                f, x, self.symmetry, self.outputs, samples=self.samples, seed=self.seed
-            )
-            asymmetry, spread = sampled.value, sampled.standard_error
             images = [f(moved(self.symmetry, g, x)) for g in elements]
             if self.outputs is not None:
                 images = [moved_back(self.outputs, g, y) for g, y in zip(elements, images, strict=True)]
             mean = torch.stack(images).mean(0)
-        parts = {name: _parts(space, weights[name]) for name, space in self._spaces.items()}
-        return Record(step, float(_norms(mean).mean()), asymmetry, spread, parts)
-
-
-def _layer_spaces(module: nn.Module, weights: Mapping[str, LayerSymmetry]) -> dict[str, EquivariantMaps]:
-    """For every named weight, the space of its symmetric values."""
-    known = dict(module.named_parameters())
-    spaces = {}
-    for name, reps in weights.items():
-        if name not in known:
-            raise InputError(f"weights: the module has no parameter {name!r}; it has {', '.join(known)}.")
-        space = invariant_vectors(reps) if isinstance(reps, Representation) else equivariant_maps(*reps)
-        shape = (
-            (space.target.dim,) if isinstance(reps, Representation) else (space.target.dim, space.source.dim)
-        )
-        if tuple(known[name].shape) != shape:
-            raise InputError(
-                f"weights: expected {name!r} of shape {shape}, as its representations say, got "
-                f"{tuple(known[name].shape)}."
+            asymmetry, spreads = self._sampled(f, x, len(steps))
+        return [
+            Record(
+                step,
+                size,
+                loss,
+                spread,
+                {name: parts(space, state[name]) for name, space in self._spaces.items()},
             )
-        spaces[name] = space
-    return spaces
+            for step, size, loss, spread, state in zip(
+                steps, _mean_norms(mean), asymmetry, spreads, states, strict=True
+            )
+        ]
+
+    def _sampled(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, count: int
+    ) -> tuple[list[float], list[float]]:
+        assert self.samples is not None
+        found = [
+            sampled_asymmetry_loss(
+                lambda z, at=at: f(z)[:, at],  # type: ignore[misc]
+                x,
+                self.symmetry,
+                self.outputs,
+                samples=self.samples,
+                seed=self.seed,
+            )
+            for at in range(count)
+        ]
+        return [loss.value for loss in found], [loss.standard_error for loss in found]
 
 
-def _parts(space: EquivariantMaps, weight: Tensor) -> Parts:
-    matrix = weight.detach().to(torch.float64)
-    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-    symmetric = space.project(matrix)
-    return Parts(float(symmetric.norm()), float((matrix - symmetric).norm()))
+def _mean_norms(part: Tensor) -> list[float]:
+    """`[n, steps, *output] -> [steps]`: the norm of each output, averaged over inputs."""
+    return torch.linalg.vector_norm(part.reshape(*part.shape[:2], -1), dim=2).mean(0).tolist()
 
 
-def _row(kind: str, record: Record) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "kind": kind,
-        "step": record.step,
-        "asymmetry": record.asymmetry,
-        "standard_error": record.standard_error,
-        "symmetric": record.symmetric,
-    }
-    for name, parts in record.weights.items():
-        row[f"{name} symmetric"], row[f"{name} asymmetric"] = parts.symmetric, parts.asymmetric
-    return row
-
-
-def _norms(part: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(part.reshape(len(part), -1), dim=1)
+def _linear_outputs(path: Tensor, x: Tensor) -> Tensor:
+    return torch.einsum("nd,tdo->nto", x, path.to(x))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from symscope.errors import InputError
 from symscope.report import COLOURS, new_figure, style
 
 if TYPE_CHECKING:
-    from symscope.linear.tracker import Record
+    from symscope.linear.records import Record
 
 
 def tracker_figure(records: Sequence[Record], theory: Sequence[Record] = ()) -> Any:

@@ -104,9 +104,9 @@ def test_equivariant_regression_in_float32():
 
 def test_a_wide_network_is_foretold_and_a_bias_has_parts():
     toy = permuted_cube(6, 3).completed()
-    s3, net = linear(permutation(symmetric(3))), pair_mlp(3, 3000, seed=2)
+    s3, net = linear(permutation(symmetric(3))), pair_mlp(3, 2000, seed=2)
     fresh = permuted_cube(25, 9).features
-    hidden = trivial(s3.group, 3000)
+    hidden = trivial(s3.group, 2000)
     tracker = AsymmetryTracker(
         net,
         fresh,
@@ -114,7 +114,7 @@ def test_a_wide_network_is_foretold_and_a_bias_has_parts():
         every=15,
         weights={"1.weight": (permutation(symmetric(3)), hidden), "1.bias": hidden},
     )
-    train(net, toy.features, toy.targets[:, None], 0.2, 60, tracker)
+    train(net, toy.features, toy.targets[:, None], 0.2, 30, tracker)
     theory = tracker.predict(toy.features, toy.targets, learning_rate=0.2, loss="mean")
     close(tracker.records, theory, 0.05)
     assert tracker.records[-1].weights["1.bias"].asymmetric == pytest.approx(0, abs=1e-8)
