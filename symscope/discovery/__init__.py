@@ -67,9 +67,16 @@ from symscope.discovery.losses import (
     squared_loss,
 )
 from symscope.discovery.monomials import Dictionary, monomials
-from symscope.discovery.nullspace import NullSpace, echelon, null_space, selected_dimension
+from symscope.discovery.nullspace import (
+    NullSpace,
+    echelon,
+    null_space,
+    selected_dimension,
+    settled_null_space,
+)
 from symscope.discovery.objective import (
     DATA_DEPENDENT,
+    SCALE_FREE,
     TERMS,
     Objective,
     Weights,
@@ -103,6 +110,7 @@ from symscope.discovery.verification import Judgement, Verification, failing_sha
 __all__ = [
     "DATA_DEPENDENT",
     "LOSSES",
+    "SCALE_FREE",
     "TERMS",
     "Algebra",
     "Ansatz",
@@ -190,6 +198,7 @@ __all__ = [
     "sample_losses",
     "sample_outputs",
     "selected_dimension",
+    "settled_null_space",
     "signed_permutation",
     "smaller_batch",
     "sparse_field",

@@ -165,15 +165,16 @@ def translation(positions: Tensor, name: str) -> LinearField:
 
 def _columns(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
     """Flat positions `[in (+ 1), out]` of a layer's columns, its bias last; None where a part is frozen."""
-    if f"{name}.weight" not in layout.names:
+    stem = f"{name}." if name else ""
+    if f"{stem}weight" not in layout.names:
         return None
-    weight = layout.indices(f"{name}.weight")
+    weight = layout.indices(f"{stem}weight")
     columns = weight.reshape(weight.shape[0], -1).T
     if getattr(module, "bias", None) is None:
         return columns
-    if f"{name}.bias" not in layout.names:
+    if f"{stem}bias" not in layout.names:
         return None
-    return torch.cat([columns, layout.indices(f"{name}.bias")[None]])
+    return torch.cat([columns, layout.indices(f"{stem}bias")[None]])
 
 
 def _normalised(problem: Problem) -> list[KnownSymmetry]:
@@ -206,23 +207,33 @@ def _softmax(problem: Problem) -> list[KnownSymmetry]:
 
     A user's own loss may hold a softmax: the entry is then made, and the test on the model decides.
     """
-    loss_reads = problem.loss is cross_entropy_loss or problem.loss not in LOSSES.values()
-    graph, named = traced(problem.network.module), dict(problem.network.module.named_modules())
-    if graph is None:
+    name, reads = _last_layer(problem.network.module)
+    reads |= problem.loss is cross_entropy_loss or problem.loss not in LOSSES.values()
+    layer = problem.network.module.get_submodule(name) if name is not None else None
+    if name is None or not reads or not isinstance(layer, nn.Linear):
         return []
-    end = next(node for node in graph.nodes if node.op == "output").args[0]
-    softmax = (nn.Softmax, nn.LogSoftmax)
-    while getattr(end, "op", "") == "call_module" and isinstance(named[str(end.target)], softmax):
-        loss_reads, end = True, end.args[0]
-    if not loss_reads or getattr(end, "op", "") != "call_module" or len(end.users) != 1:
-        return []
-    layer = named[str(end.target)]
-    columns = _columns(str(end.target), layer, problem.layout) if isinstance(layer, nn.Linear) else None
-    if columns is None:
-        return []
-    what = f"outputs of {end.target} before the softmax"
-    fields = tuple(translation(c, f"translation of the {what}: column {i}") for i, c in enumerate(columns))
-    return [KnownSymmetry(f"translation of the {what}", "translation", fields)]
+    columns = _columns(name, layer, problem.layout)
+    what = f"outputs of {name or 'the layer'} before the softmax"
+    fields = tuple(
+        translation(c, f"translation of the {what}: column {i}")
+        for i, c in enumerate(columns if columns is not None else ())
+    )
+    return [KnownSymmetry(f"translation of the {what}", "translation", fields)] if fields else []
+
+
+def _last_layer(module: nn.Module) -> tuple[str | None, bool]:
+    """The name of the module whose outputs are the network's, and whether a softmax follows it."""
+    if isinstance(module, nn.Linear):
+        return "", False
+    graph, named = traced(module), dict(module.named_modules())
+    end = next(node for node in graph.nodes if node.op == "output").args[0] if graph is not None else None
+    softmax = False
+    while getattr(end, "op", "") == "call_module" and isinstance(
+        named[str(end.target)], nn.Softmax | nn.LogSoftmax
+    ):
+        softmax, end = True, end.args[0]
+    alone = getattr(end, "op", "") == "call_module" and len(end.users) == 1
+    return (str(end.target) if alone else None), softmax
 
 
 def _key_biases(problem: Problem) -> list[KnownSymmetry]:

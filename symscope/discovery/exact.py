@@ -6,7 +6,7 @@ equation in (M, c) (Eq. 4). Enough random points give them all: the solutions ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -17,14 +17,13 @@ from torch import Tensor
 from symscope.discovery.ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.fields import LinearField, field_values
 from symscope.discovery.naming import named_fields, resolved
-from symscope.discovery.nullspace import NullSpace, echelon, null_space
+from symscope.discovery.nullspace import NullSpace, echelon, null_space, settled_null_space
 from symscope.discovery.problem import Problem, sample_gradients
 from symscope.discovery.sampling import Sample
 from symscope.discovery.tracing import hidden_spaces
 from symscope.errors import InputError
 
-OVERSAMPLING = 1.25  # constraints for every unknown
-SPARE = 32
+STRIDE = 7919  # between the seeds of rounds of constraints
 BLOCK = 256  # unknowns solved for at once when the structure of the layers is used
 DISTINCT = 1e-7  # relative size below which what is left of a field is rounding
 LIMIT = 4096  # unknowns of one null space: some K x K matrices of half a gigabyte, minutes
@@ -109,7 +108,8 @@ def linear_symmetries(
     constant = translations(problem, seed=seed, level=level, limit=limit) if affine else ()
     ansatze = [all_linear(problem.size, affine)] if chosen == "all" else _layered(problem, affine)
     spaces = [
-        null_space(_rows(problem, ansatz, seed + number), level) for number, ansatz in enumerate(ansatze)
+        settled_null_space(_constraints(problem, ansatz, seed + number), ansatz.unknowns, level)
+        for number, ansatz in enumerate(ansatze)
     ]
     if chosen == "all":
         fields = _all_fields(problem, spaces[0].basis, constant, affine)
@@ -125,14 +125,12 @@ def linear_symmetries(
     )
 
 
-def _rows(problem: Problem, ansatz: Ansatz, seed: int) -> Iterator[Float[Tensor, "rows K"]]:
-    needed = int(OVERSAMPLING * ansatz.unknowns) + SPARE
-    while needed > 0:
-        count = min(needed, max(ansatz.unknowns, 512))
-        sample, gradients = gradient_rows(problem, count, seed)
-        yield ansatz.constraints(sample.theta, gradients)
-        needed -= count
-        seed += 7919
+def _constraints(problem: Problem, ansatz: Ansatz, seed: int) -> Callable[[int, int], Tensor]:
+    def block(count: int, turn: int) -> Tensor:
+        sample, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
+        return ansatz.constraints(sample.theta, gradients)
+
+    return block
 
 
 def gradient_rows(problem: Problem, count: int, seed: int) -> tuple[Sample, Float[Tensor, "p n"]]:
@@ -162,9 +160,10 @@ def translations(
             f"({_gigabytes(problem.size)} for one matrix); raise limit, freeze "
             "parameters, or use verified_catalogue"
         )
-    count = int(OVERSAMPLING * problem.size) + SPARE
-    _, gradients = gradient_rows(problem, count, seed)
-    directions = echelon(null_space([gradients], level).basis)
+    null = settled_null_space(
+        lambda count, turn: gradient_rows(problem, count, seed + STRIDE * turn)[1], problem.size, level
+    )
+    directions = echelon(null.basis.cpu())
     found = []
     for direction in directions.T:
         support = torch.nonzero(direction)[:, 0]
@@ -246,7 +245,7 @@ def fibre_dimension(problem: Problem, theta: Float[Tensor, "n"], *, seed: int, l
     >>> fibre_dimension(made, made.sample(1, 1, 0).theta[0], seed=0)  # 12 weights make a 2 x 2 matrix
     8
     """
-    count = 4 * problem.size + SPARE
+    count = 4 * problem.size + 32
     x, y = problem.data(count, torch.Generator().manual_seed(seed))
     float_x = x.to(problem.device, problem.dtype) if x.is_floating_point() else x.to(problem.device)
     float_y = y.to(problem.device, problem.dtype) if y.is_floating_point() else y.to(problem.device)

@@ -5,14 +5,14 @@ columns) are zero to rounding. Their number is the dimension, provided the step 
 were the spectrum to run on to zero without a null space, the steps of the logarithms of its values would look
 like those above, taken as exponential; the chance that the largest of so many steps is as large as the one
 seen must be below the level. Otherwise the small values cannot be told from the tail of the spectrum, and
-the dimension is 0.
+the dimension is 0. Null vectors must also satisfy constraints that were not used to find them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -22,6 +22,10 @@ from torch import Tensor
 from symscope.errors import InputError
 
 FLOOR = 64.0
+OVERSAMPLING = 1.25  # constraints for every unknown
+SPARE = 32
+ROUNDS = 12
+HELD_OUT = 1e-8  # relative residual that fresh constraints may leave on a null vector
 
 
 @final
@@ -37,6 +41,7 @@ class NullSpace:
         chance: That a spectrum without null space has such a step by accident; 1 where there is no step.
         level: Chance below which the step counts.
         rows: Constraints used.
+        held_out: Largest relative residual on constraints that were not used, where there were some.
     """
 
     basis: Float[Tensor, "K d"]
@@ -46,13 +51,14 @@ class NullSpace:
     chance: float
     level: float
     rows: int
+    held_out: float | None
 
     @property
     def dimension(self) -> int:
         return self.basis.shape[1]
 
 
-def null_space(blocks: Iterable[Float[Tensor, "rows K"]], level: float = 1e-3) -> NullSpace:
+def null_space(blocks: Iterable[Float[Tensor, "_rows K"]], level: float = 1e-3) -> NullSpace:
     """The null space of the matrix whose rows come in blocks; never more than one block and a K x K matrix.
 
     Args:
@@ -75,19 +81,83 @@ def null_space(blocks: Iterable[Float[Tensor, "rows K"]], level: float = 1e-3) -
     scale: Tensor | None = None
     rows = 0
     for block in blocks:
-        if not bool(torch.isfinite(block).all()):
-            raise InputError("the constraints hold NaN or infinity; draw parameters and data smaller")
-        if scale is None:
-            scale = block.square().mean(0).sqrt()
-            scale = torch.where(scale > 0, scale, 1.0)
-        scaled = block / scale
-        size = scaled.norm(dim=1, keepdim=True)
-        scaled = scaled / torch.where(size > 0, size, 1.0)
+        scale = _column_sizes(block) if scale is None else scale
+        triangle = _folded(triangle, block, scale)
         rows += block.shape[0]
-        triangle = torch.linalg.qr(scaled if triangle is None else torch.cat([triangle, scaled]), mode="r").R
     if triangle is None or scale is None or rows < triangle.shape[1]:
         needed = 0 if triangle is None else triangle.shape[1]
         raise InputError(f"expected at least {needed} constraints for as many unknowns, got {rows}")
+    return _solved(triangle, scale, level, rows)
+
+
+def settled_null_space(
+    block: Callable[[int, int], Float[Tensor, "_rows K"]], unknowns: int, level: float = 1e-3
+) -> NullSpace:
+    """The null space of random constraints, as many as it takes: the last ones, not used, must hold too.
+
+    Constraints without content do not count (points where all gradients vanish: dead ReLU units). Rounds of
+    fresh constraints are added until one changes nothing.
+
+    Args:
+        block: `(count, round) -> constraints`; every round draws new ones.
+        unknowns: K.
+        level: Error level of the gap's significance test.
+
+    Returns:
+        The null space; `held_out` is its largest relative residual on the unused round.
+
+    Raises:
+        InputError: It does not settle, because nearly all constraints are empty.
+    """
+    count = max(int(OVERSAMPLING * unknowns) + SPARE, 2 * SPARE)
+    triangle: Tensor | None = None
+    scale: Tensor | None = None
+    rows, found = 0, None
+    for turn in range(ROUNDS):
+        fresh = block(count, turn)
+        fresh = fresh[fresh.square().sum(1) > 0]
+        if found is not None and scale is not None and fresh.shape[0] >= SPARE:
+            residual = _residual(fresh, found.basis, scale)
+            if residual <= HELD_OUT:
+                return replace(found, held_out=residual)
+        if fresh.shape[0]:
+            scale = _column_sizes(fresh) if scale is None else scale
+            triangle = _folded(triangle, fresh, scale)
+            rows += fresh.shape[0]
+        if triangle is not None and scale is not None and rows >= OVERSAMPLING * unknowns:
+            found = _solved(triangle, scale, level, rows)
+    raise InputError(
+        f"after {ROUNDS} rounds of {count} random points the constraints still change (only {rows} of them "
+        "say anything): most gradients vanish; draw parameters or data with another scale"
+    )
+
+
+def _residual(rows: Float[Tensor, "r K"], basis: Float[Tensor, "K d"], scale: Float[Tensor, "K"]) -> float:
+    """Largest cosine of a constraint and a null vector, columns scaled."""
+    if basis.shape[1] == 0:
+        return 0.0
+    across, along = rows / scale, basis * scale[:, None]
+    return float((across @ along / (across.norm(dim=1)[:, None] * along.norm(dim=0))).abs().max())
+
+
+def _column_sizes(block: Float[Tensor, "r K"]) -> Float[Tensor, "K"]:
+    sizes = block.square().mean(0).sqrt()
+    return torch.where(sizes > 0, sizes, 1.0)
+
+
+def _folded(
+    triangle: Float[Tensor, "t K"] | None, block: Float[Tensor, "r K"], scale: Float[Tensor, "K"]
+) -> Float[Tensor, "u K"]:
+    """The triangle of all rows so far, these included, columns and rows scaled."""
+    if not bool(torch.isfinite(block).all()):
+        raise InputError("the constraints hold NaN or infinity; draw parameters and data smaller")
+    scaled = block / scale
+    sizes = scaled.norm(dim=1, keepdim=True)
+    scaled = scaled / torch.where(sizes > 0, sizes, 1.0)
+    return torch.linalg.qr(scaled if triangle is None else torch.cat([triangle, scaled]), mode="r").R
+
+
+def _solved(triangle: Float[Tensor, "t K"], scale: Float[Tensor, "K"], level: float, rows: int) -> NullSpace:
     _, values, right = torch.linalg.svd(triangle)
     top = float(values[0])
     values = values / top if top > 0 else values
@@ -95,7 +165,7 @@ def null_space(blocks: Iterable[Float[Tensor, "rows K"]], level: float = 1e-3) -
     dimension, gap, chance = selected_dimension(values, floor, level)
     kept = right[len(values) - dimension :].T / scale[:, None]
     basis = torch.linalg.qr(kept).Q if dimension else kept
-    return NullSpace(basis, values, floor, gap, chance, level, rows)
+    return NullSpace(basis, values, floor, gap, chance, level, rows, None)
 
 
 def selected_dimension(values: Float[Tensor, "K"], floor: float, level: float) -> tuple[int, float, float]:

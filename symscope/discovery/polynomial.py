@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery.exact import LIMIT, OVERSAMPLING, SPARE, gradient_rows
+from symscope.discovery.exact import LIMIT, STRIDE, gradient_rows
 from symscope.discovery.fields import DictionaryField, LinearField
 from symscope.discovery.layout import Layout
 from symscope.discovery.monomials import Dictionary
-from symscope.discovery.nullspace import NullSpace, echelon, null_space
+from symscope.discovery.nullspace import NullSpace, echelon, settled_null_space
 from symscope.discovery.problem import Problem
 from symscope.errors import InputError
 
@@ -89,7 +89,7 @@ def polynomial_symmetries(
             f"is {limit} (a matrix of their square, {8 * unknowns**2 / 1e9:.3g} GB); use a lower degree, "
             "fewer monomials or a smaller network, or learn the symmetries instead"
         )
-    null = null_space(_rows(problem, dictionary, unknowns, seed), level)
+    null = settled_null_space(_constraints(problem, dictionary, seed), unknowns, level)
     shape = (problem.size, len(dictionary))
     with_data = torch.tensor(dictionary.data_dependent)
     fields = []
@@ -102,17 +102,13 @@ def polynomial_symmetries(
     return PolynomialSymmetries(tuple(fields), null, rank)
 
 
-def _rows(
-    problem: Problem, dictionary: Dictionary, unknowns: int, seed: int
-) -> Iterator[Float[Tensor, "rows K"]]:
-    needed = int(OVERSAMPLING * unknowns) + SPARE
-    while needed > 0:
-        count = min(needed, max(unknowns, 512))
-        sample, gradients = gradient_rows(problem, count, seed)
+def _constraints(problem: Problem, dictionary: Dictionary, seed: int) -> Callable[[int, int], Tensor]:
+    def block(count: int, turn: int) -> Tensor:
+        sample, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
         values = torch.func.vmap(dictionary.values)(sample.theta, sample.x, sample.y)
-        yield (gradients[:, :, None] * values[:, None, :]).flatten(1)
-        needed -= count
-        seed += 7919
+        return (gradients[:, :, None] * values[:, None, :]).flatten(1)
+
+    return block
 
 
 def known_multiples(fields: Sequence[LinearField], dictionary: Dictionary) -> Float[Tensor, "K e"]:

@@ -63,7 +63,7 @@ def _of(constants: Tensor) -> str:
 def simple_name(positive: int, negative: int) -> str:
     """Simple real algebras with so many positive and negative directions of the Killing form.
 
-    sl(k): `k(k+1)/2 - 1` and `k(k-1)/2`; so(p, q): `pq` and `(p(p-1) + q(q-1))/2`; sp(2k): `k(k+1)` and `k^2`.
+    sl(k): `k(k+1)/2 - 1` and `k(k-1)/2`; so(p, q): `pq` and `(p(p-1) + q(q-1))/2`; sp(2k): `k(k+1)`, `k^2`.
 
     >>> simple_name(2, 1), simple_name(0, 3), simple_name(9, 6), simple_name(16, 12)
     ('sl(2)', 'so(3)', 'sl(4) = so(3,3)', 'so(4,4)')

@@ -1,0 +1,210 @@
+"""The catalogue on random networks: every entry passes the held-out test, none is missing or made up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional
+
+from symscope.discovery import (
+    Judgement,
+    catalogue,
+    class_data,
+    gaussian_data,
+    linear_combination,
+    linear_field,
+    problem,
+    squared_loss,
+    token_data,
+    verified_catalogue,
+    verify,
+)
+from tests.discovery.networks import ACTIVATIONS, Attention
+
+BETWEEN = {**ACTIVATIONS, "gelu": nn.GELU, "softsign": nn.Softsign, "elu": nn.ELU}
+
+
+def _kinds(made):
+    return [(entry.kind, entry.dimension, len(entry.transformations)) for entry in catalogue(made)]
+
+
+@settings(max_examples=6)
+@given(
+    st.lists(st.integers(1, 4), min_size=3, max_size=4),
+    st.lists(st.sampled_from(sorted(BETWEEN)), min_size=2, max_size=2),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_every_entry_holds_on_random_perceptrons(widths, activations, bias, classes, seed):
+    layers = []
+    for k, (a, b) in enumerate(pairwise(widths)):
+        layers += [nn.Linear(a, b, bias=bias)]
+        if k < len(widths) - 2:
+            layers += [BETWEEN[activations[k]]()]
+    classes = classes and widths[-1] > 1
+    data = class_data((widths[0],), widths[-1]) if classes else gaussian_data((widths[0],), (widths[-1],))
+    made = problem(nn.Sequential(*layers), "cross-entropy" if classes else "squared", data)
+    found = verified_catalogue(made, seed=seed, points=3)
+    for entry in found:
+        assert entry.holds, (entry.symmetry.name, [str(t) for t in entry.tests])
+    dimension = sum(e.symmetry.dimension for e in found)
+    expected = widths[-2] + bias if classes else 0
+    for h, activation in zip(widths[1:-1], activations, strict=False):
+        expected += {"relu": h, "leaky": h, "linear": h * h + bias * h}.get(activation, 0)
+    assert dimension == expected
+
+
+class _Functional(nn.Module):
+    """Activations as functions, a layer read by two others, a sum that ends the trail."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.three = nn.Linear(2, 3), nn.Linear(3, 2), nn.Linear(3, 2)
+        self.four, self.five = nn.Linear(2, 2), nn.Linear(2, 2)
+
+    def forward(self, x):
+        hidden = functional.relu(self.one(x))
+        both = self.two(hidden) + torch.tanh(self.three(hidden))
+        return self.five(both + torch.tanh(self.four(both)))
+
+
+class _SelfAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(3, 3) for _ in range(4))
+
+    def forward(self, x):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return self.out(functional.scaled_dot_product_attention(q, k, v)).mean(1)
+
+
+def _encoder():
+    layer = nn.TransformerEncoderLayer(4, 2, 5, batch_first=True)
+    return nn.Sequential(layer, nn.Flatten(), nn.Linear(12, 2))
+
+
+NETWORKS = {
+    "functional": (_Functional(), gaussian_data((2,), (2,)), [("rescaling", 3, 0), ("permutation", 0, 2)]),
+    "convolution": (
+        nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 2)),
+        gaussian_data((1, 6, 6), (2,)),
+        [("rescaling", 3, 0), ("permutation", 0, 2)],
+    ),
+    "linear convolutions": (
+        nn.Sequential(nn.Conv1d(2, 3, 2, bias=False), nn.Conv1d(3, 1, 2), nn.Flatten()),
+        gaussian_data((2, 5), (3,)),
+        [("general linear", 9, 0)],
+    ),
+    "batch norm in eval mode": (
+        nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.ReLU(), nn.Linear(3, 1)),
+        gaussian_data((2,), (1,)),
+        [("rescaling", 3, 0)],
+    ),
+    "layer norm": (
+        nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3, eps=0.0), nn.Linear(3, 1)),
+        gaussian_data((2,), (1,)),
+        [("rescaling", 3, 0), ("shift", 3, 0), ("scaling", 1, 0), ("translation", 3, 0)],
+    ),
+    "attention written out": (
+        Attention(3, 2, 2),
+        gaussian_data((4, 3), (2,)),
+        [("general linear", 4, 0), ("general linear", 4, 0)],
+    ),
+    "attention function": (
+        _SelfAttention(),
+        gaussian_data((4, 3), (3,)),
+        [("general linear", 9, 0), ("general linear", 9, 0), ("shift", 3, 0)],
+    ),
+    "transformer layer": (
+        _encoder(),
+        gaussian_data((3, 4), (2,)),
+        [("rescaling", 5, 0), ("permutation", 0, 4)]
+        + 2 * [("general linear", 4, 0), ("general linear", 4, 0), ("shift", 2, 0)]
+        + [("translation", 4, 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_standard_layers(name):
+    net, data, expected = NETWORKS[name]
+    made = problem(net, "squared", data)
+    assert _kinds(made) == expected
+    for entry in verified_catalogue(made, seed=0, points=5):
+        assert entry.holds, (entry.symmetry.name, [str(t) for t in entry.tests])
+
+
+def test_a_normalisation_with_eps_is_nearly_free_of_scale_and_the_test_says_so():
+    net = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3), nn.Linear(3, 1))
+    made = problem(net, "squared", gaussian_data((2,), (1,)))
+    scaling = next(e for e in verified_catalogue(made, seed=0) if e.symmetry.kind == "scaling")
+    assert not scaling.symmetry.exact
+    assert scaling.tests[0].judgement is Judgement.APPROXIMATE
+
+
+def test_a_user_loss_gets_the_softmax_entry_tested_and_refused_where_it_has_none():
+    made = problem(nn.Linear(2, 3), lambda f, y: squared_loss(f, y), gaussian_data((2,), (3,)))
+    [entry] = verified_catalogue(made, seed=0)
+    assert entry.symmetry.kind == "translation"
+    assert not entry.holds
+    ended = problem(nn.Sequential(nn.Linear(2, 3), nn.Softmax(1)), "squared", gaussian_data((2,), (3,)))
+    assert [e.holds for e in verified_catalogue(ended, seed=0)] == [True]
+
+
+def test_frozen_shared_and_untraceable_layers_give_nothing():
+    frozen = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    frozen[2].weight.requires_grad_(False)
+    assert catalogue(problem(frozen, "squared", gaussian_data((2,), (1,)))) == ()
+    pinned = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    pinned[0].bias.requires_grad_(False)
+    assert catalogue(problem(pinned, "squared", gaussian_data((2,), (1,)))) == ()
+    shared = nn.Linear(2, 2)
+    twice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), nn.Linear(2, 1))
+    assert catalogue(problem(twice, "squared", gaussian_data((2,), (1,)))) == ()
+
+    class Branching(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Linear(2, 3), nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.two(torch.relu(self.one(x))) if len(x) > 0 else x
+
+    assert catalogue(problem(Branching(), "squared", gaussian_data((2,), (1,)))) == ()
+
+
+def test_tied_weights_are_left_out():
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 2, bias=False))
+    net[2].weight = net[0].weight
+    assert catalogue(problem(net, "squared", gaussian_data((2,), (2,)))) == ()
+
+
+def test_embeddings_do_not_disturb():
+    net = nn.Sequential(nn.Embedding(5, 2), nn.Flatten(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    made = problem(net, "cross-entropy", token_data(2, 5, 2))
+    assert _kinds(made) == [("rescaling", 3, 0), ("permutation", 0, 2), ("translation", 4, 0)]
+    assert all(entry.holds for entry in verified_catalogue(made, seed=1, points=5))
+
+
+def test_combinations_of_linear_fields_are_linear():
+    generator = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(4, 4, generator=generator, dtype=torch.float64) for _ in range(2))
+    b[:, 0], b[0] = 0, 0
+    both = linear_combination((linear_field(a), linear_field(b)), torch.tensor([2.0, -3.0]))
+    assert torch.allclose(both.dense(4), 2 * a - 3 * b)
+
+
+def test_a_flip_of_a_unit_that_is_not_odd_is_refused_by_the_test():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    made = problem(net, "squared", gaussian_data((2,), (1,)))
+    from symscope.discovery import hidden_spaces
+
+    [space] = hidden_spaces(made)
+    assert not verify(made, space.flip(0, made.size), seed=0).holds
+    assert verify(made, space.swap(0, 2, made.size), seed=0).holds
