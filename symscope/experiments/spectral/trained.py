@@ -257,7 +257,7 @@ trained_pairs = Experiment(
                 tolerance=1e-4,
                 at_once=24,
             ),
-            "a minute or two on two cores",
+            "a minute on two cores",
         ),
         "paper": Preset(Trained(mnist="fetched"), "about 5 minutes on an H200, hours on two cores"),
     },
