@@ -48,8 +48,8 @@ class Decay:
     def __post_init__(self) -> None:
         if min(self.points, self.runs, self.epochs) < 1 or self.records < 4:
             raise InputError(
-                "points, runs, epochs, records: expected at least 1, and 4 records, got "
-                f"{self.points}, {self.runs}, {self.epochs}, {self.records}"
+                f"points, runs, epochs, records: expected at least 1, and 4 records, got {self.points}, "
+                f"{self.runs}, {self.epochs}, {self.records}"
             )
         if not 0 < self.learning_rate < 1:  # 2 / lambda_max of the mean squared error, features (1, x)
             raise InputError(
@@ -111,7 +111,13 @@ def _integration_gap(problem: Regression, solution: Flow, start: Tensor, last: f
     k, c = problem.k.cpu().numpy(), problem.c.cpu().numpy()
     times = torch.linspace(0, last, 25, dtype=torch.float64)
     result = solve_ivp(
-        lambda t, w: c - k @ w, (0, last), start.cpu().numpy(), "DOP853", times.numpy(), rtol=1e-12, atol=1e-13
+        lambda t, w: c - k @ w,
+        (0, last),
+        start.cpu().numpy(),
+        "DOP853",
+        times.numpy(),
+        rtol=1e-12,
+        atol=1e-13,
     )
     return float((solution.weights(start, times).cpu() - torch.from_numpy(result.y.T)).abs().max())
 
@@ -132,8 +138,8 @@ def _claims(config: Decay, tables: Tables) -> list[Claim]:
             "Theorem 3.3.3",
             float(error),
             0.01,
-            why="Relative, the worst run. Gradient descent itself is faster than the flow by half of the learning "
-            "rate times the eigenvalue.",
+            why="Relative, the worst run. Gradient descent itself is faster than the flow by half of the "
+            "learning rate times the eigenvalue.",
         ),
         below(
             "The closed form of Eq. 3 is the integrated flow.",
@@ -154,8 +160,8 @@ def _claims(config: Decay, tables: Tables) -> list[Claim]:
             "Corollary 3.4",
             float(runs["limit_asymmetry"].max()),
             1e-12,
-            why=f"Asymmetry loss of the limit; training itself ended at {runs['final_asymmetry'].max():.2g} "
-            "of the start, or less. The threshold is ours.",
+            why="Asymmetry loss of the limit; training itself ended at "
+            f"{runs['final_asymmetry'].max():.2g} of the start, or less. The threshold is ours.",
         ),
     ]
 
@@ -178,10 +184,10 @@ def _plots(config: Decay, tables: Tables) -> list[Plot]:
             figure=figure,
             title="Asymmetry loss while |x| is learned",
             source="Fig. 1a",
-            alt="Line chart of the asymmetry loss against epochs on a logarithmic axis: one straight falling line "
-            "per run, all parallel, each on the dotted line of the theory.",
-            caption="Features (1, x), both (x, y) and (−x, y) in the data. Lines are straight and parallel: one "
-            "rate for every start. They bend only where rounding takes over, near 1e-16.",
+            alt="Line chart of the asymmetry loss against epochs on a logarithmic axis: one straight "
+            "falling line per run, all parallel, each on the dotted line of the theory.",
+            caption="Features (1, x), both (x, y) and (−x, y) in the data. Lines are straight and "
+            "parallel: one rate for every start. They bend only where rounding takes over, near 1e-16.",
         )
     ]
 
@@ -190,8 +196,8 @@ decay = Experiment(
     id="linear/decay",
     paper=PAPER,
     figure="Fig. 1a",
-    shows="A linear model trained on symmetric data becomes invariant, exponentially fast, at a rate known "
-    "beforehand.",
+    shows="A linear model trained on symmetric data becomes invariant, exponentially fast, at a rate "
+    "known beforehand.",
     config=Decay,
     presets={
         "quick": Preset(Decay(points=50, runs=5, records=100), "ten seconds"),

@@ -35,8 +35,8 @@ class Decoupling:
     def __post_init__(self) -> None:
         if self.points < 1 or self.runs < 2 or self.records < 2 or self.epochs < 1:
             raise InputError(
-                f"expected at least 1 point, 2 runs, 1 epoch and 2 records, got {self.points}, {self.runs}, "
-                f"{self.epochs} and {self.records}"
+                f"expected at least 1 point, 2 runs, 1 epoch and 2 records, got {self.points}, "
+                f"{self.runs}, {self.epochs} and {self.records}"
             )
 
 
@@ -81,10 +81,14 @@ def _spread(tables: Tables, shared: str, part: str) -> float:
 
 def _claims(config: Decoupling, tables: Tables) -> list[Claim]:
     claims = []
-    for kind, other, figure in (("asymmetric", "symmetric", "Fig. 1b"), ("symmetric", "asymmetric", "Fig. 1c")):
+    for kind, other, figure in (
+        ("asymmetric", "symmetric", "Fig. 1b"),
+        ("symmetric", "asymmetric", "Fig. 1c"),
+    ):
         claims += [
             below(
-                f"Runs that start with the same {kind} weights keep them the same, whatever the {other} ones do.",
+                f"Runs that start with the same {kind} weights keep them the same, whatever the {other} "
+                "ones do.",
                 f"{figure}, Theorem 3.3.2",
                 _spread(tables, kind, kind),
                 1e-12,
@@ -111,7 +115,9 @@ def _plots(config: Decoupling, tables: Tables) -> list[Plot]:
             other = KINDS[1 - KINDS.index(kind)]
             for i, (_, run) in enumerate(part.groupby("run")):
                 colour = COLOURS[i % len(COLOURS)]
-                axes.plot(run["epoch"], run[other], color=colour, label=f"{other}, a run each" if i == 0 else None)
+                axes.plot(
+                    run["epoch"], run[other], color=colour, label=f"{other}, a run each" if i == 0 else None
+                )
                 axes.plot(
                     run["epoch"], run[kind], "--", color=INK, label=f"{kind}, all runs" if i == 0 else None
                 )
@@ -125,11 +131,12 @@ def _plots(config: Decoupling, tables: Tables) -> list[Plot]:
             figure=figure,
             title="One part shared, the other not",
             source="Fig. 1b-c",
-            alt="Two panels of weights against epochs. Left: all runs' asymmetric weights fall on one dashed line "
-            "to zero while their symmetric weights come from different starts to one value. Right: the symmetric "
-            "weights fall on one line while the asymmetric ones decay to zero from different starts.",
-            caption="Dashed: the part all runs share, drawn for every run; the lines lie on each other. Solid: "
-            "the other part.",
+            alt="Two panels of weights against epochs. Left: all runs' asymmetric weights fall on one "
+            "dashed line to zero while their symmetric weights come from different starts to one value. "
+            "Right: the symmetric weights fall on one line while the asymmetric ones decay to zero from "
+            "different starts.",
+            caption="Dashed: the part all runs share, drawn for every run; the lines lie on each other. "
+            "Solid: the other part.",
         )
     ]
 
@@ -138,7 +145,8 @@ decoupling = Experiment(
     id="linear/decoupling",
     paper=PAPER,
     figure="Fig. 1b-c",
-    shows="The part of the weights that respects the symmetry and the part that does not evolve independently.",
+    shows="The part of the weights that respects the symmetry and the part that does not evolve "
+    "independently.",
     config=Decoupling,
     presets={
         "quick": Preset(Decoupling(points=50, runs=5), "a few seconds"),

@@ -41,7 +41,8 @@ class Noise:
     def __post_init__(self) -> None:
         if self.points < 1 or self.epochs < 1 or self.records < 4:
             raise InputError(
-                f"expected at least 1 point, 1 epoch and 4 records, got {self.points}, {self.epochs}, {self.records}"
+                f"expected at least 1 point, 1 epoch and 4 records, got {self.points}, {self.epochs}, "
+                f"{self.records}"
             )
         if len(self.sigmas) < 2 or min(self.sigmas) < 0:
             raise InputError(f"sigmas: expected two or more levels, none negative, got {self.sigmas}")
@@ -98,8 +99,9 @@ def _claims(config: Noise, tables: Tables) -> list[Claim]:
             "Fig. 3",
             float(rates.max() / rates.min() - 1),
             0.01,
-            why=f"Largest over smallest fitted rate for σ from {min(config.sigmas):g} to {max(config.sigmas):g}, both "
-            "kinds of noise, of the distance of the asymmetric weight from its limit; the threshold is ours.",
+            why=f"Largest over smallest fitted rate for σ from {min(config.sigmas):g} to "
+            f"{max(config.sigmas):g}, both kinds of noise, of the distance of the asymmetric weight from "
+            "its limit; the threshold is ours.",
         ),
         below(
             "It is the eigenvalue of K_G on the asymmetric weights.",
@@ -116,13 +118,15 @@ def _claims(config: Noise, tables: Tables) -> list[Claim]:
             why="Largest difference between two noise levels, over all epochs: labels do not enter w_k.",
         ),
         below(
-            "Where every point has its own noise, the decay ends at the asymmetry of the sample's own solution.",
+            "Where every point has its own noise, the decay ends at the asymmetry of the sample's own "
+            "solution.",
             "beyond the paper",
             float((point["final_asymmetry"] / point["floor"] - 1).abs().max()),
             0.01,
             why="Relative, the worst level; the threshold is ours. Floors: "
             + ", ".join(f"{f:.2g} at σ = {s:g}" for s, f in zip(point["sigma"], point["floor"], strict=True))
-            + f", from {point['first_asymmetry'].iloc[0]:.2g} at the start.",
+            + f", from {point['first_asymmetry'].iloc[0]:.2g} at the start: a small noisy sample is not a "
+            "symmetric one.",
         ),
     ]
 
@@ -139,7 +143,9 @@ def _plots(config: Noise, tables: Tables) -> list[Plot]:
                 colour = COLOURS[i % len(COLOURS)]
                 width = 1.2 + 0.9 * (len(config.sigmas) - 1 - i)  # lines that coincide stay visible
                 wide = width if kind == "orbit" else 1.6
-                axes.plot(shown["epoch"], shown["asymmetry"], color=colour, linewidth=wide, label=f"σ = {sigma:g}")
+                axes.plot(
+                    shown["epoch"], shown["asymmetry"], color=colour, linewidth=wide, label=f"σ = {sigma:g}"
+                )
             dress_asymmetry(axes, TITLES[kind])
             axes.set_xlabel("epoch")
         panels[1].set_ylabel("")
@@ -150,12 +156,12 @@ def _plots(config: Noise, tables: Tables) -> list[Plot]:
             figure=figure,
             title="Asymmetry loss while |x| is learned from noisy labels",
             source="Fig. 3",
-            alt="Two panels of the asymmetry loss against epochs on a logarithmic axis, a line per noise level. "
-            "Left, all lines coincide and fall straight down. Right, they start with the same slope and level off, "
-            "higher for more noise.",
-            caption="Left: both points of an orbit have the same noisy label, Assumption 1 holds and the lines "
-            "coincide (widths differ to show it). Right: each point has its own noise; the slope is the same, and "
-            "the line ends at the asymmetry of the noisy sample.",
+            alt="Two panels of the asymmetry loss against epochs on a logarithmic axis, a line per noise "
+            "level. Left, all lines coincide and fall straight down. Right, they start with the same "
+            "slope and level off, higher for more noise.",
+            caption="Left: both points of an orbit have the same noisy label, Assumption 1 holds and the "
+            "lines coincide (widths differ to show it). Right: each point has its own noise; the slope "
+            "is the same, and the line ends at the asymmetry of the noisy sample.",
         )
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -61,7 +62,7 @@ def asymmetry_of(weights: Tensor, x: Tensor, features: Tensor, labels: Tensor | 
     >>> asymmetry_of(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]]), swap)
     [1.0]
     """
-    return [float(asymmetry_loss(lambda z, w=w: z @ w, x, features, labels)) for w in weights]
+    return [float(asymmetry_loss(partial(torch.matmul, other=w), x, features, labels)) for w in weights]
 
 
 def decay_fit(times: Float[Tensor, " t"], sizes: Float[Tensor, " t"]) -> tuple[float, float, int]:
@@ -70,7 +71,7 @@ def decay_fit(times: Float[Tensor, " t"], sizes: Float[Tensor, " t"]) -> tuple[f
     Sizes under a fraction 1e-11 of the first are rounding and left out.
 
     Returns:
-        The rate, the R^2 of the line, and how many records it goes through; not numbers when fewer than three.
+        The rate, the R^2 of the line, and how many records it goes through; NaN when fewer than three.
 
     >>> t = torch.linspace(0, 5, 6, dtype=torch.float64)
     >>> [round(value, 9) for value in decay_fit(t, 3 * torch.exp(-2 * t))]
