@@ -42,7 +42,7 @@ def mean_plot(table: pd.DataFrame, trials: int, seeds: int) -> Plot:
                 capsize=3,
                 markersize=5,
             )
-        dress(axes, sorted(table["angles"].unique()))
+        dress(axes, sorted(table["angles"].unique().tolist()))
         axes.set_ylabel("accuracy on left-out upright digits")
         axes.legend(fontsize=9, loc="best")
     trained = mean_accuracy(table, "trained")
@@ -82,7 +82,7 @@ def digit_plot(table: pd.DataFrame) -> Plot:
                     markersize=4,
                     linewidth=1.3,
                 )
-            dress(axes, sorted(table["angles"].unique()))
+            dress(axes, sorted(table["angles"].unique().tolist()))
             axes.set(title=f"digit {label}", xlabel="")
         for axes in panels.flat[len(labels) :]:
             axes.set_axis_off()
