@@ -37,6 +37,8 @@ from symscope.discovery.conserved import (
     gradient_descent,
     gradient_flow,
 )
+from symscope.discovery.discover import Discovery, Learning, discover
+from symscope.discovery.discover_page import discovery_page, generator_figure
 from symscope.discovery.exact import (
     LinearSymmetries,
     fibre_dimension,
@@ -59,6 +61,7 @@ from symscope.discovery.flows import flow, sample_flow
 from symscope.discovery.layout import Layout
 from symscope.discovery.learned import Learned, runge_kutta_action
 from symscope.discovery.learned_training import Training, learn
+from symscope.discovery.level import level_field
 from symscope.discovery.losses import (
     LOSSES,
     cross_entropy_loss,
@@ -120,6 +123,7 @@ __all__ = [
     "DataSource",
     "Dictionary",
     "DictionaryField",
+    "Discovery",
     "Field",
     "FunctionField",
     "HiddenSpace",
@@ -127,6 +131,7 @@ __all__ = [
     "KnownSymmetry",
     "Layout",
     "Learned",
+    "Learning",
     "LinearAction",
     "LinearField",
     "LinearSymmetries",
@@ -158,6 +163,8 @@ __all__ = [
     "cross_entropy_loss",
     "dataset",
     "deeper",
+    "discover",
+    "discovery_page",
     "echelon",
     "eq7_defect",
     "failing_share",
@@ -166,6 +173,7 @@ __all__ = [
     "field_values",
     "flow",
     "gaussian_data",
+    "generator_figure",
     "gradient_descent",
     "gradient_flow",
     "hidden_spaces",
@@ -174,6 +182,7 @@ __all__ = [
     "integrated_defect",
     "known_multiples",
     "learn",
+    "level_field",
     "lie_algebra",
     "linear_combination",
     "linear_field",

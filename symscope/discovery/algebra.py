@@ -85,12 +85,9 @@ def lie_algebra(
     constants, closure = _constants(matrices, flat)
     killing = torch.einsum("iab,jba->ij", constants, constants)
     eigenvalues = torch.linalg.eigvalsh(killing)
-    cut = RANK * max(float(eigenvalues.abs().max()), 1e-300)
     scale = float(constants.abs().max())
-    signature = (
-        int((eigenvalues > cut).sum()) if scale > RANK else 0,
-        int((eigenvalues < -cut).sum()) if scale > RANK else 0,
-    )
+    cut = RANK * max(float(eigenvalues.abs().max()), scale**2, RANK)
+    signature = (int((eigenvalues > cut).sum()), int((eigenvalues < -cut).sum()))
     dimension = len(fields)
     brackets = constants.reshape(-1, dimension)
     radical = dimension - _rank(brackets @ killing, scale)

@@ -1,0 +1,28 @@
+"""Level fields: orthogonal to every gradient of the batch, and one dimension less for every data point."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.discovery import Sample, field_values, level_field, sample_derivatives
+from tests.discovery.networks import chain
+
+
+def test_they_keep_every_loss_of_the_batch_and_span_all_but_its_gradients():
+    made = chain((2, 2, 1), "tanh")
+    sample = made.sample(1, 3, seed=0)
+    columns = []
+    for direction in torch.eye(made.size, dtype=torch.float64):
+        values = field_values(level_field(made, direction), sample)
+        assert sample_derivatives(made, sample, values).abs().max() < 1e-12
+        columns.append(values[0])
+    assert torch.linalg.matrix_rank(torch.stack(columns), atol=1e-9) == made.size - 3
+    other = Sample(sample.theta, sample.x + 1, sample.y)
+    assert not torch.allclose(field_values(level_field(made, direction), other)[0], columns[-1])
+
+
+def test_bad_directions_are_refused():
+    with pytest.raises(InputError, match="expected 6 numbers, one a parameter, got 5"):
+        level_field(chain((2, 2, 1), "tanh"), torch.ones(5))
