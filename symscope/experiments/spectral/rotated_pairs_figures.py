@@ -62,7 +62,7 @@ def scatter_grid(
     words = note or _agreement_note(x, y)
     rows = -(-len(panels) // columns)
     wide = min(columns, len(panels))
-    figure = new_figure(max(2.75 * wide, 4.6), 2.65 * rows + 0.75)
+    figure = new_figure(max(2.9 * wide, 4.6), 2.65 * rows + 0.75)
     with style():
         grid = figure.subplots(rows, wide, squeeze=False)
         for axes, (title, part) in zip(grid.flat, panels, strict=False):
@@ -88,6 +88,8 @@ def _agreement_note(x: str, y: str) -> Callable[[pd.DataFrame], str]:
 
 def correctness_scatter(axes: Any, part: pd.DataFrame, x: str, y: str) -> None:
     """Dots, the line where both are equal, and the borders at 1 beyond which predictions are wrong."""
+    from matplotlib.ticker import MaxNLocator
+
     both = pd.concat([part[x], part[y]])
     low, high = min(0.0, float(both.min())), float(both.max())
     margin = 0.06 * (high - low)
@@ -97,7 +99,10 @@ def correctness_scatter(axes: Any, part: pd.DataFrame, x: str, y: str) -> None:
         axes.axvline(1, color="#8b939c", linewidth=0.8, linestyle=":")
         axes.axhline(1, color=WRONG, linewidth=0.9, linestyle="--", label="1: wrong above")
     coloured_dots(axes, part, x, y, y)
-    axes.set(xlim=span, ylim=span)
+    ticks = [
+        t for t in MaxNLocator(nbins=4, steps=[1, 2, 5, 10]).tick_values(*span) if span[0] <= t <= span[1]
+    ]
+    axes.set(xlim=span, ylim=span, xticks=ticks, yticks=ticks)  # fixed: the layout is made before drawing
     axes.set_box_aspect(1)
 
 

@@ -159,7 +159,7 @@ def claims(config: Seeds, tables: Tables) -> list[Claim]:
             why=f"Smallest Pearson r over n: {correlations}; {size}. Threshold is ours.",
         ),
         above(
-            "Over all numbers of angles together the average over pairs ranks data sets as the exact error does.",
+            "Over all numbers of angles the average over pairs ranks data sets as the exact error does.",
             "Fig. 6A, 12",
             float(table["spectral"].corr(table["exact"], method="spearman")),
             TRACKS,
