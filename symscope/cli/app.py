@@ -12,6 +12,7 @@ import typer
 from symscope._version import __version__
 from symscope.cli.catalogue import catalogue
 from symscope.cli.data import data_app
+from symscope.cli.discover import discover
 from symscope.cli.results import keep
 from symscope.cli.runs import compare, report, reproduce
 from symscope.errors import InputError
@@ -66,6 +67,7 @@ app.command(name="list")(catalogue)
 app.command()(reproduce)
 app.command()(report)
 app.command()(compare)
+app.command()(discover)
 app.command()(keep)
 app.add_typer(data_app, name="data")
 

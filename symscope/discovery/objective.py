@@ -110,6 +110,10 @@ class Objective:
         return torch.stack([weights[name] * term for name, term in terms.items()]).sum(0)
 
 
+SCALE_FREE = Objective(Weights(10, 1, 0.1, 1, 1, 0.01), invariance="cosine", orthogonality="fields")
+"""Ours: nothing is gained by fields that shrink, and fields are kept apart, not only generators."""
+
+
 @final
 @dataclass(frozen=True)
 class Draw:

@@ -1,0 +1,243 @@
+"""`symscope discover`: the symmetries of your own network's parameters, as a table and a page."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from symscope.discovery import DataSource, Discovery, Problem
+
+
+def discover(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing and "
+            "returns an nn.Module.",
+            metavar="MODULE:FUNCTION",
+        ),
+    ],
+    loss: Annotated[
+        str, typer.Option(help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION.")
+    ] = "squared",
+    inputs: Annotated[
+        str | None,
+        typer.Option(help="Shape of one input, 3 or 1,8,8; default: of the first linear layer."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Your data, an .npz file with X and y; default: normal inputs and targets."),
+    ] = None,
+    near: Annotated[
+        float | None,
+        typer.Option(help="Draw parameters this close to the network's own; default: anywhere."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="Exact search: auto, all or layers.")] = "auto",
+    learn: Annotated[int, typer.Option(help="Also learn so many generators; 0: none.")] = 0,
+    dependent: Annotated[
+        bool, typer.Option("--dependent", help="Learned fields may look at the data point.")
+    ] = False,
+    steps: Annotated[int, typer.Option(help="Training steps of the learned ones.")] = 1500,
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("discovery.html"),
+) -> None:
+    """Find the symmetries of your network's parameters, name them, test them, write a page.
+
+    A symmetry changes parameters and no data point's loss. Found are all linear ones that ignore the data
+    (exactly), the known ones of standard layers, and with --learn also nonlinear or data-dependent ones.
+    Each is tested on parameters and data it was not found on. Your code is run only where you name it.
+
+    Examples:
+
+      [cyan]symscope discover --model mynets:build --loss mse[/cyan]
+
+      [cyan]symscope discover --model nets.py:classifier --loss cross-entropy --inputs 1,8,8[/cyan]
+
+      [cyan]symscope discover --model nets.py:small --learn 2 --dependent --out page.html[/cyan]
+    """
+    from rich.console import Console
+
+    from symscope.discovery import Learning, Training, discovery_page
+    from symscope.discovery import discover as discovered
+    from symscope.report import write_page
+
+    if learn < 0 or steps < 1:
+        raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
+    wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
+    console, progress = Console(**wide), Console(stderr=True)
+    problem = _problem(model, loss, inputs, data, near)
+    training = Training(steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1))
+    learning = Learning(learn, dependent, training=training) if learn else None
+    with progress.status("") as status:
+        found = discovered(
+            problem,
+            seed=seed,
+            method=method,
+            learning=learning,
+            stage=status.update,
+            progress=lambda step, of, value: status.update(f"learning: step {step} of {of}, {value:.3g}"),
+        )
+    _print(console, found)
+    write_page(discovery_page(found, f"Symmetries of {model}"), out)
+    console.print(f"Report: {out}", soft_wrap=True)
+
+
+def _print(console: Any, found: Discovery) -> None:
+    from symscope.cli.tables import simple_table
+
+    console.print(found.answer(), soft_wrap=True)
+    rows = [
+        (test.name, test.judgement.value, f"{test.loss_drift:.1e}", f"{test.random_loss_drift:.1e}")
+        for test in [*found.tests, *(test for tests in found.learned_tests for test in tests)]
+    ]
+    columns = ("symmetry", "held-out verdict", "loss drift", "random field")
+    if rows:
+        console.print(simple_table("Found", columns, rows))
+    known = [
+        (entry.symmetry.name, entry.symmetry.kind, "holds" if entry.holds else "does not hold")
+        for entry in found.catalogue
+    ]
+    if known:
+        console.print(simple_table("Known symmetries of its layers", ("symmetry", "kind", "held out"), known))
+
+
+def _problem(model: str, loss: str, inputs: str | None, data: Path | None, near: float | None) -> Problem:
+    import torch
+    from torch import nn
+
+    from symscope.discovery import LOSSES, parameters_near
+    from symscope.discovery import problem as made_problem
+
+    build = _named("--model", model)
+    try:
+        module = build()
+    except Exception as error:  # whatever the user's function raises is the user's to see
+        raise InputError(f"--model {model}: it raised {type(error).__name__}: {error}") from error
+    if not isinstance(module, nn.Module):
+        raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
+    chosen = loss if loss in LOSSES or ":" not in loss else _named("--loss", loss)
+    source = _source(module, str(loss), inputs, data)
+    draw = None
+    if near is not None:
+        weights = [w.detach().flatten().double() for w in module.parameters() if w.requires_grad]
+        draw = parameters_near(torch.cat(weights), near) if weights else None
+    return made_problem(module, chosen, source, draw)
+
+
+def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None) -> DataSource:
+    """The user's data, or random data of the shapes the network takes and gives."""
+    from symscope.discovery import class_data, dataset, gaussian_data
+
+    if data is not None:
+        x, y = _arrays(data)
+        return dataset(x, y)
+    shape = _shape(inputs, module)
+    outputs = _outputs(module, shape)
+    if loss == "cross-entropy":
+        return class_data(shape, outputs[-1])
+    return gaussian_data(shape, outputs)
+
+
+def _arrays(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
+    import numpy as np
+    import torch
+
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            x, y = (torch.from_numpy(stored[name]) for name in ("X", "y"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"--data {path}: expected an .npz file with arrays X and y; {error}") from error
+    if len(x) != len(y):
+        raise InputError(f"--data {path}: X and y need as many rows, got {len(x)} and {len(y)}")
+    return x, y
+
+
+def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
+    from torch import nn
+
+    if inputs is None:
+        first = next((part for part in module.modules() if isinstance(part, nn.Linear)), None)
+        if first is None:
+            raise InputError(
+                "--inputs: the network has no linear layer to tell its input from; say its shape"
+            )
+        return (first.in_features,)
+    try:
+        shape = tuple(int(part) for part in inputs.split(","))
+    except ValueError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise InputError(f"--inputs {inputs}: expected a shape of positive numbers, 3 or 1,8,8")
+    return shape
+
+
+def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of one output; the module's mode is as it was afterwards."""
+    import torch
+
+    like = next(iter(module.parameters()), torch.zeros(()))
+    mode = module.training
+    try:
+        with torch.no_grad():
+            result = module.eval()(like.new_zeros(2, *shape))
+    except Exception as error:  # whatever the user's forward raises is the user's to see
+        raise InputError(
+            f"the network failed on an input of shape {(2, *shape)}: {type(error).__name__}: {error}; say "
+            "the shape of one input with --inputs"
+        ) from error
+    finally:
+        module.train(mode)
+    if not isinstance(result, torch.Tensor) or result.ndim < 2:
+        raise InputError("the network must return one tensor [b, ...], one output for every input")
+    return tuple(result.shape[1:])
+
+
+def _named(option: str, name: str) -> Callable[..., Any]:
+    """The function a user names; nothing else is imported."""
+    place, _, function = name.rpartition(":")
+    if not place or not function:
+        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
+    try:
+        module = _file(Path(place)) if place.endswith(".py") else _module(place)
+    except InputError as error:
+        raise InputError(f"{option} {name}: {error}") from error
+    except Exception as error:  # whatever a user's module raises is the user's to see
+        raise InputError(f"{option} {name} cannot be loaded: {type(error).__name__}: {error}") from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise InputError(f"{option} {name}: {place} has no function {function!r}")
+    made: Callable[..., Any] = found
+    return made
+
+
+def _module(name: str) -> Any:
+    """A module by name, from the folder the user is in first, as with `python -m`."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(here)
+
+
+def _file(path: Path) -> Any:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,183 @@
+"""Everything about one network at once: exact symmetries, known ones, learned ones, each verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from symscope.discovery.algebra import Algebra, lie_algebra
+from symscope.discovery.catalogue import VerifiedSymmetry, verified_catalogue
+from symscope.discovery.conserved import ConservedQuantity, conserved_quantities
+from symscope.discovery.exact import LinearSymmetries, linear_symmetries
+from symscope.discovery.learned import Learned, runge_kutta_action
+from symscope.discovery.learned_training import Progress, Training, learn
+from symscope.discovery.objective import SCALE_FREE, Objective
+from symscope.discovery.problem import Problem
+from symscope.discovery.verification import Verification, verify
+from symscope.errors import InputError
+
+FLOW_STEPS = 12  # Runge-Kutta steps along a learned field; its own error is far larger than theirs
+TESTED = 32  # generators that are tested one by one
+
+
+SHORT = Training(steps=1500, learning_rate=3e-3, decay_every=500)
+
+
+@final
+@dataclass(frozen=True)
+class Learning:
+    """What to learn beside the exact search.
+
+    Attributes:
+        generators: How many.
+        dependent: Whether the action may look at the data point.
+        seeds: How many trainings.
+        training: How long, and how.
+        objective: What to minimise.
+        tolerance: Relative loss drift of a learned field that counts as unchanged.
+    """
+
+    generators: int
+    dependent: bool = False
+    seeds: int = 1
+    training: Training = SHORT
+    objective: Objective = SCALE_FREE
+    tolerance: float = 0.05
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """What was found on one network.
+
+    Attributes:
+        problem: Network and loss.
+        exact: All linear symmetries, data-independent.
+        algebra: Their structure; None when there are none, or too many to take apart.
+        tests: Held-out tests of translations and generators, the first `TESTED` of them.
+        catalogue: Known symmetries of its layers, verified.
+        conserved: Quantities gradient flow keeps because of them.
+        learned: Learned actions, if asked for.
+        learned_tests: Held-out tests of the fields of every seed.
+    """
+
+    problem: Problem
+    exact: LinearSymmetries
+    algebra: Algebra | None
+    tests: tuple[Verification, ...]
+    catalogue: tuple[VerifiedSymmetry, ...]
+    conserved: tuple[ConservedQuantity, ...]
+    learned: Learned | None
+    learned_tests: tuple[tuple[Verification, ...], ...]
+
+    def answer(self) -> str:
+        """The answer in a sentence or two."""
+        found = self.exact
+        continuous = f"{found.dimension} continuous" + (
+            f" ({self.algebra.name})" if self.algebra is not None else ""
+        )
+        translations = f", {len(found.translations)} translations" if found.translations else ""
+        discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
+        passed = sum(test.holds for test in self.tests)
+        return (
+            f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
+            f"{discrete} generating permutations and sign flips; {passed} of {len(self.tests)} tested ones "
+            "hold on held-out parameters and data."
+        )
+
+
+def discover(
+    problem: Problem,
+    *,
+    seed: int,
+    method: str = "auto",
+    points: int = 16,
+    learning: Learning | None = None,
+    progress: Progress | None = None,
+    stage: Callable[[str], object] | None = None,
+) -> Discovery:
+    """Find the symmetries of a network's parameters, name them, and test them where they were not found.
+
+    Args:
+        problem: Network and loss.
+        seed: Of all randomness.
+        method: Of the exact search: "auto", "all" or "layers".
+        points: Held-out parameters of each test.
+        learning: Learn fields too; nothing is learned when None.
+        progress: Called while learning, as `progress(step, steps, objective)`.
+        stage: Called with what is being done, in words.
+
+    Raises:
+        InputError: See `linear_symmetries` and `learn`.
+
+    >>> from torch import nn
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
+    >>> found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
+    >>> found.exact.dimension, found.algebra.name, all(test.holds for test in found.tests)
+    (3, 'R^3', True)
+    """
+    say = stage or (lambda words: None)
+    say("looking among all linear fields")
+    exact = linear_symmetries(problem, seed=seed, method=method)
+    say("testing on held-out parameters and data")
+    candidates = [*exact.translations, *exact.fields][:TESTED]
+    tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
+    say("trying the catalogue of known symmetries")
+    known = verified_catalogue(problem, seed=seed, points=points)
+    learned: Learned | None = None
+    learned_tests: tuple[tuple[Verification, ...], ...] = ()
+    if learning is not None:
+        say("learning an action")
+        learned, learned_tests = _learned(problem, learning, seed, points, progress)
+    return Discovery(
+        problem,
+        exact,
+        _algebra(problem, exact),
+        tests,
+        known,
+        conserved_quantities(exact.fields),
+        learned,
+        learned_tests,
+    )
+
+
+def _algebra(problem: Problem, exact: LinearSymmetries) -> Algebra | None:
+    """The structure of what was found; hundreds of generators are not taken apart."""
+    if not exact.fields or len(exact.fields) > 128:
+        return None
+    return lie_algebra(exact.fields, problem.size, exact.translations)
+
+
+def _learned(
+    problem: Problem, learning: Learning, seed: int, points: int, progress: Progress | None
+) -> tuple[Learned, tuple[tuple[Verification, ...], ...]]:
+    if learning.tolerance <= 0 or learning.seeds < 1:
+        raise InputError(
+            f"learning needs a positive tolerance and a seed, got {learning.tolerance}, {learning.seeds}"
+        )
+    found = learn(
+        problem,
+        learning.generators,
+        dependent=learning.dependent,
+        seeds=range(seed, seed + learning.seeds),
+        objective=learning.objective,
+        training=learning.training,
+        progress=progress,
+    )
+    tests = tuple(
+        tuple(
+            verify(
+                problem,
+                runge_kutta_action(field, FLOW_STEPS),
+                seed=seed,
+                points=points,
+                batch_sizes=(learning.training.batch,),
+                tolerance=learning.tolerance,
+            )
+            for field in found.fields(index)
+        )
+        for index in range(learning.seeds)
+    )
+    return found, tests

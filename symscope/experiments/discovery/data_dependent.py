@@ -1,0 +1,141 @@
+"""Sec. 5.4: data-dependent symmetries of networks without continuous data-independent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from symscope.experiments.claims import Claim, above, below, holds
+from symscope.experiments.definition import Experiment, Plot, Preset, Tables
+from symscope.experiments.discovery import PAPER
+from symscope.experiments.discovery.learned_claims import drift_claims, part
+from symscope.experiments.discovery.learned_figures import curve_plot, drift_plot, generator_plot
+from symscope.experiments.discovery.learned_runs import LearnedRun, learned_run, run_cells
+
+DEPENDENT = 0.1  # ours: a tenth of where theta goes depends on the data point
+PRESENT = 0.1  # ours: share of a field's square that counts as acting on a layer
+
+
+def _dependence_claims(config: LearnedRun, tables: Tables, source: str) -> list[Claim]:
+    claims = drift_claims(tables, source, "Learned data-dependent fields")
+    for objective in config.objectives:
+        rows = part(tables["fields"], objective)
+        claims.append(
+            above(
+                f"The fields depend on the data point ({objective} objective).",
+                source,
+                float(rows["data_dependence"].median()),
+                DEPENDENT,
+                why="Share of the way theta goes that changes with the data point, median over fields. Near "
+                "0 the action has found directions in which the loss is merely flat. The threshold is ours.",
+            )
+        )
+    rows = part(tables["fields"], "scale-free") if "scale-free" in config.objectives else tables["fields"]
+    claims.append(
+        holds(
+            "They hold for the data point they saw only: another one's loss changes more.",
+            "Prop. 4.4",
+            bool((rows["other_data_drift"] > 2 * rows["derivative"] * 0.1).mean() > 0.5),
+            measured=f"drift {rows['other_data_drift'].median():.3g} after a tenth of the norm",
+            threshold="more than twice what the seen one's slope allows, for most fields",
+            why="With one data point the loss is one number, so n - 1 directions of n keep it everywhere: "
+            "such fields always exist. They are no symmetries of larger batches.",
+        )
+    )
+    return claims
+
+
+def _sigmoid_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    return _dependence_claims(config, tables, "Fig. 3")
+
+
+def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    claims = _dependence_claims(config, tables, "Fig. 4")
+    rows = part(tables["fields"], "scale-free")
+    apart = (rows["share_W2"] < PRESENT) & (rows["share_W1"] > PRESENT) & (rows["share_W3"] > PRESENT)
+    shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
+    claims.append(
+        holds(
+            "Left to itself, some learned field acts on layers 1 and 3 and leaves layer 2 alone.",
+            "Fig. 4",
+            bool(apart.any()),
+            measured=f"{int(apart.sum())} of {len(rows)} fields; median shares of the motion: {shares}",
+            threshold="one field with less than 10 % of its square in W2, more in W1 and in W3",
+            why="The paper reads this off the matrices h, which an action network may read in any basis; "
+            "here it is measured on the field. The threshold is ours.",
+        )
+    )
+    if "without W2" in config.actions:
+        forced = part(tables["fields"], "scale-free", "without W2")
+        claims.append(
+            below(
+                "Symmetries of layers 1 and 3 alone exist: an action that cannot touch W2 finds them.",
+                "Fig. 4",
+                float(forced["drift_ratio"].median()),
+                0.1,
+                why=f"Loss drift over that of random fields, median over {len(forced)} fields; both layers "
+                f"move: W1 {forced['share_W1'].median():.0%}, W3 {forced['share_W3'].median():.0%}. The "
+                "threshold is ours.",
+            )
+        )
+    return claims
+
+
+def _skip_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    return _dependence_claims(config, tables, "Sec. 5.4")
+
+
+def _plots(source: str, curves: str) -> Callable[[LearnedRun, Tables], Sequence[Plot]]:
+    def plot(config: LearnedRun, tables: Tables) -> Sequence[Plot]:
+        return [
+            generator_plot(tables, config.networks[0], source, objective=config.objectives[0]),
+            curve_plot(tables, config.networks[0], curves),
+            drift_plot(tables, "beyond the paper", config.tolerance),
+        ]
+
+    return plot
+
+
+def _presets(network: str, actions: tuple[str, ...] = ("network",)) -> dict[str, Preset]:
+    quick = LearnedRun((network,), actions=actions, dependent=True, steps=1500)
+    paper = LearnedRun((network,), actions=actions, dependent=True, steps=10_000, seeds=5, points=64)
+    return {"quick": Preset(quick, "half a minute"), "paper": Preset(paper, "tens of minutes")}
+
+
+sigmoid = Experiment(
+    id="discovery/sigmoid",
+    paper=PAPER,
+    figure="Fig. 3, 6",
+    shows="A sigmoid network has data-dependent symmetries for one data point, and they can be learned.",
+    config=LearnedRun,
+    presets=_presets("sigmoid 3-3-1"),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Fig. 3", "Fig. 6"),
+    claims=_sigmoid_claims,
+)
+
+tanh_deep = Experiment(
+    id="discovery/tanh-deep",
+    paper=PAPER,
+    figure="Fig. 4",
+    shows="Data-dependent symmetries of a three-layer tanh network, and whether they skip a layer.",
+    config=LearnedRun,
+    presets=_presets("tanh 2-2-2-1", ("network", "without W2")),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Fig. 4", "Fig. 6"),
+    claims=_deep_claims,
+)
+
+skip = Experiment(
+    id="discovery/skip",
+    paper=PAPER,
+    figure="Sec. 5.4",
+    shows="Data-dependent symmetries of a three-layer network with a skip connection.",
+    config=LearnedRun,
+    presets=_presets("tanh 2-2-2-1 with skip"),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Sec. 5.4", "Fig. 6"),
+    claims=_skip_claims,
+)
