@@ -283,7 +283,7 @@ conv_rotations = Experiment(
     presets={
         "quick": Preset(
             ConvRotations(pairs=100, pooled_pairs=24, angles=(2, 4, 8, 16), filters=(3,)),
-            "a minute on two cores",
+            "one to two minutes on two cores",
         ),
         "paper": Preset(ConvRotations(mnist="fetched"), "minutes on a GPU, half a day on two cores"),
     },

@@ -269,7 +269,7 @@ conv_shifts = Experiment(
     "the result says why.",
     config=ConvShifts,
     presets={
-        "quick": Preset(ConvShifts(pairs=48, dense=1), "a minute on two cores"),
+        "quick": Preset(ConvShifts(pairs=48, dense=1), "one to two minutes on two cores"),
         "paper": Preset(ConvShifts(mnist="fetched"), "a few minutes on a GPU"),
     },
     cells=_cells,

@@ -42,6 +42,7 @@ from symscope.spectral import (
 
 AGREEMENT = 1e-8
 SLOPE = 1e-4  # ours
+SLOPES = 16  # irreps whose slope is measured, at most: two dense inversions each
 STEP = 1e-4  # relative change of one irrep's strength; the error of the slope is of its square
 SINGULAR = 1e-12  # smallest over largest eigenvalue below which a matrix counts as singular
 SAME = 1e-9  # distance below which two points are one; norms are about 1
@@ -223,7 +224,8 @@ def _slopes(
     seeds = place[torch.arange(len(asked.seeds)) * group.order].to(profile.device)
     chosen = different.to(profile.device)
     slopes = {}
-    for frequency in frequencies(group)[1:]:
+    others = frequencies(group)[1:]
+    for frequency in others[:: -(-len(others) // SLOPES)]:
         part = irrep_profile(profile, frequency, group)
         logs = []
         for step in (STEP, -STEP):
