@@ -131,3 +131,22 @@ def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/classes").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         class_cells(config)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_gives_the_accuracies_of_a_cpu(problem):
+    data, group, points, _ = problem
+    config = Classes(seeds=2)
+    here, _ = kernel_rows(points, data.labels, group, config)
+    there, agreed = kernel_rows(points.to(torch.device("cuda")), data.labels.cuda(), group, config)
+    assert here == there
+    assert agreed["largest_difference"] < DENSE_PREDICTION
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_compiled_networks_of_several_trials_train_on_a_gpu(tmp_path):
+    changes = [*SMALL, "together=2", "compiled=true"]
+    [outcome] = run([request("spectral/classes", changes=changes, device="cuda")], tmp_path, Place(workers=0))
+    assert (outcome.failed, outcome.problems) == (0, ())

@@ -104,3 +104,13 @@ def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/networks").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         network_cells(config)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_compiled_steps_in_mixed_precision_train_on_a_gpu(tmp_path):
+    changes = [*TINY, "compiled=true", "mixed_precision=true"]
+    [outcome] = run(
+        [request("spectral/networks", changes=changes, device="cuda")], tmp_path, Place(workers=0)
+    )
+    assert (outcome.failed, outcome.problems) == (0, ())

@@ -99,3 +99,14 @@ def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/whole-mnist").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         whole_cells(config)
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_gpu_uses_what_memory_is_free_and_gives_the_same(tmp_path):
+    data = mnist_sample().per_class(4, seed=0).standardised()
+    made = Problem.of(data, rotation(16, "orthogonal"), WholeMnist(memory="free"), torch.device("cuda"))
+    there, _ = made.streamed()
+    here, _ = problem(4, 16).streamed()
+    assert (there.residual - here.residual).abs().max() < DENSE_PREDICTION
+    assert made.difference_to_dense()[1] < DENSE_PREDICTION
