@@ -69,6 +69,7 @@ class MlpRotations:
 
 
 def _cells(config: MlpRotations) -> list[dict[str, Any]]:
+    digits(config.mnist)  # files that are not there are told before anything runs
     return [{"hidden": hidden, "angles": n} for hidden in config.hidden for n in config.angles]
 
 

@@ -89,6 +89,7 @@ def two_classes(data: LabelledData, trial: int, seeds: int, seed: int) -> Labell
 
 
 def _cells(config: Seeds) -> list[dict[str, Any]]:
+    digits(config.mnist)  # files that are not there are told before anything runs
     return [{"angles": n} for n in config.angles]
 
 

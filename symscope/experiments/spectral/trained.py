@@ -102,6 +102,7 @@ class Trained:
 
 
 def _cells(config: Trained) -> list[dict[str, Any]]:
+    digits(config.mnist)  # files that are not there are told before anything runs
     parts = range(-(-config.pairs // config.at_once))
     return [
         {"run": run, "angles": n, "part": part}
