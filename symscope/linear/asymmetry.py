@@ -55,7 +55,6 @@ def asymmetric_part(
     Raises:
         InputError: Elements that are not listed, symmetries that do not fit each other, the inputs or f.
 
-    >>> from symscope.data import linear
     >>> from symscope.groups import cyclic, permutation
     >>> asymmetric_part(lambda x: x[:, 0], torch.tensor([[1.0, 3.0]]), permutation(cyclic(2)))
     tensor([-1.])

@@ -250,5 +250,7 @@ def _averaged(
         moved = features.act(g, matrix, axis=-2)
         if labels is not None:
             moved = labels.act(g, moved, axis=-1)
-        total = total + (moved if quadrature is None else weight * moved)
+        moved = moved if quadrature is None else weight * moved
+        # a large matrix is added in place; a complex one, which is refused later, cannot be
+        total = total + moved if moved.is_complex() else total.add_(moved)
     return total / order

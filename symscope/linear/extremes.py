@@ -19,7 +19,6 @@ from symscope.linear.split import symmetric_projection
 
 # Added to K, as a fraction of its norm, so that a singular one can be factored; rates are then taken from K.
 _SHIFT = 1e-12
-_SAME_RATE = 1e-9  # relative; Lanczos is asked for 1e-10
 
 
 @final
@@ -41,7 +40,12 @@ class ExtremeRates:
 
 
 def extreme_rates(
-    problem: Regression, count: int, *, seed: int, quadrature: Quadrature | None = None
+    problem: Regression,
+    count: int,
+    *,
+    seed: int,
+    quadrature: Quadrature | None = None,
+    tolerance: float = 1e-8,
 ) -> ExtremeRates:
     """The slowest and fastest decay rates of asymmetric weights, without the full spectrum.
 
@@ -54,6 +58,7 @@ def extreme_rates(
         count: How many at each end.
         seed: Of the random start of the iteration.
         quadrature: For compact groups, elements that stand for it.
+        tolerance: Relative accuracy asked of the rates; `residuals` say what was reached.
 
     Raises:
         InputError: More rates than there are asymmetric directions, or `K_G` is zero.
@@ -77,7 +82,7 @@ def extreme_rates(
         return lambda v: asymmetric(apply(asymmetric(v.reshape(shape)))).reshape(-1)
 
     def leading(apply: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-        return _leading(within(apply), size, count, seed, k)
+        return _leading(within(apply), size, count, seed, k, tolerance)
 
     if dimension(problem.features) != len(k):
         raise InputError(f"expected K of side {dimension(problem.features)}, got {len(k)}.")
@@ -98,7 +103,7 @@ def extreme_rates(
 
 
 def _leading(
-    product: Callable[[Tensor], Tensor], size: int, count: int, seed: int, like: Tensor
+    product: Callable[[Tensor], Tensor], size: int, count: int, seed: int, like: Tensor, tolerance: float
 ) -> tuple[Tensor, Tensor]:
     """The largest eigenvalues, descending, and their vectors as columns, with every repetition.
 
@@ -114,9 +119,11 @@ def _leading(
         return image - vectors @ (vectors.mT @ image)
 
     while True:
-        found = top_eigenpairs(rest, size, count, seed=seed, dtype=like.dtype, device=like.device)
+        found = top_eigenpairs(
+            rest, size, count, seed=seed, dtype=like.dtype, device=like.device, tolerance=tolerance
+        )
         best = float(found.values[0])
-        if len(values) >= count and best <= float(values[count - 1]) * (1 + _SAME_RATE):
+        if len(values) >= count and best <= float(values[count - 1]) * (1 + 10 * tolerance):
             return values[:count], vectors[:, :count]
         every = torch.linalg.qr(torch.cat([vectors, found.vectors.to(like)], 1)).Q
         images = torch.stack([product(v) for v in every.mT], 1)

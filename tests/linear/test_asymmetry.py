@@ -47,6 +47,13 @@ def test_actions_representations_and_matrices_agree():
     by_hand = (images[:, 0, 1] - turned[:, :, 0, 1].mean(0)).abs().mean()
     assert abs(asymmetry_loss(lambda z: z[:, 0, 1], images, data.rotation(4)) - by_hand) < ROUNDING
 
+    # from images to images: a shift does not commute with turns, a square does
+    turn = data.rotation(4)
+    assert asymmetry_loss(lambda z: z**2, images, turn, turn) < ROUNDING
+    back = torch.stack([images.rot90(k, (1, 2)).roll(1, 2).rot90(-k, (1, 2)) for k in range(4)]).mean(0)
+    by_hand = (images.roll(1, 2) - back).flatten(1).norm(dim=1).mean()
+    assert abs(asymmetry_loss(lambda z: z.roll(1, 2), images, turn, turn) - by_hand) < ROUNDING
+
 
 def test_equivariance_with_a_group_that_is_not_orthogonal():
     g = torch.tensor([[1.0, 0.0], [0.7, -1.0]], dtype=torch.float64)  # its square is the identity
