@@ -76,8 +76,8 @@ def generator_figure(fields: Sequence[LinearField], layout: Layout, columns: int
 def _maps(maps: Sequence[tuple[str, Tensor, Tensor, Any]], layout: Layout, columns: int) -> Any:
     rows = -(-len(maps) // columns)
     largest = max(matrix.shape[0] for _, matrix, _, _ in maps)
-    side = min(max(2.4, 0.2 * largest), 4.0)
-    figure = new_figure(side * min(columns, len(maps)) + 1.0, (side + 0.7) * rows)
+    side = min(max(2.9, 0.2 * largest), 4.0)
+    figure = new_figure(side * min(columns, len(maps)) + 1.0, (side + 0.5) * rows)
     with style():
         grid = figure.subplots(rows, min(columns, len(maps)), squeeze=False).flatten()
         for axes in grid[len(maps) :]:
@@ -99,7 +99,7 @@ def _maps(maps: Sequence[tuple[str, Tensor, Tensor, Any]], layout: Layout, colum
     return figure
 
 
-def _wrapped(name: str, width: int = 34) -> str:
+def _wrapped(name: str, width: int = 26) -> str:
     import textwrap
 
     return "\n".join(textwrap.wrap(name, width)[:4])
