@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from types import TracebackType
@@ -22,6 +23,8 @@ from rich.text import Text
 
 from symscope.experiments import Outcome, Request, Verdict
 from symscope.experiments.claims import measured_text
+from symscope.experiments.outcome import failures_of
+from symscope.experiments.store import RunFolder
 
 COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
 SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
@@ -82,6 +85,8 @@ class Board:
                 f"{outcome.folder / 'cells'} and in the report; the same command tries them again",
                 style="red",
             )
+            for reason in reasons(outcome):
+                self._console.print(f"  {reason}", style="red")
         for problem in outcome.problems:
             last = problem.strip().splitlines()[-1]
             self._console.print(
@@ -100,6 +105,12 @@ class Board:
         if self._claims.row_count:
             wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 160}
             Console(**wide).print(self._claims)
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    """Why cells failed: the last line of each different traceback, without the module of the error."""
+    last = [record["traceback"].strip().splitlines()[-1] for record in failures_of(RunFolder(outcome.folder))]
+    return list(dict.fromkeys(re.sub(r"^(?:\w+\.)+(?=\w+: )", "", line) for line in last))
 
 
 def _claims_table() -> Table:

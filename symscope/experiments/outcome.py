@@ -70,9 +70,10 @@ def close(request: Request, folder: RunFolder) -> Outcome:
     _write_timings(folder, records)
 
     experiment, config = request.experiment, request.config
-    plots = _attempt(lambda: list(experiment.plot(config, tables)), problems) or []
+    measured = len(failures) < len(keys)  # where every cell failed there is nothing to plot, nothing to claim
+    plots = _attempt(lambda: list(experiment.plot(config, tables)), problems) or [] if measured else []
     _write_figures(folder, plots)
-    claims = _attempt(lambda: list(experiment.claims(config, tables)), problems) or []
+    claims = _attempt(lambda: list(experiment.claims(config, tables)), problems) or [] if measured else []
     claims = without_cells(claims, len(failures), len(keys))
     write_json(folder.path / "claims.json", [asdict(claim) for claim in claims])
     summary = {

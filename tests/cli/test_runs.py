@@ -39,7 +39,18 @@ def test_status_0_when_every_checked_claim_holds_and_1_when_one_does_not(tmp_pat
 def test_a_failing_cell_is_told_and_makes_status_1(tmp_path, capsys):
     assert called(*QUICK, "--out", str(tmp_path), "--set", "fail=1") == 1
     captured = capsys.readouterr()
-    assert "1 of 3 cells failed" in " ".join(captured.err.split())
+    said = " ".join(captured.err.split())
+    assert "1 of 3 cells failed" in said
+    assert "ZeroDivisionError: cell 1 was told to fail" in said
+
+
+def test_when_every_cell_fails_the_reasons_are_told_and_nothing_is_claimed(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path), "--set", "fail=0,1,2") == 1
+    captured = capsys.readouterr()
+    said = " ".join(captured.err.split())
+    assert said.count("was told to fail") == 3
+    assert "could not be made" not in said
+    assert "have a norm" not in captured.out
 
 
 def test_several_experiments_share_a_report(tmp_path, capsys):
