@@ -172,7 +172,8 @@ def _plots(config: Decay, tables: Tables) -> list[Plot]:
     with style():
         axes = figure.subplots()
         for i, (_, part) in enumerate(paths.groupby("run", sort=True)):
-            axes.plot(part["epoch"], part["asymmetry"], color=COLOURS[i % len(COLOURS)], linewidth=2.2)
+            seen = part[part["asymmetry"] > 1e-17]  # rounding may end at zero, which has no logarithm
+            axes.plot(seen["epoch"], seen["asymmetry"], color=COLOURS[i % len(COLOURS)], linewidth=2.2)
             shown = part[part["flow"] > 1e-16]
             name = "gradient flow, Eq. 3" if i == 0 else None
             axes.plot(shown["epoch"], shown["flow"], ":", color=INK, linewidth=1.2, label=name)
