@@ -15,7 +15,7 @@ from symscope.experiments.store import RunFolder
 
 def test_every_statement_is_reproduced_but_equation_3(tmp_path):
     asked = request(
-        "dynamics/identities", device="cpu", changes=['groups=["C4", "D3", "S3", "C2xC2"]', "networks=1"]
+        "dynamics/identities", device="cpu", changes=['groups=["C3", "C2xC2"]', "networks=1"]
     )
     [outcome] = run([asked], tmp_path, Place(workers=0))
     assert not outcome.problems

@@ -14,7 +14,7 @@ from symscope.experiments.store import RunFolder
 
 def test_the_eigenvalue_gives_the_penalty(tmp_path):
     settings = [
-        'groups=["C3"]', "seeds=1", "samples=12", "multiples=[0.0, 2.0]", "times=6.0", "bisections=4",
+        'groups=["C3"]', "seeds=1", "samples=12", "multiples=[0.0, 2.0]", "times=3.0", "bisections=3",
     ]  # fmt: skip
     [outcome] = run([request("dynamics/penalty", device="cpu", changes=settings)], tmp_path, Place(workers=0))
     assert not outcome.problems
@@ -24,7 +24,7 @@ def test_the_eigenvalue_gives_the_penalty(tmp_path):
     assert (tables["penalties"]["predicted"] > 0).all()
     wrong = tables["penalties"].assign(measured=1.0)
     swapped = tables["paths"].assign(multiple=2.0 - tables["paths"]["multiple"])
-    config = Penalty(bisections=4)
+    config = Penalty(bisections=3)
     assert experiment.claims(config, {**tables, "penalties": wrong})[0].verdict is Verdict.NOT_REPRODUCED
     assert experiment.claims(config, {**tables, "paths": swapped})[1].verdict is Verdict.NOT_REPRODUCED
 
