@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.dynamics.gradients import Field
-from symscope.dynamics.layers import add, flatten, norm, residual, subtract, unflatten
+from symscope.dynamics.layers import add, flatten, norm, split, subtract, unflatten
 from symscope.dynamics.network import Layers, Network, check_weights
 from symscope.errors import InputError
 
@@ -37,7 +37,7 @@ class Trajectory:
 
     def drift(self) -> Tensor:
         """`|A_{E_perp}|` at each time, `[times, *runs]`."""
-        return torch.stack([norm(residual(self.network, w)) for w in self.weights])
+        return torch.stack([split(self.network, w).total_residual for w in self.weights])
 
     def travelled(self) -> Tensor:
         """`|A - A_0|` at each time, `[times, *runs]`."""

@@ -21,7 +21,7 @@ _NEWTON = 4
 def equivariant_minimum(
     problem: Problem, weights: Sequence[Tensor], *, tolerance: float = 1e-11, steps: int = 2000
 ) -> Layers:
-    """A local minimum of R_eqv, from equivariant layers, by quasi-Newton and Newton steps.
+    """A local minimum of R_eqv, by quasi-Newton and Newton steps.
 
     Args:
         problem: Network, loss and data, float64, with smooth steps.
@@ -66,16 +66,14 @@ def equivariant_minimum(
         method="BFGS",
         options={"gtol": 1e-9, "maxiter": steps},
     )
-    # quasi-Newton steps stop at the rounding of the risk; the gradient itself can be brought lower, also
-    # where the Hessian is singular
+    # quasi-Newton steps stop at the rounding of the risk; the gradient itself can be brought lower
     best = least_squares(
         gradient, found.x, jac=curvature, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=_POLISH
     ).x
     for _ in range(_NEWTON):
         at = best - np.linalg.lstsq(curvature(best), gradient(best), rcond=1e-12)[0]
         best = at if np.linalg.norm(gradient(at)) < np.linalg.norm(gradient(best)) else best
-    left = float(np.linalg.norm(gradient(best)))
-    if left <= tolerance:
+    if (left := float(np.linalg.norm(gradient(best)))) <= tolerance:
         return from_coordinates(network, torch.from_numpy(best))
     raise InputError(
         f"no stationary point of the equivariant risk within {steps} steps (gradient "

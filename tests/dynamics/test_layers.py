@@ -91,6 +91,17 @@ def test_float32_and_flat_layers_round_trip():
     assert float(norm(add(weights, weights, -1.0)).max()) == 0
 
 
+def test_single_precision_layers_are_split_in_double_precision():
+    """What is constant on orbits is in E whatever its precision: the split must not add rounding."""
+    v = permutation(cyclic(97))
+    net = declare([v, 2 * v], "identity")
+    weights = equivariant_weights(net, seeded(3), runs=(2,), dtype=torch.float32)
+    assert float(split(net, weights).total_residual.max()) < 1e-12
+    assert float(norm(residual(net, weights)).max()) > 1e-7  # the same in float32 arithmetic
+    weights[0][1, 3, 5] += 2**-20
+    assert float(split(net, weights).total_residual[1]) == pytest.approx(2**-20, rel=0.02)
+
+
 def test_bad_input():
     net = ALL["C5"]
     with pytest.raises(InputError, match="scale standard or preserving, got 'large'"):
