@@ -129,8 +129,12 @@ def gradient_flow(
     time: float | int,
     records: int = 11,
     accuracy: float = 1e-10,
+    evaluations: int = 5000,
 ) -> TrainingPath:
     """Gradient flow of the mean loss on a data set, to an ODE solver's accuracy.
+
+    Where a ReLU network's gradient jumps, the flow may slide along the kink, which no solver follows: it then
+    stops at the given number of gradient evaluations.
 
     Raises:
         InputError: A time that is not positive, or a flow that cannot be followed.
@@ -139,7 +143,16 @@ def gradient_flow(
         raise InputError(f"expected a positive time and at least 2 records, got {time} and {records}")
     slope = torch.func.grad_and_value(lambda point: problem.losses(point, x, y).mean())
 
+    used = 0
+
     def velocity(_: float, point: np.ndarray) -> np.ndarray:
+        nonlocal used
+        used += 1
+        if used > evaluations:
+            raise InputError(
+                f"gradient flow took more than {evaluations} gradients (it may slide along a kink of the "
+                "loss); use a shorter time, a smooth activation or gradient_descent"
+            )
         gradient: np.ndarray = slope(torch.from_numpy(point).to(theta))[0].double().cpu().numpy()
         return -gradient
 
