@@ -75,6 +75,8 @@ def discover(
 
     if learn < 0 or steps < 1:
         raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
+    if not out.resolve().parent.is_dir():
+        raise InputError(f"--out {out}: there is no folder {out.parent}; choose one that exists")
     wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
     console, progress = Console(**wide), Console(stderr=True)
     problem = _problem(model, loss, inputs, data, near)

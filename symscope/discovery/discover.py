@@ -17,7 +17,6 @@ from symscope.discovery.problem import Problem
 from symscope.discovery.verification import Verification, verify
 from symscope.errors import InputError
 
-FLOW_STEPS = 12  # Runge-Kutta steps along a learned field; its own error is far larger than theirs
 TESTED = 32  # generators that are tested one by one
 
 
@@ -35,6 +34,7 @@ class Learning:
         seeds: How many trainings.
         training: How long, and how.
         objective: What to minimise.
+        flow_steps: Runge-Kutta steps along a learned field, whose own error is far larger than theirs.
         tolerance: Relative loss drift of a learned field that counts as unchanged.
     """
 
@@ -43,6 +43,7 @@ class Learning:
     seeds: int = 1
     training: Training = SHORT
     objective: Objective = SCALE_FREE
+    flow_steps: int = 12
     tolerance: float = 0.05
 
 
@@ -170,7 +171,7 @@ def _learned(
         tuple(
             verify(
                 problem,
-                runge_kutta_action(field, FLOW_STEPS),
+                runge_kutta_action(field, learning.flow_steps),
                 seed=seed,
                 points=points,
                 batch_sizes=(learning.training.batch,),

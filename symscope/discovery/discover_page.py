@@ -99,10 +99,12 @@ def _maps(maps: Sequence[tuple[str, Tensor, Tensor, Any]], layout: Layout, colum
     return figure
 
 
-def _wrapped(name: str, width: int = 26) -> str:
+def _wrapped(name: str, width: int = 28) -> str:
+    """A name in lines of about equal length."""
     import textwrap
 
-    return "\n".join(textwrap.wrap(name, width)[:4])
+    lines = -(-len(name) // width)
+    return "\n".join(textwrap.wrap(name, -(-len(name) // lines) + 5)[:4])
 
 
 def _exact_section(found: Discovery) -> Section:

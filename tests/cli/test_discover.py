@@ -1,0 +1,158 @@
+"""`symscope discover`: what it prints and writes, and every mistake a user can make."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from symscope.cli.app import main
+
+NETS = """
+import torch
+from torch import nn
+
+def relu():
+    return nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 2, bias=False))
+
+def scalar():
+    return nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+
+def smooth():
+    return nn.Sequential(nn.Linear(2, 1, bias=False), nn.Tanh())
+
+def broken():
+    raise RuntimeError("my own mistake")
+
+def number():
+    return 3
+
+class Noisy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.linear(x) + torch.randn(2)
+
+def noisy():
+    return Noisy()
+
+class Rounded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+    def forward(self, x):
+        return torch.round(4 * self.linear(x))
+
+def rounded():
+    return Rounded()
+
+def convolution():
+    return nn.Sequential(nn.Conv2d(1, 1, 3), nn.Flatten())
+
+def large():
+    return nn.Sequential(nn.Linear(100, 100), nn.Tanh(), nn.Linear(100, 2))
+
+def mean_loss(outputs, targets):
+    return (outputs - targets).square().mean()
+
+def own_loss(outputs, targets):
+    return (outputs - targets).abs().sum(1)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "symmetric_nets.py").write_text(NETS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def asked(capsys, *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(["discover", *words])
+    shown = capsys.readouterr()
+    return int(stopped.value.code or 0), " ".join(shown.out.split()), " ".join(shown.err.split())
+
+
+def test_it_names_tests_and_writes_a_page_that_needs_no_network(folder, capsys):
+    (folder / "trap.py").write_text("raise SystemError('imported, but never named')", encoding="utf-8")
+    status, out, _ = asked(capsys, "--model", "symmetric_nets.py:relu", "--loss", "mse", "--out", "page.html")
+    assert status == 0
+    assert "trap" not in sys.modules
+    assert "8 parameters have 2 continuous (R^2) linear symmetries" in out
+    assert "rescaling of unit 1 of the hidden units between 0 and 2 symmetry" in out
+    assert "permutations of the hidden units between 0 and 2 permutation holds" in out
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "rescaling of unit 0" in page
+    assert "<svg" in page
+    assert 'src="http' not in page
+    assert "https://" not in page.replace("https://www.w3.org", "")
+
+
+def test_learned_fields_and_a_module_by_name(folder, capsys):
+    words = ("--model", "symmetric_nets:scalar", "--learn", "1", "--dependent", "--steps", "5")
+    status, out, _ = asked(capsys, *words)
+    assert status == 0
+    assert "learned data-dependent generator 1" in out
+    assert "Learned symmetries" in (folder / "discovery.html").read_text(encoding="utf-8")
+
+
+def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys):
+    rng = np.random.default_rng(0)
+    np.savez(folder / "mine.npz", X=rng.normal(size=(50, 2)), y=rng.normal(size=(50, 1)))
+    words = ("--loss", "symmetric_nets.py:own_loss", "--data", "mine.npz", "--near", "0.5")
+    status, out, _ = asked(capsys, "--model", "symmetric_nets.py:smooth", *words)
+    assert status == 0
+    assert "2 parameters have 0 continuous linear symmetries" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--model", "relu"), "expected MODULE:FUNCTION or FILE.py:FUNCTION"),
+        (("--model", "nowhere.py:relu"), "there is no file nowhere.py"),
+        (("--model", "no_such_module_here:relu"), "cannot be loaded: ModuleNotFoundError"),
+        (("--model", "symmetric_nets.py:rely"), "has no function 'rely'"),
+        (("--model", "symmetric_nets.py:broken"), "it raised RuntimeError: my own mistake"),
+        (("--model", "symmetric_nets.py:number"), "expected it to return an nn.Module, got int"),
+        (("--model", "symmetric_nets.py:noisy"), "draws random numbers in eval mode"),
+        (("--model", "symmetric_nets.py:rounded"), "changes the loss but has no derivative"),
+        (("--model", "symmetric_nets.py:relu", "--loss", "squard"), "unknown loss 'squard'"),
+        (
+            ("--model", "symmetric_nets.py:relu", "--loss", "symmetric_nets.py:mean_loss"),
+            "the loss is not per-sample",
+        ),
+        (("--model", "symmetric_nets.py:relu", "--inputs", "two"), "expected a shape of positive numbers"),
+        (
+            ("--model", "symmetric_nets.py:relu", "--inputs", "5"),
+            "the network failed on an input of shape (2, 5)",
+        ),
+        (("--model", "symmetric_nets.py:convolution"), "no linear layer to tell its input from"),
+        (
+            ("--model", "symmetric_nets.py:relu", "--data", "none.npz"),
+            "expected an .npz file with arrays X and y",
+        ),
+        (("--model", "symmetric_nets.py:relu", "--method", "some"), "expected 'auto', 'all' or 'layers'"),
+        (("--model", "symmetric_nets.py:large", "--method", "all"), "the limit is"),
+        (("--model", "symmetric_nets.py:relu", "--learn", "-1"), "--learn and --steps: expected 0 or more"),
+        (
+            ("--model", "symmetric_nets.py:relu", "--out", "no/such/page.html"),
+            "--out no/such/page.html: there is no folder no/such",
+        ),
+    ],
+)
+def test_mistakes_are_one_line_and_status_two(folder, capsys, words, expected):
+    status, _, err = asked(capsys, *words)
+    assert status == 2
+    assert err.startswith("symscope: ")
+    assert expected in err
+    assert "Traceback" not in err
+
+
+def test_rows_that_do_not_match(folder, capsys):
+    np.savez(folder / "mine.npz", X=np.zeros((5, 2)), y=np.zeros((4, 1)))
+    status, _, err = asked(capsys, "--model", "symmetric_nets.py:smooth", "--data", "mine.npz")
+    assert status == 2
+    assert "X and y need as many rows, got 5 and 4" in err

@@ -1,0 +1,75 @@
+"""All of discovery on one network, and its page."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.discovery import Learning, Training, class_data, discover, gaussian_data, problem
+from symscope.discovery.discover_page import discovery_page, generator_figure
+from symscope.discovery.fields import LinearField
+from symscope.discovery.layout import Layout
+from symscope.errors import InputError
+
+
+def test_a_linear_network_has_gl_and_its_page_says_so():
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 3, bias=False))
+    stages: list[str] = []
+    found = discover(
+        problem(net, "squared", gaussian_data((2,), (3,))), seed=3, points=4, stage=stages.append
+    )
+    assert found.exact.dimension == 4
+    assert found.algebra is not None
+    assert found.algebra.name == "gl(2)"
+    assert len(found.conserved) == 3  # symmetric part of W1 W1^T - W2^T W2
+    assert "4 continuous (gl(2)) linear symmetries" in found.answer()
+    assert len(stages) == 3
+    page = discovery_page(found, "Mine")
+    for words in ("<h1>Mine</h1>", "Lie algebra", "gl(2)", "mixing of unit", "chance of such a gap"):
+        assert words in page
+    assert found.learned is None
+    assert "Learned symmetries" not in page
+
+
+def test_translations_and_learned_fields_are_on_the_page():
+    made = problem(nn.Linear(2, 2), "cross-entropy", class_data((2,), 2))
+    short = Training(steps=2, samples=20, held_out=8, minibatch=8)
+    learning = Learning(2, seeds=2, training=short, flow_steps=1)
+    found = discover(made, seed=0, points=4, learning=learning)
+    assert len(found.exact.translations) == 3
+    assert [len(tests) for tests in found.learned_tests] == [2, 2]
+    page = discovery_page(found, "Mine")
+    assert "Learned symmetries" in page
+    assert "3 translations" in found.answer()
+
+
+def test_a_network_without_symmetries():
+    found = discover(problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,))), seed=0)
+    assert found.algebra is None
+    assert found.tests == ()
+    page = discovery_page(found, "Mine")
+    assert "no continuous linear symmetry" in page
+    assert "No layer of this model is in the catalogue" in page
+
+
+def test_heat_maps_are_labelled_by_parameters_and_show_constants():
+    layout = Layout(("a.weight", "a.bias"), ((2, 2), (2,)))
+    matrix = torch.tensor([[1.0, 0.0], [0.5, -1.0]], dtype=torch.float64)
+    field = LinearField(torch.tensor([1, 4]), matrix, torch.tensor([0.0, 2.0], dtype=torch.float64), "mine")
+    figure = generator_figure([field], layout)
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a.weight[0,1]", "a.bias[0]"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "a.weight[0,1]",
+        "a.bias[0]",
+        "constant",
+    ]
+    drawn = axes.images[0].get_array()
+    assert drawn.tolist() == [[0.5, 0.0, 0.0], [0.25, -0.5, 1.0]]  # over the largest, 2
+
+
+def test_impossible_learning_is_refused():
+    made = problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,)))
+    with pytest.raises(InputError, match="a positive tolerance and a seed"):
+        discover(made, seed=0, points=2, learning=Learning(1, tolerance=0.0))
