@@ -34,7 +34,7 @@ def short_name(name: str) -> str:
     """A generator's name without the part all of one network share."""
     if name.startswith("linear field on"):
         return "mixes both layers"
-    head, _, place = name.partition(" of the ")
+    head, _, place = name.replace("mixing of unit", "unit").partition(" of the ")
     ends = {"products of": " (QK)", "hidden units between V": " (VO)"}
     return head + next((end for start, end in ends.items() if place.startswith(start)), "")
 
@@ -58,7 +58,7 @@ def _generators(network: str, part: pd.DataFrame) -> Plot:
     names = [named.get(k, "") for k in range(size)]
     columns = min(count, 3)
     lines = -(-count // columns)
-    figure = new_figure(7.2, 0.4 + lines * (2.9 if size <= 8 else 3.3))
+    figure = new_figure(7.2, 0.4 + lines * 2.9)
     with style():
         grid = figure.subplots(lines, columns, squeeze=False)
         for number in range(lines * columns):

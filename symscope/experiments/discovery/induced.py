@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from symscope.discovery import (
     Field,
+    FunctionField,
     LinearField,
     Problem,
     Verification,
@@ -164,8 +165,6 @@ def _inside(config: Induced, seed: int) -> Results:
 
 def _across(seed: int) -> Field:
     """A layer W moves by vectors at right angles to its one input, `V = u (v - x (v.x) / |x|^2)^T`."""
-    from symscope.discovery import FunctionField
-
     u, v = _direction(2, seed), _direction(3, seed + 1)
 
     def moves(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -254,7 +253,7 @@ def _entries(which: str, field: LinearField, made: Problem) -> list[dict[str, An
             "row": i,
             "column": j,
             "value": float(table[i, j]),
-            "names": made.layout.entries(),
+            "names": " ".join(made.layout.entries()),
         }
         for i, j in torch.nonzero(table).tolist()
     ]
@@ -300,7 +299,7 @@ carried = Experiment(
     shows="Symmetries of small networks hold in wider and deeper ones and for smaller batches.",
     config=Induced,
     presets={
-        "quick": Preset(Induced(), "half a minute on two cores"),
+        "quick": Preset(Induced(), "40 s of one core"),
         "paper": Preset(
             Induced(wide=(3, 5, 10, 20), depths=(3, 4, 6, 8), batch=6, seeds=(0, 1, 2, 3, 4), points=30),
             "some minutes on two cores",

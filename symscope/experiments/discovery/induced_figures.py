@@ -55,7 +55,7 @@ def carried_plot(generators: pd.DataFrame) -> Plot:
         grid = figure.subplots(1, 2, width_ratios=(2, 3))
         for axes, which in zip(grid, ("narrow", "wide"), strict=True):
             part = generators[(generators["which"] == which) & (generators["number"] == number)]
-            names = list(part["names"].iloc[0])
+            names = part["names"].iloc[0].split(" ")
             table = np.zeros((len(names), len(names)))
             table[part["row"].to_numpy(), part["column"].to_numpy()] = part["value"].to_numpy()
             heat_map(axes, table, names, f"{which} network", first=True)
