@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from torch import nn
+from functools import partial
+
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels import InfiniteWidth, infinite_width
+from symscope.kernels import InfiniteWidth, Kernel, infinite_width
 
 SIDE = 28
 READOUTS = {"fc": "dense read-out", "gap": "global pooling", "gap-apart": "global pooling, filters apart"}
@@ -54,6 +57,56 @@ def conv_kernels(readout: str, filter: int, side: int = SIDE) -> InfiniteWidth:
     1.0
     """
     return infinite_width(conv_module(readout, filter, side), w_std=1.0, b_std=0.0)
+
+
+def pooled_apart(filter: int, side: int = SIDE) -> Kernel:
+    """The NTK of `conv_module("gap-apart", filter, side)` from its windows: the same kernel, far quicker.
+
+    Windows that do not overlap share no pixel but at the seam, so each is an input of a fully connected
+    network of its own: the pooled kernel is the mean of that network's NTK over all pairs of windows.
+
+    >>> import torch
+    >>> x = torch.arange(72.0, dtype=torch.float64).reshape(2, 1, 6, 6).sin()
+    >>> plain = conv_kernels("gap-apart", 3, 6).ntk(x, x.flip(-1))
+    >>> bool(torch.allclose(pooled_apart(3, 6)(x, x.flip(-1)), plain, rtol=1e-12))
+    True
+    """
+    check_filter("gap-apart", filter, side)
+    dense = nn.Sequential(nn.Linear(filter**2, 1, bias=False), nn.ReLU(), nn.Linear(1, 1, bias=False))
+    inner = infinite_width(dense, w_std=1.0, b_std=0.0).ntk
+    count = (-(-side // filter)) ** 2
+    return Kernel(
+        f"{inner.name}, mean over windows",
+        partial(_window_blocks, inner, filter),
+        partial(_window_diagonal, inner, filter),
+        lambda shape, dtype: count**2 * (inner.entry_bytes((filter**2,), dtype) + dtype.itemsize),
+    )
+
+
+def windows_apart(x: Float[Tensor, "*b 1 h w"], filter: int) -> Float[Tensor, "*b windows pixels"]:
+    """All windows of a filter that moves by its own size over the image, padded circularly on both sides.
+
+    >>> import torch
+    >>> windows_apart(torch.arange(16.0).reshape(1, 4, 4), 2)[0].tolist()
+    [0.0, 1.0, 4.0, 5.0]
+    """
+    width = -x.shape[-1] % filter // 2
+    flat = nn.functional.pad(x.flatten(0, -4) if x.ndim > 3 else x[None], (width,) * 4, mode="circular")
+    cut = flat.squeeze(-3).unfold(-2, filter, filter).unfold(-2, filter, filter)
+    return cut.flatten(-2).flatten(-3, -2).reshape(*x.shape[:-3], -1, filter**2)
+
+
+def _window_blocks(inner: Kernel, filter: int, x1: Tensor, x2: Tensor | None) -> Tensor:
+    first = windows_apart(x1, filter)
+    second = first if x2 is None else windows_apart(x2, filter)
+    count = first.shape[-2]
+    # never "against itself": all entries then come from one formula, to the last bit
+    entries = inner.blocks(first.flatten(1, 2), second.flatten(1, 2).clone())
+    return entries.unflatten(2, (-1, count)).mean(-1).unflatten(1, (-1, count)).mean(-2)
+
+
+def _window_diagonal(inner: Kernel, filter: int, x: Tensor) -> Tensor:
+    return _window_blocks(inner, filter, x[:, None], None)[:, 0, 0]
 
 
 def check_filter(readout: str, filter: int, side: int = SIDE) -> None:

@@ -13,7 +13,13 @@ from symscope.errors import InputError
 from symscope.experiments.claims import Claim, above, below, holds, unchecked
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
 from symscope.experiments.spectral import PAPER
-from symscope.experiments.spectral.conv_networks import READOUTS, SIDE, check_filter, conv_kernels
+from symscope.experiments.spectral.conv_networks import (
+    READOUTS,
+    SIDE,
+    check_filter,
+    conv_kernels,
+    pooled_apart,
+)
 from symscope.experiments.spectral.conv_rotations_figures import rotation_plots
 from symscope.experiments.spectral.rotated_pairs import (
     PairErrors,
@@ -87,7 +93,8 @@ def _cell(config: ConvRotations, cell: Mapping[str, Any], surroundings: Surround
     count = config.pairs if cell["readout"] == "fc" else config.pooled_pairs
     chosen = digit_pairs(data, count, surroundings.run_seed)
     points = rotated(data.x[chosen].to(surroundings.device), cell["angles"])
-    kernel = conv_kernels(cell["readout"], cell["filter"]).ntk
+    apart = cell["readout"] == "gap-apart"
+    kernel = pooled_apart(cell["filter"]) if apart else conv_kernels(cell["readout"], cell["filter"]).ntk
     found = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)
     separation, density = pair_geometry(points)
     columns: dict[str, Tensor] = {

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.experiments.spectral.conv_networks import conv_kernels, conv_module
+from symscope.experiments.spectral.conv_networks import conv_kernels, conv_module, pooled_apart
+from tests.tolerances import COINCIDENT, ORACLE
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,14 @@ def test_entries_are_averages_over_windows():
 def test_bad_networks_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         conv_module(*arguments)
+
+
+@pytest.mark.parametrize(("filter", "side"), [(3, 28), (5, 28), (3, 7)])
+def test_the_kernel_by_windows_is_the_kernel_of_the_network(filter, side):
+    x = torch.randn(5, 1, side, side, dtype=torch.float64, generator=torch.Generator().manual_seed(side))
+    plain, quick = conv_kernels("gap-apart", filter, side).ntk, pooled_apart(filter, side)
+    torch.testing.assert_close(quick(x[:2], x[2:]), plain(x[:2], x[2:]), rtol=ORACLE, atol=0)
+    torch.testing.assert_close(quick(x), plain(x), rtol=COINCIDENT, atol=0)
+    torch.testing.assert_close(quick.diagonal(x), plain.diagonal(x), rtol=COINCIDENT, atol=0)
+    pairs = torch.stack([x[:2], x[3:]])
+    torch.testing.assert_close(quick.batched(pairs)[1], quick(x[3:]), rtol=ORACLE, atol=0)
