@@ -59,6 +59,12 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Keep finished cells, or compute every one anew.")
     ] = True,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run only the cells with these parameters: a long run in pieces.", metavar="NAME=VALUE,..."
+        ),
+    ] = None,
     modules: Modules = None,
 ) -> None:
     """Run experiments of the papers, check their claims, write a report.
@@ -79,6 +85,8 @@ def reproduce(
 
       [cyan]symscope reproduce runs/spectral-missing-quick-0123456789ab[/cyan]     continue a run
 
+      [cyan]symscope reproduce spectral/networks --preset paper --only network=mlp --only angles=2,4[/cyan]
+
       [cyan]symscope reproduce mine/first --module mine.py[/cyan]     your own experiment
     """
     from symscope.cli.progress import Board
@@ -92,7 +100,13 @@ def reproduce(
     try:
         with board:
             outcomes = run(
-                requests, out, place, progress=board.progress, finished=board.finished, fresh=not resume
+                requests,
+                out,
+                place,
+                progress=board.progress,
+                finished=board.finished,
+                fresh=not resume,
+                only=_only(only or []),
             )
     except KeyboardInterrupt:
         print(
@@ -101,8 +115,11 @@ def reproduce(
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
-    _write_reports(outcomes, out)
-    raise typer.Exit(max(outcome.status for outcome in outcomes))
+    if len(outcomes) < len(requests):
+        print(f"{board.done} of {board.total} cells are finished and kept; the others were not asked for.")
+    if outcomes:
+        _write_reports(outcomes, out)
+    raise typer.Exit(max((outcome.status for outcome in outcomes), default=0))
 
 
 def report(
@@ -186,6 +203,17 @@ def _requests(
         request(name, preset=preset, changes=changes, seed=seed, device=device, modules=modules)
         for name in wanted
     ], out
+
+
+def _only(texts: list[str]) -> dict[str, set[str]]:
+    """`network=mlp,conv` and the like, by name."""
+    asked: dict[str, set[str]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not (name and equals and values):
+            raise InputError(f"--only {text}: expected NAME=VALUE or NAME=VALUE,VALUE")
+        asked.setdefault(name, set()).update(values.split(","))
+    return asked
 
 
 def _again() -> str:

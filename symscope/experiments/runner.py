@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from symscope.errors import InputError
+from symscope.errors import InputError, nearest
 from symscope.experiments import executors
 from symscope.experiments.cell import Task, run_cell
 from symscope.experiments.environment import environment
@@ -64,6 +64,7 @@ def run(
     finished: Finished | None = None,
     fresh: bool = False,
     shuffled: Callable[[list[Task]], list[Task]] | None = None,
+    only: Mapping[str, Collection[str]] | None = None,
 ) -> list[Outcome]:
     """Run experiments, or what is left of them.
 
@@ -78,13 +79,14 @@ def run(
         finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
         fresh: Run every cell, also those that are there.
         shuffled: Another order in which to hand out the cells.
+        only: Run just the cells with these parameters, by name and as text: a long run in pieces.
 
     Returns:
-        One outcome per request, in the same order.
+        One outcome per request, in the same order; with `only`, none for a run whose other cells are missing.
 
     Raises:
-        InputError: A folder that cannot be written or is damaged, a request that is made twice, or a
-            cluster that does not answer.
+        InputError: A folder that cannot be written or is damaged, a request that is made twice, a cluster
+            that does not answer, or an `only` that no cell meets.
         KeyboardInterrupt: Ctrl-C; every finished cell is stored.
 
     >>> import tempfile
@@ -99,7 +101,10 @@ def run(
         raise InputError("the same experiment is asked for twice with the same config; name it once")
     with ExitStack() as holds:
         works = [_opened(request, out, holds, fresh, progress, finished) for request in requests]
-        owners = {(task.experiment, task.key): work for work in works for task in work.left}
+        if only:
+            for work in works:
+                work.left = _chosen(work, only)
+        owners = {id(task): work for work in works for task in work.left}
         tasks = [task for work in works for task in work.left]
         if shuffled is not None:
             tasks = shuffled(tasks)
@@ -107,13 +112,14 @@ def run(
             work.tell()
 
         def store(task: Task, record: dict[str, Any]) -> None:
-            owners[task.experiment, task.key].store(record)
+            owners[id(task)].store(record)
 
         for threads, device in sorted({(task.threads, task.device) for task in tasks}):
             _run_tasks(
                 [task for task in tasks if (task.threads, task.device) == (threads, device)], place, store
             )
-        return [work.result() for work in works]
+        assert only or all(work.outcome for work in works)
+        return [work.outcome for work in works if work.outcome is not None]
 
 
 @final
@@ -151,10 +157,25 @@ class _Work:
         self.done += 1
         self.tell()
 
-    def result(self) -> Outcome:
-        """The outcome, once every cell is in."""
-        assert self.outcome is not None, f"{self.done} of {self.total} cells"
-        return self.outcome
+
+def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[Task]:
+    """Of the cells that are left, those asked for."""
+    cells = [task.parameters for task in work.request.tasks()]
+    for name, values in only.items():
+        known = {str(cell[name]) for cell in cells if name in cell}
+        if not known:
+            names = sorted({name for cell in cells for name in cell})
+            raise InputError(f"only: {work.request.experiment.id} has no cells by {name!r}; it has {names}")
+        unknown = set(values) - known
+        if unknown:
+            raise InputError(
+                f"only: no cell has {name} = {min(unknown)}; {nearest(min(unknown), sorted(known))}"
+            )
+    return [
+        task
+        for task in work.left
+        if all(str(task.parameters.get(name)) in values for name, values in only.items())
+    ]
 
 
 def _opened(

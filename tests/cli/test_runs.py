@@ -155,3 +155,27 @@ def test_fresh_computes_every_cell_anew(tmp_path, capsys):
     assert called(*QUICK, "--out", str(tmp_path), "--fresh") == 0
     assert all(path.stat().st_mtime_ns > time for path, time in before.items())
     capsys.readouterr()
+
+
+def test_a_run_in_pieces(tmp_path, capsys):
+    words = (*QUICK, "--out", str(tmp_path))
+    assert called(*words, "--only", "index=0,2") == 0
+    assert "2 of 3 cells are finished and kept" in capsys.readouterr().out
+    [folder] = tmp_path.iterdir()
+    assert not (folder / "summary.json").exists()
+    assert called(*words, "--only", "index=1") == 0
+    assert "✓ reproduced" in capsys.readouterr().out
+    assert (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("index", "expected NAME=VALUE"),
+        ("size=3", "has no cells by 'size'"),
+        ("index=9", "no cell has index = 9"),
+    ],
+)
+def test_pieces_that_are_not_there(tmp_path, capsys, asked, said):
+    assert called(*QUICK, "--out", str(tmp_path), "--only", asked) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -114,3 +114,11 @@ def test_bad_places_and_double_requests_are_refused(tmp_path):
     cell.write_text("damaged")
     with pytest.raises(InputError, match="is damaged"):
         toy_run(tmp_path)
+
+
+def test_two_configs_of_one_experiment_do_not_mix(tmp_path):
+    asked = [toy_request(f"threshold={value}") for value in (1, 2)]
+    first, second = run(asked, tmp_path, Place(workers=0))
+    assert first.folder != second.folder
+    assert (first.cells, second.cells, first.failed, second.failed) == (6, 6, 0, 0)
+    assert tables(first.folder) == tables(second.folder)
