@@ -128,10 +128,10 @@ def spectrum_plot(spectra: pd.DataFrame, seed: int) -> Plot:
     figure = new_figure(7.2, 4.0)
     with style():
         axes = figure.subplots()
-        for colour, network in zip(COLOURS, SPECTRA, strict=False):
+        here = list(dict.fromkeys(spectra["network"]))
+        shown = [network for network in SPECTRA if network in here] or here[:4]
+        for colour, network in zip(COLOURS, shown, strict=False):
             part = spectra[(spectra["network"] == network) & (spectra["number"] == seed)]
-            if not len(part):
-                continue
             share = (part["index"] + 1) / len(part)
             axes.semilogy(share, part["value"].clip(lower=1e-18), ".", color=colour, label=network)
         if len(spectra):
