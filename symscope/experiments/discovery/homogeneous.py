@@ -65,7 +65,7 @@ homogeneous = Experiment(
     shows="Learned fields of linear and ReLU networks move along the orbits of their exact Lie algebras.",
     config=LearnedRun,
     presets={
-        "quick": Preset(LearnedRun(NETWORKS, actions=("network", "linear")), "a minute or two"),
+        "quick": Preset(LearnedRun(NETWORKS, actions=("network", "linear")), "a minute and a half"),
         "paper": Preset(
             LearnedRun(NETWORKS, actions=("network", "linear"), steps=10_000, seeds=5, points=64),
             "tens of minutes",
