@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
@@ -226,14 +226,17 @@ def _last_layer(module: nn.Module) -> tuple[str | None, bool]:
     if isinstance(module, nn.Linear):
         return "", False
     graph, named = traced(module), dict(module.named_modules())
-    end = next(node for node in graph.nodes if node.op == "output").args[0] if graph is not None else None
+    if graph is None:
+        return None, False
+    end: Any = next(node for node in graph.nodes if node.op == "output").args[0]
     softmax = False
-    while getattr(end, "op", "") == "call_module" and isinstance(
-        named[str(end.target)], nn.Softmax | nn.LogSoftmax
-    ):
+    while _calls(end) and isinstance(named[str(end.target)], nn.Softmax | nn.LogSoftmax):
         softmax, end = True, end.args[0]
-    alone = getattr(end, "op", "") == "call_module" and len(end.users) == 1
-    return (str(end.target) if alone else None), softmax
+    return (str(end.target) if _calls(end) and len(end.users) == 1 else None), softmax
+
+
+def _calls(node: Any) -> bool:
+    return getattr(node, "op", "") == "call_module"
 
 
 def _key_biases(problem: Problem) -> list[KnownSymmetry]:

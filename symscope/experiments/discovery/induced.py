@@ -244,7 +244,8 @@ def _smaller(config: Induced, seed: int) -> Results:
     return {"cases": rows, "generators": []}
 
 
-def _entries(which: str, field: LinearField, made: Problem) -> list[dict[str, Any]]:
+def _entries(which: str, field: Field, made: Problem) -> list[dict[str, Any]]:
+    assert isinstance(field, LinearField)  # linear fields stay linear when they are carried
     table = field.dense(made.size)
     return [
         {
