@@ -78,15 +78,19 @@ def random_problem(name: str, generator: torch.Generator) -> Problem:
     return Problem(network, loss, x, y / y.sum(dim=-1, keepdim=True) if classes else y)
 
 
-def taught_problem(name: str, samples: int, generator: torch.Generator) -> tuple[Problem, Layers]:
-    """A smooth two-layer network, data from a teacher without symmetry, and equivariant layers to start from.
+def taught_problem(
+    name: str, samples: int, generator: torch.Generator, layers: int = 2
+) -> tuple[Problem, Layers]:
+    """A smooth network, data from a teacher without symmetry, and equivariant layers to start from.
 
+    Two layers with tanh between them, or one linear layer, whose risk is convex.
     The teacher's labels do not respect the group, as real ones seldom do; only augmentation asks for it.
     """
     v = natural_space(name)
     source = v * v if name.startswith("S") else v
     channels = 1 if v.dim >= WIDE else 2
-    network = declare([source, channels * v, trivial(v.group, 2)], "tanh")
+    hidden = [channels * v] if layers == 2 else []
+    network = declare([source, *hidden, trivial(v.group, 2)], "tanh")
     x = torch.randn(samples, source.dim, generator=generator, dtype=torch.float64)
     teacher = gaussian_weights(network, generator, scale="preserving")
     start = equivariant_weights(network, generator, scale="preserving")

@@ -26,14 +26,15 @@ def spectrum_plot(spectrum: pd.DataFrame) -> Plot:
         for axes, part, title in zip(panels, ("outside", "inside"), ("outside E", "on E"), strict=True):
             chosen = spectrum[spectrum["part"] == part]
             for colour, (group, runs) in zip(COLOURS * 3, chosen.groupby("group", sort=False), strict=False):
-                for k, (_, run) in enumerate(runs.groupby("problem")):
+                for k, (_, run) in enumerate(runs.groupby(["layers", "problem"])):
                     axes.plot(
                         run["time"],
                         run["lowest"],
                         color=colour,
                         linewidth=1.3,
                         alpha=0.75,
-                        label=str(group) if k == 0 else None,
+                        linestyle="-" if run["layers"].iloc[0] == 2 else ":",
+                        label=str(group) if k == len(runs.groupby(["layers", "problem"])) - 1 else None,
                     )
             axes.axhline(0, color=WRONG, linestyle="--", linewidth=1)
             axes.set_xscale("symlog", linthresh=float(spectrum["time"][spectrum["time"] > 0].min()))
@@ -51,8 +52,8 @@ def spectrum_plot(spectrum: pd.DataFrame) -> Plot:
         source="Sec. 4.2, beyond the paper",
         alt="Two panels of the lowest eigenvalue of the Hessian of the augmented risk against time, outside "
         f"E and on E; outside it ends between {last['lowest'].min():.2g} and {last['lowest'].max():.2g}.",
-        caption="Below the dashed line there is a direction out of E along which deviations grow. Both axes "
-        "are linear near zero and logarithmic beyond.",
+        caption="Below the dashed line there is a direction out of E along which deviations grow. Dotted: "
+        "one linear layer, whose risk is convex. Both axes are linear near zero and logarithmic beyond.",
     )
 
 
@@ -62,14 +63,15 @@ def drift_plot(drift: pd.DataFrame) -> Plot:
     with style():
         axes = figure.subplots()
         for colour, (group, runs) in zip(COLOURS * 3, drift.groupby("group", sort=False), strict=False):
-            for k, (_, run) in enumerate(runs.groupby("problem")):
+            for k, (_, run) in enumerate(runs.groupby(["layers", "problem"])):
                 axes.plot(
                     run["time"],
                     run["predicted"],
                     color=colour,
                     linewidth=1.2,
                     alpha=0.7,
-                    label=str(group) if k == 0 else None,
+                    linestyle="-" if run["layers"].iloc[0] == 2 else ":",
+                    label=str(group) if k == len(runs.groupby(["layers", "problem"])) - 1 else None,
                 )
                 axes.plot(run["time"], run["measured"], "o", color=colour, markersize=4, fillstyle="none")
         axes.set(xlabel="time (rate × steps)", ylabel="distance from E", yscale="log")
