@@ -1,0 +1,249 @@
+"""The answer for a user's own network and data: will it read transformations it has not seen?"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.data import Action, LabelledData
+from symscope.data.randomness import check_count
+from symscope.errors import InputError
+from symscope.forecast.density import Density, densities, enough
+from symscope.forecast.expectation import Expectation, Missing, expectation, missing_masks
+from symscope.forecast.model import Model, as_model
+from symscope.forecast.pairs import Pairs, class_pairs
+from symscope.forecast.problem import Draw, Problem, as_problem, drawn
+from symscope.forecast.tangent import Tangent, default_items, tangent_of
+from symscope.spectral import IrrepShare
+
+Stage = Callable[[str], object]
+Z_975 = 1.96
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Whether a network will read transformations of a class that it has not seen.
+
+    Attributes:
+        problem: Data and action.
+        model: The network.
+        kernel: The kernel's name.
+        kernel_reason: Why this kernel.
+        per_class: Items of each class in one draw.
+        classes: The classes, in the order of all rows below.
+        class_accuracy: `[draws, classes]`: share of missing points read right.
+        class_error: Mean of `1 - f_true` at missing points, over draws.
+        confusion: `[class, read as]`, mean over draws.
+        table: `[class, element]`, mean over draws; NaN where it was not asked or not affordable.
+        irreps: What holds missing points in place.
+        departure: How far the kernel is from respecting the group.
+        pairs: Classes two by two.
+        densities: The same with fewer and more transformations.
+        target: The accuracy asked for.
+        missing: The missing cases the user named; None for the sweep over all classes.
+        first: The first draw's items.
+        first_expectation: What is expected of them.
+        notes: What was special, in words.
+        seed: All randomness follows from it.
+        seconds: How long it took.
+    """
+
+    problem: Problem
+    model: Model
+    kernel: str
+    kernel_reason: str
+    per_class: int
+    classes: tuple[int, ...]
+    class_accuracy: Float[Tensor, "draws c"]
+    class_error: Float[Tensor, "c"]
+    confusion: Float[Tensor, "c c"]
+    table: Float[Tensor, "c n"]
+    irreps: tuple[IrrepShare, ...]
+    departure: float
+    pairs: Pairs
+    densities: tuple[Density, ...]
+    target: float
+    missing: Missing
+    first: Draw
+    first_expectation: Expectation
+    notes: tuple[str, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def accuracy(self) -> float:
+        """Share of missing points read right, mean over classes and draws."""
+        return float(self.class_accuracy.nanmean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where 95 % of new draws of items (and initialisations) should lie, from 0 to 1."""
+        return interval(self.class_accuracy, self.per_class)
+
+    @property
+    def limiting(self) -> tuple[IrrepShare, ...]:
+        """The irreps that hold generalisation back, the one furthest below its fair share first."""
+        held = [one for one in self.irreps if one.limits]
+        return tuple(sorted(held, key=lambda one: one.share / one.weight))
+
+    @property
+    def enough(self) -> Density | None:
+        """The smallest group of the same family that reaches the target."""
+        return enough(self.densities, self.target)
+
+
+def forecast(
+    model: str | nn.Module | Callable[..., nn.Module],
+    data: LabelledData,
+    action: Action | str = "C8 rotation",
+    *,
+    missing: Missing = None,
+    target: float = 0.9,
+    kernel: str = "auto",
+    per_class: int | None = None,
+    draws: int = 3,
+    ridge: float = 0.0,
+    standardise: bool | None = None,
+    weights: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    seed: int = 0,
+    effort: float = 1.0,
+    device: torch.device | str = "cpu",
+    stage: Stage | None = None,
+) -> Forecast:
+    """Before training: will this network read transformations of a class that it has not seen?
+
+    Some items of every class are shown in all transformations, except one class, which lacks one (or the
+    cases in `missing`). A wide network trained on the rest is regression with its tangent kernel; the exact
+    group form, `residual_M = (P_MM)^-1 (P y)_M`, gives its outputs at what was left out.
+
+    Args:
+        model: "mlp", "conv-fc", "conv-gap", "vit"; a function that returns a module; or a module.
+        data: Items with classes.
+        action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
+        missing: Elements that are missing of some classes, all at once, `{class: [elements]}`; by default
+            each class in turn lacks the identity.
+        target: Accuracy that would be good enough.
+        kernel: "infinite", "finite", or "auto": infinite width where the architecture has it.
+        per_class: Items of each class; by default as many as take seconds, 2 to 8.
+        draws: Draws of items, and of weights where the kernel is finite: for the uncertainty.
+        ridge: Absolute, added to the kernel's diagonal.
+        standardise: Centre and scale each point; by default for images.
+        weights: A saved state dict to start from.
+        name: What the report calls the network.
+        seed: All randomness follows from it.
+        effort: Multiplies the budget for kernels that take long.
+        device: Where kernels are computed.
+        stage: Called with a few words before each part.
+
+    Raises:
+        InputError: Whatever of these cannot be used, in one sentence.
+
+    >>> from symscope.data import mnist_sample
+    >>> found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C4 rotation", per_class=2, draws=2)
+    >>> found.kernel, found.class_accuracy.shape
+    ('infinite-width NTK', torch.Size([2, 3]))
+    """
+    start = time.perf_counter()
+    say = stage or (lambda words: None)
+    check_numbers(target, draws, effort, seed)
+    problem = as_problem(data, action, standardise)
+    network = as_model(model, problem.shape, max(data.classes) + 1, name=name, weights=weights)
+    check_labels(data.classes, network)
+    tangent = tangent_of(network, problem.shape, kernel)
+    items = _items(per_class, problem, tangent, effort)
+    missing_masks(torch.tensor(data.classes), problem.group, missing)  # refuses what is not there
+    found: list[Expectation] = []
+    for k in reversed(range(draws)):  # the first draw last: its matrix is used once more
+        say(f"{tangent.name}, draw {draws - k} of {draws}")
+        draw = drawn(problem, items, seed + k)
+        gram = tangent.kernel(seed + k)(draw.flat.to(device)).cpu()
+        found.insert(0, expectation(gram, draw, problem.group, missing, ridge))
+    say("classes two by two")
+    pairs = class_pairs(gram, draw, problem.group, found[0].ridge)
+    say("fewer and more transformations")
+    denser = densities(problem, tangent, min(items, 3), seed, target, effort)
+    return Forecast(
+        problem,
+        network,
+        tangent.name,
+        tangent.reason,
+        items,
+        data.classes,
+        torch.stack([one.accuracy for one in found]),
+        torch.stack([one.error for one in found]).mean(0),
+        torch.stack([one.confusion for one in found]).mean(0),
+        torch.stack([one.table for one in found]).mean(0),
+        found[0].irreps,
+        sum(one.departure for one in found) / draws,
+        pairs,
+        denser,
+        target,
+        missing,
+        draw,
+        found[0],
+        tuple(dict.fromkeys(note for one in found for note in one.notes)),
+        seed,
+        time.perf_counter() - start,
+    )
+
+
+def interval(class_accuracy: Float[Tensor, "draws c"], per_class: int) -> tuple[float, float]:
+    """Where 95 % of the mean accuracies of new draws should lie, within 0 and 1.
+
+    `mean +- 1.96 s sqrt(1 + 1/draws)`, where s is the spread over draws, or what the chance of drawing so few
+    items makes of the classes' accuracies, `sqrt(sum_c p_c (1 - p_c) / items) / classes`, if that is larger.
+
+    Args:
+        class_accuracy: For each draw and class; classes that were not asked are NaN.
+        per_class: Items of each class in a draw.
+
+    >>> [round(end, 2) for end in interval(torch.tensor([[0.5, 0.5], [0.5, 0.5]]), per_class=8)]
+    [0.2, 0.8]
+    """
+    asked = class_accuracy[:, ~class_accuracy.isnan().any(0)]
+    draws, classes = asked.shape
+    trials = draws * per_class
+    share = (asked.sum(0) * per_class + 1) / (trials + 2)  # never quite 0 or 1
+    spread = float((share * (1 - share) / per_class).sum().sqrt()) / classes
+    if draws > 1:
+        spread = max(spread, float(asked.mean(1).std()))
+    mean, reach = float(asked.mean()), Z_975 * spread * math.sqrt(1 + 1 / draws)
+    return max(0.0, mean - reach), min(1.0, mean + reach)
+
+
+def check_numbers(target: float, draws: int, effort: float, seed: int) -> None:
+    """Refuses numbers that make no sense."""
+    if not 0 < target <= 1:
+        raise InputError(f"target: expected an accuracy above 0 and at most 1, got {target}.")
+    check_count("draws", draws)
+    if not 0 < effort < math.inf:
+        raise InputError(f"effort: expected a positive number, got {effort}.")
+    if seed < 0:
+        raise InputError(f"seed: expected 0 or more, got {seed}.")
+
+
+def check_labels(classes: Sequence[int], model: Model) -> None:
+    """Refuses class numbers the network has no output for."""
+    if min(classes) < 0 or max(classes) >= model.outputs:
+        raise InputError(
+            f"labels out of range: {model.name} has {model.outputs} outputs, so classes are 0 to "
+            f"{model.outputs - 1}; the data has {min(classes)} to {max(classes)}. Renumber them, or give the "
+            "network more outputs."
+        )
+
+
+def _items(per_class: int | None, problem: Problem, tangent: Tangent, effort: float) -> int:
+    if per_class is not None:
+        return check_count("per_class", per_class)
+    classes = len(problem.data.classes)
+    return default_items(tangent, classes, problem.group.order, problem.smallest_class, effort)

@@ -1,0 +1,222 @@
+"""What kernel regression says about missing transformations: one Gram matrix in, accuracies out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.forecast.problem import Draw
+from symscope.groups import FiniteGroup
+from symscope.spectral import (
+    IrrepShare,
+    LeaveOut,
+    class_masks,
+    leave_out,
+    leave_out_residual,
+    precision,
+    projected_profile,
+)
+
+FALLBACK_RIDGE = 1e-6  # of the mean diagonal: where a kernel is singular over the points, and only there
+DENSE_POINTS = 3000  # up to here every transformation is left out in turn, without assuming symmetry
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What is expected of one draw of items.
+
+    Attributes:
+        accuracy: For each class, the share of missing points read right, in the exact group form.
+        error: For each class, the mean of `1 - f_true` at missing points: 0 perfect, 1 nothing known.
+        confusion: `[class, read as]`, shares of missing points.
+        table: `[class, element]`, the same accuracy for each missing element without assuming that the
+            kernel respects the group; NaN where it was not asked.
+        right: For each missing point, whether it is read right.
+        margin: For each missing point, the output of its class minus the largest other one.
+        read_as: For each missing point, the position of the class it is taken for.
+        seeds: The item of each missing point.
+        elements: Its element.
+        irreps: What holds missing points in place, irrep by irrep.
+        departure: How far the kernel is from respecting the group, `|K - projected K| / |K|`.
+        ridge: What was added to the diagonal.
+        notes: What was special, in words.
+    """
+
+    accuracy: Float[Tensor, "c"]
+    error: Float[Tensor, "c"]
+    confusion: Float[Tensor, "c c"]
+    table: Float[Tensor, "c n"]
+    right: Bool[Tensor, "p"]
+    margin: Float[Tensor, "p"]
+    read_as: Int64[Tensor, "p"]
+    seeds: Int64[Tensor, "p"]
+    elements: Int64[Tensor, "p"]
+    irreps: tuple[IrrepShare, ...]
+    departure: float
+    ridge: float
+    notes: tuple[str, ...]
+
+
+Missing = Mapping[int, Sequence[int]] | None
+
+
+def expectation(
+    gram: Float[Tensor, "p p"], draw: Draw, group: FiniteGroup, missing: Missing = None, ridge: float = 0.0
+) -> Expectation:
+    """Leave transformations out and read them from everything else, by regression with a kernel.
+
+    The group form of `spectral.leave_out` on the group-projected kernel; one-hot labels, the largest output
+    wins. A kernel that is singular over the points gets a ridge of 1e-6 of its mean diagonal, and a note.
+
+    Args:
+        gram: The kernel over all points, orbit after orbit.
+        draw: The items and their classes.
+        group: What acts.
+        missing: Elements missing of classes, all at once; None leaves out the identity of each class in turn.
+        ridge: Absolute, added to the diagonal.
+
+    Raises:
+        InputError: Missing elements or classes that are not there, or a matrix that is no kernel.
+    """
+    masks = missing_masks(draw.labels, group, missing)
+    projection = projected_profile(gram, group)
+    notes: list[str] = []
+    used = ridge
+    try:
+        found = leave_out(projection.profile, draw.one_hot, masks, group, used, stabilisers=draw.stabilisers)
+    except InputError as error:
+        if "ridge" not in str(error):
+            raise
+        used = FALLBACK_RIDGE * float(gram.diagonal().mean())
+        notes.append(
+            f"The kernel is singular over these {len(gram)} points (fewer weights than points, or points "
+            f"the network cannot tell apart); a ridge of {FALLBACK_RIDGE:g} of its mean diagonal was added."
+        )
+        found = leave_out(projection.profile, draw.one_hot, masks, group, used)
+    if found.explanation:
+        notes.append(found.explanation)
+    table = _table(gram, draw, group, missing, used)
+    return _summary(found, draw, table, projection.departure, used, tuple(notes))
+
+
+def missing_masks(
+    labels: Int64[Tensor, "m"], group: FiniteGroup, missing: Missing
+) -> Bool[Tensor, "sets m n"]:
+    """The missing sets: each class without its identity in turn, or the cases a user names, all at once.
+
+    Raises:
+        InputError: A class or element that is not there, or a class that would never be seen.
+
+    >>> from symscope.groups import cyclic
+    >>> missing_masks(torch.tensor([3, 5]), cyclic(2), {5: [1]}).int().tolist()
+    [[[0, 0], [0, 1]]]
+    """
+    if missing is None:
+        return class_masks(labels, group, group.identity)
+    if not missing:
+        raise InputError("missing: expected at least one class, got none.")
+    mask = torch.zeros(len(labels), group.order, dtype=torch.bool)
+    present = labels.unique().tolist()
+    for label, elements in missing.items():
+        if label not in present:
+            raise InputError(f"missing: class {label} is not in the data; it has {present}.")
+        chosen = sorted(set(elements))
+        if not chosen or chosen[0] < 0 or chosen[-1] >= group.order:
+            raise InputError(
+                f"missing: expected elements of {group.name}, 0 to {group.order - 1}, for class {label}; got "
+                f"{list(elements)}."
+            )
+        if len(chosen) == group.order:
+            raise InputError(
+                f"missing: every transformation of class {label} is missing, so it cannot be learned at all; "
+                "leave one in."
+            )
+        rows = (labels == label).nonzero()[:, 0].cpu()
+        mask[rows[:, None], torch.tensor(chosen)] = True
+    return mask[None]
+
+
+def dense_right(
+    gram: Float[Tensor, "p p"], draw: Draw, mask: Bool[Tensor, "m n"], ridge: float
+) -> Float[Tensor, "k c"]:
+    """Predictions at the missing points of one set, by dense regression: for kernels without symmetry."""
+    order = mask.shape[1]
+    labels = draw.one_hot.repeat_interleave(order, 0)
+    at = mask.flatten().nonzero()[:, 0]
+    return labels[at] - leave_out_residual(precision(gram, ridge), labels, at)
+
+
+def _table(
+    gram: Float[Tensor, "p p"], draw: Draw, group: FiniteGroup, missing: Missing, ridge: float
+) -> Float[Tensor, "c n"]:
+    classes = draw.labels.unique()
+    table = gram.new_full((len(classes), group.order), float("nan"))
+    if len(gram) > DENSE_POINTS or draw.stabilisers is not None:
+        return table
+    labels = draw.one_hot.repeat_interleave(group.order, 0)
+    try:
+        inverse = precision(gram, ridge)
+    except InputError:  # points that coincide: the group form has treated them as one
+        return table
+    truth = labels.argmax(1)
+    if missing is not None:
+        at = missing_masks(draw.labels, group, missing)[0].flatten().nonzero()[:, 0]
+        right = (labels[at] - leave_out_residual(inverse, labels, at)).argmax(1) == truth[at]
+        for c in range(len(classes)):
+            for g in group.elements:
+                here = (truth[at] == c) & (at % group.order == g)
+                if bool(here.any()):
+                    table[c, g] = right[here].double().mean()
+        return table
+    for c in range(len(classes)):
+        rows = (truth[:: group.order] == c).nonzero()[:, 0] * group.order
+        for g in group.elements:
+            predicted = labels[rows + g] - leave_out_residual(inverse, labels, rows + g)
+            table[c, g] = (predicted.argmax(1) == c).double().mean()
+    return table
+
+
+def _summary(
+    found: LeaveOut,
+    draw: Draw,
+    table: Float[Tensor, "c n"],
+    departure: float,
+    ridge: float,
+    notes: tuple[str, ...],
+) -> Expectation:
+    truth = found.label.argmax(1)
+    read_as = found.prediction.argmax(1)
+    own = found.prediction.gather(1, truth[:, None])[:, 0]
+    others = found.prediction.scatter(1, truth[:, None], float("-inf")).amax(1)
+    classes = found.label.shape[1]
+    confusion = torch.zeros(classes, classes, dtype=torch.float64)
+    error = torch.full((classes,), float("nan"), dtype=torch.float64)
+    for c in range(classes):
+        here = truth == c
+        if bool(here.any()):
+            confusion[c] = torch.bincount(read_as[here], minlength=classes).double() / int(here.sum())
+            error[c] = float((1 - own[here]).mean())
+        else:
+            confusion[c] = float("nan")
+    return Expectation(
+        confusion.diagonal().clone(),
+        error,
+        confusion,
+        table,
+        read_as == truth,
+        own - others,
+        read_as,
+        found.seeds,
+        found.elements,
+        found.irreps,
+        departure,
+        ridge,
+        notes,
+    )

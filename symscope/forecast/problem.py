@@ -1,0 +1,267 @@
+"""What a forecast is asked: labelled items, what acts on them, and the orbits of some of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from symscope.data import Action, LabelledData, custom, parse_action
+from symscope.data.stabilisers import default_tolerance, fixing_elements
+from symscope.errors import InputError
+from symscope.forecast.model import user_error
+from symscope.groups import FiniteGroup, parse
+
+FEWEST = 2  # items of a class: with one there is nothing to say how sure the forecast is
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Labelled items and what acts on them; made by `as_problem`.
+
+    Attributes:
+        data: The items.
+        action: What acts on them.
+        standardised: Whether each point is centred and scaled to a mean square of 1.
+        family: Name of the action if finer or coarser groups act in the same way, for example "rotation".
+    """
+
+    data: LabelledData
+    action: Action
+    standardised: bool
+    family: str | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one item."""
+        return tuple(self.data.x.shape[1:])
+
+    @property
+    def group(self) -> FiniteGroup:
+        """What acts."""
+        return self.action.group
+
+    @property
+    def smallest_class(self) -> int:
+        """Items in the class that has fewest."""
+        return int(self.data.labels.unique(return_counts=True)[1].min())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Some items of every class, and their orbits.
+
+    Attributes:
+        points: `points[s, g]` is element g on item s, as the network sees it.
+        images: The same before standardisation.
+        labels: The class of each item.
+        stabilisers: For each item the elements that keep it; None if only the identity does.
+    """
+
+    points: Float[Tensor, "m n *s"]
+    images: Float[Tensor, "m n *s"]
+    labels: Int64[Tensor, "m"]
+    stabilisers: tuple[Int64[Tensor, "_"], ...] | None
+
+    @property
+    def flat(self) -> Float[Tensor, "p *s"]:
+        """All points, orbit after orbit."""
+        return self.points.flatten(0, 1)
+
+    @property
+    def one_hot(self) -> Float[Tensor, "m c"]:
+        """The classes of the items as rows of an identity matrix, columns in increasing order of class."""
+        position = torch.searchsorted(self.labels.unique(), self.labels)
+        return torch.nn.functional.one_hot(position).to(self.points.dtype)
+
+
+def as_problem(data: LabelledData, action: Action | str, standardise: bool | None = None) -> Problem:
+    """Data and action, checked against each other.
+
+    Args:
+        data: Items with class numbers.
+        action: An `Action`, or its name as `named_action` reads it.
+        standardise: Centre each point and scale it to a mean square of 1, after the action; None does so for
+            images and not for vectors and graphs.
+
+    Raises:
+        InputError: One class only, a class of one item, items that are constant, or an action that does not
+            fit them or changes their shape.
+    """
+    if not isinstance(data, LabelledData):
+        raise InputError(
+            f"data: expected LabelledData, got {type(data).__name__}; see symscope.data: mnist_sample, mnist, "
+            "load_arrays, from_dataset."
+        )
+    labels, counts = data.labels.unique(return_counts=True)
+    if len(labels) < 2:
+        raise InputError(f"{data.name}: expected two classes or more, got one, {int(labels[0])}.")
+    alone = labels[counts < FEWEST].tolist()
+    if alone:
+        raise InputError(
+            f"{data.name}: class {alone[0]} has one item; expected {FEWEST} or more of each class, or nothing "
+            "can be said about how sure a forecast is. Add items, or leave the class out."
+        )
+    shape = tuple(data.x.shape[1:])
+    family = None
+    if isinstance(action, str):
+        family, action = named_action(action, shape)
+    elif isinstance(action, Action) and isinstance(action.name, str):
+        family = action.name if action.name in ("rotation", "shift-x", "shift-y", "dihedral") else None
+    if not isinstance(action, Action):
+        raise InputError(
+            f"action: expected a name such as 'C8 rotation' or a symscope.data.Action, got "
+            f"{type(action).__name__}; make one with symscope.data.custom(group, function, sample_ndim)."
+        )
+    if action.group.order < 2:
+        raise InputError(f"action: expected two elements or more, got {action.group.name}.")
+    if len(shape) < action.sample_ndim:
+        raise InputError(
+            f"the action {action.name} moves samples with {action.sample_ndim} axes, the items of "
+            f"{data.name} have shape {shape}."
+        )
+    images = action.sample_ndim == 2 and action.name != "nodes"
+    problem = Problem(data, action, images if standardise is None else standardise, family)
+    _points(problem, data.x[:1])  # refuses what the action cannot take
+    return problem
+
+
+def named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, Action]:
+    """An action from a few words: a group and how it acts, either of which may be left out.
+
+    `C8` and `C8 rotation` turn images, `D4` also mirrors them, `C14xC14` shifts, `flip` is `C2 flip`,
+    `S4 nodes` permutes the nodes of graphs; `rotation` alone is `C8 rotation`.
+
+    Returns:
+        The name of the family of actions, and the action.
+
+    Raises:
+        InputError: More than two words, or as `parse` and `parse_action`.
+
+    >>> named_action("C8", (28, 28))[0], named_action("flip", (28, 28))[1].group.name
+    ('rotation', 'C2')
+    """
+    words = text.replace(",", " ").split()
+    if not 1 <= len(words) <= 2:
+        raise InputError(f"action: expected a group and how it acts, such as 'C8 rotation', got {text!r}.")
+    how, group = None, None
+    for word in words:
+        if re.match(r"[A-Z]", word):
+            group = word
+        else:
+            how = word.removesuffix("s") if word in ("shifts", "rotations", "flips") else word
+    if group is None:
+        group = {"rotation": "C8", "dihedral": "D4", "shift": "C2xC2"}.get(
+            (how or "").partition(":")[0], "C2"
+        )
+    if how is None:
+        how = _usual(group)
+    action = parse_action(how, group, shape[-2:])
+    plain = how.partition(":")[0]
+    if plain == "rotation" and not group.startswith("C"):
+        plain = "dihedral"
+    if plain == "shift" and "x" not in group:
+        plain = "shift-x"
+    return (how if plain in ("rotation", "dihedral", "shift-x", "shift-y") else None), action
+
+
+def _usual(group: str) -> str:
+    known = parse(group)
+    factors = getattr(known, "cyclic_factors", None)
+    if factors is not None and len(factors) == 2:
+        return "shift"
+    if group.startswith("D"):
+        return "dihedral"
+    return "rotation" if group.startswith("C") else "nodes"
+
+
+def own_action(
+    group: FiniteGroup, function: Callable[[int, Tensor], Tensor], shape: tuple[int, ...]
+) -> Action:
+    """A user's function `(g, x) -> g x` on whole samples of a shape, as an action of a stated group.
+
+    >>> from symscope.groups import cyclic
+    >>> own_action(cyclic(2), lambda g, x: -x if g else x, (3,)).sample_ndim
+    1
+    """
+    return custom(group, function, len(shape), getattr(function, "__name__", "custom"))
+
+
+def drawn(problem: Problem, per_class: int, seed: int) -> Draw:
+    """So many items of every class, and their orbits.
+
+    Args:
+        problem: What is asked.
+        per_class: Items of each class.
+        seed: Of the draw.
+
+    Raises:
+        InputError: A class with too few items, or orbits the action cannot make.
+    """
+    chosen = problem.data.per_class(per_class, seed)
+    images, points = _points(problem, chosen.x)
+    flat = images.flatten(2)
+    kept, closed = fixing_elements(
+        flat, flat[:, problem.group.identity], problem.group, default_tolerance(flat.dtype)
+    )
+    free = all(len(elements) == 1 for elements in kept)
+    return Draw(points, images, chosen.labels, None if free or not bool(closed.all()) else tuple(kept))
+
+
+def acted(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
+    """Every element on every item, channels moved together.
+
+    Raises:
+        InputError: The action's own function fails, or changes the shape.
+    """
+    try:
+        moved = action.act_all(x)
+    except InputError:
+        raise
+    except Exception as error:  # whatever a user's function raises is the user's to see
+        raise user_error(f"action {action.name}: its function", error) from error
+    moved = moved.movedim(x.ndim - action.sample_ndim, 1)
+    if moved.shape != (len(x), action.group.order, *x.shape[1:]):
+        raise InputError(
+            f"action {action.name}: expected samples to keep their shape {tuple(x.shape[1:])}, got "
+            f"{tuple(moved.shape[2:])}; crop or pad inside the action."
+        )
+    if not bool(moved.isfinite().all()):
+        raise InputError(f"action {action.name}: it made values that are not finite.")
+    return moved
+
+
+def _points(
+    problem: Problem, x: Float[Tensor, "m *s"]
+) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
+    """Orbits as they are, and as the network sees them."""
+    images = acted(problem.action, x)
+    return images, prepared(images, problem.standardised, problem.data.name)
+
+
+def prepared(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:
+    """Each point centred and of mean square 1, if asked for.
+
+    Raises:
+        InputError: A point that is constant.
+
+    >>> prepared(torch.tensor([[[1.0, 3.0]]]), True, "two").tolist()
+    [[[-1.0, 1.0]]]
+    """
+    if not standardised:
+        return images
+    flat = images.flatten(2)
+    centred = flat - flat.mean(2, keepdim=True)
+    size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
+    if bool((size <= 1e-12 * flat.abs().amax(2, keepdim=True)).any()):
+        at = int((size[..., 0] <= 1e-12 * flat.abs().amax(2)).any(1).nonzero()[0])
+        raise InputError(f"{name}: item {at} of those drawn is constant; leave it out.")
+    return (centred / size).reshape(images.shape)

@@ -1,0 +1,42 @@
+"""Small data with shapes of its own: no digits, no symmetry that could hide a mistake."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from symscope.data import LabelledData
+
+
+def blobs(items: int = 4, classes: int = 3, side: int = 6, seed: int = 0) -> LabelledData:
+    """Noisy copies of one random image per class."""
+    generator = torch.Generator().manual_seed(seed)
+    means = torch.rand(classes, side, side, generator=generator, dtype=torch.float64)
+    noise = 0.3 * torch.rand(classes, items, side, side, generator=generator, dtype=torch.float64)
+    x = (means[:, None] + noise).flatten(0, 1)
+    return LabelledData(x, torch.arange(classes).repeat_interleave(items), "blobs", "tests")
+
+
+def small_net() -> nn.Module:
+    """A network of 36 pixels and three classes."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 3))
+
+
+def broken_net() -> nn.Module:
+    """A builder that fails in the user's own code."""
+    raise RuntimeError("no such checkpoint")
+
+
+def growing(g: int, x: Tensor) -> Tensor:
+    """An action that changes the shape."""
+    return nn.functional.pad(x, (0, 1)) if g else x
+
+
+def failing(g: int, x: Tensor) -> Tensor:
+    """An action that fails in the user's own code."""
+    raise KeyError("angle")
+
+
+def negated(g: int, x: Tensor) -> Tensor:
+    """C2: the negative image."""
+    return -x if g else x
