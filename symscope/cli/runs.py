@@ -130,6 +130,9 @@ def report(
         Path | None,
         typer.Option("--out", "-o", help="The page; default: report.html in the folder.", show_default=False),
     ] = None,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Make plots and claims anew from the stored cells first.")
+    ] = False,
 ) -> None:
     """Write the report of one run or several: one HTML file that needs no network.
 
@@ -138,12 +141,18 @@ def report(
       [cyan]symscope report runs/spectral-missing-quick-0123456789ab[/cyan]
 
       [cyan]symscope report runs --out all.html[/cyan]     every finished run on one page
+
+      [cyan]symscope report runs/spectral-... --redraw[/cyan]     with the plots of today's version
     """
+    from symscope.experiments.outcome import redraw as drawn_again
     from symscope.experiments.pages import report as page
     from symscope.experiments.pages import run_folders
     from symscope.report import write_page
 
     folders = [folder for path in runs for folder in run_folders(path)]
+    if redraw:
+        for folder in folders:
+            drawn_again(folder)
     target = out or runs[0] / "report.html"
     write_page(page(folders), target)
     print(target)

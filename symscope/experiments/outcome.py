@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, Verdict, without_cells
 from symscope.experiments.definition import Plot
-from symscope.experiments.request import Request
+from symscope.experiments.request import Request, request_of
 from symscope.experiments.store import RunFolder, read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -88,6 +88,26 @@ def close(request: Request, folder: RunFolder) -> Outcome:
     made = outcome(folder)
     assert made is not None
     return made
+
+
+def redraw(path: Path) -> Outcome:
+    """Make tables, plots and claims of a finished run anew from its cells, by today's code.
+
+    Args:
+        path: The run folder.
+
+    Raises:
+        InputError: Not a run folder, one whose cells are not all there, or one of another version.
+    """
+    request, folder = request_of(path, continued=False), RunFolder(path)
+    missing = [task.key for task in request.tasks() if folder.cell(task.key) is None]
+    if missing:
+        raise InputError(
+            f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
+            f"run `symscope reproduce {path}`"
+        )
+    folder.make_parts()
+    return close(request, folder)
 
 
 def outcome(folder: RunFolder) -> Outcome | None:

@@ -131,11 +131,12 @@ def request(
     return Request(experiment, preset, config, seed, chosen_device(device), resolved(modules))
 
 
-def request_of(folder: Path) -> Request:
+def request_of(folder: Path, *, continued: bool = True) -> Request:
     """The request that made a run folder, to continue it.
 
     Args:
         folder: A run folder.
+        continued: Cells are to run, so the device must be here; False to look at what is there already.
 
     Raises:
         InputError: Not a run folder, or one of another version of symscope or of the experiment.
@@ -155,7 +156,7 @@ def request_of(folder: Path) -> Request:
         asked["preset"],
         config,
         asked["seed"],
-        chosen_device(asked["device"]),
+        chosen_device(asked["device"]) if continued else asked["device"],
         tuple(asked["modules"]),
     )
     if fingerprint(made.identity) != asked["fingerprint"]:

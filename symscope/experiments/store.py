@@ -59,6 +59,10 @@ class RunFolder:
                 (self.path / "cells").mkdir(parents=True, exist_ok=True)
             write_json(self.path / "environment.json", environment)
             write_json(self.path / "run.json", asked)  # last: a folder with run.json is a run folder
+        self.make_parts()
+
+    def make_parts(self) -> None:
+        """Make the folders inside that are not there."""
         with _disk(self.path):
             for part in ("cells", "tables", "figures"):
                 (self.path / part).mkdir(exist_ok=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
+from symscope import InputError
 from symscope.experiments import Verdict
-from symscope.experiments.outcome import claims_of, failures_of, outcome, tables_of
+from symscope.experiments.outcome import claims_of, failures_of, outcome, redraw, tables_of
 from symscope.experiments.store import RunFolder
 from tests.experiments.program import toy_run
 
@@ -67,3 +69,18 @@ def test_failures_keep_their_tracebacks(tmp_path):
 
 def test_an_unfinished_run_has_no_outcome(tmp_path):
     assert outcome(RunFolder(tmp_path)) is None
+
+
+def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
+    copied = tmp_path / made.folder.name
+    shutil.copytree(made.folder, copied)
+    shutil.rmtree(copied / "figures")
+    (copied / "summary.json").unlink()
+    again = redraw(copied)
+    assert again.claims == made.claims
+    assert (copied / "figures" / "norms.png").read_bytes() == (
+        made.folder / "figures" / "norms.png"
+    ).read_bytes()
+    next((copied / "cells").iterdir()).unlink()
+    with pytest.raises(InputError, match="1 cells are not there yet"):
+        redraw(copied)
