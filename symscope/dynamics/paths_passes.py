@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 import torch
@@ -133,20 +134,12 @@ def _counted(
         )
     chances = torch.ones(group.order) if weights is None else torch.tensor(list(weights))
     batches, device = problem.x.shape[0], problem.x.device
-    counts = torch.stack(
-        [
-            torch.stack(
-                [
-                    torch.bincount(
-                        torch.multinomial(chances, passes, replacement=True, generator=generator),
-                        minlength=group.order,
-                    )
-                    for _ in range(batches)
-                ]
-            )
-            for generator in generators
-        ]
-    )  # [runs, batches, order]
+    every = chances.expand(batches, -1)
+    drawn = torch.stack(
+        [torch.multinomial(every, passes, replacement=True, generator=generator) for generator in generators]
+    )
+    counts = torch.zeros(len(generators), batches, group.order, dtype=torch.int64)
+    counts.scatter_add_(2, drawn, torch.ones_like(drawn))
     batch, element = counts.sum(0).nonzero(as_tuple=True)
     shares = counts[:, batch, element].to(problem.x) / (passes * batches)
     return Passes(
@@ -161,14 +154,21 @@ def _moves(rep: Representation, elements: Tensor, device: torch.device) -> Tenso
     """Indices that bring x to g x along its last axis, `[runs, passes, d]`; nothing where nothing moves."""
     assert rep.permutation is not None
     if isinstance(rep.group, FiniteGroup):
-        table = torch.stack([torch.argsort(rep.permutation(g)) for g in rep.group.elements])
-        moves = table[elements]
+        moves = _table(rep)[elements]
     else:
         flat = elements.flatten(0, 1)
         moves = torch.argsort(torch.vmap(rep.permutation)(flat), -1).unflatten(0, elements.shape[:2])
     if torch.equal(moves, torch.arange(rep.dim).expand_as(moves)):
         return None
     return moves.to(device)
+
+
+@lru_cache(maxsize=16)  # a representation is its own key: it never changes
+def _table(rep: Representation) -> Tensor:
+    """The moves of every element of a listed group, `[order, d]`."""
+    assert rep.permutation is not None
+    assert isinstance(rep.group, FiniteGroup)
+    return torch.stack([torch.argsort(rep.permutation(g)) for g in rep.group.elements])
 
 
 def _seen(data: Tensor, moves: Tensor | None) -> Tensor:
