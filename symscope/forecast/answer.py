@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -16,7 +16,11 @@ from torch import Tensor, nn
 from symscope.data import Action, LabelledData
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
+from symscope.forecast.advice import Advice, advice
+from symscope.forecast.cautions import cautions
+from symscope.forecast.check import Outcome, Progress, Training, outcome, pilot_accuracy
 from symscope.forecast.density import Density, densities, enough
+from symscope.forecast.equivariance import Equivariance, equivariance
 from symscope.forecast.expectation import Expectation, Missing, expectation, missing_masks
 from symscope.forecast.model import Model, as_model
 from symscope.forecast.pairs import Pairs, class_pairs
@@ -55,6 +59,13 @@ class Forecast:
         notes: What was special, in words.
         seed: All randomness follows from it.
         seconds: How long it took.
+        cautions: Warnings about image size, padding and stride.
+        equivariance: Measurements of the network at initialisation.
+        equivariance_after: The same after training, if it was trained.
+        pilot_epochs: Epochs of the pilot training; 0 if there was none.
+        pilot: For each class, the forecast that uses the pilot training; None without.
+        outcome: What training gave; None if the forecast was not checked.
+        advice: What to do, ranked.
     """
 
     problem: Problem
@@ -78,6 +89,23 @@ class Forecast:
     notes: tuple[str, ...]
     seed: int
     seconds: float
+    cautions: tuple[str, ...] = ()
+    equivariance: Equivariance | None = None
+    equivariance_after: Equivariance | None = None
+    pilot_epochs: int = 0
+    pilot: Float[Tensor, "c"] | None = None
+    outcome: Outcome | None = None
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def expected(self) -> float:
+        """The accuracy to go by: of the pilot training if there was one, else from the architecture alone."""
+        return self.accuracy if self.pilot is None else float(self.pilot.nanmean())
+
+    @property
+    def expected_by_class(self) -> Float[Tensor, "c"]:
+        """The same for each class."""
+        return self.class_accuracy.mean(0) if self.pilot is None else self.pilot
 
     @property
     def accuracy(self) -> float:
@@ -117,8 +145,11 @@ def forecast(
     name: str | None = None,
     seed: int = 0,
     effort: float = 1.0,
+    pilot_epochs: int = 0,
+    train: bool | Training = False,
     device: torch.device | str = "cpu",
     stage: Stage | None = None,
+    progress: Progress | None = None,
 ) -> Forecast:
     """Before training: will this network read transformations of a class that it has not seen?
 
@@ -142,8 +173,12 @@ def forecast(
         name: What the report calls the network.
         seed: All randomness follows from it.
         effort: Multiplies the budget for kernels that take long.
-        device: Where kernels are computed.
+        pilot_epochs: If not 0, train for so many epochs first and use the tangent kernel found there. Then it
+            is no longer a forecast from the architecture alone, and closer to what training gives.
+        train: Check the forecast by training the network; True, or how to train.
+        device: Where kernels are computed and networks trained.
         stage: Called with a few words before each part.
+        progress: Called as `progress(epochs done, epochs in all, loss)` while networks train.
 
     Raises:
         InputError: Whatever of these cannot be used, in one sentence.
@@ -155,13 +190,46 @@ def forecast(
     """
     start = time.perf_counter()
     say = stage or (lambda words: None)
-    check_numbers(target, draws, effort, seed)
+    check_numbers(target, draws, effort, seed, pilot_epochs)
     problem = as_problem(data, action, standardise)
     network = as_model(model, problem.shape, max(data.classes) + 1, name=name, weights=weights)
     check_labels(data.classes, network)
+    missing_masks(torch.tensor(data.classes), problem.group, missing)  # refuses what is not there
     tangent = tangent_of(network, problem.shape, kernel)
     items = _items(per_class, problem, tangent, effort)
-    missing_masks(torch.tensor(data.classes), problem.group, missing)  # refuses what is not there
+    found = _before_training(
+        problem, network, tangent, items, draws, missing, ridge, target, seed, effort, device, say
+    )
+    if pilot_epochs:
+        say(f"pilot training of {pilot_epochs} epochs")
+        pilot = pilot_accuracy(
+            network, found.first, problem.group, missing, pilot_epochs, seed, device=device, progress=progress
+        )
+        found = replace(found, pilot=pilot, pilot_epochs=pilot_epochs)
+    if train:
+        say("training")
+        settings = train if isinstance(train, Training) else Training()
+        found = _checked(found, settings, device, progress)
+    say("advice")
+    rows = advice(found, tangent, found.expected, effort)
+    return replace(found, advice=rows, seconds=time.perf_counter() - start)
+
+
+def _before_training(
+    problem: Problem,
+    network: Model,
+    tangent: Tangent,
+    items: int,
+    draws: int,
+    missing: Missing,
+    ridge: float,
+    target: float,
+    seed: int,
+    effort: float,
+    device: torch.device | str,
+    say: Stage,
+) -> Forecast:
+    """Everything that needs no training."""
     found: list[Expectation] = []
     for k in reversed(range(draws)):  # the first draw last: its matrix is used once more
         say(f"{tangent.name}, draw {draws - k} of {draws}")
@@ -172,29 +240,52 @@ def forecast(
     pairs = class_pairs(gram, draw, problem.group, found[0].ridge)
     say("fewer and more transformations")
     denser = densities(problem, tangent, min(items, 3), seed, target, effort)
+    say("equivariance")
+    module, images = network.builder(seed), draw.images[:, problem.group.identity]
     return Forecast(
-        problem,
-        network,
-        tangent.name,
-        tangent.reason,
-        items,
-        data.classes,
-        torch.stack([one.accuracy for one in found]),
-        torch.stack([one.error for one in found]).mean(0),
-        torch.stack([one.confusion for one in found]).mean(0),
-        torch.stack([one.table for one in found]).mean(0),
-        found[0].irreps,
-        sum(one.departure for one in found) / draws,
-        pairs,
-        denser,
-        target,
-        missing,
-        draw,
-        found[0],
-        tuple(dict.fromkeys(note for one in found for note in one.notes)),
-        seed,
-        time.perf_counter() - start,
+        problem=problem,
+        model=network,
+        kernel=tangent.name,
+        kernel_reason=tangent.reason,
+        per_class=items,
+        classes=problem.data.classes,
+        class_accuracy=torch.stack([one.accuracy for one in found]),
+        class_error=torch.stack([one.error for one in found]).mean(0),
+        confusion=torch.stack([one.confusion for one in found]).mean(0),
+        table=torch.stack([one.table for one in found]).mean(0),
+        irreps=found[0].irreps,
+        departure=sum(one.departure for one in found) / draws,
+        pairs=pairs,
+        densities=denser,
+        target=target,
+        missing=missing,
+        first=draw,
+        first_expectation=found[0],
+        notes=tuple(dict.fromkeys(note for one in found for note in one.notes)),
+        seed=seed,
+        seconds=0.0,
+        cautions=cautions(module, network, problem, images),
+        equivariance=equivariance(module, network, problem, images),
     )
+
+
+def _checked(
+    found: Forecast, settings: Training, device: torch.device | str, progress: Progress | None
+) -> Forecast:
+    """The forecast with what training gave beside it."""
+    there, module = outcome(
+        found.model,
+        found.first,
+        found.problem.group,
+        found.missing,
+        settings,
+        found.seed,
+        device=device,
+        progress=progress,
+    )
+    images = found.first.images[:, found.problem.group.identity]
+    after = equivariance(module, found.model, found.problem, images)
+    return replace(found, outcome=there, equivariance_after=after)
 
 
 def interval(class_accuracy: Float[Tensor, "draws c"], per_class: int) -> tuple[float, float]:
@@ -221,13 +312,15 @@ def interval(class_accuracy: Float[Tensor, "draws c"], per_class: int) -> tuple[
     return max(0.0, mean - reach), min(1.0, mean + reach)
 
 
-def check_numbers(target: float, draws: int, effort: float, seed: int) -> None:
+def check_numbers(target: float, draws: int, effort: float, seed: int, pilot_epochs: int) -> None:
     """Refuses numbers that make no sense."""
     if not 0 < target <= 1:
         raise InputError(f"target: expected an accuracy above 0 and at most 1, got {target}.")
     check_count("draws", draws)
     if not 0 < effort < math.inf:
         raise InputError(f"effort: expected a positive number, got {effort}.")
+    if pilot_epochs < 0:
+        raise InputError(f"pilot_epochs: expected 0 or more, got {pilot_epochs}.")
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, got {seed}.")
 

@@ -143,7 +143,7 @@ def missing_masks(
     return mask[None]
 
 
-def dense_right(
+def dense_prediction(
     gram: Float[Tensor, "p p"], draw: Draw, mask: Bool[Tensor, "m n"], ridge: float
 ) -> Float[Tensor, "k c"]:
     """Predictions at the missing points of one set, by dense regression: for kernels without symmetry."""

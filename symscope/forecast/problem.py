@@ -98,8 +98,8 @@ def as_problem(data: LabelledData, action: Action | str, standardise: bool | Non
     """
     if not isinstance(data, LabelledData):
         raise InputError(
-            f"data: expected LabelledData, got {type(data).__name__}; see symscope.data: mnist_sample, mnist, "
-            "load_arrays, from_dataset."
+            f"data: expected LabelledData, got {type(data).__name__}; see symscope.data: mnist_sample, "
+            "mnist, load_arrays, from_dataset."
         )
     labels, counts = data.labels.unique(return_counts=True)
     if len(labels) < 2:
@@ -107,7 +107,7 @@ def as_problem(data: LabelledData, action: Action | str, standardise: bool | Non
     alone = labels[counts < FEWEST].tolist()
     if alone:
         raise InputError(
-            f"{data.name}: class {alone[0]} has one item; expected {FEWEST} or more of each class, or nothing "
+            f"{data.name}: class {alone[0]} has one item; expected {FEWEST} or more of each, or nothing "
             "can be said about how sure a forecast is. Add items, or leave the class out."
         )
     shape = tuple(data.x.shape[1:])
