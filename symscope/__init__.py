@@ -11,7 +11,19 @@ from types import ModuleType
 from symscope._version import __version__
 from symscope.errors import InputError
 
-_ROOMS = ("groups", "data", "kernels", "training", "spectral", "report", "testing", "experiments")
+_ROOMS = (
+    "groups",
+    "data",
+    "kernels",
+    "training",
+    "spectral",
+    "linear",
+    "dynamics",
+    "discovery",
+    "report",
+    "testing",
+    "experiments",
+)
 
 __all__ = ["InputError", "__version__", *_ROOMS]
 
