@@ -13,6 +13,7 @@ from symscope._version import __version__
 from symscope.cli.catalogue import catalogue
 from symscope.cli.data import data_app
 from symscope.cli.discover import discover
+from symscope.cli.forecast import forecast
 from symscope.cli.results import keep
 from symscope.cli.runs import compare, report, reproduce
 from symscope.errors import InputError
@@ -24,6 +25,8 @@ Will a neural network learn a symmetry from data?
 
   [cyan]symscope demo[/cyan]                     a first result, as a page
 
+  [cyan]symscope forecast --model mlp --group C8[/cyan]     will it learn this symmetry?
+
   [cyan]symscope list[/cyan]                     experiments, groups, actions, data
 
   [cyan]symscope data show --group C8[/cyan]     what a group does to a few digits
@@ -33,8 +36,9 @@ Will a neural network learn a symmetry from data?
 Every command has its own --help with examples.
 Shell completion: [cyan]symscope --install-completion[/cyan].
 
-Exit status: 0 fine; 1 a checked claim did not hold; 2 bad input, with one
-line on standard error: what was expected, what came, what to do.
+Exit status: 0 fine; 1 a checked claim did not hold, or an accuracy is below
+what was asked; 2 bad input, with one line on standard error: what was
+expected, what came, what to do.
 """
 
 app = typer.Typer(
@@ -64,6 +68,7 @@ def root(
 
 
 app.command(name="list")(catalogue)
+app.command()(forecast)
 app.command()(reproduce)
 app.command()(report)
 app.command()(compare)

@@ -1,0 +1,236 @@
+"""`symscope forecast`: will your network learn this symmetry? A verdict, a page, and numbers for programs."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    from symscope.data import Action
+    from symscope.forecast import Forecast, Training
+
+
+def forecast(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="mlp, conv-fc, conv-gap, vit; or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
+            "nothing, or a seed, and returns an nn.Module.",
+        ),
+    ] = "mlp",
+    data: Annotated[
+        str,
+        typer.Option(
+            "--data",
+            "-d",
+            help="sample, mnist, FILE.npz (X, y), a folder of images for each class, or MODULE:FUNCTION "
+            "returning a torch dataset.",
+        ),
+    ] = "sample",
+    group: Annotated[str, typer.Option("--group", "-g", help="C8, D4, C14xC14, S4, ...")] = "C8",
+    action: Annotated[
+        str,
+        typer.Option(
+            "--action",
+            "-a",
+            help="How it acts: `symscope list actions`, or your own MODULE:FUNCTION (g, x) -> g x. Default: "
+            "rotation for C<n>, dihedral for D<n>, shift for C<n>xC<m>, nodes for S<n>.",
+        ),
+    ] = "",
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CLASS:ELEMENTS that your training data lacks, such as 5:0,1; all at once. Default: each "
+            "class in turn lacks the identity.",
+            metavar="CLASS:ELEMENTS",
+        ),
+    ] = None,
+    target: Annotated[float, typer.Option(help="Accuracy that would be good enough.")] = 0.9,
+    train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
+    epochs: Annotated[int, typer.Option(help="Of the check.")] = 25,
+    batch: Annotated[int, typer.Option(help="Points per step of the check.")] = 64,
+    optimiser: Annotated[
+        str, typer.Option(help="Of the check: adam or sgd, with the rate: adam:1e-3.")
+    ] = "adam:1e-3",
+    pilot_epochs: Annotated[
+        int, typer.Option(help="Use a short training for the forecast itself; 0: the architecture alone.")
+    ] = 0,
+    kernel: Annotated[str, typer.Option(help="auto, infinite or finite.")] = "auto",
+    per_class: Annotated[int | None, typer.Option(help="Items of each class; default: 2 to 8.")] = None,
+    draws: Annotated[int, typer.Option(help="Draws of items, for the uncertainty.")] = 3,
+    weights: Annotated[
+        Path | None, typer.Option(help="A saved state dict to start from (read with weights_only).")
+    ] = None,
+    effort: Annotated[float, typer.Option(help="Multiplies the budget of slow kernels.")] = 1.0,
+    limit: Annotated[int | None, typer.Option(help="Items to read of your own dataset.")] = None,
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("forecast.html"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
+    ] = False,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(
+            help="Exit with status 1 if the accuracy is below this: trained with --train, else expected."
+        ),
+    ] = None,
+) -> None:
+    """Will your network read transformations of a class that it has not seen? Before training it.
+
+    Writes one page: verdict, accuracy by class and transformation, missing cases that will fail, advice with
+    numbers, the spectrum, how equivariant each layer is. Your code is imported only where you name it.
+
+    Exit status: 0 done; 1 the accuracy is below --fail-below; 2 bad input, with one line that says what.
+
+    Examples:
+
+      [cyan]symscope forecast --model mlp --group C8[/cyan]
+
+      [cyan]symscope forecast --model conv-gap --group D4 --train --out page.html[/cyan]
+
+      [cyan]symscope forecast --model nets.py:build --data mine.npz --group D4 --json --fail-below 0.9[/cyan]
+    """
+    from rich.console import Console
+
+    from symscope.forecast.page import forecast_page
+    from symscope.forecast.summary import as_json as written
+    from symscope.forecast.summary import verdict, write_whole
+
+    if fail_below is not None and not 0 <= fail_below <= 1:
+        raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
+    if not as_json and not out.absolute().parent.is_dir():
+        raise InputError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+    check = _training(epochs, batch, optimiser) if train else False
+    options: dict[str, Any] = {
+        "missing": _missing(missing),
+        "target": target,
+        "kernel": kernel,
+        "per_class": per_class,
+        "draws": draws,
+        "weights": weights,
+        "effort": effort,
+        "seed": seed,
+        "device": _device(device),
+        "pilot_epochs": pilot_epochs,
+        "train": check,
+    }
+    found = _found(model, data, group, action, limit, options)
+    if as_json:
+        print(written(found), end="")
+    else:
+        write_whole(forecast_page(found, _command()), out)
+        wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
+        _print(Console(**wide), found, verdict(found), out)
+    reached = found.expected if found.outcome is None else found.outcome.accuracy
+    if fail_below is not None and reached < fail_below:
+        print(f"symscope: accuracy {reached:.3f} is below {fail_below:g} (--fail-below)", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _found(
+    model: str, data: str, group: str, action: str, limit: int | None, options: dict[str, Any]
+) -> Forecast:
+    from rich.console import Console
+
+    from symscope.cli.sources import default_folder
+    from symscope.forecast import forecast as forecasted
+    from symscope.forecast.sources import named_data, named_function
+
+    items = named_data(data, default_folder("mnist"), limit)
+    acting = _action(group, action, tuple(items.x.shape[1:]))
+    network: Any = named_function("--model", model) if ":" in model else model
+    with Console(stderr=True).status("reading") as status:
+        return forecasted(
+            network,
+            items,
+            acting,
+            name=model,
+            stage=status.update,
+            progress=lambda done, total, loss: status.update(
+                f"training: epoch {done} of {total}, loss {loss:.3g}"
+            ),
+            **options,
+        )
+
+
+def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
+    from symscope.forecast.sources import named_own_action
+
+    if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
+        return named_own_action(action, group, shape)
+    if group.startswith("flip") and not action:
+        return group
+    return f"{group} {action}".strip()
+
+
+def _missing(cases: list[str] | None) -> dict[int, list[int]] | None:
+    if not cases:
+        return None
+    found: dict[int, list[int]] = {}
+    for case in cases:
+        label, _, elements = case.partition(":")
+        try:
+            found.setdefault(int(label), []).extend(int(element) for element in elements.split(","))
+        except ValueError:
+            raise InputError(f"--missing {case}: expected CLASS:ELEMENTS, such as 5:0 or 5:0,1") from None
+    return found
+
+
+def _training(epochs: int, batch: int, optimiser: str) -> Training:
+    from symscope.forecast import Training
+    from symscope.training import Optimiser
+
+    kind, _, rate = optimiser.partition(":")
+    try:
+        speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
+    except ValueError:
+        raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
+    if epochs < 1 or batch < 1:
+        raise InputError(f"--epochs and --batch: expected 1 or more, got {epochs} and {batch}")
+    return Training(epochs, batch, Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0))
+
+
+def _device(name: str) -> str:
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"--device {name}: PyTorch cannot use it: {str(error).splitlines()[0]}") from error
+    return name
+
+
+def _command() -> str:
+    return shlex.join(["symscope", *sys.argv[1:]])
+
+
+def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
+    from symscope.cli.tables import simple_table
+
+    console.print(words, soft_wrap=True)
+    console.print()
+    rows = []
+    for c, label in enumerate(found.classes):
+        row = [str(label), f"{float(found.class_accuracy.mean(0)[c]):.2f}"]
+        if found.pilot is not None:
+            row.append(f"{float(found.pilot[c]):.2f}")
+        if found.outcome is not None:
+            row.append(f"{float(found.outcome.class_accuracy[c]):.2f}")
+        rows.append(tuple(row))
+    columns = ["class", "forecast"]
+    columns += ["with pilot"] if found.pilot is not None else []
+    columns += ["trained"] if found.outcome is not None else []
+    console.print(simple_table("Missing transformations read right", columns, rows))
+    console.print()
+    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
+    console.print(simple_table("Advice", ("what", "then", "gain"), listed))
+    for caution in found.cautions:
+        console.print(f"Caution: {caution}", soft_wrap=True, markup=False)
+    console.print(f"Report: {out}", soft_wrap=True)

@@ -1,0 +1,134 @@
+"""Pictures of a forecast: missing cases, forecast beside outcome, more transformations, the spectrum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.forecast.answer import Forecast
+from symscope.report import COLOURS, RIGHT, WRONG, irrep_figure, new_figure, style
+
+SHOWN = 8  # pictures in a row
+
+
+def cases_figure(found: Forecast) -> Any | None:
+    """Missing images that will be read wrong, and ones that will be read right; None if they are no images.
+
+    The ones with the widest margin of each kind, each from another class while there are classes left.
+    """
+    if found.problem.action.sample_ndim != 2 or found.problem.action.name == "nodes":
+        return None
+    expected = found.first_expectation
+    rows = [
+        (title, colour, _chosen(found, right))
+        for title, colour, right in (("will fail", WRONG, False), ("will work", RIGHT, True))
+    ]
+    rows = [row for row in rows if row[2]]
+    figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + 1.75 * len(rows))
+    with style():
+        grid = figure.subplots(len(rows), SHOWN, squeeze=False)
+        for line, (title, colour, chosen) in zip(grid, rows, strict=True):
+            for axes in line:
+                axes.set_axis_off()
+            for axes, k in zip(line, chosen, strict=False):
+                s, g = int(expected.seeds[k]), int(expected.elements[k])
+                axes.imshow(
+                    _grey(found.first.images[s, g]).cpu().numpy(), cmap="gray", interpolation="nearest"
+                )
+                label = int(found.first.labels[s])
+                read = found.classes[int(expected.read_as[k])]
+                words = f"{label}" if read == label else f"{label} read as {read}"
+                where = found.problem.group.labels[g]
+                axes.set_title(
+                    f"{words}\n{where}", fontsize=8, fontweight="normal", loc="center", color=colour
+                )
+            line[0].text(
+                -0.25,
+                0.5,
+                title,
+                transform=line[0].transAxes,
+                rotation=90,
+                va="center",
+                ha="right",
+                color=colour,
+            )
+    return figure
+
+
+def _grey(image: Float[Tensor, "*c h w"]) -> Float[Tensor, "h w"]:
+    return image if image.ndim == 2 else image.flatten(0, -3).mean(0)
+
+
+def _chosen(found: Forecast, right: bool) -> list[int]:
+    """Positions of missing points, widest margin first, class by class."""
+    expected = found.first_expectation
+    order = expected.margin.argsort(descending=right)
+    order = order[expected.right[order] == right].tolist()
+    turns: dict[int, int] = {}
+    keyed = []
+    for rank, k in enumerate(order):
+        label = int(found.first.labels[int(expected.seeds[k])])
+        turns[label] = turns.get(label, 0) + 1
+        keyed.append((turns[label], rank, k))
+    return [k for _, _, k in sorted(keyed)[:SHOWN]]
+
+
+def classes_figure(found: Forecast) -> Any:
+    """Accuracy on missing points by class: forecast, and beside it what training gave."""
+    count = len(found.classes)
+    bars: list[tuple[str, Tensor, str]] = [("forecast", found.class_accuracy.mean(0), COLOURS[0])]
+    if found.pilot is not None:
+        bars.append((f"forecast with {found.pilot_epochs} pilot epochs", found.pilot, COLOURS[3]))
+    if found.outcome is not None:
+        bars.append(("trained", found.outcome.class_accuracy, COLOURS[1]))
+        bars.append(("trained with the other optimiser", found.outcome.second_accuracy, COLOURS[4]))
+    width = 0.8 / len(bars)
+    figure = new_figure(min(11.0, 3.5 + 0.55 * count), 3.6)
+    with style():
+        axes = figure.subplots()
+        places = torch.arange(count).double()
+        for k, (name, values, colour) in enumerate(bars):
+            at = (places + (k - (len(bars) - 1) / 2) * width).tolist()
+            axes.bar(at, values.nan_to_num(0.0).tolist(), width=width * 0.92, color=colour, label=name)
+        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
+        axes.set_xticks(places.tolist(), [str(label) for label in found.classes])
+        axes.set(xlabel="class with a missing transformation", ylabel="read right", ylim=(0, 1.03))
+        figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
+    return figure
+
+
+def density_figure(found: Forecast) -> Any | None:
+    """Accuracy against the number of transformations; None if the action has no family."""
+    if len(found.densities) < 2:
+        return None
+    figure = new_figure(5.6, 3.2)
+    with style():
+        axes = figure.subplots()
+        orders = [one.transformations for one in found.densities]
+        axes.plot(orders, [one.accuracy for one in found.densities], "o-", color=COLOURS[0], label="forecast")
+        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
+        axes.axvline(found.problem.group.order, color=COLOURS[1], linestyle=":", label="as asked")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(orders, [str(n) for n in orders])
+        axes.minorticks_off()
+        axes.set(xlabel="transformations", ylabel="missing ones read right", ylim=(-0.03, 1.05))
+        axes.legend(fontsize=8)
+    return figure
+
+
+def spectrum_figure(found: Forecast) -> Any:
+    """Which irreps hold missing points in place."""
+    rows = [
+        {
+            "irrep": one.irrep,
+            "share": one.share,
+            "weight": one.weight,
+            "trivial": one.trivial,
+            "limits": one.limits,
+        }
+        for one in found.irreps
+    ]
+    return irrep_figure(rows, title=f"Irreps of {found.problem.group.name}")

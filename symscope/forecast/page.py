@@ -1,0 +1,284 @@
+"""A forecast as one self-contained page: verdict, table, pictures, check, advice, spectrum."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symscope.forecast.answer import Forecast
+from symscope.forecast.equivariance import Equivariance
+from symscope.forecast.figures import cases_figure, classes_figure, density_figure, spectrum_figure
+from symscope.forecast.summary import verdict
+from symscope.report import (
+    Block,
+    Command,
+    Facts,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Verdict,
+    figure_bytes,
+    image_element,
+    inline_svg,
+    page,
+)
+
+COLUMNS = 16  # transformations in the table; of a larger group the elements are thinned out
+
+
+def forecast_page(found: Forecast, command: str = "") -> str:
+    """The whole page as HTML text.
+
+    Args:
+        found: The forecast.
+        command: What was typed, for the section on how to repeat it.
+    """
+    sections = [_answer(found), _cases(found), _advice(found)]
+    if found.outcome is not None:
+        sections.insert(1, _check(found))
+    sections += [_spectrum(found), _equivariance(found), _repeat(found, command)]
+    title = f"Will {found.model.name} learn {found.problem.group.name} by {found.problem.action.name}?"
+    return page(title=title, lead=verdict(found), sections=sections)
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _svg(figure: Any, prefix: str, alt: str) -> str:
+    return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)
+
+
+def _answer(found: Forecast) -> Section:
+    low, high = found.interval
+    blocks: list[Block] = [
+        Verdict(
+            f"{found.accuracy:.0%} of missing transformations are expected to be read right",
+            "good" if found.expected >= found.target else "bad",
+            "reaches the target" if found.expected >= found.target else "below the target",
+            measured=f"{found.accuracy:.2f} ({low:.2f} to {high:.2f})",
+            threshold=f"{found.target:.2f}",
+            why=_enough(found),
+        )
+    ]
+    if found.pilot is not None:
+        blocks.append(
+            Text(
+                f"With a pilot training of {found.pilot_epochs} epochs, which is no longer a forecast from "
+                f"the architecture alone: {found.expected:.0%}."
+            )
+        )
+    blocks.append(_table(found))
+    density = density_figure(found)
+    if density is not None:
+        alt = "Accuracy on missing transformations against their number, with the target as a line"
+        caption = "The same forecast with fewer and more transformations of the same kind."
+        blocks.append(Picture(_svg(density, "density", alt), "More transformations", caption))
+    blocks.append(_confusions(found))
+    return Section("The forecast", tuple(blocks), anchor="forecast")
+
+
+def _enough(found: Forecast) -> str:
+    if not found.densities:
+        return "This action has no finer version to try."
+    if found.enough is None:
+        return f"No number of transformations that was tried, up to {found.densities[-1].group}, reaches it."
+    return f"{found.enough.group}, {found.enough.transformations} transformations, would be enough."
+
+
+def _table(found: Forecast) -> Table:
+    order = found.problem.group.order
+    step = -(-order // COLUMNS)
+    shown = list(range(0, order, step))
+    mean = found.class_accuracy.mean(0)
+    rows = [
+        (
+            str(label),
+            _number(float(mean[c])),
+            _number(float(found.class_error[c])),
+            *(_number(float(found.table[c, g])) for g in shown),
+        )
+        for c, label in enumerate(found.classes)
+    ]
+    columns = ("class", "read right", "error", *(found.problem.group.labels[g] for g in shown))
+    caption = (
+        "Share of missing images read right. Left: by the exact group form, which treats all transformations "
+        "alike. Right: each transformation left out in turn, without assuming that the kernel respects the "
+        "group"
+        + (f" (every {step}th of {order})" if step > 1 else "")
+        + "; empty where it was not asked or would take too long."
+    )
+    return Table(caption, columns, tuple(rows), numeric=(False, *(True for _ in columns[1:])))
+
+
+def _confusions(found: Forecast) -> Table:
+    rows = []
+    for a, first in enumerate(found.classes):
+        for b, second in enumerate(found.classes):
+            share = float(found.confusion[a, b])
+            if a != b and share > 0:
+                rows.append(
+                    (
+                        share,
+                        (
+                            str(first),
+                            str(second),
+                            _number(share),
+                            _number(float(found.pairs.error[a, b])),
+                            _number(float(found.pairs.separation[a, b]), 3),
+                            _number(float(found.pairs.density[a])),
+                        ),
+                    )
+                )
+    rows.sort(key=lambda row: -row[0])
+    columns = ("class", "read as", "share", "error of the two alone", "separation", "orbit density")
+    return Table(
+        "Classes that are mixed up. The error of two classes alone is wrong above 1; separation is the "
+        "squared distance of orbit centres over the squared norm of a point; density is one over the "
+        "orbits' radius.",
+        columns,
+        tuple(row for _, row in rows[:20]),
+        numeric=(False, False, True, True, True, True),
+        summary="Which classes are mixed up",
+    )
+
+
+def _cases(found: Forecast) -> Section:
+    figure = cases_figure(found)
+    if figure is None:
+        right = int(found.first_expectation.right.sum())
+        text = Text(f"{right} of {len(found.first_expectation.right)} missing points will be read right.")
+        return Section("Missing cases", (text,), anchor="cases")
+    element = image_element(
+        figure_bytes(figure, "png"),
+        alt="Missing images: a row that will be read wrong, with the class they are taken for, and a row "
+        "that will be read right",
+    )
+    caption = "From the first draw: the widest margins, another class each where possible."
+    return Section(
+        "Missing cases", (Picture(element, "What will fail, what will work", caption),), anchor="cases"
+    )
+
+
+def _check(found: Forecast) -> Section:
+    there = found.outcome
+    assert there is not None
+    optimiser = there.settings.optimiser
+    apart = float((found.expected_by_class - there.class_accuracy).abs().nanmean())
+    alt = "Bars by class: accuracy expected, and accuracy of the trained network"
+    caption = (
+        f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
+        f"{there.settings.batch}; the other optimiser is {there.settings.second.kind} at "
+        f"{there.settings.second.learning_rate:g}. One network for each class with a missing transformation."
+    )
+    refit = float(there.refit_accuracy.nanmean())
+    facts = [
+        ("forecast", f"{found.expected:.2f}"),
+        ("trained", f"{there.accuracy:.2f}"),
+        ("mean difference a class", f"{apart:.2f}"),
+        ("noise floor: two trainings", f"{there.noise_floor:.2f}"),
+        ("on what it was trained on", f"{float(there.seen_accuracy.mean()):.2f}"),
+    ]
+    if not math.isnan(there.moved):
+        facts += [
+            ("the kernel moved by (1 - cosine)", f"{there.moved:.3f}"),
+            ("regression with the kernel after training", f"{refit:.2f}"),
+        ]
+    blocks: list[Block] = [
+        Picture(_svg(classes_figure(found), "classes", alt), "Forecast and outcome", caption),
+        Facts(tuple(facts)),
+    ]
+    if float(there.seen_accuracy.mean()) < 0.95:
+        blocks.append(
+            Note(
+                "The network has not learned what it was trained on, so that the comparison says little: "
+                "train for more epochs or with another learning rate."
+            )
+        )
+    return Section("The check: trained", tuple(blocks), anchor="check")
+
+
+def _advice(found: Forecast) -> Section:
+    rows = tuple(
+        (str(k + 1), one.text, _number(one.accuracy), f"{one.gain:+.2f}", one.evidence)
+        for k, one in enumerate(found.advice)
+    )
+    table = Table(
+        "What to do, what reaches the target first and the least work first among those; numbers are the "
+        "same forecast with that change",
+        ("", "what", "then expected", "gain", "evidence"),
+        rows,
+        numeric=(False, False, True, True, False),
+    )
+    return Section("Advice", (table,), anchor="advice")
+
+
+def _spectrum(found: Forecast) -> Section:
+    limiting = ", ".join(one.irrep for one in found.limiting[:6]) or "none"
+    alt = "Share of each irrep of the group in what holds missing points in place"
+    caption = (
+        f"Irreps below their mark (red) hold generalisation back: {limiting}. There the network can draw a "
+        "bump at a missing point cheaply, and so need not follow the points it has seen."
+    )
+    picture = Picture(
+        _svg(spectrum_figure(found), "spectrum", alt), "What holds missing points in place", caption
+    )
+    text = Text(
+        f"Kernel: {found.kernel}. {found.kernel_reason} It departs from the group by {found.departure:.2g} "
+        "(relative norm); the group form uses the nearest kernel that respects it."
+    )
+    return Section("Why: the spectrum", (text, picture), anchor="spectrum")
+
+
+def _equivariance(found: Forecast) -> Section:
+    blocks: list[Block] = [Note(words) for words in found.cautions]
+    for name, measured in (
+        ("at initialisation", found.equivariance),
+        ("after training", found.equivariance_after),
+    ):
+        if measured is not None:
+            blocks += _measured(name, measured)
+    return Section("Equivariance of the network", tuple(blocks), anchor="equivariance")
+
+
+def _measured(name: str, measured: Equivariance) -> list[Block]:
+    rows = tuple(
+        (one.layer, one.kind, one.target, _number(one.model, 3), _number(one.discretisation, 3))
+        for one in measured.layers
+    )
+    table = Table(
+        f"Equivariance error of each layer {name}, |f(gx) - g f(x)| / |f(x)|. The model's part is measured "
+        f"on the control: {measured.control}; discretisation is what the other elements add",
+        ("layer", "kind", "should be", "model", "discretisation"),
+        rows,
+        numeric=(False, False, False, True, True),
+    )
+    text = Text(f"Asymmetry of the outputs {name}: {measured.asymmetry:.3f} of their norm.")
+    return [text, table]
+
+
+def _repeat(found: Forecast, command: str) -> Section:
+    blocks: list[Block] = [Command(command)] if command else []
+    settings = "centred and scaled" if found.problem.standardised else "as they are"
+    facts = (
+        ("network", f"{found.model.name}, {found.model.parameters:,} weights, inputs {found.model.layout}"),
+        ("data", f"{found.problem.data.name}, {found.per_class} items of each class in a draw, {settings}"),
+        ("group and action", f"{found.problem.group.name}, {found.problem.action.name}"),
+        ("draws", str(len(found.class_accuracy))),
+        ("kernel", found.kernel),
+        ("ridge", f"{found.first_expectation.ridge:.3g}"),
+        ("seed", str(found.seed)),
+        ("seconds", f"{found.seconds:.1f}"),
+    )
+    blocks.append(Facts(facts))
+    blocks += [Note(words) for words in found.notes]
+    blocks.append(
+        Text(
+            "The forecast is regression with the network's tangent kernel: it knows the architecture and the "
+            "data, not what training changes in the network. The interval is over draws of items and, for a "
+            "finite kernel, of weights; it does not hold what training changes."
+        )
+    )
+    return Section("How to repeat it", tuple(blocks), anchor="repeat")

@@ -1,0 +1,169 @@
+"""A forecast in words and as plain data: the verdict, and what programs read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from symscope._version import __version__
+from symscope.errors import InputError
+from symscope.forecast.answer import Forecast
+from symscope.forecast.equivariance import Equivariance
+
+FORMAT = 1
+
+
+def verdict(found: Forecast) -> str:
+    """The answer in one sentence.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.forecast.answer import forecast
+    >>> verdict(forecast("mlp", mnist_sample().of_classes(0, 1), "C4", per_class=2, draws=1)).split(":")[0]
+    'No'
+    """
+    low, high = found.interval
+    expected = found.expected
+    if found.pilot is not None:
+        basis = f"after a pilot training of {found.pilot_epochs} epochs"
+    else:
+        basis = f"{low:.0%} to {high:.0%}"
+    answer = (
+        "Yes" if expected >= found.target else "No" if max(high, expected) < found.target else "Not surely"
+    )
+    if found.missing is None:
+        how = f"{found.problem.group.name}, {found.problem.action.name}"
+        what = f"transformations ({how}) of a class it has not seen"
+    else:
+        what = "the missing cases"
+    text = (
+        f"{answer}: {found.model.name} is expected to read {expected:.0%} of {what} right ({basis}; target "
+        f"{found.target:.0%})"
+    )
+    if found.outcome is not None:
+        text += (
+            f"; trained, it reads {found.outcome.accuracy:.0%}, and two trainings differ by "
+            f"{found.outcome.noise_floor:.0%} a class"
+        )
+    return text + "."
+
+
+def as_data(found: Forecast) -> dict[str, Any]:
+    """Everything a program may want, in plain lists and numbers; NaN becomes None."""
+    low, high = found.interval
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "symscope": __version__,
+        "verdict": verdict(found),
+        "model": {
+            "name": found.model.name,
+            "parameters": found.model.parameters,
+            "layout": found.model.layout,
+        },
+        "data": {"name": found.problem.data.name, "items": len(found.problem.data)},
+        "group": found.problem.group.name,
+        "action": found.problem.action.name,
+        "elements": list(found.problem.group.labels),
+        "kernel": {"name": found.kernel, "reason": found.kernel_reason, "departure": found.departure},
+        "per_class": found.per_class,
+        "draws": len(found.class_accuracy),
+        "seed": found.seed,
+        "target": found.target,
+        "missing": None if found.missing is None else {str(k): list(v) for k, v in found.missing.items()},
+        "classes": list(found.classes),
+        "accuracy": found.accuracy,
+        "interval": [low, high],
+        "expected": found.expected,
+        "class_accuracy": found.class_accuracy.mean(0),
+        "class_error": found.class_error,
+        "table": found.table,
+        "confusion": found.confusion,
+        "pair_error": found.pairs.error,
+        "separation": found.pairs.separation,
+        "density": found.pairs.density,
+        "irreps": [asdict(one) for one in found.irreps],
+        "limiting": [one.irrep for one in found.limiting],
+        "densities": [asdict(one) for one in found.densities],
+        "enough": None if found.enough is None else asdict(found.enough),
+        "pilot": None
+        if found.pilot is None
+        else {"epochs": found.pilot_epochs, "class_accuracy": found.pilot},
+        "outcome": _outcome(found),
+        "equivariance": _equivariance(found.equivariance),
+        "equivariance_after": _equivariance(found.equivariance_after),
+        "cautions": list(found.cautions),
+        "advice": [asdict(one) for one in found.advice],
+        "notes": list(found.notes),
+        "seconds": found.seconds,
+    }
+    plain = _plain(data)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def as_json(found: Forecast) -> str:
+    """`as_data` as text."""
+    return json.dumps(as_data(found), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write a file that is complete or not there at all.
+
+    Raises:
+        InputError: The folder is not there or cannot be written.
+    """
+    try:
+        handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-", suffix=path.suffix)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
+        ) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(unfinished, 0o644)
+        os.replace(unfinished, path)
+    except OSError as error:
+        Path(unfinished).unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _outcome(found: Forecast) -> dict[str, Any] | None:
+    there = found.outcome
+    if there is None:
+        return None
+    difference = (found.expected_by_class - there.class_accuracy).abs()
+    return {
+        "accuracy": there.accuracy,
+        "class_accuracy": there.class_accuracy,
+        "seen_accuracy": there.seen_accuracy,
+        "second_accuracy": there.second_accuracy,
+        "noise_floor": there.noise_floor,
+        "mean_difference": float(difference.nanmean()),
+        "kernel_moved": there.moved,
+        "refit_accuracy": there.refit_accuracy,
+        "losses": there.losses,
+        "settings": asdict(there.settings),
+    }
+
+
+def _equivariance(measured: Equivariance | None) -> dict[str, Any] | None:
+    return None if measured is None else asdict(measured)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return _plain(value.tolist())
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
