@@ -20,7 +20,7 @@ def test_few_points(tmp_path):
         "records=40",
     )
     found = verdicts(outcome.claims)
-    assert [found[0], *found[2:]] == [REPRODUCED] * 4  # whether the line is straight depends on the sample
+    assert [found[0], *found[3:]] == [REPRODUCED] * 4  # whether the line is straight depends on the sample
     samples = tables["samples"]
     assert (samples["coupling"] > 1e-3).all()  # orbits are not complete
     clean, noisy = samples[samples["sigma"] == 0], samples[samples["sigma"] > 0]
@@ -28,7 +28,12 @@ def test_few_points(tmp_path):
     assert (noisy["floor"] > 1e-3).all()
     wrong = samples.assign(over_bound=1.1, floor=2 * samples["floor"] + 1e-3)
     worse = verdicts(few_points.claims(FewPoints(), {"samples": wrong}))
-    assert [worse[0], *worse[3:]] == [FAILED] * 3
+    assert [worse[0], *worse[4:]] == [FAILED] * 3
+    exact = samples.assign(fitted_rate=samples["slow_eigenvalue"], straightness=1.0)
+    assert verdicts(few_points.claims(FewPoints(), {"samples": exact}))[1:3] == [REPRODUCED] * 2
+    bent = exact.assign(fitted_rate=1.02 * exact["slow_eigenvalue"], straightness=0.9)
+    assert verdicts(few_points.claims(FewPoints(), {"samples": bent}))[1:3] == [FAILED] * 2
+    assert "Chosen after the first run" in outcome.claims[0].why
 
 
 @pytest.mark.parametrize(
