@@ -6,6 +6,7 @@ are trained side by side where they are small, one after the other where each fi
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from symscope.dynamics.paths import Path, gradient_flops, path, sampling_drift
 from symscope.errors import InputError
 from symscope.experiments.definition import Results, Surroundings
 
+INITIAL = ("standard", "fan-in")
 DTYPES = {"single": torch.float32, "double": torch.float64}
 START, ELEMENTS = 1, 2  # streams of a run's seed
 
@@ -47,6 +49,10 @@ class Setting(Protocol):
     @property
     def batch(self) -> int:
         """Samples of a mini-batch."""
+
+    @property
+    def initial(self) -> str:
+        """Scale of A_0: "standard", or "fan-in"."""
 
     @property
     def block(self) -> int:
@@ -104,6 +110,8 @@ def check_setting(config: Setting) -> None:
         raise InputError(f"rate: expected a positive learning rate, got {config.rate}")
     if config.precision not in DTYPES:
         raise InputError(f"precision: expected single or double, got {config.precision!r}")
+    if config.initial not in INITIAL:
+        raise InputError(f"initial: expected standard or fan-in, got {config.initial!r}")
     if not 0 <= config.check_runs <= config.runs or not 1 <= config.check_epochs <= config.epochs:
         raise InputError(
             f"check_runs, check_epochs: expected at most {config.runs} runs and 1 to {config.epochs} epochs, "
@@ -134,7 +142,7 @@ def strategy_rows(
     seconds = {strategy.name: 0.0 for strategy in strategies}
     samples = {strategy.name: 0 for strategy in strategies}
     for runs in [block] if config.together else [[run] for run in block]:
-        start = starting_layers(problem, runs, seed)
+        start = starting_layers(problem, runs, seed, config.initial)
         noise = sampling_drift(problem, start, passes=config.passes)
         rows["noise"] += [{"run": run, "step": one} for run, one in zip(runs, noise.tolist(), strict=True)]
         for strategy in strategies:
@@ -147,8 +155,16 @@ def strategy_rows(
     return rows
 
 
-def starting_layers(problem: Problem, runs: Sequence[int], seed: int) -> Layers:
-    """A_0 of some runs, `[runs, ...]`: standard Gaussians projected on E, in the problem's dtype."""
+def starting_layers(problem: Problem, runs: Sequence[int], seed: int, initial: str = "standard") -> Layers:
+    """A_0 of some runs, `[runs, ...]`: Gaussians projected on E, in the problem's dtype.
+
+    Args:
+        problem: Its network, dtype and device.
+        runs: Numbers of the runs.
+        seed: Of all runs.
+        initial: "standard" Gaussians, as the paper's text says; or divided by the root of the inputs of each
+            layer ("fan-in"), as the authors' scripts do for layers between images.
+    """
     each = [
         equivariant_weights(
             problem.network,
@@ -159,7 +175,10 @@ def starting_layers(problem: Problem, runs: Sequence[int], seed: int) -> Layers:
         )
         for run in runs
     ]
-    return tuple(torch.cat(layers) for layers in zip(*each, strict=True))
+    layers = tuple(torch.cat(layer) for layer in zip(*each, strict=True))
+    if initial == "standard":
+        return layers
+    return tuple(layer / math.sqrt(layer.shape[-1]) for layer in layers)
 
 
 def followed(
@@ -229,7 +248,7 @@ def _precision_rows(
     """One run in single and in double precision, from the same layers, with the same elements."""
     found: dict[str, list[Path]] = {}
     single = build(config, seed, torch.float32, device)
-    start = starting_layers(single, [run], seed)
+    start = starting_layers(single, [run], seed, config.initial)
     double = Problem(single.network, single.loss, single.x.double(), single.y.double())
     for name, problem in (("single", single), ("double", double)):
         layers = tuple(layer.to(problem.x.dtype) for layer in start)

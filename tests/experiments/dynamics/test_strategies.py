@@ -66,6 +66,13 @@ def test_problems_meet_the_assumptions_and_start_in_e(name):
     assert not torch.equal(start[0][0], start[0][1])
 
 
+def test_smaller_layers_start_in_the_same_direction():
+    problem = mask_problem(SHAPES, 1, torch.float64, "cpu")
+    standard, small = (starting_layers(problem, [0], 1, how) for how in ("standard", "fan-in"))
+    for one, other in zip(standard, small, strict=True):
+        torch.testing.assert_close(one, other * one.shape[-1] ** 0.5)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_results_do_not_depend_on_how_runs_are_put_together(name):
     experiment, config, _ = CASES[name]
@@ -174,6 +181,7 @@ def test_bad_configs_are_refused(tmp_path):
         ({"runs": 0}, "runs: expected 1 or more"),
         ({"rate": 0.0}, "positive learning rate"),
         ({"precision": "half"}, "expected single or double"),
+        ({"initial": "zero"}, "expected standard or fan-in"),
         ({"check_runs": 31}, "at most 30 runs"),
     ]:
         for kind in (Permutation, Translation, Rotation):
