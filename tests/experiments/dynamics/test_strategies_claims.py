@@ -1,0 +1,37 @@
+"""Claims of Fig. 1 follow from the tables and can fail; every experiment draws its figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from symscope.experiments import Verdict
+from tests.experiments.dynamics.strategy_cases import CASES, measured
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_claims_follow_from_the_tables_and_can_fail(name):
+    experiment, config, _ = CASES[name]
+    tables = measured(experiment, config)
+    verdicts = {claim.statement: claim.verdict for claim in experiment.claims(config, tables)}
+    good = {s for s, verdict in verdicts.items() if verdict is Verdict.REPRODUCED}
+    assert {
+        "EQUIVARIANT stays in E.",
+        "AUGMENTED leaves E in every run.",
+        "Drift is not rounding: single and double precision give the same.",
+    } <= good
+    assert len(experiment.plot(config, tables)) == 3
+    paths = tables["paths"]
+    still = paths.assign(drift=paths["drift"].where(paths["strategy"] != "augmented", 1e-30))
+    wide = paths.assign(drift=paths["travelled"], published=paths["travelled"] ** 2)
+    off = tables["precision"].assign(drift_single=tables["precision"]["drift_double"] * 1.01)
+    slow = tables["work"].assign(seconds=1e4)
+    for change, statement in (
+        ({"paths": still}, "AUGMENTED leaves E in every run."),
+        ({"paths": wide}, "EQUIVARIANT stays in E."),
+        ({"paths": wide}, "The drift of AUGMENTED is the noise of sampling group elements."),
+        ({"precision": off}, "Drift is not rounding: single and double precision give the same."),
+        ({"work": slow}, "The experiment takes a small part of the authors' 75 GPU hours for all three."),
+    ):
+        worse = experiment.claims(config, {**tables, **change})
+        failed = {claim.statement for claim in worse if claim.verdict is Verdict.NOT_REPRODUCED}
+        assert statement in failed
