@@ -53,11 +53,13 @@ def forecast(
     ] = None,
     target: Annotated[float, typer.Option(help="Accuracy that would be good enough.")] = 0.9,
     train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
-    epochs: Annotated[int, typer.Option(help="Of the check.")] = 25,
-    batch: Annotated[int, typer.Option(help="Points per step of the check.")] = 64,
+    epochs: Annotated[
+        int | None, typer.Option(help="Of the check; default: 25, or as many as make 600 steps.")
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Points per step of the check.")] = 32,
     optimiser: Annotated[
-        str, typer.Option(help="Of the check: adam or sgd, with the rate: adam:1e-3.")
-    ] = "adam:1e-3",
+        str, typer.Option(help="Of the check: adam:1e-3, sgd:0.02; default: chosen for the network.")
+    ] = "",
     pilot_epochs: Annotated[
         int, typer.Option(help="Use a short training for the forecast itself; 0: the architecture alone.")
     ] = 0,
@@ -183,17 +185,17 @@ def _missing(cases: list[str] | None) -> dict[int, list[int]] | None:
     return found
 
 
-def _training(epochs: int, batch: int, optimiser: str) -> Training:
+def _training(epochs: int | None, batch: int, optimiser: str) -> Training:
     from symscope.forecast import Training
     from symscope.training import Optimiser
 
+    if not optimiser:
+        return Training(epochs, batch)
     kind, _, rate = optimiser.partition(":")
     try:
         speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
     except ValueError:
         raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
-    if epochs < 1 or batch < 1:
-        raise InputError(f"--epochs and --batch: expected 1 or more, got {epochs} and {batch}")
     return Training(epochs, batch, Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0))
 
 

@@ -63,6 +63,7 @@ def advice(found: Forecast, tangent: Tangent, expected: float, effort: float) ->
     rows += _pool(found, tangent, expected, effort)
     if problem.action.sample_ndim == 2 and problem.action.name != "nodes":
         rows += _architectures(found, expected, effort)
+    rows += _refit(found)
     return ranked(rows, target)
 
 
@@ -84,14 +85,14 @@ def ranked(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     )
 
 
-def _affordable(problem: Problem, tangent: Tangent, factor: float, most: int, effort: float) -> int:
+def _affordable(problem: Problem, tangent: Tangent, factor: int, most: int, effort: float) -> int:
     """Items of each class for `factor` times as many points as their orbits have; 0 if not even one."""
     each = len(problem.data.classes) * problem.group.order * factor
-    return next((k for k in range(most, 0, -1) if tangent.affordable(int(k * each), effort)), 0)
+    return next((k for k in range(most, 0, -1) if tangent.affordable(k * each, effort)), 0)
 
 
 def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
-    items = _affordable(found.problem, tangent, 2.0, found.per_class, effort)
+    items = _affordable(found.problem, tangent, 2, found.per_class, effort)
     if items == 0:
         return []
     draw = drawn(found.problem, items, found.seed)
@@ -173,7 +174,7 @@ def _architectures(found: Forecast, expected: float, effort: float) -> list[Advi
         try:
             model = as_model(name, problem.shape, max(found.classes) + 1)
             tangent = tangent_of(model, problem.shape)
-            items = _affordable(problem, tangent, 1.0, min(found.per_class, 3), effort)
+            items = _affordable(problem, tangent, 1, min(found.per_class, 3), effort)
             if items == 0:
                 continue
             draw = drawn(problem, items, found.seed)
@@ -186,3 +187,22 @@ def _architectures(found: Forecast, expected: float, effort: float) -> list[Advi
             text = f"Change the architecture to one like {name}."
             rows.append(Advice("architecture", text, accuracy, accuracy - expected, evidence))
     return rows
+
+
+def _refit(found: Forecast) -> list[Advice]:
+    """Regression with the kernel after training, where it reads more than the trained network itself."""
+    there = found.outcome
+    if there is None or bool(there.refit_accuracy.isnan().all()):
+        return []
+    both = ~(there.refit_accuracy.isnan() | there.class_accuracy.isnan())
+    accuracy, trained = (
+        float(values[both].mean()) for values in (there.refit_accuracy, there.class_accuracy)
+    )
+    if accuracy <= trained:
+        return []
+    evidence = (
+        f"Measured on {int(both.sum())} classes: the trained networks read {trained:.2f}, regression with "
+        f"their kernels {accuracy:.2f}."
+    )
+    text = "Refit: after training, replace the network's output by regression with its own tangent kernel."
+    return [Advice("refit", text, accuracy, accuracy - trained, evidence)]

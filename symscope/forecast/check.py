@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 
+from symscope.data.randomness import check_count
+from symscope.errors import InputError
 from symscope.forecast.expectation import FALLBACK_RIDGE, Missing, dense_prediction, missing_masks
 from symscope.forecast.model import Model, laid_out
 from symscope.forecast.problem import Draw
@@ -20,34 +22,74 @@ from symscope.training import MiniBatch, Optimiser, Stored, TrainedClassifiers, 
 Progress = Callable[[int, int, float], object]
 ADAM = Optimiser("adam", 1e-3)
 SGD = Optimiser("sgd", 0.02, momentum=0.9)
+STEPS = 600  # of the optimiser at least: fewer leave small data unlearned
 KERNELS = 3  # left-out classes whose kernel after training is computed, unless told otherwise
 
 
 @final
 @dataclass(frozen=True)
 class Training:
-    """How the network is trained for the check.
+    """How the network is trained for the check; what is None is chosen for the network.
+
+    Attributes:
+        epochs: Passes over the points; by default 25, or as many as make 600 steps.
+        batch: Points per step.
+        optimiser: What takes the steps; by default Adam at 1e-3, at 3e-3 for networks that average over
+            positions, which learn slowly.
+        other: The optimiser of the second training, for the noise floor; by default SGD with momentum for
+            Adam and Adam for SGD.
+        sets: At most so many left-out classes are trained for, spread over all; by default all, or 4 for
+            networks that are not made of full connections alone, which are trained one by one.
+        kernels: Classes whose tangent kernel after training is computed; 0 for none.
+    """
+
+    epochs: int | None = None
+    batch: int = 32
+    optimiser: Optimiser | None = None
+    other: Optimiser | None = None
+    sets: int | None = None
+    kernels: int = KERNELS
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch", "sets"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
+        if self.kernels < 0:
+            raise InputError(f"kernels: expected 0 or more, got {self.kernels}.")
+
+    def chosen(self, module: nn.Module, points: int) -> Settled:
+        """The settings for a network and so many points."""
+        averages = any(isinstance(part, nn.AdaptiveAvgPool2d) for part in module.modules())
+        optimiser = self.optimiser or (Optimiser("adam", 3e-3) if averages else ADAM)
+        steps = -(-points // self.batch)
+        epochs = self.epochs or max(25, -(-STEPS // steps))
+        second = self.other or (SGD if optimiser.kind == "adam" else ADAM)
+        together = _together(module)
+        return Settled(
+            epochs, self.batch, optimiser, second, self.sets or (10**9 if together else 4), together
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Settled:
+    """Settings with nothing left open.
 
     Attributes:
         epochs: Passes over the points.
         batch: Points per step.
-        optimiser: What takes the steps.
-        other: The optimiser of the second training, for the noise floor.
-        kernels: Classes whose tangent kernel after training is computed; 0 for none.
+        optimiser: Of the first training.
+        second: Of the second.
+        sets: Left-out classes trained for, at most.
+        together: Whether the networks are trained together.
     """
 
-    epochs: int = 25
-    batch: int = 64
-    optimiser: Optimiser = ADAM
-    other: Optimiser | None = None
-    kernels: int = KERNELS
-
-    @property
-    def second(self) -> Optimiser:
-        """The other optimiser: SGD with momentum for Adam, Adam for SGD, unless one is given."""
-        if self.other is not None:
-            return self.other
-        return SGD if self.optimiser.kind == "adam" else ADAM
+    epochs: int
+    batch: int
+    optimiser: Optimiser
+    second: Optimiser
+    sets: int
+    together: bool
 
 
 @final
@@ -56,8 +98,9 @@ class Outcome:
     """What training gave.
 
     Attributes:
-        class_accuracy: For each class, the share of its missing points the trained network reads right.
-        seen_accuracy: For each class left out, the share of the points it was trained on.
+        class_accuracy: For each class, the share of its missing points the trained network reads right; NaN
+            for classes that no network was trained without.
+        seen_accuracy: For each network, the share of the points it was trained on.
         second_accuracy: `class_accuracy` of a second training that differs in the optimiser alone.
         noise_floor: Mean over classes of the difference between the two trainings.
         moved: How far the tangent kernel moved, `1 - <K0, K> / (|K0| |K|)`, mean over some classes; NaN if
@@ -68,13 +111,13 @@ class Outcome:
     """
 
     class_accuracy: Float64[Tensor, "c"]
-    seen_accuracy: Float64[Tensor, "c"]
+    seen_accuracy: Float64[Tensor, "sets"]
     second_accuracy: Float64[Tensor, "c"]
     noise_floor: float
     moved: float
     refit_accuracy: Float64[Tensor, "c"]
     losses: Float64[Tensor, "epochs"]
-    settings: Training
+    settings: Settled
 
     @property
     def accuracy(self) -> float:
@@ -112,26 +155,24 @@ def outcome(
         InputError: A network that cannot be trained this way, or a loss that is not finite.
     """
     masks = missing_masks(draw.labels, group, missing)
-    runs = _Runs(model, draw, masks, seed, torch.device(device))
-    total = 2 * settings.epochs * runs.rounds
-    first = runs.trained(settings.epochs, settings.batch, settings.optimiser, _ahead(progress, 0, total))
-    other = runs.trained(
-        settings.epochs, settings.batch, settings.second, _ahead(progress, total // 2, total)
-    )
+    how = settings.chosen(model.builder(seed), masks[0].numel())
+    runs = _runs(model, draw, masks, seed, torch.device(device), how.together, how.sets)
+    half = how.epochs * runs.rounds
+    first = runs.trained(how.epochs, how.batch, how.optimiser, _ahead(progress, 0, 2 * half))
+    other = runs.trained(how.epochs, how.batch, how.second, _ahead(progress, half, 2 * half))
     accuracy, second = runs.by_class(first), runs.by_class(other)
-    seen = torch.cat([one.accuracies["seen"][-1] for one in first])
     moved, refit = float("nan"), torch.full_like(accuracy, float("nan"))
     if settings.kernels:
         moved, refit = runs.kernels(first, settings.kernels)
     found = Outcome(
         accuracy,
-        seen if len(seen) == len(accuracy) else seen.expand(len(accuracy)).clone(),
+        torch.cat([one.accuracies["seen"][-1] for one in first]),
         second,
         float((accuracy - second).abs().nanmean()),
         moved,
         refit,
         torch.cat([one.losses for one in first], 1).mean(1),
-        settings,
+        how,
     )
     return found, first[0].stack.copy(0).to("cpu", torch.float64)
 
@@ -165,8 +206,9 @@ def pilot_accuracy(
         InputError: As `outcome`.
     """
     masks = missing_masks(draw.labels, group, missing)
-    runs = _Runs(model, draw, masks, seed, torch.device(device))
-    trained = runs.trained(epochs, 64, ADAM, _ahead(progress, 0, epochs * runs.rounds))
+    together = _together(model.builder(seed))
+    runs = _runs(model, draw, masks, seed, torch.device(device), together, len(masks))
+    trained = runs.trained(epochs, 32, ADAM, _ahead(progress, 0, epochs * runs.rounds))
     return runs.kernels(trained, len(masks))[1]
 
 
@@ -178,16 +220,10 @@ class _Runs:
     model: Model
     draw: Draw
     masks: Bool[Tensor, "sets m n"]
+    owners: tuple[int, ...]
     seed: int
     device: torch.device
-
-    @property
-    def together(self) -> bool:
-        """Convolutions do not batch over copies on a CPU; full connections do."""
-        parts = [
-            p for p in self.model.builder(self.seed).modules() if next(p.parameters(False), None) is not None
-        ]
-        return all(isinstance(part, nn.Linear) for part in parts)
+    together: bool
 
     @property
     def rounds(self) -> int:
@@ -224,20 +260,20 @@ class _Runs:
 
     def by_class(self, trained: list[TrainedClassifiers]) -> Float64[Tensor, "c"]:
         """Accuracy at the missing points of each class; NaN for classes that miss none."""
-        classes = self.draw.labels.unique()
-        if len(self.masks) > 1:
-            return torch.cat([one.accuracies["missing"][-1] for one in trained])
+        if self.owners:
+            found = torch.full((self.draw.one_hot.shape[1],), float("nan"), dtype=torch.float64)
+            found[list(self.owners)] = torch.cat([one.accuracies["missing"][-1] for one in trained])
+            return found
         module = trained[0].stack.copy(0).to("cpu", torch.float64)
-        return self._shares(0, _outputs(module, self.draw, self.masks[0], self.model), classes)
+        return self._shares(0, _outputs(module, self.draw, self.masks[0], self.model))
 
     def kernels(self, trained: list[TrainedClassifiers], most: int) -> tuple[float, Float64[Tensor, "c"]]:
         """How far kernels moved, and what regression with them says, for at most so many missing sets."""
         modules = [one.stack.copy(k) for one in trained for k in range(len(one.stack))]
-        classes = self.draw.labels.unique()
         chosen = torch.linspace(0, len(modules) - 1, min(most, len(modules))).round().long().unique().tolist()
         points = self.draw.flat.to(self.device)
         before = FiniteKernel(self.model.layout, self.model.builder(self.seed).to(self.device))(points).cpu()
-        refit = torch.full((len(classes),), float("nan"), dtype=torch.float64)
+        refit = torch.full((self.draw.one_hot.shape[1],), float("nan"), dtype=torch.float64)
         moved = []
         for k in chosen:
             module = modules[k].to(self.device, torch.float64)
@@ -245,19 +281,39 @@ class _Runs:
             cosine = (gram * before).sum() / (gram.norm() * before.norm())
             moved.append(1 - float(cosine))
             ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
-            shares = self._shares(k, dense_prediction(gram, self.draw, self.masks[k], ridge), classes)
+            shares = self._shares(k, dense_prediction(gram, self.draw, self.masks[k], ridge))
             refit = torch.where(shares.isnan(), refit, shares)
         return sum(moved) / len(moved), refit
 
-    def _shares(self, k: int, prediction: Float[Tensor, "p c"], classes: Tensor) -> Float64[Tensor, "c"]:
+    def _shares(self, k: int, prediction: Float[Tensor, "p c"]) -> Float64[Tensor, "c"]:
         """The share of right ones among the missing points of each class; NaN without any."""
         truth = self.draw.one_hot.argmax(1)[self.masks[k].nonzero()[:, 0]]
         right = (prediction.argmax(1) == truth).double()
-        rows = [
-            right[truth == c].mean() if bool((truth == c).any()) else torch.tensor(float("nan"))
-            for c in range(len(classes))
-        ]
-        return torch.stack([row.double() for row in rows])
+        # the mean of nothing is NaN
+        return torch.stack([right[truth == c].mean() for c in range(self.draw.one_hot.shape[1])])
+
+
+def _runs(
+    model: Model,
+    draw: Draw,
+    masks: Bool[Tensor, "sets m n"],
+    seed: int,
+    device: torch.device,
+    together: bool,
+    most: int,
+) -> _Runs:
+    """Runs for at most so many of the missing sets, spread evenly; each knows the class it leaves out."""
+    if len(masks) == 1:
+        return _Runs(model, draw, masks, (), seed, device, together)
+    count = min(most, len(masks))
+    chosen = torch.linspace(0, len(masks) - 1, count).round().long().unique()
+    return _Runs(model, draw, masks[chosen], tuple(chosen.tolist()), seed, device, together)
+
+
+def _together(module: nn.Module) -> bool:
+    """Whether copies batch well on any device: full connections do, convolutions on a CPU do not."""
+    parts = [part for part in module.modules() if next(part.parameters(False), None) is not None]
+    return all(isinstance(part, nn.Linear) for part in parts)
 
 
 def _outputs(module: nn.Module, draw: Draw, mask: Bool[Tensor, "m n"], model: Model) -> Float[Tensor, "p c"]:

@@ -41,7 +41,7 @@ def cases_figure(found: Forecast) -> Any | None:
                 label = int(found.first.labels[s])
                 read = found.classes[int(expected.read_as[k])]
                 words = f"{label}" if read == label else f"{label} read as {read}"
-                where = found.problem.group.labels[g]
+                where = found.problem.element_names[g]
                 axes.set_title(
                     f"{words}\n{where}", fontsize=8, fontweight="normal", loc="center", color=colour
                 )
@@ -65,8 +65,8 @@ def _grey(image: Float[Tensor, "*c h w"]) -> Float[Tensor, "h w"]:
 def _chosen(found: Forecast, right: bool) -> list[int]:
     """Positions of missing points, widest margin first, class by class."""
     expected = found.first_expectation
-    order = expected.margin.argsort(descending=right)
-    order = order[expected.right[order] == right].tolist()
+    ranked = expected.margin.argsort(descending=right)
+    order = ranked[expected.right[ranked] == right].tolist()
     turns: dict[int, int] = {}
     keyed = []
     for rank, k in enumerate(order):

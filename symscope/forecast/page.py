@@ -102,7 +102,7 @@ def _table(found: Forecast) -> Table:
         )
         for c, label in enumerate(found.classes)
     ]
-    columns = ("class", "read right", "error", *(found.problem.group.labels[g] for g in shown))
+    columns = ("class", "read right", "error", *(found.problem.element_names[g] for g in shown))
     caption = (
         "Share of missing images read right. Left: by the exact group form, which treats all transformations "
         "alike. Right: each transformation left out in turn, without assuming that the kernel respects the "
@@ -171,20 +171,25 @@ def _check(found: Forecast) -> Section:
     caption = (
         f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
         f"{there.settings.batch}; the other optimiser is {there.settings.second.kind} at "
-        f"{there.settings.second.learning_rate:g}. One network for each class with a missing transformation."
+        f"{there.settings.second.learning_rate:g}. One network for each class "
+        "with bars, which lacks a transformation."
+    )
+    caption += (
+        " Two trainings differ in the optimiser alone: that is the noise floor. The kernel moved by 1 minus "
+        "the cosine between the tangent kernels before and after; a refit is regression with the one after."
     )
     refit = float(there.refit_accuracy.nanmean())
     facts = [
         ("forecast", f"{found.expected:.2f}"),
         ("trained", f"{there.accuracy:.2f}"),
-        ("mean difference a class", f"{apart:.2f}"),
-        ("noise floor: two trainings", f"{there.noise_floor:.2f}"),
-        ("on what it was trained on", f"{float(there.seen_accuracy.mean()):.2f}"),
+        ("difference a class", f"{apart:.2f}"),
+        ("two trainings differ", f"{there.noise_floor:.2f}"),
+        ("on seen points", f"{float(there.seen_accuracy.mean()):.2f}"),
     ]
     if not math.isnan(there.moved):
         facts += [
-            ("the kernel moved by (1 - cosine)", f"{there.moved:.3f}"),
-            ("regression with the kernel after training", f"{refit:.2f}"),
+            ("kernel moved", f"{there.moved:.3f}"),
+            ("refit with it", f"{refit:.2f}"),
         ]
     blocks: list[Block] = [
         Picture(_svg(classes_figure(found), "classes", alt), "Forecast and outcome", caption),

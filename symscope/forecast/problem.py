@@ -49,6 +49,14 @@ class Problem:
         return self.action.group
 
     @property
+    def element_names(self) -> tuple[str, ...]:
+        """What tables call the elements: angles for rotations, else the group's own names."""
+        plain = (self.family or "").partition(":")[0]
+        if plain == "rotation" and self.group.cyclic_factors is not None:
+            return tuple(f"{360 * k / self.group.order:g}°" for k in self.group.elements)
+        return tuple(self.group.labels)
+
+    @property
     def smallest_class(self) -> int:
         """Items in the class that has fewest."""
         return int(self.data.labels.unique(return_counts=True)[1].min())

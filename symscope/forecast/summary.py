@@ -33,22 +33,22 @@ def verdict(found: Forecast) -> str:
     if found.pilot is not None:
         basis = f"after a pilot training of {found.pilot_epochs} epochs"
     else:
-        basis = f"{low:.0%} to {high:.0%}"
+        basis = f"between {low:.0%} and {high:.0%}"
     answer = (
         "Yes" if expected >= found.target else "No" if max(high, expected) < found.target else "Not surely"
     )
     if found.missing is None:
         how = f"{found.problem.group.name}, {found.problem.action.name}"
-        what = f"transformations ({how}) of a class it has not seen"
+        what = f"the transformations of a class that it has not seen ({how})"
     else:
         what = "the missing cases"
     text = (
-        f"{answer}: {found.model.name} is expected to read {expected:.0%} of {what} right ({basis}; target "
-        f"{found.target:.0%})"
+        f"{answer}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, target "
+        f"{found.target:.0%}"
     )
     if found.outcome is not None:
         text += (
-            f"; trained, it reads {found.outcome.accuracy:.0%}, and two trainings differ by "
+            f"; trained, it gets {found.outcome.accuracy:.0%}, and two trainings differ by "
             f"{found.outcome.noise_floor:.0%} a class"
         )
     return text + "."
@@ -69,7 +69,7 @@ def as_data(found: Forecast) -> dict[str, Any]:
         "data": {"name": found.problem.data.name, "items": len(found.problem.data)},
         "group": found.problem.group.name,
         "action": found.problem.action.name,
-        "elements": list(found.problem.group.labels),
+        "elements": list(found.problem.element_names),
         "kernel": {"name": found.kernel, "reason": found.kernel_reason, "departure": found.departure},
         "per_class": found.per_class,
         "draws": len(found.class_accuracy),
