@@ -12,6 +12,8 @@ from torch import Tensor
 
 from symscope.errors import InputError
 
+_PANEL = 1024  # columns of X^T X summed at once; the blocks above the diagonal ones are left out
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -55,8 +57,8 @@ def streamed_moments(
 ) -> SecondMoments:
     """The second moments of a data set that comes in batches and is never held whole.
 
-    Memory is `d^2 + d m` numbers and one batch, whatever the number of samples; the work is `n d (d + m)`
-    multiplications, on the device.
+    Memory is `d^2 + d m` numbers and one batch, whatever the number of samples; the work is about
+    `n d (d / 2 + m)` multiplications (the lower half of `X^T X` is its upper one), on the device.
 
     Args:
         batches: Pairs of features `[b, d]` and labels `[b]` or `[b, m]`, any number of rows each.
@@ -89,12 +91,13 @@ def streamed_moments(
                 f"first has; one has {x.shape[1]} and {tuple(y.shape[1:])}."
             )
         assert xy is not None
-        xx.addmm_(x.mT, x)
+        _add_lower(xx, x)
         xy.addmm_(x.mT, y.reshape(len(y), -1))
         yy += float(y.square().sum())
         points += len(x)
     if xx is None or xy is None:
         raise InputError("expected at least one batch of samples, got none.")
+    _mirror(xx)
     if not (bool(torch.isfinite(xx).all()) and bool(torch.isfinite(xy).all())):
         raise InputError("expected finite features and labels; some are NaN or infinite, or overflow.")
     return SecondMoments(xx, xy if label_shape else xy[:, 0], yy, points)
@@ -105,3 +108,17 @@ def _check_batch(x: Tensor, y: Tensor) -> None:
         raise InputError(f"expected features as [n, d], got shape {tuple(x.shape)}.")
     if y.ndim not in (1, 2) or len(y) != len(x) or 0 in y.shape:
         raise InputError(f"expected labels as [{len(x)}] or [{len(x)}, m], got shape {tuple(y.shape)}.")
+
+
+def _add_lower(xx: Tensor, x: Tensor) -> None:
+    """Add `X^T X` to the blocks on and below the diagonal."""
+    for first in range(0, len(xx), _PANEL):
+        panel = slice(first, first + _PANEL)
+        xx[first:, panel].addmm_(x[:, first:].mT, x[:, panel])
+
+
+def _mirror(xx: Tensor) -> None:
+    """Copy the blocks below the diagonal to those above."""
+    for first in range(0, len(xx), _PANEL):
+        end = first + _PANEL
+        xx[first:end, end:] = xx[end:, first:end].mT
