@@ -1,9 +1,9 @@
 """`python -m benchmarks.linear`: regression on symmetric data at growing sizes.
 
-`moments` streams samples through `streamed_moments`; `rates` takes the decay rates of such a problem from the
-full spectrum (`flow`) and from both its ends (`extreme_rates`), to see from where on the latter pays. Each time
-stands beside a floor: the operations that cannot be avoided, at the rate that matrix products reach on the same
-machine in the same minute.
+`moments` streams samples through `streamed_moments`; `rates` takes the decay rates of such a problem
+from the full spectrum (`flow`) and from both its ends (`extreme_rates`), to see from where on the latter
+pays. Each time stands beside a floor: the operations that cannot be avoided, at the rate that matrix
+products reach on the same machine in the same minute.
 """
 
 from __future__ import annotations
