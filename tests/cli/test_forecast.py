@@ -1,0 +1,119 @@
+"""`symscope forecast` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from symscope.cli import main
+from tests.forecast.own_code import build
+from tests.forecast.problems import blobs
+
+OWN = "tests.forecast.own_code"
+
+
+def called(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(("forecast", *words))
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def few(tmp_path):
+    data = blobs(items=4)
+    np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.labels.numpy())
+    return ("--data", str(tmp_path / "mine.npz"), "--per-class", "2", "--draws", "1")
+
+
+def test_help_says_what_the_exit_status_means(capsys):
+    assert called("--help") == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "symscope forecast --model mlp" in words
+    assert "1 the accuracy is below --fail-below" in words
+
+
+def test_a_user_s_own_network_and_data_give_a_page(few, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    words = ("--model", f"{OWN}:build", *few, "--group", "C4", "--train", "--epochs", "5", "--out", str(page))
+    assert called(*words) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(("No: ", "Yes: ", "Not surely: "))
+    assert "Advice" in out
+    assert "trained" in out
+    assert f"Report: {page}" in out
+    assert "How to repeat it" in page.read_text(encoding="utf-8")
+
+
+def test_numbers_for_programs_and_a_status_for_pipelines(few, capsys):
+    words = ("--model", f"{OWN}:build", *few, "--group", "C2", "--action", f"{OWN}:negative", "--json")
+    assert called(*words, "--fail-below", "0") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["group"] == "C2"
+    assert found["action"] == "negative"
+    above = min(found["expected"] + 0.01, 1.0)
+    if found["expected"] < above:
+        assert called(*words, "--fail-below", str(above)) == 1
+        streams = capsys.readouterr()
+        assert "is below" in streams.err
+        assert json.loads(streams.out)["expected"] == found["expected"]
+
+
+def test_missing_cases_by_name(few, capsys):
+    assert (
+        called(
+            "--model", f"{OWN}:build", *few, "-g", "C4", "--missing", "1:0,2", "--missing", "0:3", "--json"
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["missing"] == {"1": [0, 2], "0": [3]}
+
+
+def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
+    net = build(0)
+    torch.save(net.state_dict(), tmp_path / "weights.pt")
+    words = ("--model", f"{OWN}:build", *few, "-g", "C4", "--json")
+    assert called(*words, "--weights", str(tmp_path / "weights.pt")) == 0
+    assert "weights come from a file" in json.loads(capsys.readouterr().out)["kernel"]["reason"]
+    torch.save(net, tmp_path / "module.pt")
+    assert called(*words, "--weights", str(tmp_path / "module.pt")) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--model", f"{OWN}:breaks"),
+            "raised NameError: name 'unknown_width' is not defined (own_code.py, line",
+        ),
+        (("--model", f"{OWN}:nothing"), "has no function 'nothing'"),
+        (("--model", "mlpp"), "did you mean 'mlp'?"),
+        (("--action", f"{OWN}:wider", "--group", "C2"), "for element 1 it returned (1, 6, 7)"),
+        (("--group", "C9x"), "C9x"),
+        (("--missing", "five"), "--missing five: expected CLASS:ELEMENTS"),
+        (("--missing", "9:0"), "class 9 is not in the data"),
+        (("--optimiser", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
+        (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--epochs", "9"), "the loss is"),
+        (("--train", "--epochs", "0"), "epochs"),
+        (("--fail-below", "90"), "--fail-below: expected an accuracy from 0 to 1, got 90"),
+        (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
+        (("--out", "nowhere/at/all.html"), "there is no folder"),
+    ],
+)
+def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
+    few, words, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    chosen = {"--group": "C4", "--model": f"{OWN}:build"}
+    given = [word for key, value in chosen.items() if key not in words for word in (key, value)]
+    assert called(*few, *given, *words) == 2
+    streams = capsys.readouterr()
+    last = streams.err.strip().splitlines()[-1]
+    assert last.startswith("symscope: ")
+    assert message in last
+    assert "Traceback" not in streams.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

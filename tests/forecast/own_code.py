@@ -1,0 +1,33 @@
+"""What a user might have in a file of their own, some of it broken."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import Dataset, TensorDataset
+
+
+def build(seed: int) -> nn.Module:
+    """A network for 6 x 6 images and three classes."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(36, 16), nn.Tanh(), nn.Linear(16, 3))
+
+
+def dataset() -> Dataset:
+    """Twelve images of three classes."""
+    x = torch.rand(12, 6, 6, generator=torch.Generator().manual_seed(3))
+    return TensorDataset(x, torch.arange(12) % 3)
+
+
+def negative(g: int, x: Tensor) -> Tensor:
+    """C2: the negative image."""
+    return -x if g else x
+
+
+def wider(g: int, x: Tensor) -> Tensor:
+    """Changes the shape."""
+    return nn.functional.pad(x, (1, 0)) if g else x
+
+
+def breaks() -> nn.Module:
+    """Fails as a user's code fails."""
+    return nn.Linear(36, unknown_width)  # type: ignore[name-defined]

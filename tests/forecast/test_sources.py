@@ -1,0 +1,85 @@
+"""Data, models and actions by name: files, folders, functions, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from symscope.errors import InputError
+from symscope.forecast.sources import image_folder, named_data, named_function, named_own_action
+
+HERE = "tests.forecast.own_code"
+
+
+def folder_of_images(path, colour=False, sizes=((5, 4), (5, 4))):
+    generator = np.random.default_rng(0)
+    for name, (height, width) in zip(("cats", "dogs"), sizes, strict=True):
+        (path / name).mkdir()
+        for k in range(2):
+            shape = (height, width, 3) if colour else (height, width)
+            pixels = generator.integers(0, 256, shape, dtype=np.uint8)
+            Image.fromarray(pixels).save(path / name / f"{k}.png")
+    return path
+
+
+def test_a_folder_of_images_for_each_class(tmp_path):
+    found = named_data(str(folder_of_images(tmp_path)))
+    assert found.x.shape == (4, 5, 4)
+    assert found.labels.tolist() == [0, 0, 1, 1]
+    with Image.open(tmp_path / "dogs" / "1.png") as image:
+        assert torch.allclose(found.x[3] * 255, torch.from_numpy(np.asarray(image).astype(float)))
+
+
+def test_colour_images_have_channels_first(tmp_path):
+    found = image_folder(folder_of_images(tmp_path, colour=True))
+    assert found.x.shape == (4, 3, 5, 4)
+    with Image.open(tmp_path / "cats" / "0.png") as image:
+        assert found.x[0, 2, 4, 1] == image.getpixel((1, 4))[2] / 255
+
+
+def test_folders_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="expected images of one size"):
+        image_folder(folder_of_images(tmp_path, sizes=((5, 4), (4, 4))))
+    (tmp_path / "birds").mkdir()
+    with pytest.raises(InputError, match=r"birds: expected images"):
+        image_folder(tmp_path)
+    (tmp_path / "birds" / "no.png").write_text("not an image")
+    with pytest.raises(InputError, match=r"no.png: expected an image that can be read"):
+        image_folder(tmp_path)
+
+
+def test_arrays_and_datasets(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=np.arange(24.0).reshape(6, 2, 2), y=np.arange(6) % 2)
+    assert named_data(str(tmp_path / "mine.npz")).classes == (0, 1)
+    found = named_data(f"{HERE}:dataset")
+    assert (found.x.shape, found.name) == ((12, 6, 6), "dataset")
+    assert len(named_data(f"{HERE}:dataset", limit=6)) == 6
+    np.savez(tmp_path / "objects.npz", X=np.array([{}, {}]), y=np.arange(2))
+    with pytest.raises(InputError, match="object array"):
+        named_data(str(tmp_path / "objects.npz"))
+    with pytest.raises(InputError, match="did you mean 'sample'"):
+        named_data("smaple")
+    with pytest.raises(InputError, match="symscope data fetch mnist"):
+        named_data("mnist", tmp_path / "nowhere")
+
+
+def test_functions_of_one_s_own(tmp_path):
+    assert named_function("--model", f"{HERE}:build")(0)[-1].out_features == 3
+    action = named_own_action(f"{HERE}:negative", "C2", (6, 6))
+    x = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(action.act(1, x), -x)
+    (tmp_path / "broken.py").write_text("import torch\nvalue = 1 / 0\n")
+    with pytest.raises(InputError, match=r"importing it raised ZeroDivisionError: .* \(broken.py, line 2\)"):
+        named_function("--model", f"{tmp_path / 'broken.py'}:build")
+    for name, message in [
+        ("nets", "expected MODULE:FUNCTION"),
+        ("no_such_module:build", "No module named"),
+        (f"{HERE}:missing", "has no function 'missing'"),
+        ("nowhere.py:build", "there is no file"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            named_function("--model", name)
+    with pytest.raises(InputError, match="listed finite group"):
+        named_own_action(f"{HERE}:negative", "SO(3)", (6, 6))

@@ -1,0 +1,70 @@
+"""The verdict, the data for programs, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from symscope.errors import InputError
+from symscope.forecast import Training, forecast
+from symscope.forecast.page import forecast_page
+from symscope.forecast.summary import as_data, as_json, verdict, write_whole
+from tests.forecast.problems import blobs, small_net
+
+
+@pytest.fixture(scope="module")
+def checked():
+    return forecast(
+        small_net, blobs(items=5), "C4", per_class=3, draws=2, train=Training(epochs=20, kernels=1)
+    )
+
+
+def test_the_verdict_is_one_sentence_with_its_numbers(checked):
+    words = verdict(checked)
+    assert words.startswith(("No: small_net", "Not surely: small_net"))
+    assert f"{checked.accuracy:.0%}" in words
+    assert f"trained, it gets {checked.outcome.accuracy:.0%}" in words
+    assert words.count(".") == 1
+
+
+def test_programs_get_plain_numbers_without_nan(checked):
+    found = json.loads(as_json(checked))
+    assert found == as_data(checked)
+    assert found["accuracy"] == checked.accuracy
+    assert found["table"] == checked.table.tolist()
+    assert found["elements"] == ["0°", "90°", "180°", "270°"]
+    assert found["pair_error"][0][0] is None
+    assert found["pair_error"][0][1] == float(checked.pairs.error[0, 1])
+    assert found["outcome"]["noise_floor"] == checked.outcome.noise_floor
+    assert found["advice"][0]["kind"] == checked.advice[0].kind
+    assert found["equivariance"]["layers"][0]["kind"] == "Linear"
+
+
+def test_the_page_says_everything_and_needs_no_network(checked):
+    html = forecast_page(checked, "symscope forecast --group C4")
+    for title in ("The forecast", "The check: trained", "Missing cases", "Advice", "Why: the spectrum",
+                  "Equivariance of the network", "How to repeat it"):  # fmt: skip
+        assert f">{title}" in html
+    assert "symscope forecast --group C4" in html
+    assert checked.advice[0].text in html
+    assert "http://" not in html.replace("http://www.w3.org", "")
+    plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, per_class=2, draws=1))
+    assert "The check: trained" not in plain
+
+
+def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    write_whole("first", path)
+    assert path.read_text() == "first"
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_whole("second", path)
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+    assert path.read_text() == "first"
+    with pytest.raises(InputError, match="choose a folder that exists"):
+        write_whole("third", tmp_path / "none" / "page.html")
