@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
+from symscope.kernels import Kernel
 from symscope.kernels.inputs import byte_count
 from symscope.spectral.dense import check_gram
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
+ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
+LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
+OWN_SEEDS = 256  # at most, whose values k(x, x) are taken from one square of a plain function
 
 
 @final
@@ -111,7 +115,8 @@ def kernel_profile(
     `projected_profile`.
 
     Args:
-        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one.
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one. A plain
+            function that is given one tensor twice should return an exact diagonal (see `own_values`).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`; `action.act_all` of a `symscope.data.Action` is one.
         seeds: One point of each orbit.
         group: The group.
@@ -131,9 +136,11 @@ def kernel_profile(
     side = seeds_at_once(seeds, group, memory)
     profile = torch.empty(m, m, n, dtype=seeds.dtype, device=seeds.device)
     inverses = group.inverses.to(seeds.device)
+    own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
     for start in range(0, m, side):
         columns = slice(start, min(start + side, m))
         points = orbit_points(orbit, seeds[columns], group)
+        same[columns] = coinciding(seeds[columns], points)
         for top in range(0, columns.stop, side):
             rows = slice(top, min(top + side, columns.stop))
             tile = kernel(seeds[rows], points).unflatten(1, (-1, n))
@@ -144,7 +151,71 @@ def kernel_profile(
     for start in range(0, m, side):
         block = profile[start : start + side, start : start + side]
         block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
+    settle(profile, own, same, 0)
     return profile
+
+
+def own_values(
+    kernel: Callable[[Tensor, Tensor], Tensor], seeds: Float[Tensor, "m *sample"]
+) -> Float[Tensor, "m"]:
+    """`k(x_s, x_s)` of every seed, by the kernel's own diagonal.
+
+    Where two points coincide a kernel of pairs loses half its digits: a ReLU network's falls linearly in the
+    angle between them, and an inner product known to 1e-16 gives the angle to 1e-8 only. A
+    `symscope.kernels.Kernel` has a diagonal without that error; so has a plain function that passes the same
+    tensor on to one.
+
+    Args:
+        kernel: As in `kernel_profile`.
+        seeds: Points.
+
+    >>> own_values(lambda a, b: a @ b.T, torch.tensor([[1.0, 2.0], [0.0, 3.0]])).tolist()
+    [5.0, 9.0]
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.diagonal(seeds).to(seeds)
+    side = min(OWN_SEEDS, max(1, len(seeds) // 16))  # squares that cost little beside the profile
+    return torch.cat([kernel(part, part).diagonal() for part in seeds.split(side)]).to(seeds)
+
+
+def coinciding(seeds: Float[Tensor, "a *sample"], points: Float[Tensor, "b *sample"]) -> Bool[Tensor, "a n"]:
+    """Which points of its own orbit are the seed itself, but for the action's rounding.
+
+    >>> coinciding(torch.ones(1, 2), torch.tensor([[1.0, 1.0000001], [1.0, -1.0]])).tolist()
+    [[True, False]]
+    """
+    apart = points.unflatten(0, (len(seeds), -1)).flatten(2) - seeds.flatten(1)[:, None]
+    near = ONE_POINT * torch.finfo(seeds.dtype).eps * seeds.flatten(1).norm(dim=1)
+    return apart.norm(dim=2) <= near[:, None]
+
+
+def settle(
+    tile: Float[Tensor, "r c n"], own: Float[Tensor, "c"], same: Bool[Tensor, "c n"], ahead: int
+) -> None:
+    """Put `k(x, x)` where a seed meets itself, in place.
+
+    Nothing is changed for a seed that the kernel hardly tells from another point of its orbit, as under the
+    symmetry a network pools over: there all entries carry the same rounding and must go on to.
+
+    Args:
+        tile: `k(x_s, d x_t)`, rows s and columns t consecutive seeds.
+        own: Of the columns.
+        same: Of the columns, from `coinciding`.
+        ahead: The first row's seed minus the first column's, not negative.
+
+    >>> tile = torch.tensor([[[1.5 - 1e-9, 1.0]]]).double()
+    >>> settle(tile, torch.tensor([1.5]).double(), torch.tensor([[True, False]]), 0)
+    >>> tile.tolist()
+    [[[1.5, 1.0]]]
+    """
+    count = min(tile.shape[0], tile.shape[1] - ahead)
+    if count <= 0:
+        return
+    rows = torch.arange(count, device=tile.device)
+    cells, own, same = tile[rows, rows + ahead], own[ahead : ahead + count], same[ahead : ahead + count]
+    alike = (cells - own[:, None]).abs() <= LOOKS_ALIKE * own.abs()[:, None]
+    alone = (same | ~alike).all(1, keepdim=True)
+    tile[rows, rows + ahead] = torch.where(same & alone, own[:, None], cells)
 
 
 def orbit_points(

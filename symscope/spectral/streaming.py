@@ -30,7 +30,7 @@ from symscope.spectral.panels import (
     workspace_bytes,
 )
 from symscope.spectral.parts import ZERO, Part, SingularBlockError, on_points
-from symscope.spectral.profile import orbit_points
+from symscope.spectral.profile import coinciding, orbit_points, own_values, settle
 from symscope.spectral.result import LeaveOut
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
@@ -57,7 +57,8 @@ def leave_out_streamed(
     The kernel is evaluated on `m^2 |G| / 2` pairs in each of as many passes as the budget makes necessary.
 
     Args:
-        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`.
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`, a new tensor; a `symscope.kernels.Kernel` or a
+            function that returns an exact diagonal when it is given one tensor twice (`own_values` says why).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action that the kernel respects.
         seeds: One point of each orbit.
         labels: As in `leave_out`.
@@ -91,10 +92,12 @@ def leave_out_streamed(
     budget = byte_count(memory) - set_bytes(len(seeds), group, sets)
     batches = irrep_batches(len(seeds), group, panel, budget)
 
+    own = own_values(kernel, x)
+
     def parts() -> Iterator[tuple[Frequency, Part]]:
         done = 0
         for batch in batches:
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget))
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), own)
             for frequency in batch:
                 panels, scale = filled.pop(0)
                 yield frequency, panel_part(panels, frequency, sets, values.to(place), ridge, scale)
@@ -178,10 +181,12 @@ def filled_panels(
     batch: Sequence[Frequency],
     panel: int | None,
     tile_bytes: float | int,
+    own: Float[Tensor, "m"] | None = None,
 ) -> list[tuple[Panels, float]]:
     """One pass over the kernel: the lower halves of the blocks of some irreps, and the largest `k(x, x)`.
 
     Entries are `k(x_s, d x_t)` for s >= t only; the transform of a tile is one real matrix product.
+    `own` is `own_values(kernel, seeds)`, computed where it is not given.
     """
     m, n, device = len(seeds), group.order, seeds.device
     wide = orbits_per_panel(m, panel)
@@ -192,17 +197,17 @@ def filled_panels(
     characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, seeds.dtype)
     columns = _at_once(seeds, group, wide, tile_bytes / 2)
     rows = max(1, int(tile_bytes / 2 / (8 * columns * (5 * n + 2 * characters.shape[1]))))
-    largest = 0.0
+    own = own_values(kernel, seeds) if own is None else own
     for start in range(0, m, columns):
         stop = min(start + columns, m)
         points = orbit_points(orbit, seeds[start:stop], group)
+        same = coinciding(seeds[start:stop], points)
         for top in range(start, m, rows):
             tile = kernel(seeds[top : top + rows], points).unflatten(1, (-1, n))
-            if top == start:
-                largest = max(largest, float(tile[: stop - start, :, group.identity].diagonal().abs().max()))
+            settle(tile, own[start:stop], same, top - start)
             cells = tile @ characters
             _place(panels, batch, cells, top, start)
-    return [(one, largest) for one in panels]
+    return [(one, float(own.abs().max())) for one in panels]
 
 
 def _at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, room: float) -> int:

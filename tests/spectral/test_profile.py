@@ -82,3 +82,43 @@ def test_bad_input_is_refused():
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x[:0], cyclic(1))
     with pytest.raises(InputError, match="more than the 10 allowed"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, cyclic(1), memory=10)
+
+
+def angles_between(a, b):
+    """`1 - angle / pi` by inner products, as kernels of networks have it: coarse where points coincide."""
+    cosines = (a @ b.T) / (a.norm(dim=1)[:, None] * b.norm(dim=1))
+    found = torch.acos(cosines.clamp(-1, 1)) / torch.pi
+    if b is a:
+        found.fill_diagonal_(0)
+    return 1 - found
+
+
+def test_a_seed_meets_itself_without_the_rounding_of_a_pair():
+    action = data.rotation(4, "orthogonal")
+    x = data.mnist_sample().per_class(4, seed=2).standardised().x.flatten(1)
+    orbit = lambda x: action.act_all(x.unflatten(1, (28, 28))).flatten(2)  # noqa: E731
+    pairs = angles_between(x, orbit(x)[:, 0]).diagonal()
+    assert (pairs - 1).abs().max() > 1e-9  # what the profile would hold otherwise
+    profile = kernel_profile(angles_between, orbit, x, action.group, memory="2MB")
+    assert torch.equal(profile.diagonal()[0], torch.ones(len(x), dtype=torch.float64))
+    others = angles_between(x, orbit(x).flatten(0, 1)).unflatten(1, (-1, 4))
+    assert (profile - others)[:, :, 1:].abs().max() < 1e-14
+
+
+def test_every_element_that_keeps_a_seed_meets_it_exactly():
+    x = torch.tensor([[0.3, 0.7, 0.3, 0.7], [0.9, 0.1, 0.4, 0.2]], dtype=torch.float64)
+    turns = lambda x: torch.stack([x.roll(k, 1) for k in range(4)], 1)  # noqa: E731
+    profile = kernel_profile(angles_between, turns, x, cyclic(4))
+    assert profile[0, 0].tolist()[0::2] == [1.0, 1.0]
+    assert profile[0, 0, 1] < 0.9
+    assert profile[1, 1, 0] == 1.0
+    assert profile[1, 1, 2] < 0.9
+
+
+def test_points_with_all_features_in_common_keep_one_rounding():
+    """A kernel of sums cannot tell the points of an orbit apart: an exact diagonal would be a difference."""
+    x = torch.tensor([[1.0, 2.0, 4.0], [0.5, 0.1, 0.3]], dtype=torch.float64)
+    coarse = lambda a, b: torch.outer(a.sum(1), b.sum(1)) * (1.0 if b is a else 1 - 1e-9)  # noqa: E731
+    turns = lambda x: torch.stack([x.roll(k, 1) for k in range(3)], 1)  # noqa: E731
+    profile = kernel_profile(coarse, turns, x, cyclic(3))
+    assert float(profile.amax(2).sub(profile.amin(2)).abs().max()) < 1e-14

@@ -7,7 +7,14 @@ import torch
 
 from symscope import InputError, data, kernels
 from symscope.groups import cyclic
-from symscope.spectral import class_masks, kernel_profile, leave_out, leave_out_streamed
+from symscope.spectral import (
+    class_masks,
+    kernel_profile,
+    leave_out,
+    leave_out_residual,
+    leave_out_streamed,
+    precision,
+)
 from symscope.spectral.streaming import irrep_batches, orbits_per_panel
 from tests.spectral.orbit_problems import GROUPS, random_missing
 from tests.spectral.problems import random_labels
@@ -63,6 +70,46 @@ def test_a_network_on_rotated_digits_streams_in_several_passes():
     found = leave_out_streamed(ntk, orbit, x, labels, masks, action.group, 0.0, memory="100KB", panel=16)
     assert len(irrep_batches(40, action.group, 16, 94_000)) > 1
     torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+
+
+@pytest.mark.parametrize(("turns", "method"), [(4, "spline"), (16, "orthogonal")])
+def test_streamed_residuals_are_those_of_dense_regression(turns, method):
+    """Quarter turns by splines move pixels only; orthogonal ones bring back a seed with rounding of 4e-15."""
+    action = data.rotation(turns, method)
+    digits = data.mnist_sample().per_class(6, seed=0).standardised()
+    layers = [torch.nn.Linear(784, 2), torch.nn.ReLU(), torch.nn.Linear(2, 2), torch.nn.ReLU()]
+    ntk = kernels.infinite_width(
+        torch.nn.Sequential(*layers, torch.nn.Linear(2, 1)), w_std=1.0, b_std=1.0
+    ).ntk
+    orbit = lambda x: action.act_all(x.unflatten(1, (28, 28))).flatten(2)  # noqa: E731
+    x, labels = digits.x.flatten(1), torch.nn.functional.one_hot(digits.labels, 10).double()
+    masks = class_masks(digits.labels, action.group)
+    inverse = precision(ntk(orbit(x).flatten(0, 1)), 0.0)
+    everywhere = labels.repeat_interleave(turns, 0)
+    for kernel in (ntk, lambda a, b: ntk(a, b)):
+        found = leave_out_streamed(kernel, orbit, x, labels, masks, action.group, 0.0, memory="100MB")
+        for number, mask in enumerate(masks):
+            dense = leave_out_residual(inverse, everywhere, mask.flatten().nonzero()[:, 0])
+            assert (found.residual[found.sets == number] - dense).abs().max() < GROUP_LEAVE_OUT
+
+
+def test_coarse_pairs_do_not_reach_the_residuals():
+    """Every coincident pair off by 1e-8, as an inner product rounded up or down makes it."""
+    action = data.rotation(16, "orthogonal")
+    digits = data.mnist_sample().per_class(3, seed=0).standardised()
+    ntk = kernels.infinite_width(torch.nn.Sequential(torch.nn.Linear(784, 2), torch.nn.ReLU())).ntk
+    orbit = lambda x: action.act_all(x.unflatten(1, (28, 28))).flatten(2)  # noqa: E731
+
+    def coarse(a, b):
+        found = ntk(a, b)
+        return found if b is a else found - 1e-8 * (torch.cdist(a, b) < 1e-6)
+
+    x, labels = digits.x.flatten(1), torch.nn.functional.one_hot(digits.labels, 10).double()
+    masks = class_masks(digits.labels, action.group)
+    arguments = (orbit, x, labels, masks, action.group, 0.0)
+    fine = leave_out_streamed(ntk, *arguments, memory="2MB", panel=7)
+    rough = leave_out_streamed(coarse, *arguments, memory="2MB", panel=7)
+    assert (fine.residual - rough.residual).abs().max() < 1e-11
 
 
 def test_blocks_the_kernel_does_not_see_are_explained():

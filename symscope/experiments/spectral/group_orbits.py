@@ -94,8 +94,9 @@ def _cell(config: Groups, cell: Mapping[str, Any], surroundings: Surroundings) -
     masks = missing_masks(first, config.seeds, surroundings.seed)
     found = leave_out(profile, asked.labels, masks, group, ridge=0.0, stabilisers=asked.stabilisers)
     points = asked.action.act_all(asked.seeds).flatten(0, 1)[different]
-    # a copy: entries on the diagonal then come the same way as all others, with the same rounding
-    gram = asked.kernel(points, points.clone())
+    # given one tensor twice the kernel's diagonal is exact; as a pair of points it is off by up to 1e-8, and
+    # so were residuals. Not so where points share all their features: there every entry must round alike
+    gram = asked.kernel(points, points.clone() if cell["case"] in INVARIANT else points)
     gram = (gram + gram.T) / 2
     place = torch.full((m * group.order,), -1)
     place[different] = torch.arange(len(different))

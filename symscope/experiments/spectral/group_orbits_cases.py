@@ -139,16 +139,17 @@ def kernel_of(network: str, seeds: Float[Tensor, "m a b"]) -> Callable[[Tensor, 
     return partial(_on_images, conv_kernels(readout, 3, rows).nngp)
 
 
+# one tensor given twice is passed on as one: the diagonal is then the kernel's own, without rounding
 def _on_vectors(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
-    return kernel(x1.flatten(1), x2.flatten(1))
+    return kernel(x1.flatten(1), None if x2 is x1 else x2.flatten(1))
 
 
 def _on_images(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
-    return kernel(x1[:, None], x2[:, None])
+    return kernel(x1[:, None], None if x2 is x1 else x2[:, None])
 
 
 def _on_sets(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
-    return kernel(x1.mT.contiguous(), x2.mT.contiguous())
+    return kernel(x1.mT.contiguous(), None if x2 is x1 else x2.mT.contiguous())
 
 
 def digits(count: int, side: int, seed: int) -> Float[Tensor, "m side side"]:

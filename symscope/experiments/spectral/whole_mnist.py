@@ -24,7 +24,6 @@ from symscope.spectral import LeaveOut, class_masks, leave_out_residual, leave_o
 CLASSES = 10
 ALL = 0  # seeds of each class: as many as there are
 FREE = "free"
-COINCIDING = 1e-7  # of the diagonal value
 FREE_SHARE = 0.93  # of the memory a GPU has left: its library keeps some
 
 
@@ -130,7 +129,7 @@ class Problem:
         seeds: Standardised images, flat.
         data: The same with their classes.
         action: An exact, orthogonal action of rotations.
-        kernel: `(a, b) -> K`.
+        kernel: `(a, b) -> K`, with an exact diagonal where a is b.
         config: Ridge and memory.
     """
 
@@ -144,13 +143,11 @@ class Problem:
     def of(data: LabelledData, action: Action, config: WholeMnist, device: torch.device) -> Problem:
         """The problem of some standardised digits; the basis of the rotations is made here."""
         ntk = mlp_kernels(config.hidden).ntk
-        first = data.x[:1].flatten(1).to(device)
-        same = float(ntk(first)[0, 0])  # of every point: all have unit norm
         made = Problem(
             data.x.flatten(1).to(device),
             data,
             action,
-            lambda a, b: settled(ntk.blocks(a[None], b[None])[0], same),
+            lambda a, b: ntk.blocks(a[None], None if b is a else b[None])[0],
             config,
         )
         made.orbit(made.seeds[:1])
@@ -194,22 +191,6 @@ class Problem:
             dense = leave_out_residual(inverse, values, missing).cpu()
             worst = max(worst, float((found.residual[found.sets == label] - dense).abs().max()))
         return len(everything), worst
-
-
-def settled(gram: Float[Tensor, "a b"], same: float) -> Float[Tensor, "a b"]:
-    """The kernel with exactly its diagonal value where two points coincide, in place.
-
-    A ReLU network's kernel falls linearly in the angle between two points, so that rounding of 1e-16 in their
-    inner product becomes 1e-8 in the kernel where they coincide. Different digits are far from COINCIDING.
-
-    Args:
-        gram: Kernel values of points of unit norm.
-        same: The value at two equal points.
-
-    >>> settled(torch.tensor([[1.5 - 1e-9, 1.0]]).double(), 1.5).tolist()
-    [[1.5, 1.0]]
-    """
-    return gram.masked_fill_(gram > same * (1 - COINCIDING), same)
 
 
 def allowed(memory: str, device: torch.device) -> int:
