@@ -5,7 +5,7 @@ import torch
 
 from symscope import groups
 from symscope.errors import InputError
-from symscope.linear import extreme_rates, orbit_regression, second_moments, split
+from symscope.linear import Regression, extreme_rates, orbit_regression, second_moments, split
 from tests.linear.problems import draw
 from tests.tolerances import LANCZOS
 
@@ -46,6 +46,37 @@ def test_equivariant_problems_and_groups_too_big_to_list():
     assert found.slowest_directions.shape == (3, 8, 8)
     assert (found.slowest - rates[:3]).abs().max() < LANCZOS * float(rates[-1])
     assert (found.fastest - rates.flip(0)[:3]).abs().max() < LANCZOS * float(rates[-1])
+
+
+def made(rates):
+    """A problem under swaps of pairs, whose asymmetric weights decay at given rates, in a random basis."""
+    rep = len(rates) * groups.permutation(groups.cyclic(2))
+    eye = torch.eye(len(rates), dtype=torch.float64)
+    odd = torch.kron(eye, torch.tensor([[1.0], [-1.0]], dtype=torch.float64)) / 2**0.5
+    basis = odd @ torch.linalg.qr(draw(4, len(rates), len(rates))).Q
+    k = basis @ torch.diag(torch.tensor(rates, dtype=torch.float64)) @ basis.T + 2 * odd.abs() @ odd.abs().T
+    return Regression((k + k.T) / 2, torch.zeros(len(k), dtype=torch.float64), 0.0, rep, None)
+
+
+def test_slow_rates_beside_one_that_is_zero_keep_their_digits():
+    rates = [0.0, 3e-4, 0.07, *torch.linspace(0.5, 9.0, 37).tolist()]
+    found = extreme_rates(made(rates), 3, seed=0)
+    assert found.slowest.tolist() == pytest.approx(rates[:3], rel=1e-9, abs=1e-14)
+    assert found.fastest.tolist() == pytest.approx(rates[:-4:-1], rel=1e-8)
+
+
+def test_a_rate_with_more_copies_than_the_block_is_wide():
+    rates = [0.2] * 9 + torch.linspace(0.5, 2.0, 22).tolist() + [5.0] * 9
+    found = extreme_rates(made(rates), 2, seed=0)
+    assert found.slowest.tolist() == pytest.approx([0.2, 0.2], rel=1e-9)
+    assert found.fastest.tolist() == pytest.approx([5.0, 5.0], rel=1e-9)
+    first, second = found.slowest_directions
+    assert abs(float(first @ second)) < LANCZOS
+
+
+def test_a_kernel_that_is_no_sum_of_squares_is_refused():
+    with pytest.raises(InputError, match="expected a positive semi-definite K"):
+        extreme_rates(made([-1.0] + [1.0] * 39), 1, seed=0)
 
 
 def test_bad_input():

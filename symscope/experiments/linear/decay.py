@@ -173,10 +173,10 @@ def _plots(config: Decay, tables: Tables) -> list[Plot]:
         axes = figure.subplots()
         for i, (_, part) in enumerate(paths.groupby("run", sort=True)):
             seen = part[part["asymmetry"] > 1e-17]  # rounding may end at zero, which has no logarithm
-            axes.plot(seen["epoch"], seen["asymmetry"], color=COLOURS[i % len(COLOURS)], linewidth=2.2)
+            axes.plot(seen["epoch"], seen["asymmetry"], color=COLOURS[i % len(COLOURS)], linewidth=1.4)
             shown = part[part["flow"] > 1e-16]
             name = "gradient flow, Eq. 3" if i == 0 else None
-            axes.plot(shown["epoch"], shown["flow"], ":", color=INK, linewidth=1.2, label=name)
+            axes.plot(shown["epoch"], shown["flow"], ":", color=INK, linewidth=0.9, label=name)
         dress_asymmetry(axes)
         axes.legend(loc="upper right", title="a colour: one run")
     return [
