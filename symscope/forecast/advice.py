@@ -93,8 +93,9 @@ def _affordable(problem: Problem, tangent: Tangent, factor: int, most: int, effo
 
 def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
     items = _affordable(found.problem, tangent, 2, found.per_class, effort)
-    if items == 0:
+    if items == 0 and not _exact(found):
         return []
+    items = items or 1  # an exact copy of what is missing needs no kernel
     draw = drawn(found.problem, items, found.seed)
     accuracy, distance = augmented_accuracy(found.problem, tangent.kernel(found.seed), draw)
     how = (
@@ -112,6 +113,12 @@ def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) 
             f"The same forecast on the augmented orbits, {items} items a class: {how}.",
         )
     ]
+
+
+def _exact(found: Forecast) -> bool:
+    """Whether every element moves the images exactly."""
+    seeds = found.first.images[:2, found.problem.group.identity]
+    return len(exact_elements(found.problem, seeds)) == found.problem.group.order
 
 
 def _transformations(found: Forecast, expected: float) -> list[Advice]:
@@ -148,15 +155,15 @@ def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> 
     text = f"Pool over the group: average the network's outputs over the {group.order} transformed inputs."
     rows.append(Advice("pool", text, accuracy, accuracy - expected, evidence))
     exact = exact_elements(problem, found.first.images[:2, group.identity])
-    items = _affordable(problem, tangent, len(exact), min(found.per_class, 3), effort)
-    if len(exact) > 1 and items:
-        draw = drawn(problem, items, found.seed)
-        accuracy = averaged_accuracy(problem, kernel, draw, exact)
-        which = (
-            "all of it"
-            if len(exact) == group.order
-            else f"the {len(exact)} elements that move pixels exactly"
-        )
+    several = _affordable(problem, tangent, len(exact), min(found.per_class, 3), effort)
+    whole = len(exact) == group.order
+    if len(exact) > 1 and (several or whole):
+        if several:
+            items = several
+            draw = drawn(problem, items, found.seed)
+            accuracy = averaged_accuracy(problem, kernel, draw, exact)
+        items = items or 1  # where all of it is exact, this is the pooled kernel of above
+        which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
         evidence = (
             f"A network that is exactly invariant to {which}, by its averaged kernel, {items} items a class."
         )

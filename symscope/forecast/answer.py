@@ -195,7 +195,8 @@ def forecast(
     network = as_model(model, problem.shape, max(data.classes) + 1, name=name, weights=weights)
     check_labels(data.classes, network)
     missing_masks(torch.tensor(data.classes), problem.group, missing)  # refuses what is not there
-    tangent = tangent_of(network, problem.shape, kernel)
+    fewest = (per_class or 2) * len(data.classes) * problem.group.order
+    tangent = tangent_of(network, problem.shape, kernel, fewest, effort)
     items = _items(per_class, problem, tangent, effort)
     found = _before_training(
         problem, network, tangent, items, draws, missing, ridge, target, seed, effort, device, say

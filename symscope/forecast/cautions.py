@@ -106,7 +106,8 @@ def _windows(module: nn.Module, model: Model, images: Tensor) -> list[tuple[str,
             hooks.append(part.register_forward_pre_hook(hook))
     try:
         with torch.no_grad():
-            module(laid_out(images[:1].to(torch.float64), model.layout))
+            weights = next(module.parameters())
+            module(laid_out(images[:1].to(weights), model.layout))
     finally:
         for one in hooks:
             one.remove()

@@ -25,7 +25,7 @@ def verdict(found: Forecast) -> str:
 
     >>> from symscope.data import mnist_sample
     >>> from symscope.forecast.answer import forecast
-    >>> verdict(forecast("mlp", mnist_sample().of_classes(0, 1), "C4", per_class=2, draws=1)).split(":")[0]
+    >>> verdict(forecast("mlp", mnist_sample(), "C4", per_class=2, draws=1)).split(":")[0]
     'No'
     """
     low, high = found.interval

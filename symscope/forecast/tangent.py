@@ -18,6 +18,7 @@ from symscope.kernels.network import Extent, Network
 
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
 FINITE_POINTS = 256  # points a finite-width kernel is asked for by default
+MOST_POINTS = 6000  # of any Gram matrix: 0.3 GB, and as much again to solve with it
 MOST_ITEMS = 8  # of a class, by default: more change forecasts little
 
 
@@ -45,18 +46,25 @@ class Tangent:
 
     def affordable(self, points: int, effort: float) -> bool:
         """Whether a Gram matrix over so many points is within the budget."""
+        if points > MOST_POINTS:
+            return False
         if self.kind == "finite":
             return points <= 2 * FINITE_POINTS * math.sqrt(effort)
         return points**2 / 2 * self.entry <= 2 * BUDGET * effort
 
 
-def tangent_of(model: Model, shape: Sequence[int], kernel: str = "auto") -> Tangent:
+def tangent_of(
+    model: Model, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
+) -> Tangent:
     """The infinite-width kernel where the architecture has one, else the finite one of the network itself.
 
     Args:
         model: The network.
         shape: Shape of one item.
         kernel: "auto"; or "infinite" or "finite" to insist.
+        points: The fewest it will be asked for; "auto" takes the finite kernel where the infinite one would
+            take too long for them.
+        effort: Multiplies the budget.
 
     Raises:
         InputError: An unknown choice, or an infinite-width kernel that does not exist.
@@ -85,7 +93,15 @@ def tangent_of(model: Model, shape: Sequence[int], kernel: str = "auto") -> Tang
             raise
         return _finite(model, f"The infinite-width kernel cannot take it: {_first_clause(error)}.")
     reason = "Every layer has an infinite-width form, so nothing depends on an initialisation."
-    return Tangent("infinite", reason, entry, lambda seed: _Infinite(model.layout, before, limit.ntk))
+    found = Tangent("infinite", reason, entry, lambda seed: _Infinite(model.layout, before, limit.ntk))
+    if kernel == "auto" and points and not found.affordable(points, effort):
+        times = points**2 / 2 * entry / BUDGET
+        return _finite(
+            model,
+            f"The infinite-width kernel exists, but takes {entry:.1g} numbers for each pair of points, "
+            f"{times:.0f} times the budget; kernel='infinite' insists.",
+        )
+    return found
 
 
 def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
@@ -112,9 +128,12 @@ def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
 def entry_numbers(network: Network, shapes: Sequence[tuple[int, ...]]) -> float:
     """How many covariances are propagated for one entry: positions, or pairs of them where layers pool."""
     total = 0.0
-    for extent, shape in zip(network.extents, shapes, strict=True):
+    for law, extent, shape in zip(network.laws, network.extents, shapes, strict=True):
         positions = math.prod(shape[1:])
-        total += 0 if extent is Extent.NONE else positions ** (2 if extent is Extent.ALL else 1)
+        if extent is Extent.ALL:
+            total += positions**2
+        elif extent is Extent.EQUAL and not law.fixed:  # the data's own products are one matrix product
+            total += positions
     return total
 
 
@@ -124,6 +143,7 @@ def default_items(tangent: Tangent, classes: int, order: int, smallest: int, eff
         points = FINITE_POINTS * math.sqrt(effort)
     else:
         points = math.sqrt(2 * BUDGET * effort / tangent.entry)
+    points = min(points, MOST_POINTS / 2)
     return max(2, min(MOST_ITEMS, smallest, int(points / (classes * order))))
 
 

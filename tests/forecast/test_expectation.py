@@ -85,6 +85,18 @@ def test_pooling_the_data_first_changes_no_number():
     assert default_items(tangent, 300, 64, 400, 1e-3) == 2
 
 
+def test_a_kernel_that_takes_too_long_is_replaced_by_the_network_s_own():
+    net = nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(18, 3)
+    )
+    model = as_model(net, (6, 6), 3)
+    assert tangent_of(model, (6, 6), "auto", 24).kind == "infinite"
+    found = tangent_of(model, (6, 6), "auto", 24, effort=1e-6)
+    assert found.kind == "finite"
+    assert "times the budget" in found.reason
+    assert tangent_of(model, (6, 6), "infinite", 24, effort=1e-6).kind == "infinite"
+
+
 def test_channels_move_together():
     x = torch.rand(6, 2, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     problem = as_problem(LabelledData(x, torch.arange(6) % 2, "two", "tests"), "C4", standardise=False)
