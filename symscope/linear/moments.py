@@ -12,7 +12,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 
-_PANEL = 1024  # columns of X^T X summed at once; the blocks above the diagonal ones are left out
+_PANEL = 512  # columns of X^T X summed at once; the blocks above the diagonal ones are left out
 
 
 @final
