@@ -163,6 +163,8 @@ def inverse_plot(
     source: str,
 ) -> Plot:
     """The geometric picture of Eq. 7: a rectangle of height 1/lambda_N against the area under 1/lambda."""
+    from matplotlib.ticker import MaxNLocator
+
     ridge = spectra["relative_ridge"].min()
     figure = new_figure(2.9 * len(values), 3.1)
     with style():
@@ -183,6 +185,7 @@ def inverse_plot(
             )
             axes.set_ylim(bottom=0)
             axes.set_xlim(0, part["frequency"].max())
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         panels[0].set_ylabel("inverse eigenvalue 1/λ")
     return Plot(
         name="inverse-spectrum",

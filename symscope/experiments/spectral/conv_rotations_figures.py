@@ -25,13 +25,19 @@ FORMULAS = {"spectral": "spectral error (Eq. 7)", "projected": "error of the exa
 
 
 def rotation_plots(config: Any, tables: Tables) -> list[Plot]:
-    """Scatters, geometry and inverse spectra for each read-out and filter; then the summary."""
-    made = []
-    for side in config.filters:
-        pairs, spectra = (table[table["filter"] == side] for table in (tables["pairs"], tables["spectra"]))
-        made += [scatter_plot(pairs, readout, side, column) for readout in READOUTS for column in FORMULAS]
-        made += [geometry_plot(pairs, side, config.shown), inverse_plot(pairs, spectra, side, config.shown)]
-    return [*made, summary_plot(tables["pairs"], config.filters[0])]
+    """The paper's scatters, geometry and inverse spectra for the first filter; a summary of every filter.
+
+    The group form has a scatter where the network pools, which is where it and Eq. 7 part.
+    """
+    side = config.filters[0]
+    pairs, spectra = (table[table["filter"] == side] for table in (tables["pairs"], tables["spectra"]))
+    return [
+        *(scatter_plot(pairs, readout, side, "spectral") for readout in READOUTS),
+        scatter_plot(pairs, "gap", side, "projected"),
+        inverse_plot(pairs, spectra, side, config.shown),
+        geometry_plot(pairs, side, config.shown),
+        *(summary_plot(tables["pairs"], one) for one in config.filters),
+    ]
 
 
 def scatter_plot(pairs: pd.DataFrame, readout: str, side: int, column: str) -> Plot:
@@ -112,7 +118,7 @@ def inverse_plot(pairs: pd.DataFrame, spectra: pd.DataFrame, side: int, shown: i
 
 
 def summary_plot(pairs: pd.DataFrame, side: int) -> Plot:
-    """Errors and agreement against n for every read-out, the first filter."""
+    """Errors and agreement against n for every read-out, one filter."""
     mine = pairs[pairs["filter"] == side]
     figure = new_figure(9.2, 3.9)
     with style():
@@ -146,7 +152,7 @@ def summary_plot(pairs: pd.DataFrame, side: int) -> Plot:
     last = int(mine["angles"].max())
     words = "; ".join(_fits(mine[mine["angles"] == last], readout) for readout in READOUTS)
     return Plot(
-        name="summary",
+        name=f"summary-{side}",
         figure=figure,
         title=f"Errors and agreement against the number of angles, filters {side} x {side}",
         source="Fig. 5C-D, 16",

@@ -69,7 +69,10 @@ def _few_angles(name: str, row: pd.DataFrame, trained: bool, images: int | None)
         why=f"Difference of the two; threshold is ours. Mean and standard error over digits: {words}.",
     )
     if images is not None and images < ENOUGH:
-        why = f"needs {ENOUGH} digits of each class or more, here {images}: {words}"
+        why = (
+            f"needs {ENOUGH} digits of each class or more, a limit set after results had been seen; here "
+            f"{images}: {words}"
+        )
         tracking = unchecked(follows, "Fig. 1B", why)
     return [
         tracking,
@@ -116,7 +119,7 @@ def _late(config: Any, course: pd.DataFrame, network: str) -> Claim:
     words = (
         f"Gain of out-test accuracy from epoch {usual.name}, where training points are fitted "
         f"({usual['out-test']:.3f}), to the last tenth of {means.index.max()} ({late['out-test']:.3f}), "
-        f"{config.long_angles} angles"
+        f"{config.long_angles} angles; where the count starts was settled after results had been seen"
     )
     points = None if config.long_images is None else config.long_images * own["left_out"].nunique()
     if points is not None and points < DECIDING:

@@ -137,6 +137,8 @@ def inverse_panels(parts: Sequence[tuple[str, pd.DataFrame]]) -> Any:
     Returns:
         The figure.
     """
+    from matplotlib.ticker import MaxNLocator
+
     figure = new_figure(3.0 * len(parts), 3.2)
     with style():
         panels = figure.subplots(1, len(parts), squeeze=False)[0]
@@ -150,5 +152,6 @@ def inverse_panels(parts: Sequence[tuple[str, pd.DataFrame]]) -> Any:
             )
             axes.set(title=title, xlabel="frequency", xlim=(0, last))
             axes.set_ylim(bottom=0)
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         panels[0].set_ylabel("inverse eigenvalue 1/λ")
     return figure

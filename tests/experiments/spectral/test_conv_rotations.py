@@ -124,8 +124,8 @@ def test_sizes_that_cannot_decide_say_so():
 
 def test_figures_cover_every_readout(tables):
     names = [plot.name for plot in conv_rotations.plot(SMALL, tables)]
-    assert {f"{c}-{r}-3" for c in ("spectral", "projected") for r in READOUTS} <= set(names)
-    assert {"geometry-3", "inverse-3", "summary"} <= set(names)
+    assert {f"spectral-{r}-3" for r in READOUTS} <= set(names)
+    assert {"projected-gap-3", "geometry-3", "inverse-3", "summary-3"} <= set(names)
     assert len(names) == len(set(names))
 
 
