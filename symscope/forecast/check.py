@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -172,7 +172,7 @@ def outcome(
         moved,
         refit,
         torch.cat([one.losses for one in first], 1).mean(1),
-        how,
+        replace(how, sets=len(runs.masks)),
     )
     return found, first[0].stack.copy(0).to("cpu", torch.float64)
 

@@ -92,7 +92,8 @@ def classes_figure(found: Forecast) -> Any:
         places = torch.arange(count).double()
         for k, (name, values, colour) in enumerate(bars):
             at = (places + (k - (len(bars) - 1) / 2) * width).tolist()
-            axes.bar(at, values.nan_to_num(0.0).tolist(), width=width * 0.92, color=colour, label=name)
+            # a sliver for zero, nothing for classes that were not asked
+            axes.bar(at, values.clamp(min=0.008).tolist(), width=width * 0.92, color=colour, label=name)
         axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
         axes.set_xticks(places.tolist(), [str(label) for label in found.classes])
         axes.set(xlabel="class with a missing transformation", ylabel="read right", ylim=(0, 1.03))

@@ -55,11 +55,11 @@ def _answer(found: Forecast) -> Section:
     low, high = found.interval
     blocks: list[Block] = [
         Verdict(
-            f"{found.accuracy:.0%} of missing transformations are expected to be read right",
+            f"{found.accuracy:.0%} of missing transformations are expected to be read right; between "
+            f"{low:.0%} and {high:.0%} for 95 % of new draws of items.",
             "good" if found.expected >= found.target else "bad",
             "reaches the target" if found.expected >= found.target else "below the target",
-            measured=f"{found.accuracy:.2f} ({low:.2f} to {high:.2f})",
-            threshold=f"{found.target:.2f}",
+            threshold=f"{found.target:.0%}",
             why=_enough(found),
         )
     ]
