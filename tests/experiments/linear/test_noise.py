@@ -15,7 +15,7 @@ def test_noise(tmp_path):
         "linear/noise",
         "points=12",
         "sigmas=0,0.2,0.5",
-        "epochs=1200",
+        "epochs=800",
         "learning_rate=0.02",
         "records=30",
     )
