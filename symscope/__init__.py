@@ -20,6 +20,7 @@ _ROOMS = (
     "linear",
     "dynamics",
     "discovery",
+    "forecast",
     "report",
     "testing",
     "experiments",
