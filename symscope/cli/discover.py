@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from symscope.discovery import DataSource, Discovery, Problem
+    from symscope.discovery import DataSource, Discovery, Learning, Problem
 
 
 def discover(
@@ -44,7 +45,9 @@ def discover(
         float | None,
         typer.Option(help="Draw parameters this close to the network's own; default: anywhere."),
     ] = None,
-    method: Annotated[str, typer.Option(help="Exact search: auto, all or layers.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="Exact search: auto, all, layers, or none (known ones only).")
+    ] = "auto",
     learn: Annotated[int, typer.Option(help="Also learn so many generators; 0: none.")] = 0,
     dependent: Annotated[
         bool, typer.Option("--dependent", help="Learned fields may look at the data point.")
@@ -69,19 +72,22 @@ def discover(
     """
     from rich.console import Console
 
-    from symscope.discovery import Learning, Training, discovery_page
     from symscope.discovery import discover as discovered
+    from symscope.discovery import discovery_page
     from symscope.report import write_page
 
     if learn < 0 or steps < 1:
         raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
+    if abs(seed) >= 2**62:
+        raise InputError(f"--seed {seed}: expected a number below 2^62 in size")
+    if out.is_dir():
+        raise InputError(f"--out {out}: this is a folder; name the page to write")
     if not out.resolve().parent.is_dir():
         raise InputError(f"--out {out}: there is no folder {out.parent}; choose one that exists")
     wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
     console, progress = Console(**wide), Console(stderr=True)
     problem = _problem(model, loss, inputs, data, near)
-    training = Training(steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1))
-    learning = Learning(learn, dependent, training=training) if learn else None
+    learning = _learning(learn, dependent, steps) if learn else None
     with progress.status("") as status:
         found = discovered(
             problem,
@@ -94,6 +100,17 @@ def discover(
     _print(console, found)
     write_page(discovery_page(found, f"Symmetries of {model}"), out)
     console.print(f"Report: {out}", soft_wrap=True)
+
+
+def _learning(generators: int, dependent: bool, steps: int) -> Learning:
+    """Fields that do not see the data learn from several data points at once, which keeps them apart."""
+    from symscope.discovery import POINTWISE, SCALE_FREE, Learning, Training
+
+    training = Training(
+        steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1), batch=1 if dependent else 8
+    )
+    objective = SCALE_FREE if dependent else POINTWISE
+    return Learning(generators, dependent, training=training, objective=objective)
 
 
 def _print(console: Any, found: Discovery) -> None:
@@ -125,7 +142,7 @@ def _problem(model: str, loss: str, inputs: str | None, data: Path | None, near:
     build = _named("--model", model)
     try:
         module = build()
-    except Exception as error:  # whatever the user's function raises is the user's to see
+    except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
         raise InputError(f"--model {model}: it raised {type(error).__name__}: {error}") from error
     if not isinstance(module, nn.Module):
         raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
@@ -159,8 +176,15 @@ def _arrays(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             x, y = (torch.from_numpy(stored[name]) for name in ("X", "y"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, KeyError) as error:
         raise InputError(f"--data {path}: expected an .npz file with arrays X and y; {error}") from error
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"--data {path}: expected an .npz file with arrays X and y of numbers; this is another kind of "
+            "file, or it holds text or Python objects, which are never loaded"
+        ) from error
+    if x.ndim == 0 or y.ndim == 0:
+        raise InputError(f"--data {path}: expected rows in X and in y, got single numbers")
     if len(x) != len(y):
         raise InputError(f"--data {path}: X and y need as many rows, got {len(x)} and {len(y)}")
     return x, y
@@ -215,7 +239,7 @@ def _named(option: str, name: str) -> Callable[..., Any]:
         module = _file(Path(place)) if place.endswith(".py") else _module(place)
     except InputError as error:
         raise InputError(f"{option} {name}: {error}") from error
-    except Exception as error:  # whatever a user's module raises is the user's to see
+    except (Exception, SystemExit) as error:  # whatever a user's module raises is the user's to see
         raise InputError(f"{option} {name} cannot be loaded: {type(error).__name__}: {error}") from error
     found = getattr(module, function, None)
     if not callable(found):

@@ -79,6 +79,7 @@ from symscope.discovery.nullspace import (
 )
 from symscope.discovery.objective import (
     DATA_DEPENDENT,
+    POINTWISE,
     SCALE_FREE,
     TERMS,
     Objective,
@@ -113,6 +114,7 @@ from symscope.discovery.verification import Judgement, Verification, failing_sha
 __all__ = [
     "DATA_DEPENDENT",
     "LOSSES",
+    "POINTWISE",
     "SCALE_FREE",
     "TERMS",
     "Algebra",

@@ -13,7 +13,6 @@ from typing import final
 import numpy as np
 import torch
 from jaxtyping import Float, Shaped
-from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from symscope.discovery.catalogue import linear_combination
@@ -141,8 +140,9 @@ def gradient_flow(
     """
     if time <= 0 or records < 2:
         raise InputError(f"expected a positive time and at least 2 records, got {time} and {records}")
-    slope = torch.func.grad_and_value(lambda point: problem.losses(point, x, y).mean())
+    from scipy.integrate import solve_ivp  # half a second, which most uses need not wait for
 
+    slope = torch.func.grad_and_value(lambda point: problem.losses(point, x, y).mean())
     used = 0
 
     def velocity(_: float, point: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ from symscope.errors import InputError
 TESTED = 32  # generators that are tested one by one
 
 
+NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
 SHORT = Training(steps=1500, learning_rate=3e-3, decay_every=500)
 
 
@@ -81,6 +82,13 @@ class Discovery:
         translations = f", {len(found.translations)} translations" if found.translations else ""
         discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
         passed = sum(test.holds for test in self.tests)
+        if found.method == "none":
+            known = sum(entry.symmetry.dimension for entry in self.catalogue if entry.holds)
+            return (
+                f"{self.problem.size} parameters: the catalogue alone was tried. Known symmetries of the "
+                f"layers have {known} continuous dimensions and {discrete} generating permutations and sign "
+                "flips that hold on held-out parameters and data."
+            )
         return (
             f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
             f"{discrete} generating permutations and sign flips; {passed} of {len(self.tests)} tested ones "
@@ -103,7 +111,8 @@ def discover(
     Args:
         problem: Network and loss.
         seed: Of all randomness.
-        method: Of the exact search: "auto", "all" or "layers".
+        method: Of the exact search: "auto", "all" or "layers"; "none" leaves it out, for networks beyond its
+            limit, and tries the catalogue alone.
         points: Held-out parameters of each test.
         learning: Learn fields too; nothing is learned when None.
         progress: Called while learning, as `progress(step, steps, objective)`.
@@ -120,8 +129,8 @@ def discover(
     (3, 'R^3', True)
     """
     say = stage or (lambda words: None)
-    say("looking among all linear fields")
-    exact = linear_symmetries(problem, seed=seed, method=method)
+    say("looking among linear fields")
+    exact = NO_SEARCH if method == "none" else linear_symmetries(problem, seed=seed, method=method)
     say("testing on held-out parameters and data")
     candidates = [*exact.translations, *exact.fields][:TESTED]
     tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)

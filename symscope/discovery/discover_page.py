@@ -109,10 +109,15 @@ def _wrapped(name: str, width: int = 28) -> str:
 
 def _exact_section(found: Discovery) -> Section:
     exact = found.exact
+    if exact.method == "none":
+        return Section("Exact symmetries", (Text("No exact search was asked for."),))
+    tried = {"all": "Every linear field was tried"}.get(
+        exact.method, "Every field that mixes, rescales or shifts units between layers was tried"
+    )
     blocks: list[Any] = [
         Text(
-            f"Every linear field was tried ({exact.method}: {exact.unknowns} unknowns, {exact.constraints} "
-            "constraints from random parameters and data). What is listed changes no loss of any data point."
+            f"{tried} ({exact.unknowns} unknowns, {exact.constraints} constraints from random parameters and "
+            "data). What is listed changes no loss of any data point."
         )
     ]
     shown = [*exact.translations, *exact.fields]
@@ -238,7 +243,7 @@ def _evidence_section(found: Discovery) -> Section:
     if chance is not None and gap is not None:
         entries += [
             ("smallest gap in singular values", f"{gap:.1e} times"),
-            ("largest chance of such a gap by accident", f"{chance:.1e}"),
+            ("largest chance of such a gap by accident", f"{chance:.1e}" if chance > 0 else "below 1e-300"),
         ]
     if found.tests:
         first = found.tests[0]
@@ -249,7 +254,8 @@ def _evidence_section(found: Discovery) -> Section:
                 f"{first.failing_share:.0%} of points with confidence {1 - first.level:.0%}",
             )
         )
-    return Section("Evidence", (Facts(tuple(entries)),))
+    table = Table("What the answer rests on", ("what", "measured"), tuple(entries), (False, False))
+    return Section("Evidence", (table,))
 
 
 def _svg(figure: Any, prefix: str, alt: str) -> str:

@@ -157,8 +157,8 @@ def translations(
     if problem.size > limit:
         raise InputError(
             f"the network has {problem.size} parameters, the exact method takes up to {limit} "
-            f"({_gigabytes(problem.size)} for one matrix); raise limit, freeze "
-            "parameters, or use verified_catalogue"
+            f"({_gigabytes(problem.size)} for one matrix); raise limit, freeze parameters, or try the known "
+            "symmetries of its layers alone (method none of discover, or verified_catalogue)"
         )
     null = settled_null_space(
         lambda count, turn: gradient_rows(problem, count, seed + STRIDE * turn)[1], problem.size, level

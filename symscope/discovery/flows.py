@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 from jaxtyping import Float, Shaped
-from scipy.integrate import solve_ivp
 from torch import Tensor
 
 from symscope.discovery.fields import Field, LinearField, field_values
@@ -62,6 +61,8 @@ def sample_flow(
     """
     if isinstance(field, LinearField):
         return _linear_flow(field, sample.theta, time)
+    from scipy.integrate import solve_ivp  # half a second, which linear fields need not wait for
+
     shape = sample.theta.shape
 
     def velocity(_: float, state: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import final
 
 import torch
@@ -70,8 +70,9 @@ class Objective:
             lowers too; or "cosine", the same over `|D L| |V|`, which only turning the field lowers. Used by
             the infinitesimal form.
         orthogonality: Of two generators: "squared" cosines; "signed" ones as Eq. 9 is written (lowest when
-            generators are opposite, not orthogonal); or "fields": squared cosines of the fields themselves,
-            which keeps the fields apart even when the action forgets part of the generators.
+            generators are opposite, not orthogonal); "fields": squared cosines of the fields as functions,
+            which keeps the fields apart even when the action forgets part of the generators; or "pointwise":
+            those of the fields at every point, which a field and a function times it do not pass.
         time: The integrated form draws t uniformly from [-time, time].
 
     Raises:
@@ -94,7 +95,7 @@ class Objective:
             "form": ("infinitesimal", "integrated"),
             "axiom": ("bracket", "eq7"),
             "invariance": ("eq5", "cosine"),
-            "orthogonality": ("squared", "signed", "fields"),
+            "orthogonality": ("squared", "signed", "fields", "pointwise"),
         }
         for name, names in known.items():
             if getattr(self, name) not in names:
@@ -112,6 +113,9 @@ class Objective:
 
 SCALE_FREE = Objective(Weights(10, 1, 0.1, 1, 1, 0.01), invariance="cosine", orthogonality="fields")
 """Ours: nothing is gained by fields that shrink, and fields are kept apart, not only generators."""
+
+POINTWISE = replace(SCALE_FREE, orthogonality="pointwise")
+"""Ours: fields kept apart at every point. With one data point a batch its minima are poor; take several."""
 
 
 @final
@@ -260,8 +264,11 @@ def _orthogonality(objective: Objective, generators: Tensor, along: Tensor) -> T
     count = len(generators)
     if count < 2:
         return generators.new_zeros(())
+    i, j = torch.triu_indices(count, count, 1, device=generators.device)
+    if objective.orthogonality == "pointwise":
+        directions = torch.nn.functional.normalize(along, dim=-1)
+        return (directions[i] * directions[j]).sum(-1).square().mean()
     vectors = along if objective.orthogonality == "fields" else generators
     unit = torch.nn.functional.normalize(vectors.reshape(count, -1), dim=1)
-    i, j = torch.triu_indices(count, count, 1, device=generators.device)
     cosines = (unit @ unit.T)[i, j]
     return cosines.mean() if objective.orthogonality == "signed" else cosines.square().mean()

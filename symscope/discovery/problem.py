@@ -136,6 +136,11 @@ def problem(
     """
     if module is not None and not any(True for _ in module.parameters()):
         raise InputError(f"{type(module).__name__} has no parameters, so nothing can act on them.")
+    if module is not None and not any(weight.requires_grad for weight in module.parameters()):
+        raise InputError(
+            f"all parameters of {type(module).__name__} are frozen; call requires_grad_(True) on those that "
+            "symmetries may move"
+        )
     network = finite_network(module)
     network = FiniteNetwork(
         network.module.to(dtype),

@@ -36,6 +36,7 @@ def check_evaluation(problem: Problem) -> None:
                 f"expected the module to return one tensor [{PROBES}, ...], one output per data point, got "
                 f"{came}; wrap it"
             )
+        check_finite(x, outputs)
         if not torch.equal(outputs, problem.outputs(theta, x)):
             raise InputError(
                 "the module draws random numbers in eval mode: two evaluations differ; make that layer "
@@ -56,6 +57,20 @@ def check_evaluation(problem: Problem) -> None:
             "per-sample; use a network and a loss that treat data points one by one (batch statistics: wrap "
             "the layers so that a whole batch is one data point)"
         )
+
+
+def check_finite(x: Tensor, outputs: Tensor) -> None:
+    """That neither inputs nor outputs hold NaN or infinity: the data's fault, or the network's.
+
+    Raises:
+        InputError: If one does; says which.
+    """
+    for what, values in (("data", x), ("network's outputs at random parameters", outputs)):
+        if not bool(torch.isfinite(values).all()):
+            raise InputError(
+                f"the {what}: expected finite numbers, got NaN or infinity; "
+                + ("clean them" if what == "data" else "draw parameters or data smaller (parameters=...)")
+            )
 
 
 def _losses(problem: Problem, outputs: Tensor, y: Tensor) -> Tensor:

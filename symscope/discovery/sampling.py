@@ -137,7 +137,7 @@ def parameters_near(theta: Float[Tensor, "n"], scale: float) -> ParameterSource:
     Raises:
         InputError: A scale that is not positive.
     """
-    if scale <= 0:
+    if not 0 < scale < math.inf:
         raise InputError(f"scale: expected a positive deviation around the given parameters, got {scale}")
     centre = theta.detach().double().cpu()
 

@@ -25,6 +25,9 @@ def smooth():
 def broken():
     raise RuntimeError("my own mistake")
 
+def leaves():
+    raise SystemExit(7)
+
 def number():
     return 3
 
@@ -116,6 +119,11 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
         (("--model", "no_such_module_here:relu"), "cannot be loaded: ModuleNotFoundError"),
         (("--model", "symmetric_nets.py:rely"), "has no function 'rely'"),
         (("--model", "symmetric_nets.py:broken"), "it raised RuntimeError: my own mistake"),
+        (("--model", "symmetric_nets.py:leaves"), "it raised SystemExit: 7"),
+        (("--model", "symmetric_nets.py:relu", "--seed", str(2**70)), "expected a number below 2^62"),
+        (("--model", "symmetric_nets.py:relu", "--out", "."), "--out .: this is a folder"),
+        (("--model", "symmetric_nets.py:relu", "--near", "nan"), "expected a positive deviation"),
+        (("--model", "symmetric_nets.py:relu", "--data", "symmetric_nets.py"), "another kind of file"),
         (("--model", "symmetric_nets.py:number"), "expected it to return an nn.Module, got int"),
         (("--model", "symmetric_nets.py:noisy"), "draws random numbers in eval mode"),
         (("--model", "symmetric_nets.py:rounded"), "changes the loss but has no derivative"),
@@ -151,8 +159,33 @@ def test_mistakes_are_one_line_and_status_two(folder, capsys, words, expected):
     assert "Traceback" not in err
 
 
-def test_rows_that_do_not_match(folder, capsys):
-    np.savez(folder / "mine.npz", X=np.zeros((5, 2)), y=np.zeros((4, 1)))
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        (np.zeros((5, 2)), np.zeros((4, 1)), "X and y need as many rows, got 5 and 4"),
+        (np.zeros((0, 2)), np.zeros((0, 1)), "the data set has no rows"),
+        (np.zeros(()), np.zeros((4, 1)), "expected rows in X and in y, got single numbers"),
+        (np.full((5, 2), np.nan), np.zeros((5, 1)), "the data: expected finite numbers"),
+        (np.array([{"a": 1}]), np.zeros(1), "Python objects, which are never loaded"),
+        (np.array(["a", "b"]), np.zeros(2), "holds text or Python objects"),
+        (
+            np.ones((5, 2)),
+            np.zeros((5, 3)),
+            "the loss cannot be evaluated on outputs [3, 1] and targets [3, 3]",
+        ),
+    ],
+)
+def test_data_that_cannot_be_used(folder, capsys, x, y, expected):
+    np.savez(folder / "mine.npz", X=x, y=y)
     status, _, err = asked(capsys, "--model", "symmetric_nets.py:smooth", "--data", "mine.npz")
     assert status == 2
-    assert "X and y need as many rows, got 5 and 4" in err
+    assert expected in err
+
+
+def test_beyond_the_limit_the_catalogue_alone(folder, capsys):
+    words = ("--model", "symmetric_nets.py:relu", "--method", "none", "--loss", "mse")
+    status, out, _ = asked(capsys, *words)
+    assert status == 0
+    assert "8 parameters: the catalogue alone was tried" in out
+    assert "have 2 continuous dimensions and 1 generating permutations" in out
+    assert "No exact search was asked for" in (folder / "discovery.html").read_text(encoding="utf-8")

@@ -58,7 +58,7 @@ def test_dimensions_of_two_layers(sizes, activation):
     assert found.dimension == 0 or null.chance < 1e-6
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(2, 3), st.integers(2, 3))
 def test_the_span_of_linear_layers_is_gl(seed, m, h, n):
     made = two_layers(m, h, n, "linear")

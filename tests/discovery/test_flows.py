@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscope import InputError
@@ -24,6 +24,7 @@ def _affine(seed):
     )
 
 
+@settings(max_examples=8)
 @given(st.integers(0, 1000), st.floats(-1, 1))
 def test_the_exponential_is_the_solution_of_the_equation(seed, time):
     field = _affine(seed)

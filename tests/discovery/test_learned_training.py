@@ -34,7 +34,7 @@ def scalar():
 
 
 def test_linear_action_finds_the_rescaling(scalar):
-    settings = Training(steps=250, samples=500, learning_rate=2e-2, look_every=50)
+    settings = Training(steps=150, samples=300, learning_rate=3e-2, look_every=50)
     found = learn(
         scalar,
         1,
@@ -51,7 +51,7 @@ def test_linear_action_finds_the_rescaling(scalar):
 
 
 def test_the_network_finds_the_rescaling_field(scalar):
-    settings = Training(steps=400, samples=1000, learning_rate=3e-3, look_every=100, minibatch=64)
+    settings = Training(steps=300, samples=500, learning_rate=4e-3, look_every=100, minibatch=32)
     found = learn(scalar, 1, dependent=False, seeds=[0], objective=Objective(), training=settings)
     sample = scalar.sample(200, 1, seed=77)
     known = sample.theta * torch.tensor([1.0, -1.0])

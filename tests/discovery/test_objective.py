@@ -19,6 +19,7 @@ from symscope.discovery.objective import (
     all_pairs,
     objective_terms,
 )
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
@@ -163,6 +164,28 @@ def test_orthogonality_of_fields_sees_what_generators_hide(setting):
         objective = Objective(orthogonality=name)
         draw = Draw(all_pairs(objective, 2), torch.ones(2, dtype=torch.float64))
         terms = objective_terms(objective, made, forgetful, h, sample, sample.theta[:, :0], draw)
+        assert abs(float(terms["orthogonality"]) - expected) < ROUNDING
+
+
+def test_pointwise_orthogonality_sees_a_field_and_a_function_times_it(setting):
+    """Fields 1 and theta_0 in one direction: orthogonal as functions, parallel at every point."""
+    made, _, _, sample, _ = setting
+    sample = Sample(
+        torch.cat([sample.theta, -sample.theta]), sample.x.repeat(2, 1, 1), sample.y.repeat(2, 1, 1)
+    )
+    h = torch.zeros(3, 6, 6, dtype=torch.float64)
+    h[0, 0, 0], h[1, 1, 1] = 1.0, 1.0
+    h[2, 2, 2] = 2.0
+    e0, e1 = torch.eye(6, dtype=torch.float64)[:2]
+
+    def action(g, theta, data):
+        moved = theta + (g[0, 0] - 1) * e0 + (g[1, 1] - 1) * theta[:, :1] * e0
+        return moved + (g[2, 2] - 1) * (e0 + e1)
+
+    for name, expected in (("fields", (0 + 0.5 + 0) / 3), ("pointwise", (1 + 0.5 + 0.5) / 3)):
+        objective = Objective(orthogonality=name)
+        draw = Draw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
+        terms = objective_terms(objective, made, action, h, sample, sample.theta[:, :0], draw)
         assert abs(float(terms["orthogonality"]) - expected) < ROUNDING
 
 

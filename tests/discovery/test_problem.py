@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -105,6 +107,11 @@ class _Centred(nn.Linear):
         return super().forward(x - x.mean(0))
 
 
+class _Logarithm(nn.Linear):
+    def forward(self, x):
+        return torch.log(super().forward(x))
+
+
 DATA = gaussian_data((3,), (2,))
 
 
@@ -122,6 +129,9 @@ DATA = gaussian_data((3,), (2,))
         (nn.Linear(4, 2), "squared", DATA, r"cannot be evaluated on inputs of shape \[3, 3\]"),
         (nn.Linear(3, 2), "hinge", DATA, "unknown loss 'hinge'; known: cross-entropy, mse, squared"),
         (nn.ReLU(), "squared", DATA, "has no parameters"),
+        (nn.Linear(3, 2).requires_grad_(False), "squared", DATA, "all parameters of Linear are frozen"),
+        (_Logarithm(3, 2), "squared", DATA, "outputs at random parameters: expected finite numbers"),
+        (nn.Linear(3, 2), "squared", gaussian_data((3,), (2,), math.inf), "the data: expected finite"),
         (nn.LSTM(3, 2), "squared", gaussian_data((4, 3), (2,)), "expected the module to return one tensor"),
     ],
 )

@@ -10,7 +10,11 @@ from symscope.discovery import TERMS
 from symscope.experiments.definition import Plot, Tables
 from symscope.report import COLOURS, new_figure, slug, style
 
-WORDS = {"scale-free": "scale-free objective", "paper": "paper's objective"}
+WORDS = {
+    "scale-free": "scale-free objective",
+    "pointwise": "pointwise objective",
+    "paper": "paper's objective",
+}
 
 
 def generator_plot(tables: Tables, network: str, source: str, *, objective: str = "scale-free") -> Plot:

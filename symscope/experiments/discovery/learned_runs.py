@@ -13,6 +13,7 @@ from torch import Tensor
 
 from symscope.discovery import (
     DATA_DEPENDENT,
+    POINTWISE,
     SCALE_FREE,
     Learned,
     Objective,
@@ -30,6 +31,9 @@ from symscope.errors import InputError
 from symscope.experiments.definition import Results, Surroundings
 from symscope.experiments.discovery.small_networks import NETWORKS, action_builder, small_problem
 
+OBJECTIVES = {"scale-free": SCALE_FREE, "pointwise": POINTWISE}
+DATA_POINTS = {"pointwise": 8}  # of each batch; one everywhere else, as in the paper
+
 
 @final
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class LearnedRun:
 
     Attributes:
         networks: Names from `small_networks`.
-        objectives: "paper" (its weights and Eq. 5) and "scale-free" (invariance as a cosine, weights ours).
+        objectives: "paper" (its weights and Eq. 5), "scale-free" (invariance as a cosine, weights ours) and
+            "pointwise" (the same, fields kept apart at every point, eight data points for each).
         actions: "network", "linear" (`g theta`), "without W2".
         dependent: Whether the action sees the data point.
         seeds: Trainings, at once.
@@ -67,8 +72,12 @@ class LearnedRun:
     def __post_init__(self) -> None:
         for name in self.networks:
             small_problem(name)
-        if not set(self.objectives) <= {"paper", "scale-free"} or not self.objectives:
-            raise InputError(f"objectives: expected 'paper' and 'scale-free', got {self.objectives}")
+        if not set(self.objectives) <= {"paper", *OBJECTIVES} or not self.objectives:
+            raise InputError(
+                f"objectives: expected 'paper', 'scale-free' and 'pointwise', got {self.objectives}"
+            )
+        if self.dependent and "pointwise" in self.objectives:
+            raise InputError("objectives: 'pointwise' is for actions that do not see the data")
         if min(self.seeds, self.steps, self.samples, self.minibatch, self.points) < 1:
             raise InputError("seeds, steps, samples, minibatch and points: expected at least 1")
 
@@ -120,7 +129,7 @@ def _learned(
     config: LearnedRun, cell: Mapping[str, Any], made: Problem, surroundings: Surroundings
 ) -> Learned:
     paper = DATA_DEPENDENT if config.dependent else Weights()
-    objective = SCALE_FREE if cell["objective"] == "scale-free" else Objective(paper)
+    objective = OBJECTIVES.get(cell["objective"], Objective(paper))
     columns = int(made.sample(1, 1, 0).x.numel() + made.sample(1, 1, 0).y.numel()) if config.dependent else 0
     settings = Training(
         steps=config.steps,
@@ -128,6 +137,7 @@ def _learned(
         decay_every=max(config.steps // 3, 1),
         samples=config.samples,
         minibatch=config.minibatch,
+        batch=DATA_POINTS.get(cell["objective"], 1),
     )
     return learn(
         made,
@@ -226,7 +236,11 @@ def _generator_rows(made: Problem, found: Learned, sample: Sample) -> list[dict[
 
 
 def _angle_rows(made: Problem, found: Learned, sample: Sample, action: str) -> list[dict[str, Any]]:
-    """Principal angles, in degrees, of learned directions to the exact orbit's at held-out parameters."""
+    """Angles, in degrees, to the exact orbit at held-out parameters: of each field, and of their span.
+
+    Where fields are nearly parallel, the span's last direction is what they differ in, however small: its
+    angle says that there are fewer directions than fields, not that a field leaves the orbit.
+    """
     exact = linear_symmetries(made, seed=0, affine=False).fields
     tangents = torch.stack([field_values(field, sample) for field in exact])
     randomness = torch.Generator().manual_seed(found.seeds[0])
@@ -235,12 +249,17 @@ def _angle_rows(made: Problem, found: Learned, sample: Sample, action: str) -> l
     algebra = torch.stack([field.dense(made.size).flatten() for field in exact], 1)
     rows = []
     for seed in range(len(found.seeds)):
-        angles = largest_angle(found.values(seed, sample), tangents)
+        values = found.values(seed, sample)
+        angles = largest_angle(values, tangents)
+        alone = torch.stack([largest_angle(field[None], tangents) for field in values])
         spans = found.generators[seed].flatten(1).T if action == "linear" else None
         rows.append(
             {
                 "seed": seed,
                 "exact_dimension": len(exact),
+                "field_angle": alone.median(1).values.max(),
+                "random_field_angle": largest_angle(random[:1], tangents).median(),
+                "alike": likeness(values).median() if len(values) > 1 else None,
                 "median_angle": angles.median(),
                 "upper_angle": angles.quantile(0.9),
                 "random_angle": largest_angle(random, tangents).median(),
@@ -259,6 +278,17 @@ def largest_angle(fields: Float[Tensor, "k b n"], tangents: Float[Tensor, "m b n
     45.0
     """
     return torch.stack([matrix_angle(fields[:, b].T, tangents[:, b].T) for b in range(fields.shape[1])])
+
+
+def likeness(fields: Float[Tensor, "k b n"]) -> Float[Tensor, "b"]:
+    """Mean absolute cosine of two fields at each point: 1 where all are parallel, 0 where orthogonal.
+
+    >>> likeness(torch.tensor([[[1.0, 0.0]], [[-2.0, 0.0]]], dtype=torch.float64))
+    tensor([1.], dtype=torch.float64)
+    """
+    unit = torch.nn.functional.normalize(fields, dim=-1)
+    i, j = torch.triu_indices(len(fields), len(fields), 1)
+    return (unit[i] * unit[j]).sum(-1).abs().mean(0)
 
 
 def matrix_angle(inner: Float[Tensor, "n k"], outer: Float[Tensor, "n m"]) -> Float[Tensor, ""]:

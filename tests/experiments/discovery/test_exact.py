@@ -12,7 +12,7 @@ from symscope.experiments.discovery.exact import Exact, exact
 from tests.experiments.discovery.gathered import gathered
 
 SMALL = Exact(
-    networks=("linear 1-2-1", "linear 2-2-2", "ReLU 2-2-2", "tanh 2-2-2", "softmax 2-2-3", "attention 2-2"),
+    networks=("linear 1-2-1", "ReLU 2-2-2", "tanh 1-1-1", "attention 2-2"),
     seeds=(3,),
     points=4,
     wide="ReLU 4-9-3",

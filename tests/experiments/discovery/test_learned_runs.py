@@ -9,32 +9,46 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.experiments import Place, Verdict, request, run
+from symscope.experiments import Surroundings, Verdict
 from symscope.experiments.discovery.data_dependent import skip, tanh_deep
 from symscope.experiments.discovery.homogeneous import homogeneous
 from symscope.experiments.discovery.learned_claims import drift_claims
-from symscope.experiments.discovery.learned_runs import LearnedRun, largest_angle, matrix_angle, run_cells
+from symscope.experiments.discovery.learned_runs import (
+    LearnedRun,
+    largest_angle,
+    likeness,
+    matrix_angle,
+    run_cells,
+)
 from symscope.experiments.discovery.scalar_linear import scalar_linear
 from symscope.experiments.discovery.small_networks import KeptAction, action_builder, small_problem
-from symscope.experiments.outcome import tables_of
-from symscope.experiments.store import RunFolder
+from tests.experiments.discovery.gathered import gathered
 
-TINY = ["seeds=2", "steps=4", "samples=30", "minibatch=8", "points=2", "flow_steps=1"]
+TINY = {"seeds": 2, "steps": 2, "samples": 20, "minibatch": 8, "points": 2, "flow_steps": 1}
 
 
 @pytest.mark.parametrize("experiment", [scalar_linear, skip], ids=lambda e: e.id.partition("/")[2])
-def test_runs_from_cells_to_figures(experiment, tmp_path):
-    [outcome] = run([request(experiment.id, changes=TINY, device="cpu")], tmp_path, Place(workers=0))
-    assert outcome.failed == 0
-    assert outcome.problems == ()
-    assert len(outcome.claims) >= 4
-    tables = tables_of(RunFolder(outcome.folder))
-    config = replace(experiment.presets["quick"].config, seeds=2)
+def test_runs_from_cells_to_figures(experiment):
+    config = replace(experiment.presets["quick"].config, **TINY)
+    tables = gathered(experiment, config)
+    assert len(experiment.claims(config, tables)) >= 4
     cells = len(run_cells(config))
     generators = int(tables["fields"]["generator"].max()) + 1
     assert len(tables["fields"]) == cells * 2 * generators
     assert ("angles" in tables) is not config.dependent
-    assert len(list((outcome.folder / "figures").glob("*.png"))) == 3
+    plots = experiment.plot(config, tables)
+    assert [plot.name.partition("-")[0] for plot in plots] == ["generators", "curves", "drift"]
+    assert all(plot.figure.axes for plot in plots)
+
+
+def test_pointwise_sees_eight_data_points_and_gives_angles():
+    config = replace(homogeneous.presets["quick"].config, networks=("linear 1-2-1",), **TINY)
+    cell = {"network": "linear 1-2-1", "objective": "pointwise", "action": "network"}
+    assert cell in run_cells(config)
+    [first, second] = homogeneous.measure(config, cell, Surroundings(1, 0, "cpu"))["angles"]
+    for row in (first, second):
+        assert 0 <= float(row["field_angle"]) <= float(row["median_angle"]) + 1e-9 <= 90 + 1e-9
+        assert 0 < float(row["alike"]) < 1
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +94,16 @@ def test_verdicts_follow_the_numbers(fields):
 
 def test_angles_decide_the_claims_of_fig_5(fields):
     config = replace(homogeneous.presets["quick"].config, networks=("ReLU 2-2-2",))
-    cells = [("scale-free", "network"), ("paper", "network"), ("paper", "linear")]
+    cells = [(name, "network") for name in config.objectives] + [("paper", "linear")]
     angles = pd.DataFrame(
         [
             {
                 "network": "ReLU 2-2-2",
                 "objective": objective,
                 "action": action,
+                "field_angle": 2.0,
+                "random_field_angle": 60.0,
+                "alike": 0.1,
                 "median_angle": 3.0,
                 "random_angle": 70.0,
                 "exact_dimension": 2,
@@ -100,7 +117,13 @@ def test_angles_decide_the_claims_of_fig_5(fields):
     assert set(verdicts) == {Verdict.REPRODUCED}
     worse = angles.assign(median_angle=40.0, matrix_angle=40.0)
     verdicts = [c.verdict for c in homogeneous.claims(config, {"fields": table, "angles": worse})]
-    assert verdicts[:3] == [Verdict.NOT_REPRODUCED] * 3
+    fails, passes = Verdict.NOT_REPRODUCED, Verdict.REPRODUCED
+    assert verdicts[:7] == [passes, fails, passes, fails, passes, fails, fails]
+    verdicts = [
+        c.verdict
+        for c in homogeneous.claims(config, {"fields": table, "angles": angles.assign(field_angle=40.0)})
+    ]
+    assert verdicts[:7] == [fails, passes, fails, passes, fails, passes, passes]
 
 
 def test_angles_are_those_between_planes():
@@ -113,6 +136,16 @@ def test_angles_are_those_between_planes():
     assert float(matrix_angle(3 * outer[:, :1], torch.cat([outer, outer], 1))) < 1e-6  # repeated columns
     both = largest_angle(inner.T[:, None, :], outer.T[:, None, :])
     assert abs(float(both[0]) - float(torch.rad2deg(tilt))) < 1e-10
+
+
+def test_a_field_and_a_function_times_it_lie_in_the_orbit_but_are_alike():
+    one = torch.tensor([[1.0, 2.0, 0.0], [0.5, -1.0, 0.0]], dtype=torch.float64)
+    fields = torch.stack([one, torch.tensor([[3.0], [-0.2]], dtype=torch.float64) * one])
+    assert torch.allclose(likeness(fields), torch.ones(2, dtype=torch.float64))
+    noisy = fields + 1e-6 * torch.tensor([[[0.0, 0.0, 1.0]], [[0.0, 0.0, -1.0]]], dtype=torch.float64)
+    plane = torch.eye(3, dtype=torch.float64)[:2, None].expand(2, 2, 3)
+    assert float(largest_angle(noisy[:1], plane).max()) < 1e-3
+    assert float(largest_angle(noisy, plane).min()) > 89
 
 
 def test_an_action_without_w2_leaves_w2_alone():
@@ -141,8 +174,10 @@ def test_the_skip_connection_is_there():
 def test_bad_configs_are_refused():
     with pytest.raises(InputError, match="network: unknown 'sigmoid'"):
         LearnedRun(("sigmoid",))
-    with pytest.raises(InputError, match="objectives: expected 'paper' and 'scale-free'"):
+    with pytest.raises(InputError, match="objectives: expected 'paper', 'scale-free'"):
         LearnedRun(("linear 1-1-1",), objectives=("mine",))
+    with pytest.raises(InputError, match="'pointwise' is for actions that do not see the data"):
+        LearnedRun(("sigmoid 3-3-1",), ("pointwise",), dependent=True)
     with pytest.raises(InputError, match="expected at least 1"):
         LearnedRun(("linear 1-1-1",), seeds=0)
     with pytest.raises(InputError, match="action: unknown 'lineal'; did you mean 'linear'"):

@@ -13,7 +13,7 @@ from symscope.experiments.store import RunFolder
 
 
 def test_true_actions_meet_the_bracket_condition_and_not_eq7(tmp_path):
-    tiny = ["draws=4", "steps=4", "samples=30", "points=2"]
+    tiny = ["draws=3", "steps=2", "samples=20", "points=2"]
     [outcome] = run([request("discovery/objectives", changes=tiny, device="cpu")], tmp_path, Place(workers=0))
     assert outcome.failed == 0
     assert outcome.problems == ()
