@@ -105,9 +105,9 @@ def _form(config: Objectives, form: str, seed: int) -> dict[str, Any]:
     made = small_problem(NETWORK)
     settings = Training(config.steps, 3e-3, decay_every=max(config.steps // 3, 1), samples=config.samples)
     objective = replace(SCALE_FREE, form=form, invariance="eq5", time=0.5)
-    began = time.perf_counter()
+    began = time.process_time()  # not the clock on the wall: other programs' work is none of ours
     found = learn(made, 2, dependent=False, seeds=[seed], objective=objective, training=settings)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     tests = [
         verify(made, runge_kutta_action(field, STEPS), seed=seed, points=config.points, batch_sizes=(1,))
         for field in found.fields(0)
@@ -173,7 +173,7 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
             "The infinitesimal form is cheaper than the one with exponentials.",
             "Sec. 3.2, App. A.3",
             fast < slow,
-            measured=f"{1e3 * fast:.1f} ms a step against {1e3 * slow:.1f} ms",
+            measured=f"{1e3 * fast:.1f} ms of processor time a step against {1e3 * slow:.1f} ms",
             threshold="less",
             why="A network of 4 parameters; one exponential for each generator and step. The integrated form "
             "evaluates its loss in every step, the infinitesimal one knows the gradients beforehand.",
