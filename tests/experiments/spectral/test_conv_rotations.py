@@ -59,25 +59,29 @@ def made_up(angles=(2, 4, 8), pairs=40):
 
 
 def test_rows_are_the_errors_of_the_spectral_room(tables):
-    """One pair and read-out by the library's own dense and group forms, unbatched."""
+    """One pair and read-out by the library's own dense and group forms, unbatched.
+
+    With filters apart the experiment has the kernel from windows, the oracle from the network itself. The
+    angle of equal windows is known to 2e-8 only, and the two round it differently.
+    """
     data = digits("sample")
     chosen = digit_pairs(data, 8, 0)
-    for readout in ("fc", "gap-apart"):
+    for readout, rel in (("fc", 1e-9), ("gap-apart", 2e-6)):
         points = rotated(data.x[chosen[2]], 4).flatten(0, 1).unflatten(1, (1, 28, 28))
         gram = conv_kernels(readout, 3).ntk(points)
         order = torch.arange(8).reshape(2, 4).T.flatten()
         table = tables["pairs"]
         row = table[(table["readout"] == readout) & (table["angles"] == 4) & (table["pair"] == 2)].iloc[0]
         assert row["exact"] == pytest.approx(
-            float(symmetrised_error(gram[order][:, order], 0.0, 0)), rel=1e-9
+            float(symmetrised_error(gram[order][:, order], 0.0, 0)), rel=rel
         )
         labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
         profile = projected_profile(gram, cyclic(4)).profile
         found = leave_out(profile, labels, class_masks(torch.arange(2), cyclic(4)), cyclic(4), 0.0)
-        assert row["projected"] == pytest.approx(float((found.residual * found.label).mean()), rel=1e-9)
+        assert row["projected"] == pytest.approx(float((found.residual * found.label).mean()), rel=rel)
         plain = 1 - float(regression(gram, labels.repeat_interleave(4), torch.tensor([0]), 0.0)[0])
         other = 1 + float(regression(gram, labels.repeat_interleave(4), torch.tensor([4]), 0.0)[0])
-        assert row["exact"] == pytest.approx((plain + other) / 2, rel=1e-9)
+        assert row["exact"] == pytest.approx((plain + other) / 2, rel=rel)
 
 
 def test_quarter_turns_are_exact(tables):
