@@ -93,7 +93,7 @@ def _where(tables: Tables, variant: str) -> str:
     mine = errors(tables)
     mine = mine[mine["variant"] == variant]
     words = []
-    for what in ("network", "action", "dataset"):
+    for what in ("network", "group", "dataset"):
         by = mine.groupby(what, sort=False)["single"].mean().sort_values()
         words.append(f"{what} " + ", ".join(f"{name} {value:.2f}" for name, value in by.items()))
     return "By " + "; by ".join(words) + "."

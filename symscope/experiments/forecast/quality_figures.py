@@ -53,7 +53,7 @@ def scatter_plot(config: Any, tables: Tables) -> Plot:
         for axes, name in zip(grid.flat, present, strict=False):
             mine = table[table["network"] == name]
             axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
-            for colour, (dataset, part) in zip(COLOURS, mine.groupby("dataset", sort=False), strict=False):
+            for dataset, part in mine.groupby("dataset", sort=False):
                 sizes = part.groupby(["accuracy", "trained"]).size().reset_index(name="count")
                 axes.scatter(
                     sizes["accuracy"],
@@ -61,7 +61,7 @@ def scatter_plot(config: Any, tables: Tables) -> Plot:
                     s=14 + 14 * sizes["count"],
                     marker=MARKERS[str(dataset)],
                     facecolors="none",
-                    edgecolors=colour,
+                    edgecolors=COLOURS[list(DATASETS).index(str(dataset))],
                     label=DATASETS[str(dataset)],
                 )
             error = (mine["accuracy"] - mine["trained"]).abs().mean()
@@ -69,8 +69,12 @@ def scatter_plot(config: Any, tables: Tables) -> Plot:
             axes.text(0.02, 1.06, f"mean difference {error:.2f}, ρ {ranks(mine):.2f}", fontsize=8.5)
             axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.16), aspect="equal")
             axes.grid(True)
-        figure.supxlabel("forecast accuracy, from the architecture alone", fontsize=10)
-        figure.supylabel(f"accuracy of trained networks (mean of {config.repeats})", fontsize=10)
+        for at in range(columns):  # the lowest panel of each column
+            lowest = [row for row in range(rows) if row * columns + at < len(present)][-1]
+            grid[lowest, at].set_xlabel("forecast accuracy")
+            grid[lowest, at].tick_params(labelbottom=True)
+        for row in range(rows):
+            grid[row, 0].set_ylabel(f"trained accuracy (mean of {config.repeats})")
         handles: dict[str, Any] = {}
         for axes in grid.flat[: len(present)]:
             found, labels = axes.get_legend_handles_labels()
@@ -86,8 +90,8 @@ def scatter_plot(config: Any, tables: Tables) -> Plot:
         alt="Scatter plots, one for each architecture, of the accuracy forecast for a left-out class against "
         "that of networks trained without it.",
         caption="Each mark is a left-out class of a case (data, group, architecture), larger where several "
-        "fall together; on the dashed line forecast and training agree. Regression with the kernel the "
-        "forecast takes for the architecture, on the items the networks were trained on.",
+        "fall together; on the dashed line forecast and training agree. From the architecture alone: "
+        "regression with the kernel the forecast takes for it, on the items the networks were trained on.",
     )
 
 
@@ -135,7 +139,7 @@ def where_plot(tables: Tables) -> Plot:
     """The error of the forecast and the noise floor, by architecture, group and data."""
     table, floor = errors(tables), floors(tables)
     table = table[table["variant"] == "architecture"]
-    kinds = (("network", "architecture"), ("action", "group"), ("dataset", "data"))
+    kinds = (("network", "architecture"), ("group", "group"), ("dataset", "data"))
     widths = [max(1, table[kind].nunique()) for kind, _ in kinds]
     figure = new_figure(9.0, 3.8)
     with style():

@@ -35,7 +35,8 @@ def floors(tables: Tables) -> pd.DataFrame:
         part = by[["single", "accuracy", "accuracy_other"]].mean().reset_index()
         part["mean"] = (part["accuracy"] - part["accuracy_other"]).abs()
         found.append(part[[*CLASS, "single", "mean"]].assign(other=other))
-    return pd.concat(found, ignore_index=True)
+    both = pd.concat(found, ignore_index=True)
+    return both.assign(group=_groups(both))
 
 
 def errors(tables: Tables) -> pd.DataFrame:
@@ -53,7 +54,7 @@ def errors(tables: Tables) -> pd.DataFrame:
     found["bias"] = found["accuracy"] - found["trained"]
     found["mean"] = found["bias"].abs()
     found["covered"] = (found["low"] <= found["trained"]) & (found["trained"] <= found["high"])
-    return found.dropna(subset=["accuracy"])
+    return found.assign(group=_groups(found)).dropna(subset=["accuracy"])
 
 
 def case_means(tables: Tables) -> pd.DataFrame:
@@ -136,3 +137,9 @@ def _trained(tables: Tables) -> pd.DataFrame:
     rows = tables["trainings"]
     base = rows[rows["training"] == "base"]
     return base.groupby(CLASS, sort=False)["accuracy"].mean().rename("trained").reset_index()
+
+
+def _groups(table: pd.DataFrame) -> pd.Series:
+    """What acts, in words that tell turning images from renumbering points."""
+    points = table["dataset"] == "points"
+    return table["action"].where(~points, table["action"] + " (points)")

@@ -21,9 +21,9 @@ VARIANTS: dict[str, str] = {  # what tables call them, and what a reader does
     "architecture-draws": "the same, mean over draws of items",
     "logistic": "architecture alone: logistic regression",
     "initial": "finite kernel at initialisation",
-    "pilot-{k}": "finite kernel after {k} epochs",
-    "linearised-{k}": "linearised after {k} epochs, cross-entropy",
-    "own-{k}": "the network itself after {k} epochs",
+    "pilot-{k}": "finite kernel after {k} {epochs}",
+    "linearised-{k}": "linearised after {k} {epochs}, cross-entropy",
+    "own-{k}": "the network itself after {k} {epochs}",
     "calibrated-{k}": "architecture, level of two other classes' pilots",
     "borrowed": "architecture, level of all other classes' full trainings",
 }
@@ -39,7 +39,7 @@ def variant_names(pilots: tuple[int, ...]) -> dict[str, str]:
     for name, words in VARIANTS.items():
         last = pilots[-1:] if name.startswith("calibrated") else pilots
         ks = last if "{k}" in name else (0,)
-        names |= {name.format(k=k): words.format(k=k) for k in ks}
+        names |= {name.format(k=k): words.format(k=k, epochs="epoch" if k == 1 else "epochs") for k in ks}
     return names
 
 
