@@ -277,11 +277,11 @@ quality = Experiment(
                 kernel_repeats=1,
                 logistic_steps=200,
             ),
-            "minutes on two cores",
+            "3 min on two busy cores",
         ),
         "paper": Preset(
             Quality(mnist="fetched"),
-            "hours on a GPU, in cells of minutes; needs MNIST and scikit-learn",
+            "90 cells, meant for a GPU; needs MNIST and scikit-learn",
         ),
     },
     cells=quality_cells,
