@@ -14,9 +14,7 @@ from symscope.experiments.store import RunFolder
 
 
 def test_every_statement_is_reproduced_but_equation_3(tmp_path):
-    asked = request(
-        "dynamics/identities", device="cpu", changes=['groups=["C3", "C2xC2"]', "networks=1"]
-    )
+    asked = request("dynamics/identities", device="cpu", changes=['groups=["C3", "C2xC2"]', "networks=1"])
     [outcome] = run([asked], tmp_path, Place(workers=0))
     assert not outcome.problems
     assert not outcome.failed
