@@ -25,11 +25,13 @@ class OneParameterAction:
         function: `(t [], theta [n], x [b, ...], y [b, ...]) -> [n]`, differentiable in t.
         name: For people.
         data_dependent: Whether it looks at the batch.
+        field: Its derivative at t = 0, where that is known already; otherwise it is taken through `function`.
     """
 
     function: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     name: str = "action"
     data_dependent: bool = True
+    field: Field | None = None
 
 
 @final
@@ -72,6 +74,8 @@ def velocities(candidate: Field | OneParameterAction, sample: Sample) -> Float[T
     """The infinitesimal action at every point of a sample."""
     if isinstance(candidate, Field):
         return field_values(candidate, sample)
+    if candidate.field is not None:
+        return field_values(candidate.field, sample)
     zero = torch.zeros((), dtype=sample.theta.dtype, device=sample.theta.device)
 
     def one(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:

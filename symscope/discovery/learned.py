@@ -108,7 +108,7 @@ def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
             theta = theta + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         return theta
 
-    return OneParameterAction(moved, field.name, field.data_dependent)
+    return OneParameterAction(moved, field.name, field.data_dependent, field)
 
 
 def seed_action(skeleton: nn.Module, state: dict[str, Tensor]) -> Action:

@@ -7,11 +7,13 @@ import torch
 
 from symscope import InputError
 from symscope.discovery import (
+    FunctionField,
     OneParameterAction,
     Sample,
     Transformation,
     linear_field,
     moved,
+    runge_kutta_action,
     signed_permutation,
     velocities,
 )
@@ -33,6 +35,15 @@ def test_an_action_and_its_field_move_alike():
     assert torch.allclose(velocities(action, sample), velocities(field, sample), atol=ROUNDING)
     assert torch.allclose(velocities(field, sample), sample.theta @ M.T, atol=ROUNDING)
     assert torch.allclose(moved(action, sample, 0.7), moved(field, sample, 0.7), atol=10 * ROUNDING)
+
+
+def test_a_flow_in_steps_knows_its_field_and_it_is_the_derivative_of_the_flow():
+    bent = FunctionField(lambda theta, x, y: x.sum() * torch.sin(theta), "bent")
+    flowing, sample = runge_kutta_action(bent, 3), _sample()
+    through = OneParameterAction(flowing.function)
+    assert flowing.field is bent
+    assert through.field is None
+    assert torch.allclose(velocities(flowing, sample), velocities(through, sample), atol=ROUNDING)
 
 
 def test_transformations_see_their_own_batch():

@@ -79,8 +79,8 @@ def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
                 f"{forced['drift_ratio'].median():.2g} of a random field's",
                 threshold="one field with more than 10 % in W1 and in W3, and a tenth of the drift",
                 why="Moving W1 across the input, W1 + u v^T with v x = 0, keeps the output of one data point "
-                "exactly: the easiest field needs one layer only. Asked after first runs, in which fields "
-                f"left to themselves moved W2 too; the paper trains no such action. {OURS}",
+                "exactly: the easiest field needs one layer only. Asked after first runs; the paper "
+                f"trains no such action. {OURS}",
             )
         )
     return claims

@@ -77,7 +77,7 @@ def curve_plot(tables: Tables, network: str, source: str) -> Plot:
     table = table[(table["network"] == network) & (table["action"] == table["action"].iloc[0])]
     objectives = table["objective"].unique().tolist()
     shown = [name for name in TERMS if name != "sparsity" and float(table[name].abs().max()) > 0]
-    figure = new_figure(4.3 * len(objectives) + 1.2, 3.6)
+    figure = new_figure(min(4.3 * len(objectives), 9.6) + 1.2, 3.6)
     with style():
         panels = figure.subplots(1, len(objectives), squeeze=False, sharey=True)[0]
         for axes, objective in zip(panels, objectives, strict=True):

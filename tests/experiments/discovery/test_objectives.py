@@ -6,23 +6,21 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.experiments import Place, Verdict, request, run
+from symscope.experiments import Verdict
 from symscope.experiments.discovery.objectives import Objectives, objectives, projective
-from symscope.experiments.outcome import tables_of
-from symscope.experiments.store import RunFolder
+from tests.experiments.discovery.gathered import gathered
 
 
-def test_true_actions_meet_the_bracket_condition_and_not_eq7(tmp_path):
-    tiny = ["draws=3", "steps=2", "samples=20", "points=2"]
-    [outcome] = run([request("discovery/objectives", changes=tiny, device="cpu")], tmp_path, Place(workers=0))
-    assert outcome.failed == 0
-    assert outcome.problems == ()
-    verdicts = {claim.statement: claim.verdict for claim in outcome.claims}
+def test_true_actions_meet_the_bracket_condition_and_not_eq7():
+    config = Objectives(draws=3, steps=2, samples=20, points=2)
+    tables = gathered(objectives, config)
+    verdicts = {claim.statement: claim.verdict for claim in objectives.claims(config, tables)}
     assert verdicts["The bracket condition vanishes on true actions."] is Verdict.REPRODUCED
     assert verdicts["It sees a map that is no left action."] is Verdict.REPRODUCED
     assert verdicts["The integrated axiom vanishes on true actions."] is Verdict.REPRODUCED
     assert verdicts["Eq. 7 does not vanish on true actions."] is Verdict.REPRODUCED
-    tables = tables_of(RunFolder(outcome.folder))
+    [plot] = objectives.plot(config, tables)
+    assert [label.get_text()[:4] for label in plot.figure.axes[0].get_xticklabels()] == ["a = "] * 3
     spoiled = {**tables, "defects": tables["defects"].assign(bracket=0.5, integrated=0.5)}
     again = {claim.statement: claim.verdict for claim in objectives.claims(Objectives(), spoiled)}
     assert again["The bracket condition vanishes on true actions."] is Verdict.NOT_REPRODUCED
