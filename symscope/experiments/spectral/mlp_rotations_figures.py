@@ -21,19 +21,20 @@ EXACT = "exact error, upright image missing"
 
 
 def plots(config: Any, tables: Tables) -> list[Plot]:
-    """Every figure: matrices, scatters, inverse spectra, geometry, and agreement against n."""
+    """Matrices, scatters, inverse spectra and geometry; the scatter of other depths; agreement against n."""
     table = tables["pairs"]
     ntk = table[table["kernel"] == "NTK"]
     made = [matrices_plot(tables["matrices"], config.shown, config.hidden[0])]
     for hidden in config.hidden:
         part = ntk[ntk["hidden"] == hidden]
         source = "Fig. 4B, App. D" if hidden == 1 else "Fig. 10"
-        made += [
-            scatter_plot(part, hidden, "spectral", source),
-            scatter_plot(part, hidden, "projected", "beyond the paper"),
-            inverse_plot(tables["spectra"], part, hidden, config.shown),
-            geometry_plot(part[part["angles"] == config.shown], hidden, config.shown),
-        ]
+        made.append(scatter_plot(part, hidden, "spectral", source))
+        if hidden == config.hidden[0]:
+            made += [
+                scatter_plot(part, hidden, "projected", "beyond the paper"),
+                inverse_plot(tables["spectra"], part, hidden, config.shown),
+                geometry_plot(part[part["angles"] == config.shown], hidden, config.shown),
+            ]
     return [*made, agreement_plot(table)]
 
 
