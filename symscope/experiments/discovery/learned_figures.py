@@ -28,7 +28,7 @@ def generator_plot(tables: Tables, network: str, source: str, *, objective: str 
     names = chosen["row"].drop_duplicates().tolist()
     count = int(chosen["generator"].max()) + 1
     size = max(1.9, 0.24 * len(names))
-    figure = new_figure(min(size * count + 1.6, 11.0), size * len(rows) + 0.9)
+    figure = new_figure(min(size * count + 2.4, 12.0), size * len(rows) + 0.9)
     with style():
         grid = figure.subplots(len(rows), count, squeeze=False)
         for line, (action, kind) in zip(grid, rows, strict=True):
