@@ -72,9 +72,7 @@ def test_rows_are_the_errors_of_the_spectral_room(tables):
         order = torch.arange(8).reshape(2, 4).T.flatten()
         table = tables["pairs"]
         row = table[(table["readout"] == readout) & (table["angles"] == 4) & (table["pair"] == 2)].iloc[0]
-        assert row["exact"] == pytest.approx(
-            float(symmetrised_error(gram[order][:, order], 0.0, 0)), rel=rel
-        )
+        assert row["exact"] == pytest.approx(float(symmetrised_error(gram[order][:, order], 0.0, 0)), rel=rel)
         labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
         profile = projected_profile(gram, cyclic(4)).profile
         found = leave_out(profile, labels, class_masks(torch.arange(2), cyclic(4)), cyclic(4), 0.0)
