@@ -34,8 +34,8 @@ def _angle_claims(rows: pd.DataFrame, network: str, objective: str) -> list[Clai
             CLOSE,
             why="Angle in degrees of a field to the orbit, median over held-out parameters, the worst field, "
             f"median over seeds; a random direction: {rows['random_field_angle'].iloc[0]:.0f}. The exact "
-            f"algebra has dimension {dimension}. {ADDED.get(objective, '')}{OURS} Stated apart from the next claim "
-            "after first runs had shown fields in the orbit that are nearly parallel.",
+            f"algebra has dimension {dimension}. {ADDED.get(objective, '')}{OURS} Stated apart "
+            "from the next claim after first runs had shown fields in the orbit that are nearly parallel.",
         ),
         below(
             f"The learned fields together show as many directions of the orbits: {network}, {objective} "
