@@ -170,7 +170,7 @@ def stream(seeds: int, angles: int, memory: str) -> dict[str, object]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     started = time.perf_counter()
     found = spectral.leave_out_streamed(
-        lambda a, b: kernel.blocks(a[None], b[None])[0],
+        lambda a, b: kernel.blocks(a[None], None if b is a else b[None])[0],
         orbit,
         x,
         one_hot,

@@ -200,7 +200,7 @@ def big_run(
         return action.act_all(seeds.unflatten(1, (28, 28))).flatten(2)
 
     def kernel(a: Tensor, b: Tensor) -> Tensor:
-        return ntk.blocks(a[None], b[None])[0]
+        return ntk.blocks(a[None], None if b is a else b[None])[0]
 
     orbit(x[:1])
     points = quotient(group, None, m)
@@ -275,7 +275,7 @@ def subset_check(session: Session, x: Tensor, classes: Tensor, angles: int) -> d
         return action.act_all(seeds.unflatten(1, (28, 28))).flatten(2)
 
     def kernel(a: Tensor, b: Tensor) -> Tensor:
-        return ntk.blocks(a[None], b[None])[0]
+        return ntk.blocks(a[None], None if b is a else b[None])[0]
 
     masks = spectral.class_masks(classes, action.group)
     ours = spectral.leave_out_streamed(
