@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -86,11 +87,25 @@ def test_a_cell_that_kills_its_worker_is_the_only_one_lost(tmp_path):
 
 
 def test_a_broken_plot_loses_no_results(tmp_path):
-    outcome = toy_run(tmp_path, "fail=0,1,2,3,4,5")
-    assert outcome.failed == 6
-    assert outcome.status == 1
+    def broken(config, given):
+        return given["names"]
+
+    asked = toy_request()
+    [outcome] = run(
+        [replace(asked, experiment=replace(asked.experiment, plot=broken, claims=broken))],
+        tmp_path,
+        Place(workers=0),
+    )
+    assert (outcome.failed, outcome.status) == (0, 1)
     assert len(outcome.problems) == 2
-    assert "KeyError: 'norms'" in outcome.problems[0]
+    assert "KeyError: 'names'" in outcome.problems[0]
+    assert len(tables(outcome.folder)) == 2
+
+
+def test_where_every_cell_failed_nothing_is_plotted_or_claimed(tmp_path):
+    outcome = toy_run(tmp_path, "fail=0,1,2,3,4,5")
+    assert (outcome.failed, outcome.status) == (6, 1)
+    assert outcome.problems == outcome.claims == ()
 
 
 def test_several_experiments_run_together(tmp_path):
