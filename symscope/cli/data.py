@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli.sources import default_folder, labelled_data
+from symscope.cli.sources import labelled_data
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from symscope.data import fetch_mnist
+    from symscope.data import default_folder, fetch_mnist
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from symscope.errors import InputError
+from symscope.user_code import named_function
 
 if TYPE_CHECKING:
     import torch
@@ -139,14 +137,14 @@ def _problem(model: str, loss: str, inputs: str | None, data: Path | None, near:
     from symscope.discovery import LOSSES, parameters_near
     from symscope.discovery import problem as made_problem
 
-    build = _named("--model", model)
+    build = named_function("--model", model)
     try:
         module = build()
     except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
         raise InputError(f"--model {model}: it raised {type(error).__name__}: {error}") from error
     if not isinstance(module, nn.Module):
         raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
-    chosen = loss if loss in LOSSES or ":" not in loss else _named("--loss", loss)
+    chosen = loss if loss in LOSSES or ":" not in loss else named_function("--loss", loss)
     source = _source(module, str(loss), inputs, data)
     draw = None
     if near is not None:
@@ -228,42 +226,3 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     if not isinstance(result, torch.Tensor) or result.ndim < 2:
         raise InputError("the network must return one tensor [b, ...], one output for every input")
     return tuple(result.shape[1:])
-
-
-def _named(option: str, name: str) -> Callable[..., Any]:
-    """The function a user names; nothing else is imported."""
-    place, _, function = name.rpartition(":")
-    if not place or not function:
-        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
-    try:
-        module = _file(Path(place)) if place.endswith(".py") else _module(place)
-    except InputError as error:
-        raise InputError(f"{option} {name}: {error}") from error
-    except (Exception, SystemExit) as error:  # whatever a user's module raises is the user's to see
-        raise InputError(f"{option} {name} cannot be loaded: {type(error).__name__}: {error}") from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise InputError(f"{option} {name}: {place} has no function {function!r}")
-    made: Callable[..., Any] = found
-    return made
-
-
-def _module(name: str) -> Any:
-    """A module by name, from the folder the user is in first, as with `python -m`."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(here)
-
-
-def _file(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -141,9 +141,10 @@ def _found(
 ) -> Forecast:
     from rich.console import Console
 
-    from symscope.cli.sources import default_folder
+    from symscope.data import default_folder
     from symscope.forecast import forecast as forecasted
-    from symscope.forecast.sources import named_data, named_function
+    from symscope.forecast.sources import named_data
+    from symscope.user_code import named_function
 
     items = named_data(data, default_folder("mnist"), limit)
     acting = _action(group, action, tuple(items.x.shape[1:]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,6 @@ SOURCES = {
 }
 
 
-def default_folder(name: str) -> Path:
-    """Where fetched data lives unless told otherwise: the user's cache, `~/.cache/symscope/NAME`."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "symscope" / name
-
-
 def labelled_data(source: str) -> LabelledData:
     """The data a user names.
 
@@ -37,7 +30,7 @@ def labelled_data(source: str) -> LabelledData:
     >>> len(labelled_data("sample"))
     2000
     """
-    from symscope.data import load_arrays, mnist, mnist_sample
+    from symscope.data import default_folder, load_arrays, mnist, mnist_sample
 
     if source == "sample":
         return mnist_sample()

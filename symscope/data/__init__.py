@@ -5,6 +5,7 @@ from symscope.data.arrays import load_arrays
 from symscope.data.circles import circles
 from symscope.data.datasets import from_dataset
 from symscope.data.departure import Departure, departure
+from symscope.data.download import default_folder
 from symscope.data.graphs import block_graphs, connected
 from symscope.data.idx import read_idx
 from symscope.data.images import flip, flip_both, pixels, shift, shift_both
@@ -37,6 +38,7 @@ __all__ = [
     "coordinate_sum",
     "coverage",
     "custom",
+    "default_folder",
     "departure",
     "dihedral",
     "fetch_mnist",

@@ -39,6 +39,12 @@ _CANNOT_WRITE = {
 }
 
 
+def default_folder(name: str) -> Path:
+    """Where fetched data lives unless told otherwise: the user's cache, `~/.cache/symscope/NAME`."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "symscope" / name
+
+
 @final
 @dataclass(frozen=True)
 class RemoteFile:

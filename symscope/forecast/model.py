@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, final
 
 import torch
@@ -19,6 +17,7 @@ from symscope.errors import InputError
 from symscope.forecast.networks import named_network
 from symscope.kernels.finite_network import finite_network
 from symscope.training.initialisation import seeded_weights
+from symscope.user_code import user_error
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",
@@ -95,16 +94,6 @@ def laid_out(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"
     if layout == "flat":
         return points.flatten(1)
     return points[:, None] if layout == "channel" and points.ndim == 3 else points
-
-
-def user_error(what: str, error: Exception) -> InputError:
-    """What a user's own code raised, with the line it happened in, as one sentence."""
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [f for f in frames if f"{os.sep}symscope{os.sep}" not in f.filename] or frames
-    torch_free = [f for f in outside if f"{os.sep}torch{os.sep}" not in f.filename] or outside
-    place = f" ({Path(torch_free[-1].filename).name}, line {torch_free[-1].lineno})" if torch_free else ""
-    words = str(error).strip().splitlines()
-    return InputError(f"{what} raised {type(error).__name__}: {words[0] if words else 'no message'}{place}")
 
 
 def _name(model: Any) -> str:

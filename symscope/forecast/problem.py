@@ -15,8 +15,8 @@ from torch import Tensor
 from symscope.data import Action, LabelledData, custom, parse_action
 from symscope.data.stabilisers import default_tolerance, fixing_elements
 from symscope.errors import InputError
-from symscope.forecast.model import user_error
 from symscope.groups import FiniteGroup, parse
+from symscope.user_code import user_error
 
 FEWEST = 2  # items of a class: with one there is nothing to say how sure the forecast is
 

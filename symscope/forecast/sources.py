@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from symscope.data import Action, LabelledData, from_dataset, load_arrays, mnist, mnist_sample
 from symscope.errors import InputError, nearest
-from symscope.forecast.model import user_error
 from symscope.forecast.problem import own_action
 from symscope.groups import FiniteGroup, parse
+from symscope.user_code import named_function, user_error
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
@@ -88,34 +83,6 @@ def image_folder(path: Path) -> LabelledData:
     return LabelledData(torch.from_numpy(np.stack(arrays)), labels, path.name, str(path))
 
 
-def named_function(option: str, name: str) -> Callable[..., Any]:
-    """The function a user names as MODULE:FUNCTION or FILE.py:FUNCTION; nothing else is imported.
-
-    Args:
-        option: What to call it in messages, such as "--model".
-        name: The name.
-
-    Raises:
-        InputError: No such module or function, or an error of the user's own while it is imported.
-    """
-    place, _, function = name.rpartition(":")
-    if not place or not function:
-        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
-    try:
-        module = _file(Path(place)) if place.endswith(".py") else _module(place)
-    except InputError as error:
-        raise InputError(f"{option} {name}: {error}") from error
-    except ModuleNotFoundError as error:
-        raise InputError(f"{option} {name}: {error}") from error
-    except Exception as error:  # whatever a user's module raises is the user's to see
-        raise user_error(f"{option} {name}: importing it", error) from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise InputError(f"{option} {name}: {place} has no function {function!r}")
-    made: Callable[..., Any] = found
-    return made
-
-
 def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
     """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
 
@@ -154,25 +121,3 @@ def _pixels(file: Path) -> np.ndarray:
     except OSError as error:
         raise InputError(f"{file}: expected an image that can be read, got: {error}.") from error
     return pixels if grey else np.moveaxis(pixels, -1, 0)
-
-
-def _module(name: str) -> Any:
-    """A module by name, from the folder the user is in first, as with `python -m`."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        importlib.invalidate_caches()
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(here)
-
-
-def _file(path: Path) -> Any:
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

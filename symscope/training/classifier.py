@@ -133,10 +133,7 @@ def train_classifiers(
     points, labels, seen = points.to(where), labels.to(where), seen.to(where)
     probe = points.take(torch.zeros(1, dtype=torch.int64, device=where))
     dtype = probe.dtype if probe.dtype in (torch.float32, torch.float64) else torch.float32
-    if settings.mixed_precision and dtype == torch.float64:
-        raise InputError(
-            "mixed_precision: expected points in float32 or bfloat16, got float64; convert them."
-        )
+    check_precision(settings, dtype)
     stack = stacked(builder, seeds, dtype, where)
     check_classes(labels, seen, check_fits(stack, probe.to(dtype)))
     sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}

@@ -116,7 +116,7 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
     [
         (("--model", "relu"), "expected MODULE:FUNCTION or FILE.py:FUNCTION"),
         (("--model", "nowhere.py:relu"), "there is no file nowhere.py"),
-        (("--model", "no_such_module_here:relu"), "cannot be loaded: ModuleNotFoundError"),
+        (("--model", "no_such_module_here:relu"), "No module named 'no_such_module_here'"),
         (("--model", "symmetric_nets.py:rely"), "has no function 'rely'"),
         (("--model", "symmetric_nets.py:broken"), "it raised RuntimeError: my own mistake"),
         (("--model", "symmetric_nets.py:leaves"), "it raised SystemExit: 7"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from symscope import InputError
-from symscope.cli.sources import default_folder, labelled_data
+from symscope.cli.sources import labelled_data
+from symscope.data import default_folder
 
 
 def test_arrays_of_ones_own(tmp_path):

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from symscope.errors import InputError
-from symscope.forecast.sources import image_folder, named_data, named_function, named_own_action
+from symscope.forecast.sources import image_folder, named_data, named_own_action
 
 HERE = "tests.forecast.own_code"
 
@@ -65,21 +65,9 @@ def test_arrays_and_datasets(tmp_path):
         named_data("mnist", tmp_path / "nowhere")
 
 
-def test_functions_of_one_s_own(tmp_path):
-    assert named_function("--model", f"{HERE}:build")(0)[-1].out_features == 3
+def test_an_action_of_one_s_own():
     action = named_own_action(f"{HERE}:negative", "C2", (6, 6))
     x = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(1))
     assert torch.equal(action.act(1, x), -x)
-    (tmp_path / "broken.py").write_text("import torch\nvalue = 1 / 0\n")
-    with pytest.raises(InputError, match=r"importing it raised ZeroDivisionError: .* \(broken.py, line 2\)"):
-        named_function("--model", f"{tmp_path / 'broken.py'}:build")
-    for name, message in [
-        ("nets", "expected MODULE:FUNCTION"),
-        ("no_such_module:build", "No module named"),
-        (f"{HERE}:missing", "has no function 'missing'"),
-        ("nowhere.py:build", "there is no file"),
-    ]:
-        with pytest.raises(InputError, match=message):
-            named_function("--model", name)
     with pytest.raises(InputError, match="listed finite group"):
         named_own_action(f"{HERE}:negative", "SO(3)", (6, 6))

@@ -41,7 +41,7 @@ class Permutation:
         passes: Times AUGMENTED sees each mini-batch in an epoch.
         rate: Learning rate.
         batch: Graphs of a mini-batch.
-        initial: Scale of A_0: "standard", the paper\'s text, or "fan-in", the scripts for images.
+        initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
         precision: "single" or "double".

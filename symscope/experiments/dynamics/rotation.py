@@ -57,7 +57,7 @@ class Rotation:
         passes: Times AUGMENTED sees each mini-batch in an epoch; equal ones are computed once.
         rate: Learning rate.
         batch: Images of a mini-batch.
-        initial: Scale of A_0: "standard", the paper\'s text, or "fan-in", the scripts for images.
+        initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
         precision: "single" (with split products on a GPU) or "double".

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, final
 
 import torch
 from torch import Tensor
 
-from symscope.data import LabelledData, mnist, mnist_sample
 from symscope.dynamics import Network, Problem, batch_normalisation, cross_entropy, declare
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim
 from symscope.experiments.definition import Experiment, Plot, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.dynamics import PAPER
 from symscope.experiments.dynamics.strategies import (
     check_setting,
@@ -48,7 +46,7 @@ class Translation:
         passes: Times AUGMENTED sees each mini-batch in an epoch.
         rate: Learning rate.
         batch: Images of a mini-batch.
-        initial: Scale of A_0: "standard", the paper\'s text, or "fan-in", the scripts for images.
+        initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
         precision: "single" (with split products on a GPU) or "double".
@@ -106,32 +104,9 @@ def digit_network(size: int, channels: tuple[int, int], invariant: int) -> Netwo
     )
 
 
-def shown_digits(source: str) -> LabelledData:
-    """The digits: bundled ones, or MNIST's test set from where it was fetched or from a folder.
-
-    Raises:
-        InputError: The files are not there. Never another set instead of the one that was asked for.
-
-    >>> len(shown_digits("sample"))
-    2000
-    """
-    if source == "sample":
-        return mnist_sample()
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(cache) / "symscope" / "mnist" if source == "fetched" else Path(source)
-    try:
-        return mnist(folder, "test")
-    except InputError as error:
-        raise InputError(
-            f"mnist={source}: this needs MNIST's test set, which is not in {folder}. Run `symscope data "
-            "fetch mnist`, or name a folder with its files by `--set mnist=FOLDER`; `--set mnist=sample` "
-            f"takes bundled digits instead. ({error})"
-        ) from error
-
-
 def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: str) -> Problem:
     """The network on small digits, pixels shifted to -1/2 .. 1/2."""
-    data = shown_digits(config.mnist)
+    data = digits(config.mnist, "test")
     if len(data) < config.images:
         raise InputError(f"images: expected at most {len(data)}, all of {data.name}, got {config.images}")
     pixels = torch.nn.functional.avg_pool2d(data.x[: config.images, None], SIDE // config.size)
@@ -142,7 +117,7 @@ def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: st
 
 
 def _cells(config: Translation) -> list[dict[str, Any]]:
-    shown_digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist, "test")  # files that are not there are told before anything runs
     return strategy_cells(config)
 
 

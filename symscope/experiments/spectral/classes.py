@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from symscope.data import LabelledData, rotation
 from symscope.errors import InputError
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.classes_claims import class_claims
 from symscope.experiments.spectral.classes_figures import class_plots
-from symscope.experiments.spectral.rotated_pairs import digits, mlp_kernels
+from symscope.experiments.spectral.rotated_pairs import mlp_kernels
 from symscope.groups import FiniteGroup
 from symscope.spectral import (
     class_masks,

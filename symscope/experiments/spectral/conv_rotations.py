@@ -12,6 +12,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, above, below, holds, unchecked
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.conv_networks import (
     READOUTS,
@@ -24,7 +25,6 @@ from symscope.experiments.spectral.conv_rotations_figures import rotation_plots
 from symscope.experiments.spectral.rotated_pairs import (
     PairErrors,
     digit_pairs,
-    digits,
     pair_errors,
     pair_geometry,
     rotated,

@@ -15,12 +15,12 @@ from symscope.data import shift
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, above, below, holds
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.conv_networks import SIDE, check_filter, conv_kernels
 from symscope.experiments.spectral.conv_shifts_figures import shift_plots
 from symscope.experiments.spectral.rotated_pairs import (
     digit_pairs,
-    digits,
     orbit_signs,
     pair_geometry,
     pair_spectra,

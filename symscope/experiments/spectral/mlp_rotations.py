@@ -14,12 +14,12 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, above, below, unchecked
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.mlp_rotations_figures import plots
 from symscope.experiments.spectral.rotated_pairs import (
     PairErrors,
     digit_pairs,
-    digits,
     mlp_kernels,
     pair_errors,
     pair_geometry,

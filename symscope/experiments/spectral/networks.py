@@ -13,10 +13,10 @@ from torch import nn
 from symscope.data import rotation
 from symscope.errors import InputError, nearest
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.networks_claims import network_claims
 from symscope.experiments.spectral.networks_figures import network_plots
-from symscope.experiments.spectral.rotated_pairs import digits
 from symscope.training import (
     LeftOutData,
     MiniBatch,

@@ -6,16 +6,14 @@ first the n angles of digit A, then those of digit B; A has the label +1 and B -
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import final
 
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from symscope.data import LabelledData, mnist, mnist_sample, rotation
+from symscope.data import LabelledData, rotation
 from symscope.data.randomness import check_count, seeded
 from symscope.errors import InputError
 from symscope.kernels import InfiniteWidth, infinite_width
@@ -25,33 +23,6 @@ from symscope.spectral.dense import check_ridge
 LARGEST_BATCH = 1 << 25  # numbers of one batch of rotated images: 256 MB in float64
 SYMMETRIC = 1e-9  # of the largest entry: rounding of a kernel stays far below
 SINGULAR = 1e-13  # of the largest eigenvalue: below it a block of the projected kernel is zero to rounding
-
-
-def digits(source: str) -> LabelledData:
-    """The digits an experiment is run on.
-
-    Args:
-        source: "sample" for the 2,000 bundled digits, "fetched" for the 60,000 training digits where
-            `symscope data fetch mnist` puts them, or a folder with MNIST's files.
-
-    Raises:
-        InputError: The files are not there. Never another set instead of the one that was asked for.
-
-    >>> len(digits("sample"))
-    2000
-    """
-    if source == "sample":
-        return mnist_sample()
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(cache) / "symscope" / "mnist" if source == "fetched" else Path(source)
-    try:
-        return mnist(folder)
-    except InputError as error:
-        raise InputError(
-            f"mnist={source}: this needs all of MNIST, which is not in {folder}. Run `symscope data fetch "
-            "mnist`, or name a folder with its files by `--set mnist=FOLDER`; `--set mnist=sample` takes the "
-            f"2,000 bundled digits instead. ({error})"
-        ) from error
 
 
 def digit_pairs(data: LabelledData, count: int, seed: int) -> Int64[Tensor, "pairs 2"]:

@@ -15,8 +15,9 @@ from symscope.data.randomness import seeded
 from symscope.errors import InputError
 from symscope.experiments.claims import Claim, above, unchecked
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
-from symscope.experiments.spectral.rotated_pairs import digits, mlp_kernels, rotated
+from symscope.experiments.spectral.rotated_pairs import mlp_kernels, rotated
 from symscope.experiments.spectral.rotated_pairs_figures import agreement, by_angles
 from symscope.experiments.spectral.seeds_figures import plots
 from symscope.groups import cyclic

@@ -23,10 +23,10 @@ from symscope.data.randomness import seeded
 from symscope.errors import InputError, nearest
 from symscope.experiments.claims import Claim, above, holds, unchecked
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings, Tables
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
 from symscope.experiments.spectral.rotated_pairs import (
     digit_pairs,
-    digits,
     exact_errors,
     mlp_kernels,
     orbit_signs,

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from symscope.data import Action, LabelledData, rotation
 from symscope.errors import InputError
 from symscope.experiments.definition import Experiment, Preset, Results, Surroundings
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral import PAPER
-from symscope.experiments.spectral.rotated_pairs import digits, mlp_kernels
+from symscope.experiments.spectral.rotated_pairs import mlp_kernels
 from symscope.experiments.spectral.whole_mnist_claims import whole_claims
 from symscope.experiments.spectral.whole_mnist_figures import whole_plots
 from symscope.kernels.inputs import byte_count

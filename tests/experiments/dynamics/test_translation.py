@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from symscope import InputError
+from symscope.data import mnist_sample
 from symscope.experiments.dynamics.translation import (
     Translation,
     digit_problem,
     shifted_points,
-    shown_digits,
     translations,
 )
 from tests.experiments.dynamics.strategy_cases import DIGITS, HERE
@@ -28,7 +28,7 @@ def test_points_move_as_images_do():
 
 def test_digits_are_means_of_pixels():
     problem = digit_problem(replace(DIGITS, size=14), 0, torch.float64, "cpu")
-    image = shown_digits("sample").x[6]
+    image = mnist_sample().x[6]
     block = image[4:6, 10:12].mean() - 0.5
     assert float(problem.x[1, 1].reshape(14, 14)[2, 5] - block) == pytest.approx(0.0, abs=1e-15)
 
@@ -48,5 +48,5 @@ def test_bad_input_is_refused(tmp_path):
         Translation(channels=(3, 0))
     with pytest.raises(InputError, match="images: expected at most 2000"):
         digit_problem(replace(DIGITS, images=3000), 0, torch.float64, "cpu")
-    with pytest.raises(InputError, match="needs MNIST's test set"):
+    with pytest.raises(InputError, match="needs all of MNIST.*t10k-images"):
         translations.cells(replace(DIGITS, mnist=str(tmp_path)))

@@ -1,0 +1,82 @@
+"""Code of the user's own: imported only when the user names it, its errors shown as the user's."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from symscope.errors import InputError
+
+_OURS = str(Path(__file__).parent) + os.sep
+
+
+def named_function(option: str, name: str) -> Callable[..., Any]:
+    """The function a user names as MODULE:FUNCTION or FILE.py:FUNCTION; nothing else is imported.
+
+    Args:
+        option: What to call it in messages, such as "--model".
+        name: The name.
+
+    Raises:
+        InputError: No such module or function, or an error of the user's own while it is imported.
+
+    >>> named_function("--loss", "math:hypot")(3, 4)
+    5.0
+    """
+    place, _, function = name.rpartition(":")
+    if not place or not function:
+        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
+    try:
+        module = _file(Path(place)) if place.endswith(".py") else _module(place)
+    except (InputError, ModuleNotFoundError) as error:
+        raise InputError(f"{option} {name}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a user's module raises is the user's to see
+        raise user_error(f"{option} {name}: importing it", error) from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        raise InputError(f"{option} {name}: {place} has no function {function!r}")
+    made: Callable[..., Any] = found
+    return made
+
+
+def user_error(what: str, error: BaseException) -> InputError:
+    """What a user's own code raised, with the line it happened in, as one sentence.
+
+    >>> user_error("it", ValueError("too small")).args[0]
+    'it raised ValueError: too small'
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = [frame for frame in frames if not frame.filename.startswith(_OURS)] or frames
+    own = [frame for frame in outside if f"{os.sep}torch{os.sep}" not in frame.filename] or outside
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    words = str(error).strip().splitlines()
+    return InputError(f"{what} raised {type(error).__name__}: {words[0] if words else 'no message'}{place}")
+
+
+def _module(name: str) -> ModuleType:
+    """A module by name, from the folder the user is in first, as with `python -m`."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(here)
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
