@@ -12,6 +12,7 @@ from torch import Tensor
 from symscope.data import Action, LabelledData, nodes
 from symscope.data.randomness import check_count, seeded
 from symscope.errors import InputError, nearest
+from symscope.experiments.digits import digits
 from symscope.forecast.problem import Problem, as_problem
 from symscope.groups import FiniteGroup, parse
 

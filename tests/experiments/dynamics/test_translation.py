@@ -48,5 +48,5 @@ def test_bad_input_is_refused(tmp_path):
         Translation(channels=(3, 0))
     with pytest.raises(InputError, match="images: expected at most 2000"):
         digit_problem(replace(DIGITS, images=3000), 0, torch.float64, "cpu")
-    with pytest.raises(InputError, match="needs all of MNIST.*t10k-images"):
+    with pytest.raises(InputError, match=r"needs all of MNIST.*t10k-images"):
         translations.cells(replace(DIGITS, mnist=str(tmp_path)))

@@ -11,9 +11,10 @@ import torch
 
 from symscope import InputError
 from symscope.experiments import Surroundings, Verdict
+from symscope.experiments.digits import digits
 from symscope.experiments.spectral.conv_networks import READOUTS, conv_kernels
 from symscope.experiments.spectral.conv_rotations import ConvRotations, conv_rotations, rotation_claims
-from symscope.experiments.spectral.rotated_pairs import digit_pairs, digits, rotated
+from symscope.experiments.spectral.rotated_pairs import digit_pairs, rotated
 from symscope.groups import cyclic
 from symscope.spectral import class_masks, leave_out, projected_profile, regression, symmetrised_error
 
