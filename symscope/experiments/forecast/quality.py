@@ -50,7 +50,7 @@ class Quality:
 
     Attributes:
         mnist: "sample", "fetched", or a folder with MNIST's files.
-        datasets: Which of "mnist", "digits", "points".
+        datasets: Which of "mnist", "mnist-14", "digits", "points".
         actions: Of images: "C4", "C8", "C16", "C32" rotations, "flip", "shift", "D4".
         point_actions: Of sets of points: "C8", "S4".
         networks: Which architectures; sets of points are given to the MLPs alone.
@@ -279,8 +279,19 @@ quality = Experiment(
             ),
             "3 min on two busy cores",
         ),
+        "cores": Preset(
+            Quality(
+                datasets=("mnist-14", "digits", "points"),
+                classes=5,
+                left_out=3,
+                points=480,
+                repeats=2,
+                logistic_steps=400,
+            ),
+            "hours on one core; needs scikit-learn",
+        ),
         "paper": Preset(
-            Quality(mnist="fetched"),
+            Quality(mnist="fetched", datasets=("mnist", "digits", "points")),
             "90 cells, meant for a GPU; needs MNIST and scikit-learn",
         ),
     },

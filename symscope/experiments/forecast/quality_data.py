@@ -18,12 +18,13 @@ from symscope.groups import FiniteGroup, parse
 
 DATASETS: dict[str, str] = {
     "mnist": "MNIST, 28 x 28",
+    "mnist-14": "MNIST, averaged to 14 x 14",
     "digits": "scikit-learn's digits, 8 x 8",
     "points": "sets of points in the plane",
 }
 IMAGE_ACTIONS = ("C4", "C8", "C16", "C32", "flip", "shift", "D4")
 POINT_ACTIONS = ("C8", "S4")
-SHIFTS = {28: 14, 8: 8}  # side of an image: cyclic shifts of it, in steps of two pixels and of one
+SHIFTS = {28: 14, 14: 14, 8: 8}  # side of an image: cyclic shifts, in steps of two pixels for the largest
 CURVES = ("line", "circle", "parabola", "cross", "two groups")
 JITTER = 0.1
 
@@ -54,7 +55,10 @@ def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> P
         assert isinstance(group, FiniteGroup)
         count = group.permutations.shape[1]
         return as_problem(point_sets(60, count, seed, classes), nodes(group, "features"))
-    data = digits(mnist) if dataset == "mnist" else small_digits()
+    data = small_digits() if dataset == "digits" else digits(mnist)
+    if dataset == "mnist-14":
+        halved = torch.nn.functional.avg_pool2d(data.x[:, None], 2)[:, 0]
+        data = LabelledData(halved, data.labels, "MNIST 14 x 14", data.source)
     data = data.of_classes(*data.classes[:classes])
     return as_problem(data, _image_action(action, data.x.shape[-1]))
 

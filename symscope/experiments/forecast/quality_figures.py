@@ -23,7 +23,7 @@ from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
 
 GREY = "#8b939c"
-MARKERS = {"mnist": "o", "digits": "s", "points": "^"}
+MARKERS = {"mnist": "o", "mnist-14": "o", "digits": "s", "points": "^"}
 
 
 def plots(config: Any, tables: Tables) -> list[Plot]:
@@ -208,14 +208,16 @@ def overshoot_plot(tables: Tables) -> Plot:
     """The network's own accuracy against regression with its trained kernel."""
     found = gains(tables)
     ways = {
-        "own": "the network",
+        "refit_initial": "first\nkernel",
+        "own": "the\nnetwork",
         "continued": "trained on,\nkernel held",
-        "refit_logistic": "kernel,\ncross-entropy",
+        "refit_head": "last layer\nrefitted",
+        "refit_logistic": "kernel, cross-\nentropy",
         "refit": "kernel,\nsquared loss",
     }
-    figure = new_figure(8.6, 4.2)
+    figure = new_figure(10.4, 4.4)
     with style():
-        left, right = figure.subplots(1, 2)
+        left, right = figure.subplots(1, 2, width_ratios=(2, 3))
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
         for colour, (name, part) in zip(COLOURS, found.groupby("network", sort=False), strict=False):
             left.plot(
@@ -233,7 +235,7 @@ def overshoot_plot(tables: Tables) -> Plot:
         )
         right.set_ylabel("mean accuracy at missing points")
         right.tick_params(axis="x", labelsize=8.5)
-        right.set_xlim(-0.3, 3.3)
+        right.set_xlim(-0.3, len(ways) - 0.7)
         for axes in (left, right):
             axes.grid(True)
         figure.legend(loc="outside lower center", ncols=3, fontsize=9)
@@ -243,7 +245,8 @@ def overshoot_plot(tables: Tables) -> Plot:
         title="What trained kernels know that networks do not use",
         source=SOURCE,
         alt="Left, scatter of the accuracy of regression with the trained kernel against the network's own; "
-        "right, mean accuracy of four uses of what was learned, for every architecture.",
+        "right, mean accuracy of six uses of what was learned, for every architecture.",
         caption="Left: a mark is a case; above the dashed line a refit with the trained kernel reads more. "
-        "Right: the network's own outputs, the same trained on with the kernel held, and the kernel alone.",
+        "Right: regression with the kernel before training, the network's own outputs, the same trained on with "
+        "the kernel held, and refits with the trained kernel or its last layer.",
     )

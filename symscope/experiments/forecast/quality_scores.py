@@ -13,6 +13,7 @@ from symscope.experiments.definition import Tables
 CASE = ["dataset", "action", "network"]
 CLASS = [*CASE, "label"]
 NOMINAL = 0.95
+USES = ("refit_initial", "refit", "refit_logistic", "refit_head", "continued")  # of a kernel, beside `own`
 
 
 def matched(tables: Tables) -> pd.DataFrame:
@@ -121,10 +122,9 @@ def ranks(part: pd.DataFrame) -> float:
 def gains(tables: Tables) -> pd.DataFrame:
     """What each use of the trained kernel reads more than the network itself, mean over classes of a case."""
     rows = tables["refits"].copy()
-    for name in ("refit", "refit_logistic", "continued"):
+    for name in USES:
         rows[f"{name}_gain"] = rows[name] - rows["own"]
-    wanted = ["own", "refit", "refit_logistic", "continued", "moved"]
-    wanted += [f"{name}_gain" for name in ("refit", "refit_logistic", "continued")]
+    wanted = ["own", "moved", *USES, *(f"{name}_gain" for name in USES)]
     return rows.groupby(CASE, sort=False)[wanted].mean().reset_index()
 
 

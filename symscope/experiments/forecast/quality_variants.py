@@ -12,6 +12,7 @@ from symscope.forecast.expectation import expectation
 from symscope.forecast.problem import Draw
 from symscope.forecast.tangent import FiniteKernel, Tangent
 from symscope.groups import FiniteGroup
+from symscope.kernels import conjugate_kernel
 
 TOLERANCE = 0.01  # mean cross-entropy at which logistic regression is done
 BORROWED = 2  # classes whose pilot training calibrates the others
@@ -141,23 +142,28 @@ def calibrated(
 def refits(task: Task, done: Trained, repeats: int, steps: int) -> list[dict[str, float | int]]:
     """Regression and logistic regression with the kernel after training, beside the network itself.
 
-    Four ways to use what was learned: the network's outputs (`own`), the kernel with squared loss (`refit`)
-    and with cross-entropy (`refit_logistic`), both from zero, and the network trained on with its kernel held
-    (`continued`). How far the kernel moved is `1 - <K0, K> / (|K0| |K|)`.
+    Five ways to use what was learned: the network's outputs (`own`), the kernel with squared loss (`refit`)
+    and with cross-entropy (`refit_logistic`), both from zero, its last layer alone with squared loss
+    (`refit_head`), and the network trained on with its kernel held (`continued`). How far the kernel moved is
+    `1 - <K0, K> / (|K0| |K|)`; `refit_initial` is regression with K0.
     """
     rows: list[dict[str, float | int]] = []
     for s in range(repeats):
         before = task.kernel(task.model.builder(task.seeds[s]))
         for k, position in enumerate(task.left_out):
-            module = done.module(s, k)
+            module = done.module(s, k).to(task.device, torch.float64)
             gram = task.kernel(module)
+            with torch.no_grad():
+                hidden = conjugate_kernel(module)(task.inputs)
             cosine = (gram * before).sum() / (gram.norm() * before.norm())
             rows.append(
                 {
                     "repeat": s,
                     "label": position,
                     "own": float(done.missing[s, k]),
+                    "refit_initial": float(task.regressed(before, [k])),
                     "refit": float(task.regressed(gram, [k])),
+                    "refit_head": float(task.regressed(hidden, [k])),
                     "refit_logistic": classified(gram, task, k, steps),
                     "continued": classified(gram, task, k, steps, outputs(task, module)),
                     "moved": 1 - float(cosine),

@@ -36,6 +36,7 @@ def test_points_are_drawn_from_the_seed():
     ("dataset", "action", "order", "shape"),
     [
         ("mnist", "shift", 14, (28, 28)),
+        ("mnist-14", "shift", 14, (14, 14)),
         ("digits", "shift", 8, (8, 8)),
         ("mnist", "D4", 8, (28, 28)),
         ("mnist", "flip", 2, (28, 28)),

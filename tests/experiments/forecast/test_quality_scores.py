@@ -38,6 +38,7 @@ def written(shift=0.1, gain=0.2):
                 )
             own = {"own": truth, "refit": truth + gain + 0.01 * case, "moved": 0.1}
             more = {"refit_logistic": truth + gain / 4, "continued": truth, "repeat": 0, "label": label}
+            more |= {"refit_initial": truth - gain / 2 - 0.01 * case, "refit_head": truth + gain / 8}
             refits.append({**where, **own, **more})
         mean = 0.4 + 0.1 * case
         for variant in ("architecture", "architecture-draws", "pilot-3"):
@@ -114,6 +115,28 @@ def test_claims_can_turn_out_the_other_way():
     assert one(found, "reads more missing points").verdict is Verdict.NOT_REPRODUCED
     assert one(found, "learned what they were shown").verdict is Verdict.NOT_REPRODUCED
     assert "mlp-1, width" in one(found, "learned what they were shown").why
+
+
+def test_the_network_lies_between_its_kernels_or_not():
+    words = "The network lies between its first kernel and its last: what it fitted early, it keeps."
+    claim = verdicts(written())[words]
+    assert claim.verdict is Verdict.REPRODUCED
+    assert "alone gains +0.025" in claim.why
+    assert verdicts(written(gain=-0.2))[words].verdict is not Verdict.REPRODUCED
+
+
+def test_the_variant_chosen_before_is_asked_where_it_is():
+    tables = written()
+    chosen = tables["forecasts"].replace({"variant": {"pilot-3": "linearised-10"}})
+    means = tables["means"].replace({"variant": {"pilot-3": "linearised-10"}})
+    both = {
+        **tables,
+        "forecasts": pd.concat([tables["forecasts"], chosen[chosen["variant"] == "linearised-10"]]),
+        "means": pd.concat([tables["means"], means[means["variant"] == "linearised-10"]]),
+    }
+    words = "A network trained for 10 epochs and linearised there is as near"
+    assert not any(statement.startswith(words) for statement in verdicts(tables))
+    assert sum(statement.startswith(words) for statement in verdicts(both)) == 1
 
 
 def test_one_case_cannot_decide_the_overshoot():
