@@ -103,7 +103,8 @@ def forecast(
 
     from symscope.forecast.page import forecast_page
     from symscope.forecast.summary import as_json as written
-    from symscope.forecast.summary import verdict, write_whole
+    from symscope.forecast.summary import verdict
+    from symscope.report import write_page
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
@@ -127,7 +128,7 @@ def forecast(
     if as_json:
         print(written(found), end="")
     else:
-        write_whole(forecast_page(found, _command()), out)
+        write_page(forecast_page(found, _command()), out)
         wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
         _print(Console(**wide), found, verdict(found), out)
     reached = found.expected if found.outcome is None else found.outcome.accuracy

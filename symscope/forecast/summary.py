@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from symscope._version import __version__
-from symscope.errors import InputError
 from symscope.forecast.answer import Forecast
 from symscope.forecast.equivariance import Equivariance
 
@@ -110,28 +106,6 @@ def as_data(found: Forecast) -> dict[str, Any]:
 def as_json(found: Forecast) -> str:
     """`as_data` as text."""
     return json.dumps(as_data(found), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def write_whole(text: str, path: Path) -> None:
-    """Write a file that is complete or not there at all.
-
-    Raises:
-        InputError: The folder is not there or cannot be written.
-    """
-    try:
-        handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-", suffix=path.suffix)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
-        ) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(unfinished, 0o644)
-        os.replace(unfinished, path)
-    except OSError as error:
-        Path(unfinished).unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _outcome(found: Forecast) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symscope.report.blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
+from symscope.report.files import write_whole
 from symscope.report.irreps import irrep_figure
 from symscope.report.orbits import orbit_figure
 from symscope.report.page import page, slug, write_page
@@ -33,4 +34,5 @@ __all__ = [
     "slug",
     "style",
     "write_page",
+    "write_whole",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.report.blocks import Section
+from symscope.report.files import write_whole
 
 
 def slug(text: str) -> str:
@@ -64,18 +65,13 @@ def page(*, title: str, lead: str, sections: Sequence[Section], footer: str = ""
 
 
 def write_page(html: str, path: Path) -> None:
-    """Write a page to a file.
+    """Write a page to a file, which is whole or not there.
 
     Args:
         html: From `page`.
         path: Where to; its folder must exist.
 
     Raises:
-        InputError: The file cannot be written.
+        InputError: The folder is not there or cannot be written, or the disk is full.
     """
-    try:
-        path.write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
-        ) from error
+    write_whole(html, path)

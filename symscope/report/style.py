@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from symscope.errors import InputError
+from symscope.report.files import write_whole
 
 # Ink and paper are looked for by `report.svg`, which hands them over to the page's own colours.
 INK = "#1b1f24"
@@ -118,10 +119,4 @@ def save_figure(figure: Any, path: Path) -> None:
     Raises:
         InputError: Another ending, or a folder that cannot be written.
     """
-    content = figure_bytes(figure, path.suffix.removeprefix("."))
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
-        ) from error
+    write_whole(figure_bytes(figure, path.suffix.removeprefix(".")), path)

@@ -1,4 +1,4 @@
-"""The verdict, the data for programs, and files that are whole or not there."""
+"""The verdict, and the data for programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from symscope.errors import InputError
 from symscope.forecast import Training, forecast
 from symscope.forecast.page import forecast_page
-from symscope.forecast.summary import as_data, as_json, verdict, write_whole
+from symscope.forecast.summary import as_data, as_json, verdict
 from tests.forecast.problems import blobs, small_net
 
 
@@ -51,20 +50,3 @@ def test_the_page_says_everything_and_needs_no_network(checked):
     assert "http://" not in html.replace("http://www.w3.org", "")
     plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, per_class=2, draws=1))
     assert "The check: trained" not in plain
-
-
-def test_a_file_is_whole_or_not_there(tmp_path, monkeypatch):
-    path = tmp_path / "page.html"
-    write_whole("first", path)
-    assert path.read_text() == "first"
-
-    def full(source, target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        write_whole("second", path)
-    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
-    assert path.read_text() == "first"
-    with pytest.raises(InputError, match="choose a folder that exists"):
-        write_whole("third", tmp_path / "none" / "page.html")
