@@ -2,11 +2,13 @@
 
 from symscope.training.batched import FullBatch, TrainedCopies, train_copies
 from symscope.training.checkpoint import Checkpoint
-from symscope.training.classifier import MiniBatch, TrainedClassifiers, train_classifiers
+from symscope.training.classifier import TrainedClassifiers, train_classifiers
+from symscope.training.course import MiniBatch
 from symscope.training.left_out import LeftOutData, left_out_data
 from symscope.training.networks import conv_net, digit_mlp, mlp, pair_mlp, vit
 from symscope.training.optimiser import Optimiser
 from symscope.training.points import Acted, Stored, orbit_points
+from symscope.training.regressor import TrainedRegressors, train_regressors
 from symscope.training.stack import Stack, stacked
 from symscope.training.transformer import VisionTransformer
 
@@ -21,6 +23,7 @@ __all__ = [
     "Stored",
     "TrainedClassifiers",
     "TrainedCopies",
+    "TrainedRegressors",
     "VisionTransformer",
     "conv_net",
     "digit_mlp",
@@ -31,5 +34,6 @@ __all__ = [
     "stacked",
     "train_classifiers",
     "train_copies",
+    "train_regressors",
     "vit",
 ]
