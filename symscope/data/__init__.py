@@ -1,15 +1,16 @@
 """What a symmetry acts on: actions on images, graphs and vectors, orbits, real and synthetic data sets."""
 
 from symscope.data.action import Action, custom
-from symscope.data.arrays import load_arrays
+from symscope.data.arrays import load_arrays, load_measured
 from symscope.data.circles import circles
-from symscope.data.datasets import from_dataset
+from symscope.data.datasets import from_dataset, measured_dataset
 from symscope.data.departure import Departure, departure
 from symscope.data.download import default_folder
 from symscope.data.graphs import block_graphs, connected
 from symscope.data.idx import read_idx
 from symscope.data.images import flip, flip_both, pixels, shift, shift_both
 from symscope.data.labelled import LabelledData
+from symscope.data.measured import MeasuredData
 from symscope.data.mnist import fetch_mnist, mnist
 from symscope.data.named import ACTIONS, parse_action
 from symscope.data.nodes import nodes
@@ -27,6 +28,7 @@ __all__ = [
     "Departure",
     "FlatOrbits",
     "LabelledData",
+    "MeasuredData",
     "Orbits",
     "RegressionToy",
     "RotationBasis",
@@ -47,6 +49,8 @@ __all__ = [
     "from_dataset",
     "linear",
     "load_arrays",
+    "load_measured",
+    "measured_dataset",
     "mnist",
     "mnist_sample",
     "nodes",

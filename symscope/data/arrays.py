@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from symscope.data.labelled import LabelledData
+from symscope.data.measured import MeasuredData
 from symscope.errors import InputError, nearest
 
 _NPY, _NPZ = b"\x93NUMPY", b"PK\x03\x04"
@@ -60,22 +61,100 @@ def load_arrays(
     tensor([0, 1])
     """
     path = Path(path)
-    if _is_archive(path):
-        if labels is not None:
-            raise InputError(f"{path}: a .npz file holds its own labels (key {y!r}); leave `labels` out.")
-        inputs, classes = _from_archive(path, x, y)
-    else:
-        if labels is None:
-            raise InputError(
-                f"{path}: a .npy file holds one array; give the labels' file too: labels='y.npy'."
-            )
-        inputs, classes = _from_file(path), _from_file(Path(labels))
+    inputs, classes = read_arrays(path, x, y, labels)
     return LabelledData(
         _inputs(inputs, f"{path} ({x})", dtype),
         _labels(classes, f"{labels or path} ({y})"),
         path.stem,
         str(path),
     )
+
+
+def load_measured(
+    path: str | Path,
+    x: str = "X",
+    y: str = "y",
+    targets: str | Path | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> MeasuredData:
+    """Inputs and numbers to predict from a `.npz` file, or from two `.npy` files.
+
+    Args:
+        path: A `.npz` with both arrays, or a `.npy` with the inputs.
+        x: Key of the inputs [n, *shape] in the `.npz`.
+        y: Key of the numbers [n] or [n, t] in the `.npz`.
+        targets: The `.npy` with the numbers, where `path` is a `.npy`.
+        dtype: Floating-point type of both.
+
+    Returns:
+        The data, named after the file.
+
+    Raises:
+        InputError: A file or key is missing, a file is damaged or holds objects, shapes do not fit, or
+            numbers are not finite.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(folder + "/mine.npz", X=[[0.0, 1.0], [2.0, 3.0]], y=[0.25, 1.5])
+    ...     load_measured(folder + "/mine.npz").targets[:, 0].tolist()
+    [0.25, 1.5]
+    """
+    path = Path(path)
+    inputs, numbers = read_arrays(path, x, y, targets)
+    if numbers.dtype.kind not in "buif":
+        raise InputError(f"{targets or path} ({y}): expected real numbers to predict, got {numbers.dtype}.")
+    return MeasuredData(
+        _inputs(inputs, f"{path} ({x})", dtype),
+        torch.from_numpy(numbers.astype(np.float64)).to(dtype),
+        path.stem,
+        str(path),
+    )
+
+
+def read_arrays(
+    path: Path, x: str = "X", y: str = "y", labels: str | Path | None = None
+) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """The two arrays as they are in the file or files.
+
+    Raises:
+        InputError: A file or key is missing, or a file is damaged or holds objects.
+    """
+    if _is_archive(path):
+        if labels is not None:
+            raise InputError(f"{path}: a .npz file holds its own labels (key {y!r}); leave `labels` out.")
+        return _from_archive(path, x, y)
+    if labels is None:
+        raise InputError(f"{path}: a .npy file holds one array; give the labels' file too: labels='y.npy'.")
+    return _from_file(path), _from_file(Path(labels))
+
+
+def are_classes(values: NDArray[np.generic], where: str) -> bool:
+    """Whether values look like class numbers, one whole number each, rather than numbers to predict.
+
+    Args:
+        values: [n] or [n, t].
+        where: What to call them in a message.
+
+    Raises:
+        InputError: Rows of zeros with a single one: it could be either.
+
+    >>> are_classes(np.array([1.0, 3.0]), "y"), are_classes(np.array([1.0, 2.5]), "y")
+    (True, False)
+    """
+    if values.dtype.kind not in "buif":
+        return True  # refused as classes, with what to do about it
+    numbers = values.astype(np.float64)
+    if numbers.ndim > 1:
+        if numbers.ndim == 2 and bool(
+            ((numbers == 0) | (numbers == 1)).all() and (numbers.sum(1) == 1).all()
+        ):
+            raise InputError(
+                f"{where}: these rows look like one-hot classes; use y.argmax(1), or say that they are "
+                "numbers to predict (task 'regression')."
+            )
+        return False
+    finite = np.isfinite(numbers)
+    return bool((numbers[finite] == np.round(numbers[finite])).all())
 
 
 def _is_archive(path: Path) -> bool:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
 from symscope.data.labelled import LabelledData
+from symscope.data.measured import MeasuredData
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
 
@@ -49,10 +50,48 @@ def from_dataset(
     >>> from_dataset(pairs, limit=2).labels
     tensor([2, 0])
     """
+    x, values, title = read_pairs(dataset, limit, name, dtype)
+    return labelled_pairs(x, values, title, type(dataset).__qualname__)
+
+
+def measured_dataset(
+    dataset: Dataset[Any] | Iterable[Any],
+    limit: int | None = None,
+    name: str | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> MeasuredData:
+    """The first items of a dataset that gives pairs of an input and one or several numbers to predict.
+
+    Args:
+        dataset: Gives pairs; inputs are read as in `from_dataset`.
+        limit: Items to read; all when not given.
+        name: What plots call it; the dataset's class name when not given.
+        dtype: Floating-point type of inputs and numbers.
+
+    Raises:
+        InputError: No items, items that are not pairs, or inputs or numbers of different shapes.
+
+    >>> from torch.utils.data import TensorDataset
+    >>> pairs = TensorDataset(torch.arange(6.0).reshape(3, 2), torch.tensor([0.5, 2.0, 1.0]))
+    >>> measured_dataset(pairs, limit=2).targets.tolist()
+    [[0.5], [2.0]]
+    """
+    x, values, title = read_pairs(dataset, limit, name, dtype)
+    return measured_pairs(x, values, title, type(dataset).__qualname__, dtype)
+
+
+def read_pairs(
+    dataset: Dataset[Any] | Iterable[Any], limit: int | None, name: str | None, dtype: torch.dtype
+) -> tuple[Tensor, list[Any], str]:
+    """The inputs of a dataset, stacked, what stands beside each, and a name.
+
+    Raises:
+        InputError: No items, items that are not pairs, or inputs of different shapes.
+    """
     if limit is not None:
         limit = check_count("limit", limit)
     inputs: list[Tensor] = []
-    labels: list[int] = []
+    values: list[Any] = []
     for index, item in enumerate(_items(dataset, limit)):
         if not isinstance(item, (tuple, list)) or len(item) != 2:
             raise InputError(f"item {index}: expected a pair (input, class), got {_described(item)}.")
@@ -63,14 +102,51 @@ def from_dataset(
                 f"got {tuple(value.shape)}; resize or crop them in the dataset."
             )
         inputs.append(value)
-        labels.append(_label(item[1], index))
+        values.append(item[1])
     title = name or type(dataset).__name__
     if not inputs:
         raise InputError(f"{title}: expected a dataset with items, got an empty one.")
     x = torch.stack(inputs)
-    return LabelledData(
-        x if x.ndim > 1 else x[:, None], torch.tensor(labels), title, type(dataset).__qualname__
-    )
+    return (x if x.ndim > 1 else x[:, None]), values, title
+
+
+def labelled_pairs(x: Tensor, values: list[Any], name: str, source: str) -> LabelledData:
+    """Inputs with class numbers.
+
+    Raises:
+        InputError: A value that is not a whole number.
+    """
+    labels = [_label(value, index) for index, value in enumerate(values)]
+    return LabelledData(x, torch.tensor(labels), name, source)
+
+
+def measured_pairs(
+    x: Tensor, values: list[Any], name: str, source: str, dtype: torch.dtype = torch.float64
+) -> MeasuredData:
+    """Inputs with numbers to predict.
+
+    Raises:
+        InputError: Values that are no numbers, or of different shapes.
+    """
+    return MeasuredData(x, torch.from_numpy(number_rows(values)).to(dtype), name, source)
+
+
+def number_rows(values: list[Any]) -> np.ndarray:
+    """What stands beside inputs as one array, a row for each.
+
+    Raises:
+        InputError: Values that are no numbers, or of different shapes.
+    """
+    rows = []
+    for index, value in enumerate(values):
+        row = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+        if row.dtype.kind not in "buif" or row.ndim > 1:
+            raise InputError(f"item {index}: expected one or several numbers to predict, got {value!r}.")
+        row = row.astype(np.float64).reshape(-1)
+        if rows and row.shape != rows[0].shape:
+            raise InputError(f"item {index}: expected {len(rows[0])} numbers as in item 0, got {len(row)}.")
+        rows.append(row)
+    return np.stack(rows)
 
 
 def _items(dataset: Any, limit: int | None) -> Iterator[Any]:

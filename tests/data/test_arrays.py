@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from symscope.data.arrays import load_arrays
+from symscope.data.arrays import are_classes, load_arrays, load_measured
 from symscope.errors import InputError
 
 X = np.random.default_rng(0).normal(size=(5, 3, 2))
@@ -150,3 +150,28 @@ def test_labels_belong_to_npy_files_only(tmp_path):
         load_arrays(tmp_path / "mine.npz", labels=tmp_path / "x.npy")
     with pytest.raises(InputError, match=r"expected a .npy file, got a .npz archive"):
         load_arrays(tmp_path / "x.npy", labels=tmp_path / "mine.npz")
+
+
+def test_numbers_to_predict_are_read_as_they_are(tmp_path):
+    x, y = np.arange(12.0).reshape(4, 3), np.array([[0.5, 1], [2, 3], [4, 5], [-1, 2]])
+    np.savez(tmp_path / "two.npz", X=x, y=y)
+    assert load_measured(tmp_path / "two.npz").targets.tolist() == y.tolist()
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", np.arange(4))
+    found = load_measured(tmp_path / "x.npy", targets=tmp_path / "y.npy")
+    assert found.targets[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    np.savez(tmp_path / "words.npz", X=x, y=np.array(["a", "b", "c", "d"]))
+    with pytest.raises(InputError, match="expected real numbers to predict"):
+        load_measured(tmp_path / "words.npz")
+    np.savez(tmp_path / "short.npz", X=x, y=y[:2])
+    with pytest.raises(InputError, match="got 4 inputs, 2 targets"):
+        load_measured(tmp_path / "short.npz")
+
+
+def test_whole_numbers_are_classes_unless_told_otherwise():
+    assert are_classes(np.array([3, 1, 4]), "y")
+    assert are_classes(np.array([3.0, np.nan]), "y")  # refused as classes, with the place
+    assert not are_classes(np.array([3.0, 0.25]), "y")
+    assert not are_classes(np.array([[3], [1]]), "y")
+    with pytest.raises(InputError, match="look like one-hot classes"):
+        are_classes(np.eye(3)[[0, 2, 1, 1]], "y")

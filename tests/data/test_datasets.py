@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
 
-from symscope.data.datasets import from_dataset
+from symscope.data.datasets import from_dataset, measured_dataset
 from symscope.errors import InputError
 
 X = torch.randn(6, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -125,3 +125,16 @@ def test_something_that_is_no_dataset():
 
     with pytest.raises(InputError, match="dataset: expected __getitem__ and __len__, or __iter__, got Bare"):
         from_dataset(Bare())
+
+
+def test_numbers_to_predict_from_a_dataset():
+    pairs = [(torch.ones(2) * k, value) for k, value in enumerate((torch.tensor([0.5, 2.0]), [1.0, 3.5]))]
+    assert measured_dataset(pairs).targets.tolist() == [[0.5, 2.0], [1.0, 3.5]]
+    scalars = [(torch.ones(2), 1), (torch.zeros(2), np.float32(2.5))]
+    assert measured_dataset(scalars).targets.tolist() == [[1.0], [2.5]]
+    with pytest.raises(InputError, match="item 1: expected 2 numbers as in item 0, got 1"):
+        measured_dataset([pairs[0], scalars[0]])
+    with pytest.raises(InputError, match="item 0: expected one or several numbers to predict, got 'cat'"):
+        measured_dataset([(torch.ones(2), "cat")])
+    with pytest.raises(InputError, match="expected finite numbers"):
+        measured_dataset([(torch.ones(2), float("nan"))])
