@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from symscope.forecast.answer import Forecast
@@ -23,6 +24,7 @@ from symscope.report import (
     image_element,
     inline_svg,
     page,
+    slug,
 )
 
 COLUMNS = 16  # transformations in the table; of a larger group the elements are thinned out
@@ -35,12 +37,35 @@ def forecast_page(found: Forecast, command: str = "") -> str:
         found: The forecast.
         command: What was typed, for the section on how to repeat it.
     """
-    sections = [_answer(found), _cases(found), _advice(found)]
-    if found.outcome is not None:
-        sections.insert(1, _check(found))
-    sections += [_spectrum(found), _equivariance(found), _repeat(found, command)]
+    sections = [*forecast_sections(found), repeat_section(found, command)]
     title = f"Will {found.model.name} learn {found.problem.group.name} by {found.problem.action.name}?"
     return page(title=title, lead=verdict(found), sections=sections)
+
+
+def forecast_sections(found: Forecast, name: str = "") -> list[Section]:
+    """What a page says about one forecast, most important first.
+
+    Args:
+        found: The forecast.
+        name: Set before all titles and addresses, for a page that holds several forecasts.
+    """
+    prefix = f"{slug(name)}-" if name else ""
+    sections = [_answer(found, prefix), _cases(found), _advice(found)]
+    if found.outcome is not None:
+        sections.insert(1, _check(found, prefix))
+    sections += [_spectrum(found, prefix), _equivariance(found)]
+    return [named_section(section, name) for section in sections]
+
+
+def named_section(section: Section, name: str) -> Section:
+    """A section of one of several forecasts, its title and address with the name; without name as it is.
+
+    >>> named_section(Section("Advice", (), anchor="advice"), "conv-gap")
+    Section(title='conv-gap: Advice', blocks=(), anchor='conv-gap-advice', tally='')
+    """
+    if not name:
+        return section
+    return replace(section, title=f"{name}: {section.title}", anchor=f"{slug(name)}-{section.anchor}")
 
 
 def _number(value: float, digits: int = 2) -> str:
@@ -51,7 +76,7 @@ def _svg(figure: Any, prefix: str, alt: str) -> str:
     return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)
 
 
-def _answer(found: Forecast) -> Section:
+def _answer(found: Forecast, prefix: str) -> Section:
     low, high = found.interval
     blocks: list[Block] = [
         Verdict(
@@ -75,7 +100,7 @@ def _answer(found: Forecast) -> Section:
     if density is not None:
         alt = "Accuracy on missing transformations against their number, with the target as a line"
         caption = "The same forecast with fewer and more transformations of the same kind."
-        blocks.append(Picture(_svg(density, "density", alt), "More transformations", caption))
+        blocks.append(Picture(_svg(density, f"{prefix}density", alt), "More transformations", caption))
     blocks.append(_confusions(found))
     return Section("The forecast", tuple(blocks), anchor="forecast")
 
@@ -162,7 +187,7 @@ def _cases(found: Forecast) -> Section:
     )
 
 
-def _check(found: Forecast) -> Section:
+def _check(found: Forecast, prefix: str) -> Section:
     there = found.outcome
     assert there is not None
     optimiser = there.settings.optimiser
@@ -192,7 +217,7 @@ def _check(found: Forecast) -> Section:
             ("refit with it", f"{refit:.2f}"),
         ]
     blocks: list[Block] = [
-        Picture(_svg(classes_figure(found), "classes", alt), "Forecast and outcome", caption),
+        Picture(_svg(classes_figure(found), f"{prefix}classes", alt), "Forecast and outcome", caption),
         Facts(tuple(facts)),
     ]
     if float(there.seen_accuracy.mean()) < 0.95:
@@ -220,7 +245,7 @@ def _advice(found: Forecast) -> Section:
     return Section("Advice", (table,), anchor="advice")
 
 
-def _spectrum(found: Forecast) -> Section:
+def _spectrum(found: Forecast, prefix: str) -> Section:
     limiting = ", ".join(one.irrep for one in found.limiting[:6]) or "none"
     alt = "Share of each irrep of the group in what holds missing points in place"
     caption = (
@@ -228,7 +253,7 @@ def _spectrum(found: Forecast) -> Section:
         "bump at a missing point cheaply, and so need not follow the points it has seen."
     )
     picture = Picture(
-        _svg(spectrum_figure(found), "spectrum", alt), "What holds missing points in place", caption
+        _svg(spectrum_figure(found), f"{prefix}spectrum", alt), "What holds missing points in place", caption
     )
     text = Text(
         f"Kernel: {found.kernel}. {found.kernel_reason} It departs from the group by {found.departure:.2g} "
@@ -264,7 +289,8 @@ def _measured(name: str, measured: Equivariance) -> list[Block]:
     return [text, table]
 
 
-def _repeat(found: Forecast, command: str) -> Section:
+def repeat_section(found: Forecast, command: str) -> Section:
+    """How a forecast is made again: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
     settings = "centred and scaled" if found.problem.standardised else "as they are"
     facts = (
