@@ -16,6 +16,13 @@ from symscope.forecast.equivariance import Equivariance
 FORMAT = 1
 
 
+def answer(found: Forecast) -> str:
+    """ "Yes", "No" or "Not surely": the target reached, out of reach, or within the interval."""
+    if found.expected >= found.target:
+        return "Yes"
+    return "No" if max(found.interval[1], found.expected) < found.target else "Not surely"
+
+
 def verdict(found: Forecast) -> str:
     """The answer in one sentence.
 
@@ -30,16 +37,13 @@ def verdict(found: Forecast) -> str:
         basis = f"after a pilot training of {found.pilot_epochs} epochs"
     else:
         basis = f"between {low:.0%} and {high:.0%}"
-    answer = (
-        "Yes" if expected >= found.target else "No" if max(high, expected) < found.target else "Not surely"
-    )
     if found.missing is None:
         how = f"{found.problem.group.name}, {found.problem.action.name}"
         what = f"the transformations of a class that it has not seen ({how})"
     else:
         what = "the missing cases"
     text = (
-        f"{answer}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, target "
+        f"{answer(found)}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, target "
         f"{found.target:.0%}"
     )
     if found.outcome is not None:
