@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 def answer(found: Forecast) -> str:
-    """ "Yes", "No" or "Not surely": the target reached, out of reach, or within the interval."""
+    """In two words at most: "Yes", "No", or "Not surely" where the target lies within the interval."""
     if found.expected >= found.target:
         return "Yes"
     return "No" if max(found.interval[1], found.expected) < found.target else "Not surely"
@@ -43,8 +43,8 @@ def verdict(found: Forecast) -> str:
     else:
         what = "the missing cases"
     text = (
-        f"{answer(found)}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, target "
-        f"{found.target:.0%}"
+        f"{answer(found)}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, "
+        f"target {found.target:.0%}"
     )
     if found.outcome is not None:
         text += (
