@@ -53,6 +53,20 @@ def catalogue(
         if what in ("all", name):
             console.print(simple_table(title, columns, rows()))
             console.print()
+    if what in ("all", "experiments"):
+        warn_of_broken()
+
+
+def warn_of_broken() -> bool:
+    """A line on standard error for each module of experiments that cannot be imported; whether there are."""
+    import sys
+
+    from symscope.experiments.registry import broken
+
+    failed = broken()
+    for one in failed:
+        print(f"symscope: left out: {one.message}", file=sys.stderr)
+    return bool(failed)
 
 
 def _experiments(modules: list[str]) -> list[tuple[str, ...]]:

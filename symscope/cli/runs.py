@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from symscope.cli.catalogue import warn_of_broken
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def reproduce(
 
     Finished cells are stored as they come. Whatever stops a run (Ctrl-C, kill, power), the same command
     goes on where it was; a finished run answers at once. Exit status: 0 every checked claim was reproduced,
-    1 some were not, 2 bad input, 130 stopped by Ctrl-C.
+    1 some were not, 2 bad input or an experiment that cannot be imported, 130 stopped by Ctrl-C.
 
     Examples:
 
@@ -93,6 +94,7 @@ def reproduce(
     from symscope.experiments import Place, run
 
     place = Place(workers, dask)
+    left_out = everything and warn_of_broken()
     requests, out = _requests(
         names or [], everything, preset, changes or [], device, seed, modules or [], out
     )
@@ -119,7 +121,7 @@ def reproduce(
         print(f"{board.done} of {board.total} cells are finished and kept; the others were not asked for.")
     if outcomes:
         _write_reports(outcomes, out)
-    raise typer.Exit(max((outcome.status for outcome in outcomes), default=0))
+    raise typer.Exit(2 if left_out else max((outcome.status for outcome in outcomes), default=0))
 
 
 def report(

@@ -1,7 +1,8 @@
 """Every experiment by its id: found by looking into modules, so that adding one takes no code elsewhere.
 
 Three places are searched: the modules inside `symscope.experiments`, those that installed packages name under
-the entry point group `symscope.experiments`, and those a user names with `--module`.
+the entry point group `symscope.experiments`, and those a user names with `--module`. A module of the first
+two that cannot be imported takes away its own experiments only: `broken` says which and why.
 """
 
 from __future__ import annotations
@@ -12,30 +13,53 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
+from typing import final
 
 from symscope.errors import InputError, nearest
 from symscope.experiments.definition import Experiment
 
 ENTRY_POINTS = "symscope.experiments"
+EXTRAS = ("dask", "gpytorch", "lightning", "sklearn")  # extras that are called as the package they bring
+
+
+@final
+@dataclass(frozen=True)
+class Broken:
+    """A module of experiments that cannot be imported: what it is called, why, and its files."""
+
+    module: str
+    reason: str
+    files: tuple[Path, ...]
+
+    @property
+    def message(self) -> str:
+        """One line: which module, and which error."""
+        return f"{self.module} cannot be imported: {self.reason}"
+
+    def mentions(self, name: str) -> bool:
+        """Whether its files hold this experiment's id; they cannot be asked in any other way."""
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in self.files]
+        return any(f'"{name}"' in text or f"'{name}'" in text for text in texts)
 
 
 def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
-    """All experiments by id, in the order of their ids.
+    """All experiments by id, in the order of their ids; those of `broken` modules are not among them.
 
     Args:
         modules: Further modules: dotted names, or paths of Python files.
 
     Raises:
-        InputError: A module that cannot be found or loaded, or two experiments with one id.
+        InputError: One of `modules` cannot be found or loaded, or two experiments have one id.
 
     >>> "spectral/circles-distance" in experiments()
     True
     """
     found: dict[str, tuple[Experiment, str]] = {}
-    for module in [*_shipped(), *_installed(), *[load_module(name) for name in modules]]:
+    for module in [*_found()[0], *[load_module(name) for name in modules]]:
         for value in vars(module).values():
             if not isinstance(value, Experiment):
                 continue
@@ -48,6 +72,15 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     return {name: found[name][0] for name in sorted(found)}
 
 
+def broken() -> tuple[Broken, ...]:
+    """Modules of experiments, shipped or installed, that cannot be imported.
+
+    >>> broken()
+    ()
+    """
+    return tuple(_found()[1])
+
+
 def find(name: str, modules: Sequence[str] = ()) -> Experiment:
     """The experiment with this id.
 
@@ -56,17 +89,22 @@ def find(name: str, modules: Sequence[str] = ()) -> Experiment:
         modules: Further modules to look into.
 
     Raises:
-        InputError: No such experiment; the nearest is named.
+        InputError: No such experiment; the nearest is named. Or its module cannot be imported.
 
     >>> find("spectral/circles-density").figure
     'Fig. 3D-F'
     """
     known = experiments(modules)
-    if name not in known:
-        raise InputError(
-            f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all."
-        )
-    return known[name]
+    if name in known:
+        return known[name]
+    failed = broken()
+    for one in failed:
+        if one.mentions(name):
+            raise InputError(f"experiment {name!r} cannot be run: {one.message}")
+    more = "".join(f" Another may be missing: {one.message}." for one in failed)
+    raise InputError(
+        f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all.{more}"
+    )
 
 
 def load_module(name: str) -> ModuleType:
@@ -113,24 +151,46 @@ def resolved(modules: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
 
 
-def _shipped() -> list[ModuleType]:
-    package = importlib.import_module("symscope.experiments")
-    names = [
-        info.name
-        for info in pkgutil.walk_packages(package.__path__, "symscope.experiments.")
-        if not info.name.rsplit(".", 1)[-1].startswith("_")
-    ]
-    return [importlib.import_module(name) for name in names]
-
-
-def _installed() -> list[ModuleType]:
-    modules = []
-    for point in metadata.entry_points(group=ENTRY_POINTS):
+def _found() -> tuple[list[ModuleType], list[Broken]]:
+    """The modules that can be imported, shipped and installed, and those that cannot."""
+    modules: list[ModuleType] = []
+    failed: list[Broken] = []
+    for name, called, files in [*_shipped(), *_installed()]:
         try:
-            modules.append(importlib.import_module(point.module))
-        except Exception as error:  # an installed package that is broken must not look like ours
-            raise InputError(
-                f"the installed experiments {point.name!r} ({point.value}) cannot be loaded: "
-                f"{type(error).__name__}: {error}; repair or uninstall that package"
-            ) from error
-    return modules
+            modules.append(importlib.import_module(name))
+        except (Exception, SystemExit) as error:  # one broken module must not take the others with it
+            failed.append(Broken(called, _reason(error), files))
+    return modules, failed
+
+
+def _shipped() -> list[tuple[str, str, tuple[Path, ...]]]:
+    """Name, what to call it, files: of every module inside `symscope.experiments`."""
+    package = importlib.import_module("symscope.experiments")
+    found = []
+    prefix = "symscope.experiments."
+    # a package that fails here fails again in `_found`, where it is told
+    for info in pkgutil.walk_packages(package.__path__, prefix, onerror=lambda name: None):
+        last = info.name.rpartition(".")[2]
+        if not last.startswith("_"):
+            place = Path(getattr(info.module_finder, "path", "."))
+            inside = sorted((place / last).glob("*.py")) if info.ispkg else [place / f"{last}.py"]
+            found.append((info.name, info.name, tuple(file for file in inside if file.is_file())))
+    return found
+
+
+def _installed() -> list[tuple[str, str, tuple[Path, ...]]]:
+    """The same of what installed packages name; called so that it does not look like ours."""
+    return [
+        (point.module, f"the installed module {point.module} (of {point.name!r})", ())
+        for point in metadata.entry_points(group=ENTRY_POINTS)
+    ]
+
+
+def _reason(error: BaseException) -> str:
+    """The error in one line; a package that is not installed is told as such, with what to do."""
+    absent = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and absent and importlib.util.find_spec(absent) is None:
+        remedy = f": `pip install 'symscope[{absent}]'`" if absent in EXTRAS else ""
+        return f"it needs the package {absent}, which is not installed{remedy}"
+    words = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {words[0] if words else 'no message'}"
