@@ -137,7 +137,7 @@ def number_rows(values: list[Any]) -> np.ndarray:
     Raises:
         InputError: Values that are no numbers, or of different shapes.
     """
-    rows = []
+    rows: list[np.ndarray] = []
     for index, value in enumerate(values):
         row = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
         if row.dtype.kind not in "buif" or row.ndim > 1:

@@ -92,6 +92,7 @@ def _affordable(problem: Problem, tangent: Tangent, factor: int, most: int, effo
 
 
 def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
+    one = found.problem.task.words.one
     items = _affordable(found.problem, tangent, 2, found.per_class, effort)
     if items == 0 and not _exact(found):
         return []
@@ -110,7 +111,7 @@ def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) 
             f"Augment: turn every training image by all elements of {found.problem.group.name}.",
             accuracy,
             accuracy - expected,
-            f"The same forecast on the augmented orbits, {items} items a class: {how}.",
+            f"The same forecast on the augmented orbits, {items} items a {one}: {how}.",
         )
     ]
 
@@ -132,8 +133,9 @@ def _transformations(found: Forecast, expected: float) -> list[Advice]:
         f"Collect or make more transformations: {best.group}, {best.transformations} instead of "
         f"{found.problem.group.order}."
     )
+    one = found.problem.task.words.one
     evidence = (
-        f"The same forecast with {best.transformations} transformations and {best.per_class} items a class "
+        f"The same forecast with {best.transformations} transformations and {best.per_class} items a {one} "
         f"{reaches} the target of {found.target:.2f}."
     )
     return [Advice("transformations", text, best.accuracy, best.accuracy - expected, evidence)]
@@ -141,13 +143,13 @@ def _transformations(found: Forecast, expected: float) -> list[Advice]:
 
 def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
     problem, group = found.problem, found.problem.group
-    kernel = tangent.kernel(found.seed)
+    kernel, one = tangent.kernel(found.seed), problem.task.words.one
     rows = []
     items = _affordable(problem, tangent, group.order, min(found.per_class, 3), effort)
     if items:
         draw = drawn(problem, items, found.seed)
         accuracy = averaged_accuracy(problem, kernel, draw, list(group.elements))
-        evidence = f"The group-averaged kernel over really transformed images, {items} items a class."
+        evidence = f"The group-averaged kernel over really transformed images, {items} items a {one}."
     else:
         draw = drawn(problem, 1, found.seed)
         accuracy = invariant_accuracy(kernel(draw.flat), problem, draw)
@@ -165,7 +167,7 @@ def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> 
         items = items or 1  # where all of it is exact, this is the pooled kernel of above
         which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
         evidence = (
-            f"A network that is exactly invariant to {which}, by its averaged kernel, {items} items a class."
+            f"A network that is exactly invariant to {which}, by its averaged kernel, {items} items a {one}."
         )
         text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
         rows.append(Advice("build in", text, accuracy, accuracy - expected, evidence))
@@ -173,13 +175,13 @@ def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> 
 
 
 def _architectures(found: Forecast, expected: float, effort: float) -> list[Advice]:
-    problem = found.problem
+    problem, one = found.problem, found.problem.task.words.one
     rows = []
     for name in ("conv-fc", "conv-gap"):
         if name == found.model.name:
             continue
         try:
-            model = as_model(name, problem.shape, max(found.classes) + 1)
+            model = as_model(name, problem.shape, problem.outputs)
             tangent = tangent_of(model, problem.shape)
             items = _affordable(problem, tangent, 1, min(found.per_class, 3), effort)
             if items == 0:
@@ -190,7 +192,7 @@ def _architectures(found: Forecast, expected: float, effort: float) -> list[Advi
             continue
         accuracy = float(there.accuracy.mean())
         if accuracy > expected:
-            evidence = f"The same forecast for {name}, {tangent.name}, {items} items a class."
+            evidence = f"The same forecast for {name}, {tangent.name}, {items} items a {one}."
             text = f"Change the architecture to one like {name}."
             rows.append(Advice("architecture", text, accuracy, accuracy - expected, evidence))
     return rows
@@ -208,8 +210,8 @@ def _refit(found: Forecast) -> list[Advice]:
     if accuracy <= trained:
         return []
     evidence = (
-        f"Measured on {int(both.sum())} classes: the trained networks read {trained:.2f}, regression with "
-        f"their kernels {accuracy:.2f}."
+        f"Measured on {int(both.sum())} {found.problem.task.words.many}: the trained networks get "
+        f"{trained:.2f}, regression with their kernels {accuracy:.2f}."
     )
     text = "Refit: after training, replace the network's output by regression with its own tangent kernel."
     return [Advice("refit", text, accuracy, accuracy - trained, evidence)]

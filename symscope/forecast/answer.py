@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, LabelledData
+from symscope.data import Action, LabelledData, MeasuredData
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
 from symscope.forecast.advice import Advice, advice
@@ -22,6 +22,7 @@ from symscope.forecast.check import Outcome, Progress, Training, outcome, pilot_
 from symscope.forecast.density import Density, densities, enough
 from symscope.forecast.equivariance import Equivariance, equivariance
 from symscope.forecast.expectation import Expectation, Missing, expectation, missing_masks
+from symscope.forecast.interval import interval as interval  # part of this file's names
 from symscope.forecast.model import Model, as_model
 from symscope.forecast.pairs import Pairs, class_pairs
 from symscope.forecast.problem import Draw, Problem, as_problem, drawn
@@ -29,13 +30,16 @@ from symscope.forecast.tangent import Tangent, default_items, tangent_of
 from symscope.spectral import IrrepShare
 
 Stage = Callable[[str], object]
-Z_975 = 1.96
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """Whether a network will read transformations of a class that it has not seen.
+
+    Where numbers are asked for, classes are groups of items by their numbers, lowest first, and every
+    accuracy is the share of the numbers' variation that is explained, `1 - mean |f - y|^2 / variance`: 1 is
+    perfect, 0 as good as saying the mean, below 0 worse.
 
     Attributes:
         problem: Data and action.
@@ -45,8 +49,10 @@ class Forecast:
         per_class: Items of each class in one draw.
         classes: The classes, in the order of all rows below.
         class_accuracy: `[draws, classes]`: share of missing points read right.
-        class_error: Mean of `1 - f_true` at missing points, over draws.
-        confusion: `[class, read as]`, mean over draws.
+        class_spread: `[draws, classes]`: the same, standard deviation over items.
+        class_error: Mean of `1 - f_true` at missing points, over draws; for numbers, the root mean square
+            error in their own units.
+        confusion: `[class, read as]`, mean over draws; None for numbers.
         table: `[class, element]`, mean over draws; NaN where it was not asked or not affordable.
         irreps: What holds missing points in place.
         departure: How far the kernel is from respecting the group.
@@ -75,8 +81,9 @@ class Forecast:
     per_class: int
     classes: tuple[int, ...]
     class_accuracy: Float[Tensor, "draws c"]
+    class_spread: Float[Tensor, "draws c"]
     class_error: Float[Tensor, "c"]
-    confusion: Float[Tensor, "c c"]
+    confusion: Float[Tensor, "c c"] | None
     table: Float[Tensor, "c n"]
     irreps: tuple[IrrepShare, ...]
     departure: float
@@ -114,8 +121,8 @@ class Forecast:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where 95 % of new draws of items (and initialisations) should lie, from 0 to 1."""
-        return interval(self.class_accuracy, self.per_class)
+        """Where 95 % of new draws of items (and initialisations) should lie, at most 1."""
+        return self.problem.task.interval(self.class_accuracy, self.class_spread, self.per_class)
 
     @property
     def limiting(self) -> tuple[IrrepShare, ...]:
@@ -131,7 +138,7 @@ class Forecast:
 
 def forecast(
     model: str | nn.Module | Callable[..., nn.Module],
-    data: LabelledData,
+    data: LabelledData | MeasuredData,
     action: Action | str = "C8 rotation",
     *,
     missing: Missing = None,
@@ -155,15 +162,16 @@ def forecast(
 
     Some items of every class are shown in all transformations, except one class, which lacks one (or the
     cases in `missing`). A wide network trained on the rest is regression with its tangent kernel; the exact
-    group form, `residual_M = (P_MM)^-1 (P y)_M`, gives its outputs at what was left out.
+    group form, `residual_M = (P_MM)^-1 (P y)_M`, gives its outputs at what was left out. Numbers to predict
+    are standardised and asked for in the same way, up to five groups of items in the place of classes.
 
     Args:
         model: "mlp", "conv-fc", "conv-gap", "vit"; a function that returns a module; or a module.
-        data: Items with classes.
+        data: Items with classes, or `MeasuredData` with numbers that no transformation changes.
         action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
         missing: Elements that are missing of some classes, all at once, `{class: [elements]}`; by default
-            each class in turn lacks the identity.
-        target: Accuracy that would be good enough.
+            each class in turn lacks the identity. Groups of numbers are 0 (lowest) to 4.
+        target: Accuracy, or share of the variation explained, that would be good enough.
         kernel: "infinite", "finite", or "auto": infinite width where the architecture has it.
         per_class: Items of each class; by default as many as take seconds, 2 to 8.
         draws: Draws of items, and of weights where the kernel is finite: for the uncertainty.
@@ -192,10 +200,11 @@ def forecast(
     say = stage or (lambda words: None)
     check_numbers(target, draws, effort, seed, pilot_epochs)
     problem = as_problem(data, action, standardise)
-    network = as_model(model, problem.shape, max(data.classes) + 1, name=name, weights=weights)
-    check_labels(data.classes, network)
-    missing_masks(torch.tensor(data.classes), problem.group, missing)  # refuses what is not there
-    fewest = (per_class or 2) * len(data.classes) * problem.group.order
+    network = as_model(model, problem.shape, problem.outputs, name=name, weights=weights)
+    problem.task.check(problem, network)
+    classes = torch.tensor(problem.data.classes)
+    missing_masks(classes, problem.group, missing, problem.task.words.one)  # refuses what is not there
+    fewest = (per_class or 2) * len(classes) * problem.group.order
     tangent = tangent_of(network, problem.shape, kernel, fewest, effort)
     items = _items(per_class, problem, tangent, effort)
     found = _before_training(
@@ -237,7 +246,7 @@ def _before_training(
         draw = drawn(problem, items, seed + k)
         gram = tangent.kernel(seed + k)(draw.flat.to(device)).cpu()
         found.insert(0, expectation(gram, draw, problem.group, missing, ridge))
-    say("classes two by two")
+    say(f"{problem.task.words.many} two by two")
     pairs = class_pairs(gram, draw, problem.group, found[0].ridge)
     say("fewer and more transformations")
     denser = densities(problem, tangent, min(items, 3), seed, target, effort)
@@ -251,8 +260,9 @@ def _before_training(
         per_class=items,
         classes=problem.data.classes,
         class_accuracy=torch.stack([one.accuracy for one in found]),
+        class_spread=torch.stack([one.spread for one in found]),
         class_error=torch.stack([one.error for one in found]).mean(0),
-        confusion=torch.stack([one.confusion for one in found]).mean(0),
+        confusion=_mean_confusion(found),
         table=torch.stack([one.table for one in found]).mean(0),
         irreps=found[0].irreps,
         departure=sum(one.departure for one in found) / draws,
@@ -268,6 +278,11 @@ def _before_training(
         cautions=cautions(module, network, problem, images),
         equivariance=equivariance(module, network, problem, images),
     )
+
+
+def _mean_confusion(found: Sequence[Expectation]) -> Float[Tensor, "c c"] | None:
+    there = [one.confusion for one in found if one.confusion is not None]
+    return torch.stack(there).mean(0) if there else None
 
 
 def _checked(
@@ -289,34 +304,10 @@ def _checked(
     return replace(found, outcome=there, equivariance_after=after)
 
 
-def interval(class_accuracy: Float[Tensor, "draws c"], per_class: int) -> tuple[float, float]:
-    """Where 95 % of the mean accuracies of new draws should lie, within 0 and 1.
-
-    `mean +- 1.96 s sqrt(1 + 1/draws)`, where s is the spread over draws, or what the chance of drawing so few
-    items makes of the classes' accuracies, `sqrt(sum_c p_c (1 - p_c) / items) / classes`, if that is larger.
-
-    Args:
-        class_accuracy: For each draw and class; classes that were not asked are NaN.
-        per_class: Items of each class in a draw.
-
-    >>> [round(end, 2) for end in interval(torch.tensor([[0.5, 0.5], [0.5, 0.5]]), per_class=8)]
-    [0.2, 0.8]
-    """
-    asked = class_accuracy[:, ~class_accuracy.isnan().any(0)]
-    draws, classes = asked.shape
-    trials = draws * per_class
-    share = (asked.sum(0) * per_class + 1) / (trials + 2)  # never quite 0 or 1
-    spread = float((share * (1 - share) / per_class).sum().sqrt()) / classes
-    if draws > 1:
-        spread = max(spread, float(asked.mean(1).std()))
-    mean, reach = float(asked.mean()), Z_975 * spread * math.sqrt(1 + 1 / draws)
-    return max(0.0, mean - reach), min(1.0, mean + reach)
-
-
 def check_numbers(target: float, draws: int, effort: float, seed: int, pilot_epochs: int) -> None:
     """Refuses numbers that make no sense."""
     if not 0 < target <= 1:
-        raise InputError(f"target: expected an accuracy above 0 and at most 1, got {target}.")
+        raise InputError(f"target: expected an accuracy (or share) above 0 and at most 1, got {target}.")
     check_count("draws", draws)
     if not 0 < effort < math.inf:
         raise InputError(f"effort: expected a positive number, got {effort}.")
@@ -324,16 +315,6 @@ def check_numbers(target: float, draws: int, effort: float, seed: int, pilot_epo
         raise InputError(f"pilot_epochs: expected 0 or more, got {pilot_epochs}.")
     if seed < 0:
         raise InputError(f"seed: expected 0 or more, got {seed}.")
-
-
-def check_labels(classes: Sequence[int], model: Model) -> None:
-    """Refuses class numbers the network has no output for."""
-    if min(classes) < 0 or max(classes) >= model.outputs:
-        raise InputError(
-            f"labels out of range: {model.name} has {model.outputs} outputs, so classes are 0 to "
-            f"{model.outputs - 1}; the data has {min(classes)} to {max(classes)}. Renumber them, or give the "
-            "network more outputs."
-        )
 
 
 def _items(per_class: int | None, problem: Problem, tangent: Tangent, effort: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,8 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.forecast.expectation import FALLBACK_RIDGE, Expectation, expectation, missing_masks
 from symscope.forecast.problem import Draw, Problem, acted, prepared
-from symscope.spectral import leave_out, leave_out_residual, precision, projected_profile, set_accuracy
+from symscope.forecast.task import group_means
+from symscope.spectral import leave_out, leave_out_residual, precision, projected_profile
 
 GramOf = Callable[[Tensor], Tensor]
 SAME = 1e-7  # relative distance of images at which an augmented copy is the missing image itself
@@ -46,13 +48,14 @@ def augmented_accuracy(problem: Problem, kernel: GramOf, draw: Draw) -> tuple[fl
     gram = kernel(points)
     inverse = precision(gram, FALLBACK_RIDGE * float(gram.diagonal().mean()))
     labels = torch.cat(
-        [draw.one_hot.repeat_interleave(order, 0), draw.one_hot.repeat_interleave(order - 1, 0)]
+        [draw.outputs.repeat_interleave(order, 0), draw.outputs.repeat_interleave(order - 1, 0)]
     )
     shares = []
-    for c in range(labels.shape[1]):
-        at = (draw.one_hot[:, c] == 1).nonzero()[:, 0] * order + identity
+    for c in range(draw.classes):
+        items = (draw.positions == c).nonzero()[:, 0]
+        at = items * order + identity
         predicted = labels[at] - leave_out_residual(inverse, labels, at)
-        shares.append(float((predicted.argmax(1) == c).double().mean()))
+        shares.append(float(draw.scores(predicted, items).mean()))
     return sum(shares) / len(shares), distance
 
 
@@ -78,7 +81,7 @@ def averaged_expectation(
     points = prepared(again, problem.standardised, problem.data.name)
     count = len(elements)
     gram = kernel(points.flatten(0, 1)).unflatten(1, (-1, count)).unflatten(0, (-1, count)).mean((1, 3))
-    free = Draw(draw.points, draw.images, draw.labels, None)
+    free = replace(draw, stabilisers=None)
     return expectation((gram + gram.T) / 2, free, problem.group)
 
 
@@ -91,11 +94,12 @@ def invariant_accuracy(gram: Float[Tensor, "p p"], problem: Problem, draw: Draw)
     constant = flat.expand(-1, -1, problem.group.order).contiguous()
     masks = missing_masks(draw.labels, problem.group, None)
     try:
-        found = leave_out(constant, draw.one_hot, masks, problem.group, 0.0)
+        found = leave_out(constant, draw.outputs, masks, problem.group, 0.0)
     except InputError:  # two items with the same orbit mean
         ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
-        found = leave_out(constant, draw.one_hot, masks, problem.group, ridge)
-    return float(set_accuracy(found.prediction, found.label, found.sets).mean())
+        found = leave_out(constant, draw.outputs, masks, problem.group, ridge)
+    scores = draw.scores(found.prediction, found.seeds)
+    return float(group_means(scores, found.sets, len(masks)).mean())
 
 
 def exact_elements(problem: Problem, x: Float[Tensor, "m *s"]) -> tuple[int, ...]:

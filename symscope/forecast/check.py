@@ -16,8 +16,9 @@ from symscope.forecast.expectation import FALLBACK_RIDGE, Missing, dense_predict
 from symscope.forecast.model import Model, laid_out
 from symscope.forecast.problem import Draw
 from symscope.forecast.tangent import FiniteKernel
+from symscope.forecast.task import Fitted, group_means
 from symscope.groups import FiniteGroup
-from symscope.training import MiniBatch, Optimiser, Stored, TrainedClassifiers, train_classifiers
+from symscope.training import MiniBatch, Optimiser, Stored
 
 Progress = Callable[[int, int, float], object]
 ADAM = Optimiser("adam", 1e-3)
@@ -95,7 +96,7 @@ class Settled:
 @final
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What training gave.
+    """What training gave; where numbers are asked for, "accuracy" is what is explained of their variation.
 
     Attributes:
         class_accuracy: For each class, the share of its missing points the trained network reads right; NaN
@@ -154,7 +155,7 @@ def outcome(
     Raises:
         InputError: A network that cannot be trained this way, or a loss that is not finite.
     """
-    masks = missing_masks(draw.labels, group, missing)
+    masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     how = settings.chosen(model.builder(seed), masks[0].numel())
     runs = _runs(model, draw, masks, seed, torch.device(device), how.together, how.sets)
     half = how.epochs * runs.rounds
@@ -166,7 +167,7 @@ def outcome(
         moved, refit = runs.kernels(first, settings.kernels)
     found = Outcome(
         accuracy,
-        torch.cat([one.accuracies["seen"][-1] for one in first]),
+        torch.cat([one.seen for one in first]),
         second,
         float((accuracy - second).abs().nanmean()),
         moved,
@@ -205,7 +206,7 @@ def pilot_accuracy(
     Raises:
         InputError: As `outcome`.
     """
-    masks = missing_masks(draw.labels, group, missing)
+    masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     together = _together(model.builder(seed))
     runs = _runs(model, draw, masks, seed, torch.device(device), together, len(masks))
     trained = runs.trained(epochs, 32, ADAM, _ahead(progress, 0, epochs * runs.rounds))
@@ -232,24 +233,21 @@ class _Runs:
 
     def trained(
         self, epochs: int, batch: int, optimiser: Optimiser, progress: Callable[[int], Progress]
-    ) -> list[TrainedClassifiers]:
+    ) -> list[Fitted]:
         """The trained networks, in the order of the missing sets."""
         points = laid_out(self.draw.flat, self.model.layout).to(self.device, torch.float32)
         order = self.draw.points.shape[1]
-        labels = self.draw.labels.repeat_interleave(order)
         hidden = self.masks.flatten(1)
         batches = [hidden] if self.together else [row[None] for row in hidden]
         settings = MiniBatch(epochs, batch, optimiser, measured_every=epochs)
         found = []
         for k, rows in enumerate(batches):
-            tests = {"missing": rows, "seen": ~rows}
             found.append(
-                train_classifiers(
+                self.draw.task.fitted(
                     self.model.builder,
                     Stored(points, order),
-                    labels,
-                    ~rows,
-                    tests,
+                    self.draw,
+                    rows,
                     settings,
                     [self.seed] * len(rows),
                     device=self.device,
@@ -258,22 +256,22 @@ class _Runs:
             )
         return found
 
-    def by_class(self, trained: list[TrainedClassifiers]) -> Float64[Tensor, "c"]:
+    def by_class(self, trained: list[Fitted]) -> Float64[Tensor, "c"]:
         """Accuracy at the missing points of each class; NaN for classes that miss none."""
         if self.owners:
-            found = torch.full((self.draw.one_hot.shape[1],), float("nan"), dtype=torch.float64)
-            found[list(self.owners)] = torch.cat([one.accuracies["missing"][-1] for one in trained])
+            found = torch.full((self.draw.classes,), float("nan"), dtype=torch.float64)
+            found[list(self.owners)] = torch.cat([one.missing for one in trained])
             return found
         module = trained[0].stack.copy(0).to("cpu", torch.float64)
         return self._shares(0, _outputs(module, self.draw, self.masks[0], self.model))
 
-    def kernels(self, trained: list[TrainedClassifiers], most: int) -> tuple[float, Float64[Tensor, "c"]]:
+    def kernels(self, trained: list[Fitted], most: int) -> tuple[float, Float64[Tensor, "c"]]:
         """How far kernels moved, and what regression with them says, for at most so many missing sets."""
         modules = [one.stack.copy(k) for one in trained for k in range(len(one.stack))]
         chosen = torch.linspace(0, len(modules) - 1, min(most, len(modules))).round().long().unique().tolist()
         points = self.draw.flat.to(self.device)
         before = FiniteKernel(self.model.layout, self.model.builder(self.seed).to(self.device))(points).cpu()
-        refit = torch.full((self.draw.one_hot.shape[1],), float("nan"), dtype=torch.float64)
+        refit = torch.full((self.draw.classes,), float("nan"), dtype=torch.float64)
         moved = []
         for k in chosen:
             module = modules[k].to(self.device, torch.float64)
@@ -286,11 +284,9 @@ class _Runs:
         return sum(moved) / len(moved), refit
 
     def _shares(self, k: int, prediction: Float[Tensor, "p c"]) -> Float64[Tensor, "c"]:
-        """The share of right ones among the missing points of each class; NaN without any."""
-        truth = self.draw.one_hot.argmax(1)[self.masks[k].nonzero()[:, 0]]
-        right = (prediction.argmax(1) == truth).double()
-        # the mean of nothing is NaN
-        return torch.stack([right[truth == c].mean() for c in range(self.draw.one_hot.shape[1])])
+        """The score at the missing points of each class; NaN without any."""
+        items = self.masks[k].nonzero()[:, 0]
+        return group_means(self.draw.scores(prediction, items), self.draw.positions[items], self.draw.classes)
 
 
 def _runs(
@@ -317,10 +313,10 @@ def _together(module: nn.Module) -> bool:
 
 
 def _outputs(module: nn.Module, draw: Draw, mask: Bool[Tensor, "m n"], model: Model) -> Float[Tensor, "p c"]:
-    """What a network says at missing points, outputs of the classes that occur alone."""
+    """What a network says at missing points; of classes, of those that occur alone."""
     with torch.no_grad():
-        logits = module(laid_out(draw.points[mask], model.layout))
-    return logits[:, draw.labels.unique()]
+        outputs = module(laid_out(draw.points[mask], model.layout))
+    return outputs[:, draw.columns]
 
 
 def _ahead(progress: Progress | None, done: int, total: int) -> Callable[[int], Progress]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -17,7 +19,8 @@ SHOWN = 8  # pictures in a row
 def cases_figure(found: Forecast) -> Any | None:
     """Missing images that will be read wrong, and ones that will be read right; None if they are no images.
 
-    The ones with the widest margin of each kind, each from another class while there are classes left.
+    The ones with the widest margin of each kind, each from another class while there are classes left. For
+    numbers, with what will be said beside what is true.
     """
     if found.problem.action.sample_ndim != 2 or found.problem.action.name == "nodes":
         return None
@@ -27,7 +30,8 @@ def cases_figure(found: Forecast) -> Any | None:
         for title, colour, right in (("will fail", WRONG, False), ("will work", RIGHT, True))
     ]
     rows = [row for row in rows if row[2]]
-    figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + 1.75 * len(rows))
+    height = 1.75 if found.first.targets is None else 1.95  # a line more
+    figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
     with style():
         grid = figure.subplots(len(rows), SHOWN, squeeze=False)
         for line, (title, colour, chosen) in zip(grid, rows, strict=True):
@@ -38,12 +42,9 @@ def cases_figure(found: Forecast) -> Any | None:
                 axes.imshow(
                     _grey(found.first.images[s, g]).cpu().numpy(), cmap="gray", interpolation="nearest"
                 )
-                label = int(found.first.labels[s])
-                read = found.classes[int(expected.read_as[k])]
-                words = f"{label}" if read == label else f"{label} read as {read}"
                 where = found.problem.element_names[g]
                 axes.set_title(
-                    f"{words}\n{where}", fontsize=8, fontweight="normal", loc="center", color=colour
+                    f"{_said(found, k)}\n{where}", fontsize=8, fontweight="normal", loc="center", color=colour
                 )
             line[0].text(
                 -0.25,
@@ -56,6 +57,35 @@ def cases_figure(found: Forecast) -> Any | None:
                 color=colour,
             )
     return figure
+
+
+def _said(found: Forecast, k: int) -> str:
+    """What is said of one missing point, and what is true."""
+    expected, s = found.first_expectation, int(found.first_expectation.seeds[k])
+    targets = found.first.targets
+    if targets is not None:
+        said = targets.in_units(expected.prediction[k : k + 1])[0]
+        return f"says {in_words(said)}\nis {in_words(targets.values[s])}"
+    assert expected.read_as is not None
+    label, read = int(found.first.labels[s]), found.classes[int(expected.read_as[k])]
+    return f"{label}" if read == label else f"{label} read as {read}"
+
+
+def in_words(numbers: Float[Tensor, "t"]) -> str:
+    """One or several numbers, the first two of many.
+
+    >>> in_words(torch.tensor([0.12345])), in_words(torch.tensor([1.0, 2.5, 3.0]))
+    ('0.123', '1, 2.5, …')
+    """
+    shown = [f"{float(value):.3g}" for value in numbers[:2]]
+    return ", ".join([*shown, "…"] if len(numbers) > 2 else shown)
+
+
+def _lowest(values: Iterable[float]) -> float:
+    """Where an axis of scores begins: at 0, or below where scores are, down to -1."""
+    there = [value for value in values if not math.isnan(value)]
+    low = max(-1.0, min([0.0, *there]))
+    return low - 0.03
 
 
 def _grey(image: Float[Tensor, "*c h w"]) -> Float[Tensor, "h w"]:
@@ -77,7 +107,8 @@ def _chosen(found: Forecast, right: bool) -> list[int]:
 
 
 def classes_figure(found: Forecast) -> Any:
-    """Accuracy on missing points by class: forecast, and beside it what training gave."""
+    """The score on missing points by class: forecast, and beside it what training gave; not below -1."""
+    words = found.problem.task.words
     count = len(found.classes)
     bars: list[tuple[str, Tensor, str]] = [("forecast", found.class_accuracy.mean(0), COLOURS[0])]
     if found.pilot is not None:
@@ -93,16 +124,22 @@ def classes_figure(found: Forecast) -> Any:
         for k, (name, values, colour) in enumerate(bars):
             at = (places + (k - (len(bars) - 1) / 2) * width).tolist()
             # a sliver for zero, nothing for classes that were not asked
-            axes.bar(at, values.clamp(min=0.008).tolist(), width=width * 0.92, color=colour, label=name)
+            heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
+            axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
         axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
-        axes.set_xticks(places.tolist(), [str(label) for label in found.classes])
-        axes.set(xlabel="class with a missing transformation", ylabel="read right", ylim=(0, 1.03))
+        axes.set_xticks(places.tolist(), [name.replace(" ", "\n") for name in found.problem.class_names])
+        low = _lowest(float(value) for _, values, _ in bars for value in values)
+        axes.set(
+            xlabel=f"{words.one} with a missing transformation",
+            ylabel=words.score,
+            ylim=(0 if low > -0.04 else low, 1.03),
+        )
         figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
     return figure
 
 
 def density_figure(found: Forecast) -> Any | None:
-    """Accuracy against the number of transformations; None if the action has no family."""
+    """The score against the number of transformations, not below -1; None if the action has no family."""
     if len(found.densities) < 2:
         return None
     figure = new_figure(5.6, 3.2)
@@ -115,7 +152,9 @@ def density_figure(found: Forecast) -> Any | None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(orders, [str(n) for n in orders])
         axes.minorticks_off()
-        axes.set(xlabel="transformations", ylabel="missing ones read right", ylim=(-0.03, 1.05))
+        low = _lowest(one.accuracy for one in found.densities)
+        ylabel = f"missing ones {found.problem.task.words.score}"
+        axes.set(xlabel="transformations", ylabel=ylabel, ylim=(low, 1.05))
         axes.legend(fontsize=8)
     return figure
 

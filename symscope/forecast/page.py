@@ -6,9 +6,18 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from jaxtyping import Float
+from torch import Tensor
+
 from symscope.forecast.answer import Forecast
 from symscope.forecast.equivariance import Equivariance
-from symscope.forecast.figures import cases_figure, classes_figure, density_figure, spectrum_figure
+from symscope.forecast.figures import (
+    cases_figure,
+    classes_figure,
+    density_figure,
+    in_words,
+    spectrum_figure,
+)
 from symscope.forecast.summary import verdict
 from symscope.report import (
     Block,
@@ -72,16 +81,22 @@ def _number(value: float, digits: int = 2) -> str:
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
+def _error(value: float) -> str:
+    """In units that may be small or large."""
+    return "" if math.isnan(value) else f"{value:.3g}"
+
+
 def _svg(figure: Any, prefix: str, alt: str) -> str:
     return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)
 
 
 def _answer(found: Forecast, prefix: str) -> Section:
     low, high = found.interval
+    words = found.problem.task.words
     blocks: list[Block] = [
         Verdict(
-            f"{found.accuracy:.0%} of missing transformations are expected to be read right; between "
-            f"{low:.0%} and {high:.0%} for 95 % of new draws of items.",
+            f"{words.done.format(share=f'{found.accuracy:.0%}')}; between {low:.0%} and {high:.0%} for 95 % "
+            "of new draws of items.",
             "good" if found.expected >= found.target else "bad",
             "reaches the target" if found.expected >= found.target else "below the target",
             threshold=f"{found.target:.0%}",
@@ -98,10 +113,10 @@ def _answer(found: Forecast, prefix: str) -> Section:
     blocks.append(_table(found))
     density = density_figure(found)
     if density is not None:
-        alt = "Accuracy on missing transformations against their number, with the target as a line"
+        alt = f"Missing transformations {words.score}, against their number, with the target as a line"
         caption = "The same forecast with fewer and more transformations of the same kind."
         blocks.append(Picture(_svg(density, f"{prefix}density", alt), "More transformations", caption))
-    blocks.append(_confusions(found))
+    blocks.append(_groups(found) if found.confusion is None else _confusions(found, found.confusion))
     return Section("The forecast", tuple(blocks), anchor="forecast")
 
 
@@ -120,17 +135,18 @@ def _table(found: Forecast) -> Table:
     mean = found.class_accuracy.mean(0)
     rows = [
         (
-            str(label),
+            name,
             _number(float(mean[c])),
-            _number(float(found.class_error[c])),
+            _error(float(found.class_error[c])),
             *(_number(float(found.table[c, g])) for g in shown),
         )
-        for c, label in enumerate(found.classes)
+        for c, name in enumerate(found.problem.class_names)
     ]
-    columns = ("class", "read right", "error", *(found.problem.element_names[g] for g in shown))
+    words = found.problem.task.words
+    columns = (words.one, words.score, words.error, *(found.problem.element_names[g] for g in shown))
     caption = (
-        "Share of missing images read right. Left: by the exact group form, which treats all transformations "
-        "alike. Right: each transformation left out in turn, without assuming that the kernel respects the "
+        f"{words.scored}. Left: by the exact group form, which treats all transformations alike. Right: each "
+        "transformation left out in turn, without assuming that the kernel respects the "
         "group"
         + (f" (every {step}th of {order})" if step > 1 else "")
         + "; empty where it was not asked or would take too long."
@@ -138,11 +154,37 @@ def _table(found: Forecast) -> Table:
     return Table(caption, columns, tuple(rows), numeric=(False, *(True for _ in columns[1:])))
 
 
-def _confusions(found: Forecast) -> Table:
+def _groups(found: Forecast) -> Table:
+    """What is said of each group of numbers, beside what is true."""
+    expected, targets = found.first_expectation, found.first.targets
+    assert targets is not None
+    said, true = targets.in_units(expected.prediction), targets.values[expected.seeds]
+    owner = found.first.positions[expected.seeds]
+    rows = tuple(
+        (
+            name,
+            in_words(true[owner == c].mean(0)),
+            in_words(said[owner == c].mean(0)),
+            _number(float(found.pairs.density[c])),
+        )
+        for c, name in enumerate(found.problem.class_names)
+        if bool((owner == c).any())
+    )
+    return Table(
+        "Groups of items by their numbers, first draw, in the numbers' own units: what is true of missing "
+        "inputs, and what will be said of them. Density is one over the orbits' radius.",
+        ("group", "true, mean", "said, mean", "orbit density"),
+        rows,
+        numeric=(False, True, True, True),
+        summary="What is said of each group",
+    )
+
+
+def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     rows = []
     for a, first in enumerate(found.classes):
         for b, second in enumerate(found.classes):
-            share = float(found.confusion[a, b])
+            share = float(confusion[a, b])
             if a != b and share > 0:
                 rows.append(
                     (
@@ -171,17 +213,14 @@ def _confusions(found: Forecast) -> Table:
 
 
 def _cases(found: Forecast) -> Section:
+    words = found.problem.task.words
     figure = cases_figure(found)
     if figure is None:
-        right = int(found.first_expectation.right.sum())
-        text = Text(f"{right} of {len(found.first_expectation.right)} missing points will be read right.")
+        right, count = int(found.first_expectation.right.sum()), len(found.first_expectation.right)
+        text = Text(f"{right} of {count} missing points will be {words.works}.")
         return Section("Missing cases", (text,), anchor="cases")
-    element = image_element(
-        figure_bytes(figure, "png"),
-        alt="Missing images: a row that will be read wrong, with the class they are taken for, and a row "
-        "that will be read right",
-    )
-    caption = "From the first draw: the widest margins, another class each where possible."
+    element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
+    caption = f"From the first draw: the widest margins, another {words.one} each where possible."
     return Section(
         "Missing cases", (Picture(element, "What will fail, what will work", caption),), anchor="cases"
     )
@@ -192,11 +231,12 @@ def _check(found: Forecast, prefix: str) -> Section:
     assert there is not None
     optimiser = there.settings.optimiser
     apart = float((found.expected_by_class - there.class_accuracy).abs().nanmean())
-    alt = "Bars by class: accuracy expected, and accuracy of the trained network"
+    words = found.problem.task.words
+    alt = f"Bars by {words.one}: {words.key} as expected, and of the trained network"
     caption = (
         f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
         f"{there.settings.batch}; the other optimiser is {there.settings.second.kind} at "
-        f"{there.settings.second.learning_rate:g}. One network for each class "
+        f"{there.settings.second.learning_rate:g}. One network for each {words.one} "
         "with bars, which lacks a transformation."
     )
     caption += (
@@ -207,7 +247,7 @@ def _check(found: Forecast, prefix: str) -> Section:
     facts = [
         ("forecast", f"{found.expected:.2f}"),
         ("trained", f"{there.accuracy:.2f}"),
-        ("difference a class", f"{apart:.2f}"),
+        (f"difference a {words.one}", f"{apart:.2f}"),
         ("two trainings differ", f"{there.noise_floor:.2f}"),
         ("on seen points", f"{float(there.seen_accuracy.mean()):.2f}"),
     ]
@@ -293,9 +333,10 @@ def repeat_section(found: Forecast, command: str) -> Section:
     """How a forecast is made again: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
     settings = "centred and scaled" if found.problem.standardised else "as they are"
+    items = f"{found.per_class} items of each {found.problem.task.words.one}"
     facts = (
         ("network", f"{found.model.name}, {found.model.parameters:,} weights, inputs {found.model.layout}"),
-        ("data", f"{found.problem.data.name}, {found.per_class} items of each class in a draw, {settings}"),
+        ("data", f"{found.problem.data.name}, {items} in a draw, {settings}"),
         ("group and action", f"{found.problem.group.name}, {found.problem.action.name}"),
         ("draws", str(len(found.class_accuracy))),
         ("kernel", found.kernel),

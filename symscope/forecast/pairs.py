@@ -26,7 +26,7 @@ class Pairs:
     Attributes:
         error: `[a, b]`: in the problem of these two classes alone, labels +1 and -1, the mean of one minus
             label times prediction at the missing images of a; 0 perfect, above 1 wrong. NaN on the diagonal,
-            and everywhere if there are too many pairs.
+            and everywhere if there are too many pairs or numbers are asked for, where classes are groups.
         separation: `[a, b]`: mean over items of the squared distance of their orbits' centres, over the mean
             squared norm of a point.
         density: For each class, one over the mean radius of its orbits, in units of the points' own norm:
@@ -51,7 +51,7 @@ def class_pairs(gram: Float[Tensor, "p p"], draw: Draw, group: FiniteGroup, ridg
     count = len(classes)
     members = [(draw.labels == label).nonzero()[:, 0] for label in classes]
     error = torch.full((count, count), float("nan"), dtype=torch.float64)
-    if count * (count - 1) // 2 <= MOST_PAIRS:
+    if draw.targets is None and count * (count - 1) // 2 <= MOST_PAIRS:
         profile = projected_profile(gram, group).profile
         for a in range(count):
             for b in range(a + 1, count):

@@ -1,4 +1,4 @@
-"""What a forecast is asked: labelled items, what acts on them, and the orbits of some of them."""
+"""What a forecast is asked: items, what acts on them, and the orbits of some of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, custom, parse_action
+from symscope.data import Action, LabelledData, MeasuredData, custom, parse_action
 from symscope.data.stabilisers import default_tolerance, fixing_elements
 from symscope.errors import InputError
+from symscope.forecast.targets import Targets, group_names, grouped
+from symscope.forecast.task import CLASSIFICATION, REGRESSION, Task
 from symscope.groups import FiniteGroup, parse
 from symscope.user_code import user_error
 
@@ -24,19 +26,37 @@ FEWEST = 2  # items of a class: with one there is nothing to say how sure the fo
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Labelled items and what acts on them; made by `as_problem`.
+    """Items and what acts on them; made by `as_problem`.
 
     Attributes:
-        data: The items.
+        data: The items with their classes, or with the groups their numbers put them into.
         action: What acts on them.
         standardised: Whether each point is centred and scaled to a mean square of 1.
         family: Name of the action if finer or coarser groups act in the same way, for example "rotation".
+        targets: The numbers to predict; None where classes are asked for.
     """
 
     data: LabelledData
     action: Action
     standardised: bool
     family: str | None
+    targets: Targets | None = None
+
+    @property
+    def task(self) -> Task:
+        """Classes or numbers."""
+        return CLASSIFICATION if self.targets is None else REGRESSION
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs a network needs."""
+        return max(self.data.classes) + 1 if self.targets is None else self.targets.values.shape[1]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """What tables call the classes, or the groups of numbers."""
+        classes = self.data.classes
+        return tuple(map(str, classes)) if self.targets is None else group_names(len(classes))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,19 +85,26 @@ class Problem:
 @final
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Some items of every class, and their orbits.
+    """Some items of every class, or of every group of numbers, and their orbits.
 
     Attributes:
         points: `points[s, g]` is element g on item s, as the network sees it.
         images: The same before standardisation.
-        labels: The class of each item.
+        labels: The class or group of each item.
         stabilisers: For each item the elements that keep it; None if only the identity does.
+        targets: The numbers of each item; None where classes are asked for.
     """
 
     points: Float[Tensor, "m n *s"]
     images: Float[Tensor, "m n *s"]
     labels: Int64[Tensor, "m"]
     stabilisers: tuple[Int64[Tensor, "_"], ...] | None
+    targets: Targets | None = None
+
+    @property
+    def task(self) -> Task:
+        """Classes or numbers."""
+        return CLASSIFICATION if self.targets is None else REGRESSION
 
     @property
     def flat(self) -> Float[Tensor, "p *s"]:
@@ -87,27 +114,55 @@ class Draw:
     @property
     def one_hot(self) -> Float[Tensor, "m c"]:
         """The classes of the items as rows of an identity matrix, columns in increasing order of class."""
-        position = torch.searchsorted(self.labels.unique(), self.labels)
-        return torch.nn.functional.one_hot(position).to(self.points.dtype)
+        return torch.nn.functional.one_hot(self.positions).to(self.points.dtype)
+
+    @property
+    def positions(self) -> Int64[Tensor, "m"]:
+        """The place of each item's class or group among those that occur."""
+        return torch.searchsorted(self.labels.unique(), self.labels)
+
+    @property
+    def classes(self) -> int:
+        """How many classes or groups occur."""
+        return len(self.labels.unique())
+
+    @property
+    def outputs(self) -> Float[Tensor, "m c"]:
+        """What a perfect network says of each item: `one_hot`, or the standardised numbers."""
+        return self.one_hot if self.targets is None else self.targets.standardised.to(self.points.dtype)
+
+    @property
+    def columns(self) -> Int64[Tensor, "c"]:
+        """The network's outputs that `outputs` are about: those of classes that occur, or all."""
+        return self.labels.unique() if self.targets is None else torch.arange(self.outputs.shape[1])
+
+    def scores(self, prediction: Float[Tensor, "p c"], items: Int64[Tensor, "p"]) -> Float64[Tensor, "p"]:
+        """How good predictions at points of these items are; 1 is perfect."""
+        return self.task.scores(prediction, self, items)
 
 
-def as_problem(data: LabelledData, action: Action | str, standardise: bool | None = None) -> Problem:
+def as_problem(
+    data: LabelledData | MeasuredData, action: Action | str, standardise: bool | None = None
+) -> Problem:
     """Data and action, checked against each other.
 
     Args:
-        data: Items with class numbers.
+        data: Items with class numbers, or with numbers to predict.
         action: An `Action`, or its name as `named_action` reads it.
         standardise: Centre each point and scale it to a mean square of 1, after the action; None does so for
             images and not for vectors and graphs.
 
     Raises:
-        InputError: One class only, a class of one item, items that are constant, or an action that does not
-            fit them or changes their shape.
+        InputError: One class only, a class of one item, numbers that are all the same, items that are
+            constant, or an action that does not fit them or changes their shape.
     """
+    targets = None
+    if isinstance(data, MeasuredData):
+        data, targets = grouped(data)
     if not isinstance(data, LabelledData):
         raise InputError(
-            f"data: expected LabelledData, got {type(data).__name__}; see symscope.data: mnist_sample, "
-            "mnist, load_arrays, from_dataset."
+            f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see symscope.data: "
+            "mnist_sample, mnist, load_arrays, load_measured, from_dataset, measured_dataset."
         )
     labels, counts = data.labels.unique(return_counts=True)
     if len(labels) < 2:
@@ -116,7 +171,8 @@ def as_problem(data: LabelledData, action: Action | str, standardise: bool | Non
     if alone:
         raise InputError(
             f"{data.name}: class {alone[0]} has one item; expected {FEWEST} or more of each, or nothing "
-            "can be said about how sure a forecast is. Add items, or leave the class out."
+            "can be said about how sure a forecast is. Add items, or leave the class out; if these are not "
+            "classes but numbers to predict, say so (MeasuredData, or --task regression)."
         )
     shape = tuple(data.x.shape[1:])
     family = None
@@ -137,7 +193,7 @@ def as_problem(data: LabelledData, action: Action | str, standardise: bool | Non
             f"{data.name} have shape {shape}."
         )
     images = action.sample_ndim == 2 and action.name != "nodes"
-    problem = Problem(data, action, images if standardise is None else standardise, family)
+    problem = Problem(data, action, images if standardise is None else standardise, family, targets)
     _points(problem, data.x[:1])  # refuses what the action cannot take
     return problem
 
@@ -204,11 +260,11 @@ def own_action(
 
 
 def drawn(problem: Problem, per_class: int, seed: int) -> Draw:
-    """So many items of every class, and their orbits.
+    """So many items of every class or group, and their orbits.
 
     Args:
         problem: What is asked.
-        per_class: Items of each class.
+        per_class: Items of each.
         seed: Of the draw.
 
     Raises:
@@ -221,7 +277,21 @@ def drawn(problem: Problem, per_class: int, seed: int) -> Draw:
         flat, flat[:, problem.group.identity], problem.group, default_tolerance(flat.dtype)
     )
     free = all(len(elements) == 1 for elements in kept)
-    return Draw(points, images, chosen.labels, None if free or not bool(closed.all()) else tuple(kept))
+    stabilisers = None if free or not bool(closed.all()) else tuple(kept)
+    return Draw(points, images, chosen.labels, stabilisers, _drawn_targets(problem, chosen))
+
+
+def _drawn_targets(problem: Problem, chosen: LabelledData) -> Targets | None:
+    if problem.targets is None:
+        return None
+    assert chosen.indices is not None
+    targets = problem.targets.take(chosen.indices.cpu())
+    if targets.variance <= 1e-12:
+        raise InputError(
+            f"{problem.data.name}: the {len(chosen)} items drawn all have the same numbers to predict, so "
+            "that there is nothing to tell apart; draw more of each group (per_class)."
+        )
+    return targets
 
 
 def acted(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:

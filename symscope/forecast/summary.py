@@ -12,6 +12,7 @@ from torch import Tensor
 from symscope._version import __version__
 from symscope.forecast.answer import Forecast
 from symscope.forecast.equivariance import Equivariance
+from symscope.forecast.task import Words
 
 FORMAT = 1
 
@@ -32,35 +33,38 @@ def verdict(found: Forecast) -> str:
     'No'
     """
     low, high = found.interval
-    expected = found.expected
+    words = found.problem.task.words
     if found.pilot is not None:
         basis = f"after a pilot training of {found.pilot_epochs} epochs"
     else:
         basis = f"between {low:.0%} and {high:.0%}"
     if found.missing is None:
         how = f"{found.problem.group.name}, {found.problem.action.name}"
-        what = f"the transformations of a class that it has not seen ({how})"
+        what = f"{words.unseen} ({how})"
     else:
         what = "the missing cases"
-    text = (
-        f"{answer(found)}: {found.model.name} is expected to get right {expected:.0%} of {what}; {basis}, "
-        f"target {found.target:.0%}"
-    )
+    does = words.does.format(share=f"{found.expected:.0%}", what=what)
+    text = f"{answer(found)}: {found.model.name} is expected to {does}; {basis}, target {found.target:.0%}"
     if found.outcome is not None:
         text += (
-            f"; trained, it gets {found.outcome.accuracy:.0%}, and two trainings differ by "
-            f"{found.outcome.noise_floor:.0%} a class"
+            f"; trained, it {words.did.format(share=f'{found.outcome.accuracy:.0%}')}, and two trainings "
+            f"differ by {found.outcome.noise_floor:.0%} a {words.one}"
         )
     return text + "."
 
 
 def as_data(found: Forecast) -> dict[str, Any]:
-    """Everything a program may want, in plain lists and numbers; NaN becomes None."""
+    """Everything a program may want, in plain lists and numbers; NaN becomes None.
+
+    For numbers to predict, keys say "explained" where they say "accuracy" for classes, and "group" for
+    "class"; `expected` and `interval` are the same for both.
+    """
     low, high = found.interval
     data: dict[str, Any] = {
         "format": FORMAT,
         "symscope": __version__,
         "verdict": verdict(found),
+        "task": found.problem.task.kind,
         "model": {
             "name": found.model.name,
             "parameters": found.model.parameters,
@@ -77,6 +81,7 @@ def as_data(found: Forecast) -> dict[str, Any]:
         "target": found.target,
         "missing": None if found.missing is None else {str(k): list(v) for k, v in found.missing.items()},
         "classes": list(found.classes),
+        "class_names": list(found.problem.class_names),
         "accuracy": found.accuracy,
         "interval": [low, high],
         "expected": found.expected,
@@ -102,7 +107,7 @@ def as_data(found: Forecast) -> dict[str, Any]:
         "notes": list(found.notes),
         "seconds": found.seconds,
     }
-    plain = _plain(data)
+    plain = _plain(data, found.problem.task.words)
     assert isinstance(plain, dict)
     return plain
 
@@ -135,13 +140,19 @@ def _equivariance(measured: Equivariance | None) -> dict[str, Any] | None:
     return None if measured is None else asdict(measured)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, words: Words) -> Any:
+    """Lists, numbers and words, with the keys of the task."""
     if isinstance(value, Tensor):
-        return _plain(value.tolist())
+        return _plain(value.tolist(), words)
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {_key(key, words): _plain(item, words) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [_plain(item, words) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _key(key: str, words: Words) -> str:
+    """A key as it is for classes, said for the task."""
+    return key.replace("accuracy", words.key).replace("classes", words.many).replace("class", words.one)
