@@ -6,7 +6,7 @@ Importing symscope does nothing but make its rooms available; each is loaded whe
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from typing import Any
 
 from symscope._version import __version__
 from symscope.errors import InputError
@@ -29,7 +29,7 @@ _ROOMS = (
 __all__ = ["InputError", "__version__", *_ROOMS]
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:  # a room; one of them, the forecast, can also be called
     if name in _ROOMS:
         return importlib.import_module(f"symscope.{name}")
     raise AttributeError(f"module 'symscope' has no attribute {name!r}")

@@ -111,9 +111,13 @@ def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) 
             f"Augment: turn every training image by all elements of {found.problem.group.name}.",
             accuracy,
             accuracy - expected,
-            f"The same forecast on the augmented orbits, {items} items a {one}: {how}.",
+            f"The same forecast on the augmented orbits, {_counted(items)} a {one}: {how}.",
         )
     ]
+
+
+def _counted(items: int) -> str:
+    return "one item" if items == 1 else f"{items} items"
 
 
 def _exact(found: Forecast) -> bool:
@@ -135,7 +139,7 @@ def _transformations(found: Forecast, expected: float) -> list[Advice]:
     )
     one = found.problem.task.words.one
     evidence = (
-        f"The same forecast with {best.transformations} transformations and {best.per_class} items a {one} "
+        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} a {one} "
         f"{reaches} the target of {found.target:.2f}."
     )
     return [Advice("transformations", text, best.accuracy, best.accuracy - expected, evidence)]
@@ -149,7 +153,7 @@ def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> 
     if items:
         draw = drawn(problem, items, found.seed)
         accuracy = averaged_accuracy(problem, kernel, draw, list(group.elements))
-        evidence = f"The group-averaged kernel over really transformed images, {items} items a {one}."
+        evidence = f"The group-averaged kernel over really transformed images, {_counted(items)} a {one}."
     else:
         draw = drawn(problem, 1, found.seed)
         accuracy = invariant_accuracy(kernel(draw.flat), problem, draw)
@@ -164,11 +168,11 @@ def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> 
             items = several
             draw = drawn(problem, items, found.seed)
             accuracy = averaged_accuracy(problem, kernel, draw, exact)
-        items = items or 1  # where all of it is exact, this is the pooled kernel of above
+        how = f"by its averaged kernel, {_counted(items)} a {one}"
+        if not several:  # all of it is exact, so this is the pooled kernel of above
+            how = f"by the group-averaged kernel of the exact action, one item a {one}"
         which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
-        evidence = (
-            f"A network that is exactly invariant to {which}, by its averaged kernel, {items} items a {one}."
-        )
+        evidence = f"A network that is exactly invariant to {which}, {how}."
         text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
         rows.append(Advice("build in", text, accuracy, accuracy - expected, evidence))
     return rows
@@ -192,7 +196,7 @@ def _architectures(found: Forecast, expected: float, effort: float) -> list[Advi
             continue
         accuracy = float(there.accuracy.mean())
         if accuracy > expected:
-            evidence = f"The same forecast for {name}, {tangent.name}, {items} items a {one}."
+            evidence = f"The same forecast for {name}, {tangent.name}, {_counted(items)} a {one}."
             text = f"Change the architecture to one like {name}."
             rows.append(Advice("architecture", text, accuracy, accuracy - expected, evidence))
     return rows

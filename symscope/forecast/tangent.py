@@ -170,8 +170,9 @@ class FiniteKernel:
     module: nn.Module
 
     def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
+        module = self.module.to(points.device)
         with torch.no_grad():
-            return empirical_ntk(self.module)(laid_out(points, self.layout))
+            return empirical_ntk(module)(laid_out(points, self.layout))
 
 
 def _finite(model: Model, reason: str) -> Tangent:

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.data import LabelledData, custom, rotation
+import symscope
+from symscope.data import LabelledData, custom, mnist_sample, rotation
 from symscope.errors import InputError
 from symscope.forecast import forecast
 from symscope.forecast.answer import interval
@@ -184,3 +185,25 @@ def test_constant_items_are_refused():
     x[0] = 0.5
     with pytest.raises(InputError, match="constant"):
         forecast(small_net, LabelledData(x, data.labels, "flat", "tests"), "C4", per_class=4)
+
+
+def test_the_room_can_be_called():
+    digits = mnist_sample().of_classes(0, 1)
+    called = symscope.forecast("mlp", digits, "C2 flip", per_class=2, draws=1)
+    assert torch.equal(
+        called.class_accuracy, forecast("mlp", digits, "C2 flip", per_class=2, draws=1).class_accuracy
+    )
+    with pytest.raises(InputError, match="expected two elements or more"):
+        symscope.forecast("mlp", digits, "C1 rotation")
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("model", ["mlp", "conv-gap", "vit"])
+def test_the_answer_is_the_same_on_a_gpu(model):
+    digits = mnist_sample().of_classes(0, 1, 4)
+    here, there = (
+        forecast(model, digits, "C4", per_class=2, draws=2, pilot_epochs=1, device=device)
+        for device in ("cpu", "cuda")
+    )
+    torch.testing.assert_close(here.class_error, there.class_error, rtol=0, atol=1e-6)
