@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import typer
 from symscope._version import __version__
 from symscope.cli.catalogue import catalogue
 from symscope.cli.data import data_app
+from symscope.cli.demo import demo
 from symscope.cli.discover import discover
 from symscope.cli.forecast import forecast
 from symscope.cli.results import keep
@@ -23,7 +23,7 @@ Will a neural network learn a symmetry from data?
 
 [bold]Start here[/bold]
 
-  [cyan]symscope demo[/cyan]                     a first result, as a page
+  [cyan]symscope demo[/cyan]                     a first answer on bundled digits, as a page
 
   [cyan]symscope forecast --model mlp --group C8[/cyan]     will it learn this symmetry?
 
@@ -68,6 +68,7 @@ def root(
 
 
 app.command(name="list")(catalogue)
+app.command()(demo)
 app.command()(forecast)
 app.command()(reproduce)
 app.command()(report)
@@ -75,21 +76,6 @@ app.command()(compare)
 app.command()(discover)
 app.command()(keep)
 app.add_typer(data_app, name="data")
-
-
-@app.command(name="demo")
-def demo_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the page and its pictures.")] = Path(
-        "demo"
-    ),
-) -> None:
-    """The main job on embedded data: a page to look at, in under a minute.
-
-    Example: [cyan]symscope demo --out /tmp/demo[/cyan]
-    """
-    from symscope.demo import demo
-
-    demo(out)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

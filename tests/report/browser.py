@@ -71,8 +71,18 @@ def screenshot(page: Path, target: Path, *, width: int, height: int) -> None:
     _chromium(f"--window-size={width},{height}", f"--screenshot={target}", page.as_uri())
 
 
+def console_messages(page: Path) -> list[str]:
+    """What the browser's console says about the page: errors of scripts, of the policy, of loading."""
+    done = _run("--enable-logging=stderr", "--dump-dom", page.as_uri())
+    return [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
 def _chromium(*words: str) -> str:
+    return _run(*words).stdout
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
     assert CHROMIUM is not None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
