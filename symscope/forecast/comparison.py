@@ -27,6 +27,18 @@ from symscope.report import (
     style,
 )
 
+MARKS: dict[str, dict[str, Any]] = {
+    "forecast": {"marker": "o", "color": COLOURS[0], "markersize": 10},
+    "trained": {"marker": "D", "color": COLOURS[1], "markersize": 8},
+    "trained with another optimiser": {
+        "marker": "D",
+        "color": "none",
+        "markeredgecolor": COLOURS[1],
+        "markersize": 8,
+    },
+}
+WILL = {"Yes": "will", "No": "will not", "Not surely": "may"}
+
 
 def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
     """Forecasts of several networks for the same data and group, as one page of HTML text.
@@ -65,13 +77,17 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
 
 
 def lead(forecasts: Sequence[Forecast]) -> str:
-    """What was found for each network, in one sentence each."""
+    """What was found for each network, in one sentence each; the first says what is counted."""
     sentences = []
     for found in forecasts:
-        words = f"{answer(found)} for {found.model.name}: {found.expected:.0%} expected"
+        words = found.problem.task.words
+        what = words.unseen if found.missing is None else "the missing cases"
+        share = f"{found.expected:.0%}"
+        expected = f"expected to {words.does.format(share=share, what=what)}" if not sentences else share
+        text = f"{found.model.name} {WILL[answer(found)]}: {expected}"
         if found.outcome is not None:
-            words += f", {found.outcome.accuracy:.0%} after training"
-        sentences.append(words + ".")
+            text += f"; trained, it {words.did.format(share=f'{found.outcome.accuracy:.0%}')}"
+        sentences.append(text + ".")
     return " ".join(sentences)
 
 
@@ -81,10 +97,11 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
     The difference is the mean over classes of |forecast - trained|; two trainings with different optimisers
     differ by the noise floor, measured in the same way.
     """
+    words = forecasts[0].problem.task.words
     rows = tuple(_row(found) for found in forecasts)
     columns = (
         "network",
-        "learns it?",
+        "learns it",
         "forecast",
         "95 % interval",
         "trained",
@@ -93,7 +110,7 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
         "first advice",
     )
     return Table(
-        f"Share of missing transformations read right; the target is {forecasts[0].target:.2f}",
+        f"{words.heading}; the target is {forecasts[0].target:.2f}",
         columns,
         rows,
         numeric=(False, False, *(True,) * 5, False),
@@ -121,71 +138,64 @@ def _row(found: Forecast) -> tuple[str, ...]:
 
 
 def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
-    order = forecasts[0].problem.group.order
-    question = Text(
-        f"Every item is shown in {order} transformations, except the items of one class, which lack one: "
-        "does the network read the missing ones? The forecast is made before training. The check trains the "
-        "network for each class in turn, twice with different optimisers: the noise floor is how much those "
-        "two differ, mean over classes."
-        if forecasts[0].missing is None
-        else "Some classes lack some transformations: does the network read them? The forecast is made "
-        "before training."
-    )
     trained = any(found.outcome is not None for found in forecasts)
-    alt = f"For each network, the share of missing transformations read right: {lead(forecasts)}"
-    caption = (
-        "Bars: where 95 % of new draws of items should lie, by the forecast; training has its own noise on "
-        "top."
-    )
-    element = inline_svg(
-        figure_bytes(comparison_figure(forecasts), "svg").decode(), prefix="comparison", alt=alt
-    )
+    alt = f"{forecasts[0].problem.task.words.heading}, a row for each network. {lead(forecasts)}"
+    caption = "Bars: where the forecast puts 95 % of new draws of items; training adds noise of its own."
+    drawing = figure_bytes(comparison_figure(forecasts), "svg").decode()
+    element = inline_svg(drawing, prefix="comparison", alt=alt)
     picture = Picture(element, "Forecast and outcome" if trained else "The forecasts", caption)
-    return Section("Side by side", (verdict_table(forecasts), picture, question), anchor="side-by-side")
+    blocks = (verdict_table(forecasts), picture, Text(_question(forecasts[0], trained)))
+    return Section("Side by side", blocks, anchor="side-by-side")
+
+
+def _question(found: Forecast, trained: bool) -> str:
+    words = found.problem.task.words
+    if found.missing is None:
+        text = (
+            f"Every item is shown in {found.problem.group.order} transformations, except the items of one "
+            f"{words.one}, which lack one: what does the network make of those it lacks?"
+        )
+    else:
+        text = f"Some {words.many} lack some transformations: what does the network make of those?"
+    text += " The forecast is made before training."
+    if trained:
+        text += (
+            " The check trains the network twice, with different optimisers: what the two differ by, mean "
+            f"over {words.many}, is the noise floor, and the forecast's difference is measured in the same "
+            "way."
+        )
+    return text
 
 
 def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
     """A row for each network: forecast with its interval, and what two trainings gave."""
     figure = new_figure(8.0, 1.5 + 0.55 * len(forecasts))
+    low = min(0.0, *(value for found in forecasts for _, value in _marks(found)))
     with style():
         axes = figure.subplots()
         for row, found in enumerate(forecasts):
-            low, high = found.interval
-            label = row == 0
-            axes.plot([low, high], [row, row], "-", color=COLOURS[0], linewidth=5, alpha=0.35)
-            axes.plot(
-                [found.expected],
-                [row],
-                "o",
-                color=COLOURS[0],
-                markersize=10,
-                label="forecast" if label else None,
-            )
-            if found.outcome is None:
-                continue
-            second = float(found.outcome.second_accuracy.nanmean())
-            for value, mark, name in (
-                (found.outcome.accuracy, "D", "trained"),
-                (second, "d", "trained with another optimiser"),
-            ):
-                axes.plot(
-                    [value],
-                    [row],
-                    mark,
-                    color=COLOURS[1] if mark == "D" else "none",
-                    markeredgecolor=COLOURS[1],
-                    markersize=8,
-                    label=name if label else None,
-                )
+            axes.plot(found.interval, [row, row], "-", color=COLOURS[0], linewidth=5, alpha=0.35)
+            for name, value in _marks(found):
+                label = name if row == 0 else None
+                axes.plot([value], [row], linestyle="none", label=label, **MARKS[name])
         axes.axvline(forecasts[0].target, color="#8b939c", linestyle="--", label="target")
         axes.set_yticks(range(len(forecasts)), [found.model.name for found in forecasts])
         axes.set(
-            xlabel="missing transformations read right",
-            xlim=(-0.02, 1.02),
+            xlabel=forecasts[0].problem.task.words.heading,
+            xlim=(low - 0.02, 1.02),
             ylim=(len(forecasts) - 0.5, -0.5),
         )
         figure.legend(loc="outside lower center", ncols=4, fontsize=9)
     return figure
+
+
+def _marks(found: Forecast) -> list[tuple[str, float]]:
+    """The points of a row, the last one on top."""
+    marks = [("forecast", found.expected)]
+    if found.outcome is not None:
+        marks.append(("trained with another optimiser", float(found.outcome.second_accuracy.nanmean())))
+        marks.append(("trained", found.outcome.accuracy))
+    return marks
 
 
 def _repeat(forecasts: Sequence[Forecast], command: str) -> Section:

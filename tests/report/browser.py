@@ -66,9 +66,10 @@ def ask(page: Path, script: str, *, width: int = 1200, dark: bool = False, folde
     return json.loads(unescape(found[1]))
 
 
-def screenshot(page: Path, target: Path, *, width: int, height: int) -> None:
-    """A picture of the page."""
-    _chromium(f"--window-size={width},{height}", f"--screenshot={target}", page.as_uri())
+def screenshot(page: Path, target: Path, *, width: int, height: int, scale: int = 1) -> None:
+    """A picture of the page, with so many dots for each of its pixels."""
+    size, dots = f"--window-size={width},{height}", f"--force-device-scale-factor={scale}"
+    _chromium(size, dots, f"--screenshot={target}", page.as_uri())
 
 
 def console_messages(page: Path) -> list[str]:
