@@ -34,7 +34,7 @@ MARKS: dict[str, dict[str, Any]] = {
         "marker": "D",
         "color": "none",
         "markeredgecolor": COLOURS[1],
-        "markersize": 8,
+        "markersize": 12,  # a ring where both are the same
     },
 }
 WILL = {"Yes": "will", "No": "will not", "Not surely": "may"}
@@ -152,8 +152,9 @@ def _question(found: Forecast, trained: bool) -> str:
     words = found.problem.task.words
     if found.missing is None:
         text = (
-            f"Every item is shown in {found.problem.group.order} transformations, except the items of one "
-            f"{words.one}, which lack one: what does the network make of those it lacks?"
+            f"{found.problem.data.name}, {words.many} {', '.join(found.problem.class_names)}: every item is "
+            f"shown in {found.problem.group.order} transformations, except the items of one {words.one}, "
+            "which lack one. What does the network make of those it lacks?"
         )
     else:
         text = f"Some {words.many} lack some transformations: what does the network make of those?"
