@@ -33,6 +33,13 @@ def forecast(
             "returning a torch dataset.",
         ),
     ] = "sample",
+    task: Annotated[
+        str,
+        typer.Option(
+            help="auto, classification or regression; auto: whole numbers y are classes, others are numbers "
+            "to predict, which no transformation changes.",
+        ),
+    ] = "auto",
     group: Annotated[str, typer.Option("--group", "-g", help="C8, D4, C14xC14, S4, ...")] = "C8",
     action: Annotated[
         str,
@@ -47,11 +54,13 @@ def forecast(
         list[str] | None,
         typer.Option(
             help="CLASS:ELEMENTS that your training data lacks, such as 5:0,1; all at once. Default: each "
-            "class in turn lacks the identity.",
+            "class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
             metavar="CLASS:ELEMENTS",
         ),
     ] = None,
-    target: Annotated[float, typer.Option(help="Accuracy that would be good enough.")] = 0.9,
+    target: Annotated[
+        float, typer.Option(help="Accuracy, or explained variation, that is good enough.")
+    ] = 0.9,
     train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
     epochs: Annotated[
         int | None, typer.Option(help="Of the check; default: 25, or as many as make 600 steps.")
@@ -80,7 +89,8 @@ def forecast(
     fail_below: Annotated[
         float | None,
         typer.Option(
-            help="Exit with status 1 if the accuracy is below this: trained with --train, else expected."
+            help="Exit with status 1 if the accuracy, or for numbers the explained variation, is below this: "
+            "trained with --train, else expected."
         ),
     ] = None,
 ) -> None:
@@ -98,6 +108,8 @@ def forecast(
       [cyan]symscope forecast --model conv-gap --group D4 --train --out page.html[/cyan]
 
       [cyan]symscope forecast --model nets.py:build --data mine.npz --group D4 --json --fail-below 0.9[/cyan]
+
+      [cyan]symscope forecast --data ages.npz --task regression --group C4[/cyan]
     """
     from rich.console import Console
 
@@ -124,7 +136,7 @@ def forecast(
         "pilot_epochs": pilot_epochs,
         "train": check,
     }
-    found = _found(model, data, group, action, limit, options)
+    found = _found(model, data, task, group, action, limit, options)
     if as_json:
         print(written(found), end="")
     else:
@@ -133,12 +145,13 @@ def forecast(
         _print(Console(**wide), found, verdict(found), out)
     reached = found.expected if found.outcome is None else found.outcome.accuracy
     if fail_below is not None and reached < fail_below:
-        print(f"symscope: accuracy {reached:.3f} is below {fail_below:g} (--fail-below)", file=sys.stderr)
+        goal = found.problem.task.words.goal
+        print(f"symscope: {goal} {reached:.3f} is below {fail_below:g} (--fail-below)", file=sys.stderr)
         raise typer.Exit(1)
 
 
 def _found(
-    model: str, data: str, group: str, action: str, limit: int | None, options: dict[str, Any]
+    model: str, data: str, task: str, group: str, action: str, limit: int | None, options: dict[str, Any]
 ) -> Forecast:
     from rich.console import Console
 
@@ -147,7 +160,7 @@ def _found(
     from symscope.forecast.sources import named_data
     from symscope.user_code import named_function
 
-    items = named_data(data, default_folder("mnist"), limit)
+    items = named_data(data, default_folder("mnist"), limit, task)
     acting = _action(group, action, tuple(items.x.shape[1:]))
     network: Any = named_function("--model", model) if ":" in model else model
     with Console(stderr=True).status("reading") as status:
@@ -221,17 +234,18 @@ def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
     console.print(words, soft_wrap=True)
     console.print()
     rows = []
-    for c, label in enumerate(found.classes):
-        row = [str(label), f"{float(found.class_accuracy.mean(0)[c]):.2f}"]
+    terms = found.problem.task.words
+    for c, name in enumerate(found.problem.class_names):
+        row = [name, f"{float(found.class_accuracy.mean(0)[c]):.2f}"]
         if found.pilot is not None:
             row.append(f"{float(found.pilot[c]):.2f}")
         if found.outcome is not None:
             row.append(f"{float(found.outcome.class_accuracy[c]):.2f}")
         rows.append(tuple(row))
-    columns = ["class", "forecast"]
+    columns = [terms.one, "forecast"]
     columns += ["with pilot"] if found.pilot is not None else []
     columns += ["trained"] if found.outcome is not None else []
-    console.print(simple_table("Missing transformations read right", columns, rows))
+    console.print(simple_table(terms.heading, columns, rows))
     console.print()
     listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
     console.print(simple_table("Advice", ("what", "then", "gain"), listed))

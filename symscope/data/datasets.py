@@ -139,7 +139,10 @@ def number_rows(values: list[Any]) -> np.ndarray:
     """
     rows: list[np.ndarray] = []
     for index, value in enumerate(values):
-        row = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+        try:
+            row = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+        except ValueError as error:
+            raise InputError(f"item {index}: expected numbers to predict in a row, got: {error}.") from error
         if row.dtype.kind not in "buif" or row.ndim > 1:
             raise InputError(f"item {index}: expected one or several numbers to predict, got {value!r}.")
         row = row.astype(np.float64).reshape(-1)

@@ -283,7 +283,7 @@ class _Runs:
             refit = torch.where(shares.isnan(), refit, shares)
         return sum(moved) / len(moved), refit
 
-    def _shares(self, k: int, prediction: Float[Tensor, "p c"]) -> Float64[Tensor, "c"]:
+    def _shares(self, k: int, prediction: Float[Tensor, "p t"]) -> Float64[Tensor, "c"]:
         """The score at the missing points of each class; NaN without any."""
         items = self.masks[k].nonzero()[:, 0]
         return group_means(self.draw.scores(prediction, items), self.draw.positions[items], self.draw.classes)

@@ -131,7 +131,7 @@ def classes_figure(found: Forecast) -> Any:
         low = _lowest(float(value) for _, values, _ in bars for value in values)
         axes.set(
             xlabel=f"{words.one} with a missing transformation",
-            ylabel=words.score,
+            ylabel=words.axis,
             ylim=(0 if low > -0.04 else low, 1.03),
         )
         figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
@@ -153,8 +153,7 @@ def density_figure(found: Forecast) -> Any | None:
         axes.set_xticks(orders, [str(n) for n in orders])
         axes.minorticks_off()
         low = _lowest(one.accuracy for one in found.densities)
-        ylabel = f"missing ones {found.problem.task.words.score}"
-        axes.set(xlabel="transformations", ylabel=ylabel, ylim=(low, 1.05))
+        axes.set(xlabel="transformations", ylabel=found.problem.task.words.axis, ylim=(low, 1.05))
         axes.legend(fontsize=8)
     return figure
 

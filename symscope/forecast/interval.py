@@ -41,11 +41,10 @@ def explained_interval(
 ) -> tuple[float, float]:
     """Where 95 % of the explained variations of new draws should lie, at most 1.
 
-    `mean +- t s sqrt(1 + 1/draws)`, t the 97.5 % quantile of Student's distribution. Two estimates of the
-    spread s of a draw's mean: between draws, with `draws - 1` degrees of freedom, and from items,
-    `sqrt(sum_c v_c / items) / groups` with v_c the variance of items' scores in group c, with
-    `draws groups (items - 1)` of them. The one with the larger s is taken for s, the second one's freedom for
-    t, as that is the one there is enough of.
+    `mean +- t s sqrt(1 + 1/draws)`. s is the spread of a draw's mean: between draws, or what the scatter of
+    items within groups makes of it, `sqrt(sum_c v_c / items) / groups`, if that is larger. t is the 97.5 %
+    quantile of Student's distribution with `groups + draws - 2` degrees of freedom: the items of a draw share
+    their training data, so that a group counts as one observation, and a draw as another, not every item.
 
     Args:
         explained: For each draw and group; groups that were not asked are NaN.
@@ -53,21 +52,21 @@ def explained_interval(
         per_group: Items of each group in a draw.
 
     >>> import torch
-    >>> ends = explained_interval(torch.tensor([[0.5, 0.4]]), torch.tensor([[0.2, 0.1]]), per_group=5)
-    >>> [round(end, 2) for end in ends]
-    [0.29, 0.61]
+    >>> scores = torch.tensor([[0.5, 0.4, 0.6], [0.5, 0.5, 0.5]])
+    >>> [round(end, 2) for end in explained_interval(scores, torch.full((2, 3), 0.2), per_group=4)]
+    [0.27, 0.73]
     """
     there = ~explained.isnan().any(0)
     asked, inside = explained[:, there], spread[:, there]
     draws, groups = asked.shape
     if per_group > 1:
-        variance, freedom = inside.square().mean(0) / per_group, draws * groups * (per_group - 1)
+        variance = inside.square().mean(0) / per_group
     else:  # nothing within groups: the scatter of all items, which holds that between groups too
         variance = asked.var().expand(groups) if asked.numel() > 1 else asked.new_full((groups,), math.inf)
-        freedom = max(1, asked.numel() - 1)
     size = float(variance.sum().sqrt()) / groups
     if draws > 1:
         size = max(size, float(asked.mean(1).std()))
-    reach = float(stats.t.ppf(0.975, freedom)) * size * math.sqrt(1 + 1 / draws)
+    quantile = float(stats.t.ppf(0.975, max(1, groups + draws - 2)))
+    reach = quantile * size * math.sqrt(1 + 1 / draws)
     mean = float(asked.mean())
     return mean - reach, min(1.0, mean + reach)

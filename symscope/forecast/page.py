@@ -18,7 +18,7 @@ from symscope.forecast.figures import (
     in_words,
     spectrum_figure,
 )
-from symscope.forecast.summary import verdict
+from symscope.forecast.summary import answer, verdict
 from symscope.report import (
     Block,
     Command,
@@ -37,6 +37,11 @@ from symscope.report import (
 )
 
 COLUMNS = 16  # transformations in the table; of a larger group the elements are thinned out
+REACHED = {
+    "Yes": ("good", "reaches the target"),
+    "Not surely": ("open", "may reach the target"),
+    "No": ("bad", "below the target"),
+}
 
 
 def forecast_page(found: Forecast, command: str = "") -> str:
@@ -70,11 +75,11 @@ def named_section(section: Section, name: str) -> Section:
     """A section of one of several forecasts, its title and address with the name; without name as it is.
 
     >>> named_section(Section("Advice", (), anchor="advice"), "conv-gap")
-    Section(title='conv-gap: Advice', blocks=(), anchor='conv-gap-advice', tally='')
+    Section(title='conv-gap · Advice', blocks=(), anchor='conv-gap-advice', tally='')
     """
     if not name:
         return section
-    return replace(section, title=f"{name}: {section.title}", anchor=f"{slug(name)}-{section.anchor}")
+    return replace(section, title=f"{name} · {section.title}", anchor=f"{slug(name)}-{section.anchor}")
 
 
 def _number(value: float, digits: int = 2) -> str:
@@ -83,7 +88,7 @@ def _number(value: float, digits: int = 2) -> str:
 
 def _error(value: float) -> str:
     """In units that may be small or large."""
-    return "" if math.isnan(value) else f"{value:.3g}"
+    return "" if math.isnan(value) else f"{value:#.3g}"
 
 
 def _svg(figure: Any, prefix: str, alt: str) -> str:
@@ -97,8 +102,7 @@ def _answer(found: Forecast, prefix: str) -> Section:
         Verdict(
             f"{words.done.format(share=f'{found.accuracy:.0%}')}; between {low:.0%} and {high:.0%} for 95 % "
             "of new draws of items.",
-            "good" if found.expected >= found.target else "bad",
-            "reaches the target" if found.expected >= found.target else "below the target",
+            *REACHED[answer(found)],
             threshold=f"{found.target:.0%}",
             why=_enough(found),
         )
@@ -113,7 +117,7 @@ def _answer(found: Forecast, prefix: str) -> Section:
     blocks.append(_table(found))
     density = density_figure(found)
     if density is not None:
-        alt = f"Missing transformations {words.score}, against their number, with the target as a line"
+        alt = f"Against the number of transformations: {words.axis}, with the target as a line"
         caption = "The same forecast with fewer and more transformations of the same kind."
         blocks.append(Picture(_svg(density, f"{prefix}density", alt), "More transformations", caption))
     blocks.append(_groups(found) if found.confusion is None else _confusions(found, found.confusion))
@@ -233,16 +237,18 @@ def _check(found: Forecast, prefix: str) -> Section:
     apart = float((found.expected_by_class - there.class_accuracy).abs().nanmean())
     words = found.problem.task.words
     alt = f"Bars by {words.one}: {words.key} as expected, and of the trained network"
+    second = there.settings.second
     caption = (
+        f"For each {words.one} with bars, a network that lacks a transformation of it was trained: "
         f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
-        f"{there.settings.batch}; the other optimiser is {there.settings.second.kind} at "
-        f"{there.settings.second.learning_rate:g}. One network for each {words.one} "
-        "with bars, which lacks a transformation."
+        f"{there.settings.batch}; and once more with {second.kind} at {second.learning_rate:g}. What those "
+        "two differ by is noise that no forecast can go below."
     )
-    caption += (
-        " Two trainings differ in the optimiser alone: that is the noise floor. The kernel moved by 1 minus "
-        "the cosine between the tangent kernels before and after; a refit is regression with the one after."
-    )
+    if not math.isnan(there.moved):
+        caption += (
+            " The kernel moved by 1 minus the cosine between the tangent kernels before and after training; "
+            "a refit is regression with the one after."
+        )
     refit = float(there.refit_accuracy.nanmean())
     facts = [
         ("forecast", f"{found.expected:.2f}"),
@@ -289,8 +295,9 @@ def _spectrum(found: Forecast, prefix: str) -> Section:
     limiting = ", ".join(one.irrep for one in found.limiting[:6]) or "none"
     alt = "Share of each irrep of the group in what holds missing points in place"
     caption = (
-        f"Irreps below their mark (red) hold generalisation back: {limiting}. There the network can draw a "
-        "bump at a missing point cheaply, and so need not follow the points it has seen."
+        f"Irreps are the frequencies of the group. Those below their mark (red) hold generalisation back: "
+        f"{limiting}. There the network can draw a bump at a missing point cheaply, and so need not follow "
+        "the points it has seen."
     )
     picture = Picture(
         _svg(spectrum_figure(found), f"{prefix}spectrum", alt), "What holds missing points in place", caption
@@ -335,7 +342,7 @@ def repeat_section(found: Forecast, command: str) -> Section:
     settings = "centred and scaled" if found.problem.standardised else "as they are"
     items = f"{found.per_class} items of each {found.problem.task.words.one}"
     facts = (
-        ("network", f"{found.model.name}, {found.model.parameters:,} weights, inputs {found.model.layout}"),
+        ("network", f"{found.model.name}, {found.model.parameters:,} weights"),
         ("data", f"{found.problem.data.name}, {items} in a draw, {settings}"),
         ("group and action", f"{found.problem.group.name}, {found.problem.action.name}"),
         ("draws", str(len(found.class_accuracy))),

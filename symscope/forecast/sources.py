@@ -7,47 +7,68 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from symscope.data import Action, LabelledData, from_dataset, load_arrays, mnist, mnist_sample
+from symscope.data import Action, LabelledData, MeasuredData, load_arrays, load_measured, mnist, mnist_sample
+from symscope.data.arrays import are_classes, read_arrays
+from symscope.data.datasets import labelled_pairs, measured_pairs, number_rows, read_pairs
 from symscope.errors import InputError, nearest
 from symscope.forecast.problem import own_action
 from symscope.groups import FiniteGroup, parse
 from symscope.user_code import named_function, user_error
 
+TASKS = ("auto", "classification", "regression")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 
 
-def named_data(source: str, mnist_folder: Path | None = None, limit: int | None = None) -> LabelledData:
+def named_data(
+    source: str, mnist_folder: Path | None = None, limit: int | None = None, task: str = "auto"
+) -> LabelledData | MeasuredData:
     """The data a user names.
 
     Args:
         source: "sample", "mnist", an .npz file with X and y, a folder (MNIST's files, or one folder of images
-            for each class), or MODULE:FUNCTION returning a torch dataset or `LabelledData`.
+            for each class), or MODULE:FUNCTION returning a torch dataset, `LabelledData` or `MeasuredData`.
         mnist_folder: Where "mnist" is.
         limit: Items to read of a dataset or folder, spread over its length; all when not given.
+        task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers are
+            classes, others and rows of several are numbers to predict.
 
     Raises:
-        InputError: No such source, or one that cannot be read.
+        InputError: No such source, one that cannot be read, or one that does not suit the task.
 
     >>> len(named_data("sample"))
     2000
     """
+    if task not in TASKS:
+        raise InputError(f"--task {task}: expected {', '.join(TASKS)}; {nearest(task, TASKS)}")
+    path = Path(source)
+    if path.suffix == ".npz" and not path.is_dir():
+        return _arrays(path, task)
+    if source not in ("sample", "mnist") and not path.is_dir() and ":" in source:
+        return _own_data(source, limit, task)
+    if task == "regression":
+        raise InputError(
+            f"--data {source}: its images have classes, not numbers to predict; --task regression takes an "
+            ".npz file or MODULE:FUNCTION"
+        )
     if source == "sample":
         return mnist_sample()
     if source == "mnist":
         if mnist_folder is None or not mnist_folder.is_dir():
             raise InputError("--data mnist: it is not there yet; run `symscope data fetch mnist` first")
         return mnist(mnist_folder)
-    path = Path(source)
     if path.is_dir():
         return image_folder(path) if any(part.is_dir() for part in path.iterdir()) else mnist(path)
-    if path.suffix == ".npz":
-        return load_arrays(path)
-    if ":" in source:
-        return _own_data(source, limit)
     raise InputError(
         f"--data {source}: expected sample, mnist, an .npz file, a folder or MODULE:FUNCTION; "
         f"{nearest(source, ('sample', 'mnist'))}"
     )
+
+
+def _arrays(path: Path, task: str) -> LabelledData | MeasuredData:
+    classes = task == "classification"
+    if task == "auto":
+        classes = are_classes(read_arrays(path, x="y")[1], f"{path} (y)")  # y alone: X may be large
+    return load_arrays(path) if classes else load_measured(path)
 
 
 def image_folder(path: Path) -> LabelledData:
@@ -95,20 +116,30 @@ def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
     return own_action(known, named_function("--action", name), shape)
 
 
-def _own_data(source: str, limit: int | None) -> LabelledData:
+def _own_data(source: str, limit: int | None, task: str) -> LabelledData | MeasuredData:
     function = named_function("--data", source)
     try:
         made = function()
     except Exception as error:  # whatever a user's function raises is the user's to see
         raise user_error(f"--data {source}: it", error) from error
-    if isinstance(made, LabelledData):
+    if isinstance(made, MeasuredData) and task == "classification":
+        raise InputError(f"--data {source}: it returned numbers to predict; leave --task classification out")
+    if isinstance(made, LabelledData) and task == "regression":
+        return MeasuredData(made.x, made.labels.to(made.x.dtype), made.name, made.source)
+    if isinstance(made, (LabelledData, MeasuredData)):
         return made
     try:
-        return from_dataset(made, limit=limit, name=source.rpartition(":")[2])
+        x, values, name = read_pairs(made, limit, source.rpartition(":")[2], torch.float64)
     except InputError:
         raise
     except Exception as error:  # reading items runs the user's code too
         raise user_error(f"--data {source}: its dataset", error) from error
+    classes = task == "classification"
+    if task == "auto":
+        rows = number_rows(values)
+        classes = are_classes(rows[:, 0] if rows.shape[1] == 1 else rows, f"--data {source}")
+    kind = type(made).__qualname__
+    return labelled_pairs(x, values, name, kind) if classes else measured_pairs(x, values, name, kind)
 
 
 def _pixels(file: Path) -> np.ndarray:

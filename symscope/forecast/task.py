@@ -29,7 +29,8 @@ class Words:
     Attributes:
         one: What a row of tables is.
         many: Several of them.
-        score: What is between 0 and 1, in a word or two: the head of a column.
+        score: What is 1 at best, in a word or two: the head of a column.
+        axis: The same for an axis.
         does: What a network does with a share of something, "{share}" and "{what}" to be filled in.
         done: What is expected of missing transformations, "{share}" to be filled in.
         did: The same for a trained one, "{share}" to be filled in.
@@ -46,6 +47,7 @@ class Words:
     one: str
     many: str
     score: str
+    axis: str
     does: str
     done: str
     did: str
@@ -192,6 +194,7 @@ CLASSIFICATION = Task(
         one="class",
         many="classes",
         score="read right",
+        axis="missing ones read right",
         does="get right {share} of {what}",
         done="{share} of missing transformations are expected to be read right",
         did="gets {share}",
@@ -219,6 +222,7 @@ REGRESSION = Task(
         one="group",
         many="groups",
         score="explained",
+        axis="variation explained",
         does="explain {share} of the targets' variation at {what}",
         done="{share} of the targets' variation is expected to be explained at missing transformations",
         did="explains {share}",

@@ -10,7 +10,7 @@ import torch
 
 from symscope.cli import main
 from tests.forecast.own_code import build
-from tests.forecast.problems import blobs
+from tests.forecast.problems import blobs, spots
 
 OWN = "tests.forecast.own_code"
 
@@ -59,6 +59,27 @@ def test_numbers_for_programs_and_a_status_for_pipelines(few, capsys):
         streams = capsys.readouterr()
         assert "is below" in streams.err
         assert json.loads(streams.out)["expected"] == found["expected"]
+
+
+def test_numbers_instead_of_classes(tmp_path, capsys):
+    data, page = spots(items=20, both=True), tmp_path / "page.html"
+    np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.targets.numpy())
+    own = ("--model", f"{OWN}:two_numbers", "--data", str(tmp_path / "mine.npz"), "-g", "C4")
+    few = ("--per-class", "2", "--draws", "2")
+    assert called(*own, *few, "--train", "--epochs", "3", "--out", str(page)) == 0
+    out = capsys.readouterr().out
+    assert "of the targets' variation at transformations that it has not seen" in out
+    assert "Variation of the targets explained at missing transformations" in out
+    assert "middle fifth" in out
+    assert "What is said of each group" in page.read_text(encoding="utf-8")
+    assert called(*own, *few, "--missing", "4:0", "--json", "--fail-below", "1") == 1
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["task"] == "regression"
+    assert "share of the variation explained" in streams.err
+    assert called(*own, "--task", "classification") == 2
+    assert "expected one class number per item" in capsys.readouterr().err
+    assert called("--model", f"{OWN}:build", *own[2:]) == 2
+    assert "has 3 outputs, the data has 2 numbers to predict" in capsys.readouterr().err
 
 
 def test_missing_cases_by_name(few, capsys):

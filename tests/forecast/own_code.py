@@ -31,3 +31,14 @@ def wider(g: int, x: Tensor) -> Tensor:
 def breaks() -> nn.Module:
     """Fails as a user's code fails."""
     return nn.Linear(36, unknown_width)  # type: ignore[name-defined]
+
+
+def numbers() -> Dataset:
+    """Twelve images with two numbers each."""
+    x = torch.rand(12, 6, 6, generator=torch.Generator().manual_seed(3))
+    return TensorDataset(x, torch.stack([x.mean((1, 2)), x.amax((1, 2))], 1))
+
+
+def two_numbers(seed: int) -> nn.Module:
+    """A network for 6 x 6 images that returns two numbers."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(36, 16), nn.Tanh(), nn.Linear(16, 2))

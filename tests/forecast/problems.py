@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from symscope.data import LabelledData
+from symscope.data import LabelledData, MeasuredData
 
 
 def blobs(items: int = 4, classes: int = 3, side: int = 6, seed: int = 0) -> LabelledData:
@@ -40,3 +40,21 @@ def failing(g: int, x: Tensor) -> Tensor:
 def negated(g: int, x: Tensor) -> Tensor:
     """C2: the negative image."""
     return -x if g else x
+
+
+def spots(items: int = 30, side: int = 6, seed: int = 0, both: bool = False) -> MeasuredData:
+    """Two bright spots each; the number is their distance, which no turn changes; or also how they meet."""
+    generator = torch.Generator().manual_seed(seed)
+    places = 1 + (side - 3) * torch.rand(items, 2, 2, generator=generator, dtype=torch.float64)
+    grid = torch.arange(side, dtype=torch.float64)
+    rows, columns = ((grid - places[..., k, None]).square() for k in (0, 1))
+    bright = torch.exp(-(rows[..., :, None] + columns[..., None, :]) / 2)
+    x = bright[:, 0] + 0.6 * bright[:, 1]
+    apart = 10 + 3 * (places[:, 0] - places[:, 1]).norm(dim=1)
+    near = 100 * (bright[:, 0] * bright[:, 1]).flatten(1).sum(1)
+    return MeasuredData(x, torch.stack([apart, near], 1) if both else apart, "spots", "tests")
+
+
+def number_net(outputs: int = 1) -> nn.Module:
+    """A network of 36 pixels that returns numbers."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, outputs))

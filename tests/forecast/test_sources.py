@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
+from symscope.data import LabelledData, MeasuredData
 from symscope.errors import InputError
 from symscope.forecast.sources import image_folder, named_data, named_own_action
 
@@ -71,3 +72,34 @@ def test_an_action_of_one_s_own():
     assert torch.equal(action.act(1, x), -x)
     with pytest.raises(InputError, match="listed finite group"):
         named_own_action(f"{HERE}:negative", "SO(3)", (6, 6))
+
+
+def test_the_task_is_read_off_the_labels_unless_it_is_given(tmp_path):
+    x = np.arange(24.0).reshape(6, 2, 2)
+    path = str(tmp_path / "mine.npz")
+    np.savez(path, X=x, y=np.arange(6) % 3)
+    assert isinstance(named_data(path), LabelledData)
+    assert named_data(path, task="regression").targets[:, 0].tolist() == [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+    np.savez(path, X=x, y=np.array([0.5, 1, 2, 3, 4, 5]))
+    assert isinstance(named_data(path), MeasuredData)
+    with pytest.raises(InputError, match=r"expected whole numbers as classes, got 0\.5 at index 0"):
+        named_data(path, task="classification")
+    np.savez(path, X=x, y=np.arange(12.0).reshape(6, 2))
+    assert named_data(path).targets.shape == (6, 2)
+    np.savez(path, X=x, y=np.eye(3)[np.arange(6) % 3])
+    with pytest.raises(InputError, match="look like one-hot"):
+        named_data(path)
+    assert named_data(path, task="regression").targets.shape == (6, 3)
+
+
+def test_the_task_of_datasets():
+    assert isinstance(named_data(f"{HERE}:dataset"), LabelledData)
+    assert named_data(f"{HERE}:dataset", task="regression").targets.shape == (12, 1)
+    found = named_data(f"{HERE}:numbers", limit=8)
+    assert (type(found), found.targets.shape) == (MeasuredData, (8, 2))
+    with pytest.raises(InputError, match="expected one class number"):
+        named_data(f"{HERE}:numbers", task="classification")
+    with pytest.raises(InputError, match="its images have classes"):
+        named_data("sample", task="regression")
+    with pytest.raises(InputError, match="did you mean 'regression'"):
+        named_data("sample", task="regresion")
