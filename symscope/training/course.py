@@ -17,7 +17,16 @@ from symscope.training.checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training.optimiser import Optimiser
 from symscope.training.points import Acted, Stored
 from symscope.training.shuffles import draw, one_of_each, shuffle
-from symscope.training.stack import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
+from symscope.training.stack import (
+    Builder,
+    Stack,
+    batched_outputs,
+    check_fits,
+    in_mode,
+    keeps_statistics,
+    noise,
+    stacked,
+)
 from symscope.training.steps import ReplayedStep
 from symscope.training.windows import by_windows
 
@@ -105,6 +114,7 @@ def course(
     dtype = probe.dtype if probe.dtype in (torch.float32, torch.float64) else torch.float32
     check_precision(settings, dtype)
     stack = stacked(builder, seeds, dtype, where)
+    check_statistics(settings, stack)
     objective.check(wanted, seen, check_fits(stack, probe.to(dtype)))
     sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}
     training = Course(objective, stack, points, wanted, seen, sets, settings, dtype)
@@ -152,6 +162,15 @@ def check_precision(settings: MiniBatch, dtype: torch.dtype) -> None:
     if settings.mixed_precision and dtype == torch.float64:
         raise InputError(
             "mixed_precision: expected points in float32 or bfloat16, got float64; convert them."
+        )
+
+
+def check_statistics(settings: MiniBatch, stack: Stack) -> None:
+    """Refuses batch norm where steps are rounded, recorded or filled up: its statistics would be others."""
+    if keeps_statistics(stack.skeleton) and (settings.mixed_precision or settings.compiled):
+        raise InputError(
+            "a network that keeps running statistics (batch norm) is trained in plain steps only; leave out "
+            "mixed_precision and compiled."
         )
 
 
@@ -266,6 +285,7 @@ class Course:
             "epoch": self.epoch,
             "weights": {name: weight.detach() for name, weight in self.stack.weights.items()},
             "optimiser": self.optimiser.state_dict(),
+            "statistics": dict(self.skeleton.named_buffers()),
             "losses": self.losses,
             "measured_at": self.measured_at,
             "accuracies": self.measured,  # the name in files that are already there
@@ -275,12 +295,16 @@ class Course:
         with torch.no_grad():
             for name, weight in self.stack.weights.items():
                 weight.copy_(state["weights"][name])
+            for name, buffer in self.skeleton.named_buffers():
+                buffer.copy_(state.get("statistics", {}).get(name, buffer))
         self.optimiser.load_state_dict(state["optimiser"])
         self.epoch, self.losses = state["epoch"], state["losses"]
         self.measured_at, self.measured = state["measured_at"], state["accuracies"]
 
     def finished(self) -> Course:
-        """Itself, its weights free of gradients."""
+        """Itself, its weights free of gradients, running statistics where the weights are."""
+        if keeps_statistics(self.stack.skeleton):
+            self.stack.skeleton.load_state_dict(dict(self.skeleton.named_buffers()), strict=False)
         for weight in self.stack.weights.values():
             weight.requires_grad_(False)
             weight.grad = None

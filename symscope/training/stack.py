@@ -83,19 +83,17 @@ def stacked(builder: Builder, seeds: Sequence[int], dtype: torch.dtype, device: 
         device: Where they go.
 
     Raises:
-        InputError: No seeds, architectures that differ, running statistics (batch norm), or constants that
-            differ between copies.
+        InputError: No seeds, architectures that differ, several copies with running statistics (batch norm),
+            or constants that differ between copies.
     """
     if len(seeds) == 0:
         raise InputError("seeds: expected one seed per copy, got none.")
     skeleton = builder(seeds[0])
-    if any(
-        isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats
-        for part in skeleton.modules()
-    ):
+    if len(seeds) > 1 and keeps_statistics(skeleton):
         raise InputError(
-            "expected a network whose weights alone change in training; this one keeps running statistics "
-            "(batch norm). Use layer or group norm, or track_running_stats=False."
+            f"expected networks whose weights alone change in training, got {len(seeds)} that keep running "
+            "statistics (batch norm). Train them one at a time, or use layer or group norm, or "
+            "track_running_stats=False."
         )
     skeleton = skeleton.to(device, dtype)
     shapes = {name: weight.shape for name, weight in skeleton.named_parameters()}
@@ -118,6 +116,18 @@ def stacked(builder: Builder, seeds: Sequence[int], dtype: torch.dtype, device: 
     for name, weight in skeleton.named_parameters():
         weights[name].requires_grad_(weight.requires_grad)
     return Stack(skeleton, weights, tuple(operator.index(seed) for seed in seeds))
+
+
+def keeps_statistics(module: nn.Module) -> bool:
+    """Whether a network keeps running statistics of its inputs: batch norm, unless told not to.
+
+    >>> keeps_statistics(nn.BatchNorm1d(2)), keeps_statistics(nn.LayerNorm(2))
+    (True, False)
+    """
+    return any(
+        isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats
+        for part in module.modules()
+    )
 
 
 def batched_outputs(

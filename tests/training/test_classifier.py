@@ -152,6 +152,55 @@ def test_the_seed_decides_and_progress_is_told():
     assert told[-1][2] == float(first.losses[-1].mean())
 
 
+def normed(seed):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3)).to(torch.float64)
+
+
+def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
+    x, labels = pool()
+    seen = masks()[:1]
+    every = MiniBatch(6, len(x), Optimiser("adam", 1e-2))  # all points in one step: their order is no matter
+    net = normed(4)
+    steps = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for _ in range(6):
+        loss = nn.functional.cross_entropy(net(x[seen[0]]), labels[seen[0]])
+        steps.zero_grad()
+        loss.backward()
+        steps.step()
+    done = train_classifiers(normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4])
+    mine = done.stack.copy(0)
+    for name, value in net.state_dict().items():
+        torch.testing.assert_close(mine.state_dict()[name], value, rtol=0, atol=STACKED)
+    with torch.no_grad():
+        right = (net.eval()(x[~seen[0]]).argmax(1) == labels[~seen[0]]).double().mean()
+    assert float(done.accuracies["rest"][-1]) == float(right)
+    kept = Checkpoint(tmp_path / "normed.pt", every=3)
+
+    def stop(epoch, epochs, loss):
+        if epoch == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_classifiers(
+            normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4], progress=stop, checkpoint=kept
+        )
+    resumed = train_classifiers(normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4], checkpoint=kept)
+    for name, value in resumed.stack.copy(0).state_dict().items():
+        assert torch.equal(value, mine.state_dict()[name])
+
+
+@pytest.mark.parametrize("option", ["mixed_precision", "compiled"])
+def test_batch_norm_is_trained_in_plain_steps(option):
+    x, labels = pool()
+    seen = masks()[:1]
+    rounded = replace(EPOCHS, **{option: True})
+    with pytest.raises(InputError, match="plain steps only"):
+        train_classifiers(
+            lambda seed: normed(seed).float(), Stored(x.float()), labels, seen, {"rest": ~seen}, rounded, [4]
+        )
+
+
 def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     path = tmp_path / "state.pt"
     command = [sys.executable, "-m", "tests.training.interrupted", "classifiers", str(path), "5"]
