@@ -44,8 +44,8 @@ class Demonstration:
             Training(
                 epochs=100,
                 batch=16,
-                optimiser=Optimiser("adam", 1e-2),
-                other=Optimiser("adam", 5e-3),
+                optimiser=Optimiser("adam", 5e-3),
+                other=Optimiser("adam", 1e-2),
                 sets=5,
             ),
         ),

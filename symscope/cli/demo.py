@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from rich.console import Console
-
-    from symscope.report import Table
 
 
 def demo(
@@ -33,8 +31,9 @@ def demo(
     """
     from rich.console import Console
 
+    from symscope.cli.comparison import print_comparison
     from symscope.demo import DEMO, demo_forecasts
-    from symscope.forecast.comparison import comparison_page, lead, verdict_table
+    from symscope.forecast.comparison import comparison_page
     from symscope.report import write_page
 
     report = _folder(out) / "report.html"
@@ -47,8 +46,7 @@ def demo(
         print("symscope: stopped; nothing was written", file=sys.stderr)
         raise typer.Exit(130) from None
     write_page(html, report)
-    wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
-    _print(Console(**wide), lead(found), verdict_table(found), report)
+    print_comparison(found, report)
 
 
 def _folder(out: Path) -> Path:
@@ -114,13 +112,3 @@ class _Bars:
         if error is None:
             self._finish()
         self._bars.__exit__(kind, error, trace)
-
-
-def _print(console: Console, words: str, verdicts: Table, report: Path) -> None:
-    from symscope.cli.tables import simple_table
-
-    console.print(words, soft_wrap=True)
-    console.print()
-    console.print(simple_table(verdicts.caption, verdicts.columns, verdicts.rows))
-    console.print()
-    console.print(f"Report: {report}", soft_wrap=True)

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 def forecast(
     model: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             help="mlp, conv-fc, conv-gap, vit; or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
-            "nothing, or a seed, and returns an nn.Module.",
+            "nothing, or a seed, and returns an nn.Module. Several: one page that compares them. Default: "
+            "mlp.",
         ),
-    ] = "mlp",
+    ] = None,
     data: Annotated[
         str,
         typer.Option(
@@ -99,7 +100,8 @@ def forecast(
     Writes one page: verdict, accuracy by class and transformation, missing cases that will fail, advice with
     numbers, the spectrum, how equivariant each layer is. Your code is imported only where you name it.
 
-    Exit status: 0 done; 1 the accuracy is below --fail-below; 2 bad input, with one line that says what.
+    Exit status: 0 done; 1 the accuracy (of any network) is below --fail-below; 2 bad input, with one line
+    that says what.
 
     Examples:
 
@@ -110,9 +112,13 @@ def forecast(
       [cyan]symscope forecast --model nets.py:build --data mine.npz --group D4 --json --fail-below 0.9[/cyan]
 
       [cyan]symscope forecast --data ages.npz --task regression --group C4[/cyan]
+
+      [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
     """
     from rich.console import Console
 
+    from symscope.cli.comparison import print_comparison
+    from symscope.forecast.comparison import comparison_page
     from symscope.forecast.page import forecast_page
     from symscope.forecast.summary import as_json as written
     from symscope.forecast.summary import verdict
@@ -136,23 +142,43 @@ def forecast(
         "pilot_epochs": pilot_epochs,
         "train": check,
     }
-    found = _found(model, data, task, group, action, limit, options)
+    found = _found(model or ["mlp"], data, task, group, action, limit, options)
     if as_json:
-        print(written(found), end="")
+        print(written(*found), end="")
+    elif len(found) > 1:
+        write_page(comparison_page(found, _command()), out)
+        print_comparison(found, out)
     else:
-        write_page(forecast_page(found, _command()), out)
+        write_page(forecast_page(found[0], _command()), out)
         wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
-        _print(Console(**wide), found, verdict(found), out)
-    reached = found.expected if found.outcome is None else found.outcome.accuracy
-    if fail_below is not None and reached < fail_below:
-        goal = found.problem.task.words.goal
-        print(f"symscope: {goal} {reached:.3f} is below {fail_below:g} (--fail-below)", file=sys.stderr)
+        _print(Console(**wide), found[0], verdict(found[0]), out)
+    if fail_below is not None:
+        _check_reached(found, fail_below)
+
+
+def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
+    """Ends the program with status 1 if any network stays below."""
+    below = False
+    for found in forecasts:
+        reached = found.expected if found.outcome is None else found.outcome.accuracy
+        if reached < fail_below:
+            below = True
+            whose = f"{found.model.name}: " if len(forecasts) > 1 else ""
+            words = f"{found.problem.task.words.goal} {reached:.3f} is below {fail_below:g}"
+            print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
+    if below:
         raise typer.Exit(1)
 
 
 def _found(
-    model: str, data: str, task: str, group: str, action: str, limit: int | None, options: dict[str, Any]
-) -> Forecast:
+    models: list[str],
+    data: str,
+    task: str,
+    group: str,
+    action: str,
+    limit: int | None,
+    options: dict[str, Any],
+) -> list[Forecast]:
     from rich.console import Console
 
     from symscope.data import default_folder
@@ -160,21 +186,27 @@ def _found(
     from symscope.forecast.sources import named_data
     from symscope.user_code import named_function
 
+    if len(set(models)) < len(models):
+        raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     items = named_data(data, default_folder("mnist"), limit, task)
     acting = _action(group, action, tuple(items.x.shape[1:]))
-    network: Any = named_function("--model", model) if ":" in model else model
+    networks: list[Any] = [named_function("--model", one) if ":" in one else one for one in models]
     with Console(stderr=True).status("reading") as status:
-        return forecasted(
-            network,
-            items,
-            acting,
-            name=model,
-            stage=status.update,
-            progress=lambda done, total, loss: status.update(
-                f"training: epoch {done} of {total}, loss {loss:.3g}"
-            ),
-            **options,
-        )
+
+        def asked(name: str, network: Any) -> Forecast:
+            return forecasted(
+                network,
+                items,
+                acting,
+                name=name,
+                stage=lambda words: status.update(f"{name}: {words}"),
+                progress=lambda done, total, loss: status.update(
+                    f"{name}: training, epoch {done} of {total}, loss {loss:.3g}"
+                ),
+                **options,
+            )
+
+        return [asked(name, network) for name, network in zip(models, networks, strict=True)]
 
 
 def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:

@@ -112,9 +112,11 @@ def as_data(found: Forecast) -> dict[str, Any]:
     return plain
 
 
-def as_json(found: Forecast) -> str:
-    """`as_data` as text."""
-    return json.dumps(as_data(found), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+def as_json(*forecasts: Forecast) -> str:
+    """`as_data` as text; of several forecasts a list."""
+    data = [as_data(found) for found in forecasts]
+    shown = data[0] if len(data) == 1 else data
+    return json.dumps(shown, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _outcome(found: Forecast) -> dict[str, Any] | None:
