@@ -18,6 +18,7 @@ from symscope.experiments.forecast.quality_scores import (
     noise_floor,
     ranks,
     scores,
+    seed_floor,
 )
 from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
@@ -115,6 +116,9 @@ def variants_plot(tables: Tables, names: dict[str, str]) -> Plot:
             label="bias: above 0 too optimistic",
         )
         axes.axvline(floor, color=GREY, linewidth=1.4, label=f"noise floor, {floor:.3f}")
+        seeds = seed_floor(tables)
+        if not math.isnan(seeds):
+            axes.axvline(seeds, color=GREY, linewidth=1.4, linestyle=":", label=f"two seeds, {seeds:.3f}")
         axes.axvline(WITHIN * floor, color=WRONG, linewidth=1.2, linestyle="--", label=f"{WITHIN} times it")
         axes.axvline(0, color=GREY, linewidth=0.6)
         axes.set_yticks(range(len(shown)), [names[name] for name in shown], fontsize=9)
@@ -247,6 +251,6 @@ def overshoot_plot(tables: Tables) -> Plot:
         alt="Left, scatter of the accuracy of regression with the trained kernel against the network's own; "
         "right, mean accuracy of six uses of what was learned, for every architecture.",
         caption="Left: a mark is a case; above the dashed line a refit with the trained kernel reads more. "
-        "Right: regression with the kernel before training, the network's own outputs, the same trained on with "
-        "the kernel held, and refits with the trained kernel or its last layer.",
+        "Right: regression with the kernel before training, the network's own outputs, the same trained on "
+        "with the kernel held, and refits with the trained kernel or its last layer.",
     )

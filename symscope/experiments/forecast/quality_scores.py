@@ -112,6 +112,20 @@ def noise_floor(tables: Tables) -> float:
     return float(floors(tables)["single"].mean())
 
 
+def seed_floor(tables: Tables) -> float:
+    """Mean difference between two trainings that differ in the seed alone; NaN with one repeat.
+
+    No forecast that does not know the weights a training starts from can be expected to come closer.
+    """
+    rows = tables["trainings"]
+    base = rows[rows["training"] == "base"]
+    pairs = base.merge(base, on=CLASS, suffixes=("", "_other"))
+    pairs = pairs[pairs["repeat"] < pairs["repeat_other"]]
+    apart = (pairs["accuracy"] - pairs["accuracy_other"]).abs()
+    by_class = apart.groupby([pairs[name] for name in CLASS], sort=False).mean()
+    return float(by_class.mean()) if len(by_class) else math.nan
+
+
 def ranks(part: pd.DataFrame) -> float:
     """Spearman's rho between forecast and trained accuracy; NaN where one of them does not vary."""
     if part["accuracy"].nunique() < 2 or part["trained"].nunique() < 2:

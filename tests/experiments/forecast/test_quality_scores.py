@@ -9,7 +9,14 @@ import pytest
 
 from symscope.experiments.claims import Verdict
 from symscope.experiments.forecast.quality_claims import claims
-from symscope.experiments.forecast.quality_scores import case_means, floors, gains, noise_floor, scores
+from symscope.experiments.forecast.quality_scores import (
+    case_means,
+    floors,
+    gains,
+    noise_floor,
+    scores,
+    seed_floor,
+)
 
 CONFIG = SimpleNamespace(pilots=(1, 3), repeats=2)
 
@@ -66,6 +73,15 @@ def test_the_noise_floor_is_the_mean_over_optimiser_and_width():
     assert by["optimiser"] == pytest.approx(0.06)
     assert by["width"] == pytest.approx(0.02)
     assert noise_floor(tables) == pytest.approx(0.04)
+
+
+def test_two_seeds_differ_by_their_own_noise():
+    tables = written()
+    assert seed_floor(tables) == pytest.approx(0.1)
+    words = "within 1.2 times what another seed changes"
+    assert one(verdicts(tables), words).measured == pytest.approx(1.0)  # 0.1 over 0.1
+    alone = {**tables, "trainings": tables["trainings"][tables["trainings"]["repeat"] == 0]}
+    assert one(verdicts(alone), words).verdict is Verdict.NOT_CHECKED
 
 
 def test_intervals_of_means_are_held_against_means():

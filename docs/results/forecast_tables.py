@@ -1,0 +1,77 @@
+"""Prints the tables of docs/results/forecast.md from a finished run of `forecast/quality`.
+
+python docs/results/forecast_tables.py RUN_FOLDER
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from symscope.experiments.forecast.quality_data import DATASETS
+from symscope.experiments.forecast.quality_networks import NETWORKS
+from symscope.experiments.forecast.quality_scores import errors, floors, gains, ranks, scores, standard_error
+from symscope.experiments.forecast.quality_variants import variant_names
+from symscope.experiments.outcome import tables_of
+from symscope.experiments.store import RunFolder
+
+SHOWN = ("architecture", "pilot-3", "linearised-10")
+
+
+def main(folder: Path) -> None:
+    tables = tables_of(RunFolder(folder))
+    floor = floors(tables)
+    print(f"Noise floor {floor['single'].mean():.3f}: ", end="")
+    print(
+        ", ".join(f"{name} {part['single'].mean():.3f}" for name, part in floor.groupby("other", sort=False))
+    )
+    print("\n| forecast | differs by | times the floor | bias | rank correlation | intervals cover |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    names = variant_names((1, 3, 10))
+    for variant, score in sorted(scores(tables).items(), key=lambda item: item[1].single):
+        ratio = score.single / floor["single"].mean()
+        print(
+            f"| {names.get(variant, variant)} | {score.single:.3f} | {ratio:.2f} | {score.bias:+.3f} | "
+            f"{score.ranks:.2f} | {score.covered:.0%} |"
+        )
+    found = errors(tables)
+    for column, words in (("network", NETWORKS), ("group", {}), ("dataset", DATASETS)):
+        print(f"\n| {column} | trained | two trainings | " + " | ".join(SHOWN) + " | rank correlation |")
+        print("| --- |" + " ---: |" * (len(SHOWN) + 3))
+        for name, part in found.groupby(column, sort=False):
+            mine = floor[floor[column] == name]["single"].mean()
+            first = part[part["variant"] == SHOWN[0]]
+            errors_of = [part[part["variant"] == variant]["single"].mean() for variant in SHOWN]
+            rho = ranks(first)
+            cells = [first["trained"].mean(), mine, *errors_of]
+            print(
+                f"| {words.get(str(name), name)} | "
+                + " | ".join(f"{value:.2f}" for value in cells)
+                + f" | {'' if math.isnan(rho) else f'{rho:.2f}'} |"
+            )
+    _overshoot(gains(tables))
+
+
+def _overshoot(found: pd.DataFrame) -> None:
+    ways = ("refit_initial", "own", "continued", "refit_head", "refit_logistic", "refit")
+    print("\n| network | " + " | ".join(ways) + " | kernel moved |")
+    print("| --- |" + " ---: |" * (len(ways) + 1))
+    for name, part in [*found.groupby("network", sort=False), ("all", found)]:
+        print(
+            f"| {NETWORKS.get(str(name), name)} | "
+            + " | ".join(f"{part[way].mean():.2f}" for way in ways)
+            + f" | {part['moved'].mean():.2f} |"
+        )
+    gain = found["refit_gain"]
+    print(
+        f"\nGain of the refit {gain.mean():+.3f}, standard error {standard_error(gain):.3f}, {len(gain)} cases"
+    )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
