@@ -13,7 +13,15 @@ import pandas as pd
 
 from symscope.experiments.forecast.quality_data import DATASETS
 from symscope.experiments.forecast.quality_networks import NETWORKS
-from symscope.experiments.forecast.quality_scores import errors, floors, gains, ranks, scores, standard_error
+from symscope.experiments.forecast.quality_scores import (
+    errors,
+    floors,
+    gains,
+    ranks,
+    scores,
+    seed_floor,
+    standard_error,
+)
 from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.experiments.outcome import tables_of
 from symscope.experiments.store import RunFolder
