@@ -32,10 +32,9 @@ SHOWN = ("architecture", "pilot-3", "linearised-10")
 def main(folder: Path) -> None:
     tables = tables_of(RunFolder(folder))
     floor = floors(tables)
-    print(f"Noise floor {floor['single'].mean():.3f}: ", end="")
-    print(
-        ", ".join(f"{name} {part['single'].mean():.3f}" for name, part in floor.groupby("other", sort=False))
-    )
+    by_kind = floor.groupby("other", sort=False)["single"].mean()
+    words = ", ".join(f"another {name} {value:.3f}" for name, value in by_kind.items())
+    print(f"Noise floor {floor['single'].mean():.3f}: {words}; another seed {seed_floor(tables):.3f}")
     print("\n| forecast | differs by | times the floor | bias | rank correlation | intervals cover |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     names = variant_names((1, 3, 10))
@@ -75,7 +74,7 @@ def _overshoot(found: pd.DataFrame) -> None:
         )
     gain = found["refit_gain"]
     print(
-        f"\nGain of the refit {gain.mean():+.3f}, standard error {standard_error(gain):.3f}, {len(gain)} cases"
+        f"\nThe refit gains {gain.mean():+.3f}, standard error {standard_error(gain):.3f}, {len(gain)} cases"
     )
 
 
