@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import time
 from contextlib import redirect_stderr, redirect_stdout
@@ -19,6 +20,7 @@ from symscope.forecast import Training, forecast
 from symscope.forecast.comparison import verdict_table
 from tests.experiments.program import started, wait_until
 from tests.report.browser import ask, console_messages, needs_browser
+from tests.report.picture import take
 
 SMALL = Demonstration(
     classes=(3, 4),
@@ -123,8 +125,7 @@ def test_the_page_in_a_browser(ran, tmp_path, width, dark):
       return found;
     """
     found = ask(ran[0], script, width=width, dark=dark, folder=tmp_path)
-    assert "for mlp" in found["lead"]
-    assert "for conv-gap" in found["lead"]
+    assert re.fullmatch(r"mlp (will|will not|may): .* conv-gap (will|will not|may): .*%\.", found["lead"])
     assert found["rows"] == ["mlp", "conv-gap"]
     assert found["empty"] == 0
     assert len(found["pictures"]) >= 8
@@ -171,3 +172,15 @@ def test_a_folder_that_cannot_be_written(tmp_path, capsys):
         main(["demo", "--out", str(tmp_path / "file" / "demo")])
     assert stopped.value.code == 2
     assert "cannot write to the folder" in capsys.readouterr().err
+
+
+@needs_browser
+def test_the_picture_shows_the_page_down_to_the_end_of_its_first_figure(ran, tmp_path):
+    from PIL import Image
+
+    target = tmp_path / "picture.png"
+    width, height = take(ran[0], target)
+    with Image.open(target) as picture:
+        assert picture.size == (2 * width, 2 * height)
+        assert len(picture.convert("RGB").getcolors(2**20)) > 50  # not an empty page
+    assert 500 < height < 1500

@@ -78,7 +78,7 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
 
 def lead(forecasts: Sequence[Forecast]) -> str:
     """What was found for each network, in one sentence each; the first says what is counted."""
-    sentences = []
+    sentences: list[str] = []
     for found in forecasts:
         words = found.problem.task.words
         what = words.unseen if found.missing is None else "the missing cases"

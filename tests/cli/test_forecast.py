@@ -140,27 +140,6 @@ def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_several_networks_share_a_page_and_a_table(few, tmp_path, capsys):
-    page = tmp_path / "page.html"
-    two = ("--model", "mlp", "--model", f"{OWN}:build", *few, "--group", "C4")
-    assert called(*two, "--out", str(page)) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("network ") for line in lines)
-    assert [line.split()[0] for line in lines if line.startswith(("mlp ", f"{OWN}:build "))][-2:] == [
-        "mlp",
-        f"{OWN}:build",
-    ]
-    assert lines[-1] == f"Report: {page}"
-    assert 'id="mlp-forecast"' in page.read_text(encoding="utf-8")
-    assert called(*two, "--json", "--fail-below", "1") in (0, 1)
-    streams = capsys.readouterr()
-    found = json.loads(streams.out)
-    assert [one["model"]["name"] for one in found] == ["mlp", f"{OWN}:build"]
-    below = [one["model"]["name"] for one in found if one["expected"] < 1]
-    assert streams.err.count("is below 1 (--fail-below)") == len(below)
-    assert all(f"symscope: {name}: accuracy" in streams.err for name in below)
-
-
 def test_a_network_named_twice_is_refused(few, capsys):
     assert called("--model", "mlp", "--model", "mlp", *few) == 2
     assert "expected every network once, got mlp, mlp" in capsys.readouterr().err
