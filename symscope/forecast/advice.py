@@ -139,8 +139,8 @@ def _transformations(found: Forecast, expected: float) -> list[Advice]:
     )
     one = found.problem.task.words.one
     evidence = (
-        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} a {one} "
-        f"{reaches} the target of {found.target:.2f}."
+        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} a "
+        f"{one} {reaches} the target of {found.target:.2f}."
     )
     return [Advice("transformations", text, best.accuracy, best.accuracy - expected, evidence)]
 

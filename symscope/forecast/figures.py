@@ -81,11 +81,14 @@ def in_words(numbers: Float[Tensor, "t"]) -> str:
     return ", ".join([*shown, "…"] if len(numbers) > 2 else shown)
 
 
-def _lowest(values: Iterable[float]) -> float:
-    """Where an axis of scores begins: at 0, or below where scores are, down to -1."""
-    there = [value for value in values if not math.isnan(value)]
-    low = max(-1.0, min([0.0, *there]))
-    return low - 0.03
+def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -> None:
+    """The axis of scores: from `bottom`, or from below the lowest score down to -1, where it is cut."""
+    lowest = min([0.0, *(value for value in values if not math.isnan(value))])
+    if lowest < 0:
+        axes.axhline(0, color="#c4c9cf", linewidth=0.8, zorder=0)
+        bottom = max(-1.0, lowest) - 0.03
+    axes.set_ylabel(f"{label} (cut at -1)" if lowest < -1 else label)
+    axes.set_ylim(bottom, 1.05)
 
 
 def _grey(image: Float[Tensor, "*c h w"]) -> Float[Tensor, "h w"]:
@@ -128,12 +131,8 @@ def classes_figure(found: Forecast) -> Any:
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
         axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
         axes.set_xticks(places.tolist(), [name.replace(" ", "\n") for name in found.problem.class_names])
-        low = _lowest(float(value) for _, values, _ in bars for value in values)
-        axes.set(
-            xlabel=f"{words.one} with a missing transformation",
-            ylabel=words.axis,
-            ylim=(0 if low > -0.04 else low, 1.03),
-        )
+        axes.set_xlabel(f"{words.one} with a missing transformation")
+        _score_axis(axes, [float(value) for _, values, _ in bars for value in values], words.axis, 0.0)
         figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
     return figure
 
@@ -152,8 +151,8 @@ def density_figure(found: Forecast) -> Any | None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(orders, [str(n) for n in orders])
         axes.minorticks_off()
-        low = _lowest(one.accuracy for one in found.densities)
-        axes.set(xlabel="transformations", ylabel=found.problem.task.words.axis, ylim=(low, 1.05))
+        axes.set_xlabel("transformations")
+        _score_axis(axes, [one.accuracy for one in found.densities], found.problem.task.words.axis, -0.03)
         axes.legend(fontsize=8)
     return figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -160,8 +161,12 @@ def test_figures_hold_what_is_below_zero(checked):
     texts = [axes.get_title() for axes in cases.axes if axes.get_title()]
     assert all(text.startswith("says ") and "\nis " in text for text in texts)
     low = min(float(checked.class_accuracy.mean(0).min()), float(checked.outcome.class_accuracy.min()), 0.0)
-    bottom = classes_figure(checked).axes[0].get_ylim()[0]
-    assert bottom <= max(low, -1.0)
+    bars = classes_figure(checked).axes[0]
+    assert bars.get_ylim()[0] <= max(low, -1.0)
+    far = checked.class_accuracy - 5
+    cut = classes_figure(replace(checked, class_accuracy=far)).axes[0]
+    assert cut.get_ylim()[0] == pytest.approx(-1.03)
+    assert cut.get_ylabel() == "variation explained (cut at -1)"
     curve = density_figure(checked)
     assert curve.axes[0].get_ylim()[0] <= max(-1.0, min(one.accuracy for one in checked.densities))
 
