@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int, float], object]
 @final
 @dataclass(frozen=True)
 class Demonstration:
-    """What the demo asks; small enough for two to three minutes on two cores.
+    """What the demo asks; small enough for about two minutes of processor time.
 
     Attributes:
         classes: The digits.

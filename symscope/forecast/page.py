@@ -242,7 +242,7 @@ def _check(found: Forecast, prefix: str) -> Section:
         f"For each {words.one} with bars, a network that lacks a transformation of it was trained: "
         f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
         f"{there.settings.batch}; and once more with {second.kind} at {second.learning_rate:g}. What those "
-        "two differ by is noise that no forecast can go below."
+        "two differ by is the noise of training: a forecast that is no further off is as good as it can be."
     )
     if not math.isnan(there.moved):
         caption += (
