@@ -126,6 +126,12 @@ def test_calibration_never_uses_the_class_it_is_for():
     assert calibrated(forecast_[:, :1], there[:, :1], 2).isnan().all()
 
 
+def test_pairs_that_take_long_can_be_left_out():
+    asked = Quality(datasets=("mnist", "points"), networks=("mlp-1", "mlp-2"), skipped=("mnist:mlp-2",))
+    there = {(cell["dataset"], cell["network"]) for cell in quality_cells(asked)}
+    assert there == {("mnist", "mlp-1"), ("points", "mlp-1"), ("points", "mlp-2")}
+
+
 def test_sets_of_points_are_given_to_mlps_alone():
     cells = quality_cells(Quality(datasets=("mnist", "points"), networks=("mlp-1", "vit"), actions=("C4",)))
     assert [tuple(cell.values()) for cell in cells] == [
@@ -152,6 +158,7 @@ def test_the_large_preset_has_every_architecture_group_and_data_set():
         ("per_class=1", "per_class: expected 2 or more"),
         ("kernel_repeats=9", "kernel_repeats: at most the repeats"),
         ("pilots=3,1", "pilots: expected ascending"),
+        ("skipped=mnist-14:resnet", "skipped: expected dataset:network of those asked for"),
         ("pilots=25", "pilots: expected fewer epochs"),
     ],
 )
