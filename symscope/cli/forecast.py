@@ -71,7 +71,7 @@ def forecast(
         str, typer.Option(help="Of the check: adam:1e-3, sgd:0.02; default: chosen for the network.")
     ] = "",
     pilot_epochs: Annotated[
-        int, typer.Option(help="Use a short training for the forecast itself; 0: the architecture alone.")
+        int, typer.Option(help="Let the forecast use a short training, say 10; 0: the architecture alone.")
     ] = 0,
     kernel: Annotated[str, typer.Option(help="auto, infinite or finite.")] = "auto",
     per_class: Annotated[int | None, typer.Option(help="Items of each class; default: 2 to 8.")] = None,

@@ -18,14 +18,15 @@ from symscope.data.randomness import check_count
 from symscope.errors import InputError
 from symscope.forecast.advice import Advice, advice
 from symscope.forecast.cautions import cautions
-from symscope.forecast.check import Outcome, Progress, Training, outcome, pilot_accuracy
+from symscope.forecast.check import Outcome, Training, outcome
 from symscope.forecast.density import Density, densities, enough
 from symscope.forecast.equivariance import Equivariance, equivariance
 from symscope.forecast.expectation import Expectation, Missing, expectation, missing_masks
-from symscope.forecast.interval import interval as interval  # part of this file's names
 from symscope.forecast.model import Model, as_model
 from symscope.forecast.pairs import Pairs, class_pairs
+from symscope.forecast.pilot import pilot_accuracy
 from symscope.forecast.problem import Draw, Problem, as_problem, drawn
+from symscope.forecast.runs import Progress
 from symscope.forecast.tangent import Tangent, default_items, tangent_of
 from symscope.spectral import IrrepShare
 
@@ -69,7 +70,7 @@ class Forecast:
         equivariance: Measurements of the network at initialisation.
         equivariance_after: The same after training, if it was trained.
         pilot_epochs: Epochs of the pilot training; 0 if there was none.
-        pilot: For each class, the forecast that uses the pilot training; None without.
+        pilot: For each class, what the pilot training, gone on with its kernel held, says; None without.
         outcome: What training gave; None if the forecast was not checked.
         advice: What to do, ranked.
     """
@@ -106,13 +107,14 @@ class Forecast:
 
     @property
     def expected(self) -> float:
-        """The accuracy to go by: of the pilot training if there was one, else from the architecture alone."""
-        return self.accuracy if self.pilot is None else float(self.pilot.nanmean())
+        """The accuracy to go by, mean of `expected_by_class`."""
+        return float(self.expected_by_class.nanmean())
 
     @property
     def expected_by_class(self) -> Float[Tensor, "c"]:
-        """The same for each class."""
-        return self.class_accuracy.mean(0) if self.pilot is None else self.pilot
+        """For each class: from the architecture alone; with a pilot training, the mean of both."""
+        alone = self.class_accuracy.mean(0)
+        return alone if self.pilot is None else (alone + self.pilot) / 2
 
     @property
     def accuracy(self) -> float:
@@ -181,8 +183,9 @@ def forecast(
         name: What the report calls the network.
         seed: All randomness follows from it.
         effort: Multiplies the budget for kernels that take long.
-        pilot_epochs: If not 0, train for so many epochs first and use the tangent kernel found there. Then it
-            is no longer a forecast from the architecture alone, and closer to what training gives.
+        pilot_epochs: If not 0, say 10, train for so many epochs first, and go on from there with the tangent
+            kernel held. What is expected is then the mean of that and the forecast from the architecture
+            alone: closer to what training gives than either, and no longer from the architecture alone.
         train: Check the forecast by training the network; True, or how to train.
         device: Where kernels are computed and networks trained.
         stage: Called with a few words before each part.
@@ -210,15 +213,23 @@ def forecast(
     found = _before_training(
         problem, network, tangent, items, draws, missing, ridge, target, seed, effort, device, say
     )
+    settings = train if isinstance(train, Training) else Training()
     if pilot_epochs:
         say(f"pilot training of {pilot_epochs} epochs")
         pilot = pilot_accuracy(
-            network, found.first, problem.group, missing, pilot_epochs, seed, device=device, progress=progress
+            network,
+            found.first,
+            problem.group,
+            missing,
+            pilot_epochs,
+            seed,
+            settings,
+            device=device,
+            progress=progress,
         )
         found = replace(found, pilot=pilot, pilot_epochs=pilot_epochs)
     if train:
         say("training")
-        settings = train if isinstance(train, Training) else Training()
         found = _checked(found, settings, device, progress)
     say("advice")
     rows = advice(found, tangent, found.expected, effort)

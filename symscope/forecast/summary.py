@@ -35,7 +35,7 @@ def verdict(found: Forecast) -> str:
     low, high = found.interval
     words = found.problem.task.words
     if found.pilot is not None:
-        basis = f"after a pilot training of {found.pilot_epochs} epochs"
+        basis = f"from its architecture and a pilot training of {found.pilot_epochs} epochs"
     else:
         basis = f"between {low:.0%} and {high:.0%}"
     if found.missing is None:

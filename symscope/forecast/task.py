@@ -12,12 +12,14 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.forecast.interval import explained_interval, interval
+from symscope.forecast.logistic import logistic
 from symscope.training import MiniBatch, Stack, Stored, train_classifiers, train_regressors
 
 if TYPE_CHECKING:
     from symscope.forecast.model import Model
     from symscope.forecast.problem import Draw, Problem
 
+HELD_STEPS, HELD_LOSS = 1000, 0.01  # logistic regression ends at this mean cross-entropy, or so many steps
 WORKS = 0.75  # of the variation, explained at one point: within half a standard deviation
 
 
@@ -92,6 +94,8 @@ class Task:
         error: `error(prediction, draw, items)`: of several points together.
         interval: `interval(class_accuracy, class_spread, per_class)`: where new draws should lie.
         fitted: `fitted(builder, points, draw, hidden, settings, seeds, **where)`: training.
+        held: `held(gram, draw, seen, start, ridge)`: at points that are not seen, what training from some
+            outputs with the kernel held ends in.
         check: Refuses a network whose outputs are not what is asked for.
     """
 
@@ -102,6 +106,7 @@ class Task:
     error: Callable[[Tensor, Draw, Tensor], float]
     interval: Callable[[Tensor, Tensor, int], tuple[float, float]]
     fitted: Callable[..., Fitted]
+    held: Callable[[Tensor, Draw, Tensor, Tensor, float], Tensor]
     check: Callable[[Problem, Model], None]
 
 
@@ -167,6 +172,31 @@ def _number_fitted(
     return Fitted(done.stack, done.losses, missing, seen)
 
 
+def _class_held(
+    gram: Float[Tensor, "p p"],
+    draw: Draw,
+    seen: Bool[Tensor, "p"],
+    start: Float[Tensor, "p c"],
+    ridge: float,
+) -> Float[Tensor, "k c"]:
+    """Cross-entropy lowered until it is small; a ridge is not needed."""
+    labels = draw.one_hot.repeat_interleave(len(gram) // len(draw.labels), 0)
+    return logistic(gram, labels, seen, start, steps=HELD_STEPS, tolerance=HELD_LOSS).outputs
+
+
+def _number_held(
+    gram: Float[Tensor, "p p"],
+    draw: Draw,
+    seen: Bool[Tensor, "p"],
+    start: Float[Tensor, "p t"],
+    ridge: float,
+) -> Float[Tensor, "k t"]:
+    """Squared loss to its end: regression of what is left."""
+    left = (draw.outputs.repeat_interleave(len(gram) // len(draw.labels), 0) - start)[seen]
+    inner = gram[seen][:, seen] + ridge * torch.eye(int(seen.sum()), dtype=gram.dtype)
+    return start[~seen] + gram[~seen][:, seen] @ torch.linalg.solve(inner, left)
+
+
 def _check_classes(problem: Problem, model: Model) -> None:
     """Refuses class numbers the network has no output for."""
     classes = problem.data.classes
@@ -213,6 +243,7 @@ CLASSIFICATION = Task(
     _class_error,
     lambda accuracy, spread, per_class: interval(accuracy, per_class),
     _class_fitted,
+    _class_held,
     _check_classes,
 )
 
@@ -242,6 +273,7 @@ REGRESSION = Task(
     _number_error,
     explained_interval,
     _number_fitted,
+    _number_held,
     _check_numbers,
 )
 

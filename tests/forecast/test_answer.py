@@ -10,8 +10,8 @@ import symscope
 from symscope.data import LabelledData, custom, mnist_sample, rotation
 from symscope.errors import InputError
 from symscope.forecast import forecast
-from symscope.forecast.answer import interval
 from symscope.forecast.expectation import expectation
+from symscope.forecast.interval import interval
 from symscope.forecast.problem import drawn
 from symscope.forecast.tangent import tangent_of
 from symscope.groups import cyclic

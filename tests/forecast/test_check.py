@@ -10,14 +10,11 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.forecast import Training, forecast
-from symscope.forecast.check import outcome, pilot_accuracy
-from symscope.forecast.expectation import dense_prediction, missing_masks
+from symscope.forecast.check import outcome
 from symscope.forecast.model import as_model
 from symscope.forecast.problem import as_problem, drawn
-from symscope.kernels import empirical_ntk
 from symscope.training import Optimiser
 from tests.forecast.problems import blobs, small_net
-from tests.tolerances import DENSE_PREDICTION
 
 
 def problem_and_draw(per_class=3):
@@ -84,21 +81,6 @@ def test_convolutions_are_trained_for_some_classes_one_by_one():
     assert found.outcome.class_accuracy.isnan().tolist() == [False, True, False]
     assert seen[0] == (1, 12)
     assert seen[-1] == (12, 12)
-
-
-def test_a_pilot_is_regression_with_the_kernel_of_a_shortly_trained_network():
-    problem, draw = problem_and_draw()
-    model = as_model(small_net, (6, 6), 3)
-    found = pilot_accuracy(model, draw, problem.group, None, 2, seed=1)
-    settings = Training(epochs=2, batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
-    _, first = outcome(model, draw, problem.group, None, settings, seed=1)
-    gram = empirical_ntk(first)(draw.flat[:, None])
-    mask = missing_masks(draw.labels, problem.group, None)[0]
-    prediction = dense_prediction(gram, draw, mask, 1e-6 * float(gram.diagonal().mean()))
-    assert found[0] == (prediction.argmax(1) == 0).double().mean()
-    both = forecast(small_net, blobs(items=6), "C4", per_class=3, draws=1, pilot_epochs=2)
-    assert both.expected == pytest.approx(float(both.pilot.mean()), abs=DENSE_PREDICTION)
-    assert both.pilot_epochs == 2
 
 
 def test_networks_with_batch_norm_are_trained_one_by_one():

@@ -14,7 +14,7 @@ from symscope.data import MeasuredData, custom
 from symscope.errors import InputError
 from symscope.forecast import Training, forecast
 from symscope.forecast.augmented import augmented_accuracy, invariant_accuracy
-from symscope.forecast.check import outcome, pilot_accuracy
+from symscope.forecast.check import outcome
 from symscope.forecast.figures import cases_figure, classes_figure, density_figure
 from symscope.forecast.model import as_model
 from symscope.forecast.page import forecast_page
@@ -122,9 +122,6 @@ def test_training_is_squared_loss_on_standardised_numbers():
     )
     assert not bool(found.refit_accuracy.isnan().any())
     assert 0 < found.moved < 1
-    pilot = pilot_accuracy(model, draw, problem.group, None, 2, seed=4)
-    assert pilot.shape == (5,)
-    assert bool((pilot <= 1).all())
 
 
 def test_words_speak_of_explained_variation(checked):

@@ -33,7 +33,7 @@ from symscope.experiments.forecast.quality_variants import (
     initial,
     refits,
 )
-from symscope.forecast.answer import interval
+from symscope.forecast.interval import interval
 from symscope.forecast.check import STEPS, Settled, Training
 from symscope.forecast.model import as_model
 from symscope.forecast.problem import Problem, drawn

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
-from symscope.experiments.forecast.logistic import logistic
+from symscope.forecast.logistic import logistic
 from symscope.experiments.forecast.quality_task import Task, Trained
 from symscope.forecast.expectation import expectation
 from symscope.forecast.problem import Draw

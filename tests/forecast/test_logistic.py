@@ -7,7 +7,7 @@ import torch
 
 from symscope import InputError
 from symscope.data.randomness import seeded
-from symscope.experiments.forecast.logistic import MOMENTUM, logistic
+from symscope.forecast.logistic import MOMENTUM, logistic
 from tests.tolerances import STACKED
 
 
