@@ -33,8 +33,8 @@ from symscope.experiments.forecast.quality_variants import (
     initial,
     refits,
 )
-from symscope.forecast.interval import interval
 from symscope.forecast.check import STEPS, Settled, Training
+from symscope.forecast.interval import interval
 from symscope.forecast.model import as_model
 from symscope.forecast.problem import Problem, drawn
 from symscope.forecast.tangent import tangent_of

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
-from symscope.forecast.logistic import logistic
 from symscope.experiments.forecast.quality_task import Task, Trained
 from symscope.forecast.expectation import expectation
+from symscope.forecast.logistic import logistic
 from symscope.forecast.problem import Draw
 from symscope.forecast.tangent import FiniteKernel, Tangent
 from symscope.groups import FiniteGroup
