@@ -116,8 +116,8 @@ def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) 
     ]
 
 
-def _counted(items: int) -> str:
-    return "one item" if items == 1 else f"{items} items"
+def _counted(count: int, one: str = "item", many: str = "items") -> str:
+    return f"one {one}" if count == 1 else f"{count} {many}"
 
 
 def _exact(found: Forecast) -> bool:
@@ -213,8 +213,9 @@ def _refit(found: Forecast) -> list[Advice]:
     )
     if accuracy <= trained:
         return []
+    words = found.problem.task.words
     evidence = (
-        f"Measured on {int(both.sum())} {found.problem.task.words.many}: the trained networks get "
+        f"Measured on {_counted(int(both.sum()), words.one, words.many)}: the trained networks get "
         f"{trained:.2f}, regression with their kernels {accuracy:.2f}."
     )
     text = "Refit: after training, replace the network's output by regression with its own tangent kernel."

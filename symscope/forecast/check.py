@@ -21,6 +21,7 @@ from symscope.training import Optimiser
 ADAM = Optimiser("adam", 1e-3)
 SGD = Optimiser("sgd", 0.02, momentum=0.9)
 STEPS = 600  # of the optimiser at least: fewer leave small data unlearned
+LEARNED = 0.95  # of what was shown: below it a trained network says little
 KERNELS = 3  # left-out classes whose kernel after training is computed, unless told otherwise
 
 
@@ -100,6 +101,7 @@ class Outcome:
             for classes that no network was trained without.
         seen_accuracy: For each network, the share of the points it was trained on.
         second_accuracy: `class_accuracy` of a second training that differs in the optimiser alone.
+        second_seen_accuracy: `seen_accuracy` of that one.
         noise_floor: Mean over classes of the difference between the two trainings.
         moved: How far the tangent kernel moved, `1 - <K0, K> / (|K0| |K|)`, mean over some classes; NaN if
             not computed.
@@ -111,6 +113,7 @@ class Outcome:
     class_accuracy: Float64[Tensor, "c"]
     seen_accuracy: Float64[Tensor, "sets"]
     second_accuracy: Float64[Tensor, "c"]
+    second_seen_accuracy: Float64[Tensor, "sets"]
     noise_floor: float
     moved: float
     refit_accuracy: Float64[Tensor, "c"]
@@ -121,6 +124,17 @@ class Outcome:
     def accuracy(self) -> float:
         """Mean over classes."""
         return float(self.class_accuracy.nanmean())
+
+    @property
+    def unlearned(self) -> tuple[str, ...]:
+        """The optimisers whose networks have not learned what they were shown."""
+        both = (
+            (self.settings.optimiser, self.seen_accuracy),
+            (self.settings.second, self.second_seen_accuracy),
+        )
+        return tuple(
+            f"{one.kind} at {one.learning_rate:g}" for one, seen in both if float(seen.mean()) < LEARNED
+        )
 
 
 def outcome(
@@ -166,6 +180,7 @@ def outcome(
         accuracy,
         torch.cat([one.seen for one in first]),
         second,
+        torch.cat([one.seen for one in other]),
         float((accuracy - second).abs().nanmean()),
         moved,
         refit,

@@ -267,11 +267,11 @@ def _check(found: Forecast, prefix: str) -> Section:
         Picture(_svg(classes_figure(found), f"{prefix}classes", alt), "Forecast and outcome", caption),
         Facts(tuple(facts)),
     ]
-    if float(there.seen_accuracy.mean()) < 0.95:
+    if there.unlearned:
         blocks.append(
             Note(
-                "The network has not learned what it was trained on, so that the comparison says little: "
-                "train for more epochs or with another learning rate."
+                f"With {' and '.join(there.unlearned)} the network has not learned what it was shown, so "
+                "that the comparison says little: train for more epochs or with another learning rate."
             )
         )
     return Section("The check: trained", tuple(blocks), anchor="check")

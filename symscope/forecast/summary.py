@@ -129,6 +129,7 @@ def _outcome(found: Forecast) -> dict[str, Any] | None:
         "class_accuracy": there.class_accuracy,
         "seen_accuracy": there.seen_accuracy,
         "second_accuracy": there.second_accuracy,
+        "second_seen_accuracy": there.second_seen_accuracy,
         "noise_floor": there.noise_floor,
         "mean_difference": float(difference.nanmean()),
         "kernel_moved": there.moved,

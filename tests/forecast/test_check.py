@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.forecast import Training, forecast
+from symscope.forecast import Training, forecast, forecast_page
 from symscope.forecast.check import outcome
 from symscope.forecast.model import as_model
 from symscope.forecast.problem import as_problem, drawn
@@ -103,3 +103,10 @@ def test_what_cannot_be_trained_is_refused():
         Training(kernels=-1)
     with pytest.raises(InputError, match="pilot_epochs: expected 0 or more"):
         forecast(small_net, blobs(), "C4", pilot_epochs=-1)
+
+
+def test_optimisers_that_have_not_learned_are_named():
+    slow = Training(epochs=20, optimiser=Optimiser("adam", 3e-2), other=Optimiser("sgd", 1e-6), kernels=0)
+    found = forecast(small_net, blobs(items=6), "C4", per_class=3, draws=1, train=slow)
+    assert found.outcome.unlearned == ("sgd at 1e-06",)
+    assert "With sgd at 1e-06 the network has not learned" in forecast_page(found)
