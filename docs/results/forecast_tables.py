@@ -21,16 +21,17 @@ from symscope.experiments.forecast.quality_scores import (
     scores,
     seed_floor,
     standard_error,
+    with_combined,
 )
 from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.experiments.outcome import tables_of
 from symscope.experiments.store import RunFolder
 
-SHOWN = ("architecture", "pilot-3", "linearised-10")
+SHOWN = ("architecture", "linearised-10", "combined-10")
 
 
 def main(folder: Path) -> None:
-    tables = tables_of(RunFolder(folder))
+    tables = with_combined(tables_of(RunFolder(folder)))
     floor = floors(tables)
     by_kind = floor.groupby("other", sort=False)["single"].mean()
     words = ", ".join(f"another {name} {value:.3f}" for name, value in by_kind.items())

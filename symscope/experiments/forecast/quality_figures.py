@@ -19,6 +19,7 @@ from symscope.experiments.forecast.quality_scores import (
     ranks,
     scores,
     seed_floor,
+    with_combined,
 )
 from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
@@ -29,7 +30,7 @@ MARKERS = {"mnist": "o", "mnist-14": "o", "digits": "s", "points": "^"}
 
 def plots(config: Any, tables: Tables) -> list[Plot]:
     """Scatter by architecture, errors by variant, where they are, coverage, overshoot."""
-    names = variant_names(config.pilots)
+    names, tables = variant_names(config.pilots), with_combined(tables)
     return [
         scatter_plot(config, tables),
         variants_plot(tables, names),

@@ -16,6 +16,29 @@ NOMINAL = 0.95
 USES = ("refit_initial", "refit", "refit_logistic", "refit_head", "continued")  # of a kernel, beside `own`
 
 
+def with_combined(tables: Tables) -> Tables:
+    """The tables, with forecasts that are the mean of two: architecture over draws, and a linearised pilot.
+
+    This is what `forecast(pilot_epochs=k)` expects. Ends of intervals are means too.
+    """
+    return {
+        **tables,
+        "forecasts": _with_means(tables["forecasts"], CLASS),
+        "means": _with_means(tables["means"], CASE),
+    }
+
+
+def _with_means(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    alone = rows[rows["variant"] == "architecture-draws"]
+    made = [rows]
+    for name in [one for one in rows["variant"].unique() if one.startswith("linearised-")]:
+        pair = alone.merge(rows[rows["variant"] == name], on=by, suffixes=("", "_pilot"))
+        for column in ("accuracy", "low", "high"):
+            pair[column] = (pair[column] + pair[f"{column}_pilot"]) / 2
+        made.append(pair.assign(variant=name.replace("linearised", "combined"))[list(rows.columns)])
+    return pd.concat(made, ignore_index=True)
+
+
 def matched(tables: Tables) -> pd.DataFrame:
     """Every forecast of a class beside the accuracy of networks trained without it, mean over repeats."""
     return tables["forecasts"].merge(_trained(tables), on=CLASS)

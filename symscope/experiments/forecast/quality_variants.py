@@ -24,6 +24,7 @@ VARIANTS: dict[str, str] = {  # what tables call them, and what a reader does
     "initial": "finite kernel at initialisation",
     "pilot-{k}": "finite kernel after {k} {epochs}",
     "linearised-{k}": "linearised after {k} {epochs}, cross-entropy",
+    "combined-{k}": "mean of architecture over draws and linearised after {k} {epochs}",
     "own-{k}": "the network itself after {k} {epochs}",
     "calibrated-{k}": "architecture, level of two other classes' pilots",
     "borrowed": "architecture, level of all other classes' full trainings",

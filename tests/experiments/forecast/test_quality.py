@@ -10,6 +10,7 @@ from symscope.experiments import Place, find, request, run
 from symscope.experiments.forecast.quality import Quality, quality_cells
 from symscope.experiments.forecast.quality_data import problem
 from symscope.experiments.forecast.quality_networks import network
+from symscope.experiments.forecast.quality_scores import with_combined
 from symscope.experiments.forecast.quality_task import Task, trained
 from symscope.experiments.forecast.quality_variants import calibrated, variant_names
 from symscope.experiments.outcome import tables_of
@@ -48,7 +49,9 @@ def test_a_tiny_run_is_complete(made):
     outcome, tables, config = made
     assert (outcome.failed, outcome.problems) == (0, ())
     forecasts = tables["forecasts"]
-    assert set(forecasts["variant"]) == set(variant_names(config.pilots))
+    named = set(variant_names(config.pilots))
+    assert set(forecasts["variant"]) == {name for name in named if not name.startswith("combined")}
+    assert set(with_combined(tables)["forecasts"]["variant"]) == named
     assert forecasts.groupby(["network", "variant"]).size().eq(2).all()
     assert forecasts["accuracy"].between(0, 1).all()
     inside = (forecasts["low"] <= forecasts["accuracy"] + 1e-9) & (

@@ -16,6 +16,7 @@ from symscope.experiments.forecast.quality_scores import (
     noise_floor,
     scores,
     seed_floor,
+    with_combined,
 )
 
 CONFIG = SimpleNamespace(pilots=(1, 3), repeats=2)
@@ -153,6 +154,12 @@ def test_the_variant_chosen_before_is_asked_where_it_is():
     words = "A network trained for 10 epochs and linearised there is as near"
     assert not any(statement.startswith(words) for statement in verdicts(tables))
     assert sum(statement.startswith(words) for statement in verdicts(both)) == 1
+    mixed = with_combined(both)["forecasts"]
+    mixed = mixed[mixed["variant"] == "combined-10"]
+    assert len(mixed) == 6
+    truth = chosen[chosen["variant"] == "linearised-10"]["accuracy"].to_numpy()
+    assert mixed["accuracy"].to_numpy() == pytest.approx(truth - 0.05)  # the draws are 0.1 lower
+    assert one(verdicts(both), "The mean of that and").measured == pytest.approx(1.25)
 
 
 def test_one_case_cannot_decide_the_overshoot():
