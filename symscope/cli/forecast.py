@@ -270,12 +270,12 @@ def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
     for c, name in enumerate(found.problem.class_names):
         row = [name, f"{float(found.class_accuracy.mean(0)[c]):.2f}"]
         if found.pilot is not None:
-            row += [f"{float(values[c]):.2f}" for values in (found.pilot, found.expected_by_class)]
+            row.append(f"{float(found.pilot.class_accuracy[c]):.2f}")
         if found.outcome is not None:
             row.append(f"{float(found.outcome.class_accuracy[c]):.2f}")
         rows.append(tuple(row))
     columns = [terms.one, "forecast" if found.pilot is None else "architecture"]
-    columns += ["pilot", "expected"] if found.pilot is not None else []
+    columns += ["pilot"] if found.pilot is not None else []
     columns += ["trained"] if found.outcome is not None else []
     console.print(simple_table(terms.heading, columns, rows))
     console.print()

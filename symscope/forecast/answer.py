@@ -24,7 +24,7 @@ from symscope.forecast.equivariance import Equivariance, equivariance
 from symscope.forecast.expectation import Expectation, Missing, expectation, missing_masks
 from symscope.forecast.model import Model, as_model
 from symscope.forecast.pairs import Pairs, class_pairs
-from symscope.forecast.pilot import pilot_accuracy
+from symscope.forecast.pilot import Pilot, pilot
 from symscope.forecast.problem import Draw, Problem, as_problem, drawn
 from symscope.forecast.runs import Progress
 from symscope.forecast.tangent import Tangent, default_items, tangent_of
@@ -69,8 +69,7 @@ class Forecast:
         cautions: Warnings about image size, padding and stride.
         equivariance: Measurements of the network at initialisation.
         equivariance_after: The same after training, if it was trained.
-        pilot_epochs: Epochs of the pilot training; 0 if there was none.
-        pilot: For each class, what the pilot training, gone on with its kernel held, says; None without.
+        pilot: What a pilot training, gone on with its kernel held, says; None without.
         outcome: What training gave; None if the forecast was not checked.
         advice: What to do, ranked.
     """
@@ -100,8 +99,7 @@ class Forecast:
     cautions: tuple[str, ...] = ()
     equivariance: Equivariance | None = None
     equivariance_after: Equivariance | None = None
-    pilot_epochs: int = 0
-    pilot: Float[Tensor, "c"] | None = None
+    pilot: Pilot | None = None
     outcome: Outcome | None = None
     advice: tuple[Advice, ...] = ()
 
@@ -112,9 +110,8 @@ class Forecast:
 
     @property
     def expected_by_class(self) -> Float[Tensor, "c"]:
-        """For each class: from the architecture alone; with a pilot training, the mean of both."""
-        alone = self.class_accuracy.mean(0)
-        return alone if self.pilot is None else (alone + self.pilot) / 2
+        """For each class: from the pilot training if there was one, else from the architecture alone."""
+        return self.class_accuracy.mean(0) if self.pilot is None else self.pilot.class_accuracy
 
     @property
     def accuracy(self) -> float:
@@ -123,8 +120,11 @@ class Forecast:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where 95 % of new draws of items (and initialisations) should lie, at most 1."""
-        return self.problem.task.interval(self.class_accuracy, self.class_spread, self.per_class)
+        """Where 95 % of new draws of items (and initialisations) should lie around `expected`, at most 1."""
+        accuracy, spread = self.class_accuracy, self.class_spread
+        if self.pilot is not None:
+            accuracy, spread = self.pilot.class_accuracy[None], self.pilot.class_spread[None]
+        return self.problem.task.interval(accuracy, spread, self.per_class)
 
     @property
     def limiting(self) -> tuple[IrrepShare, ...]:
@@ -184,8 +184,7 @@ def forecast(
         seed: All randomness follows from it.
         effort: Multiplies the budget for kernels that take long.
         pilot_epochs: If not 0, say 10, train for so many epochs first, and go on from there with the tangent
-            kernel held. What is expected is then the mean of that and the forecast from the architecture
-            alone: closer to what training gives than either, and no longer from the architecture alone.
+            kernel held. Closer to what training gives, and no longer a forecast from the architecture alone.
         train: Check the forecast by training the network; True, or how to train.
         device: Where kernels are computed and networks trained.
         stage: Called with a few words before each part.
@@ -216,7 +215,7 @@ def forecast(
     settings = train if isinstance(train, Training) else Training()
     if pilot_epochs:
         say(f"pilot training of {pilot_epochs} epochs")
-        pilot = pilot_accuracy(
+        tried = pilot(
             network,
             found.first,
             problem.group,
@@ -227,7 +226,7 @@ def forecast(
             device=device,
             progress=progress,
         )
-        found = replace(found, pilot=pilot, pilot_epochs=pilot_epochs)
+        found = replace(found, pilot=tried)
     if train:
         say("training")
         found = _checked(found, settings, device, progress)

@@ -115,8 +115,8 @@ def classes_figure(found: Forecast) -> Any:
     count = len(found.classes)
     bars: list[tuple[str, Tensor, str]] = [("forecast", found.class_accuracy.mean(0), COLOURS[0])]
     if found.pilot is not None:
-        bars.append((f"pilot of {found.pilot_epochs} epochs", found.pilot, COLOURS[3]))
-        bars.append(("expected: the mean of both", found.expected_by_class, COLOURS[2]))
+        words_of = f"forecast after a pilot of {found.pilot.epochs} epochs"
+        bars.append((words_of, found.pilot.class_accuracy, COLOURS[3]))
     if found.outcome is not None:
         bars.append(("trained", found.outcome.class_accuracy, COLOURS[1]))
         bars.append(("trained with the other optimiser", found.outcome.second_accuracy, COLOURS[4]))

@@ -100,7 +100,7 @@ def _answer(found: Forecast, prefix: str) -> Section:
     words = found.problem.task.words
     blocks: list[Block] = [
         Verdict(
-            f"{words.done.format(share=f'{found.accuracy:.0%}')}; between {low:.0%} and {high:.0%} for 95 % "
+            f"{words.done.format(share=f'{found.expected:.0%}')}; between {low:.0%} and {high:.0%} for 95 % "
             "of new draws of items.",
             *REACHED[answer(found)],
             threshold=f"{found.target:.0%}",
@@ -110,9 +110,8 @@ def _answer(found: Forecast, prefix: str) -> Section:
     if found.pilot is not None:
         blocks.append(
             Text(
-                f"A pilot training of {found.pilot_epochs} epochs, gone on with its kernel held, says "
-                f"{float(found.pilot.nanmean()):.0%}. Expected is the mean of both, {found.expected:.0%}: no "
-                "longer a forecast from the architecture alone."
+                f"This uses a pilot training of {found.pilot.epochs} epochs, gone on as if its kernel "
+                f"stopped moving. From the architecture alone: {found.accuracy:.0%}; the tables below are about that."
             )
         )
     blocks.append(_table(found))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import torch
 from jaxtyping import Float64
 from torch import Tensor
@@ -12,10 +15,32 @@ from symscope.forecast.model import Model
 from symscope.forecast.problem import Draw
 from symscope.forecast.runs import Progress, ahead, runs_of
 from symscope.forecast.tangent import FiniteKernel
+from symscope.forecast.task import item_spread
 from symscope.groups import FiniteGroup
 
 
-def pilot_accuracy(
+@final
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """What a pilot training says.
+
+    Attributes:
+        epochs: Of the training.
+        class_accuracy: For each class, the share of missing points read right; NaN where nothing is missing.
+        class_spread: The same, standard deviation over items.
+    """
+
+    epochs: int
+    class_accuracy: Float64[Tensor, "c"]
+    class_spread: Float64[Tensor, "c"]
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over classes."""
+        return float(self.class_accuracy.nanmean())
+
+
+def pilot(
     model: Model,
     draw: Draw,
     group: FiniteGroup,
@@ -26,7 +51,7 @@ def pilot_accuracy(
     *,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
-) -> Float64[Tensor, "c"]:
+) -> Pilot:
     """The accuracy of each class if the network, trained for a few epochs, were linear from there on.
 
     `f = f_k + K a`: outputs f_k and tangent kernel K after k epochs; a is what training with K held would
@@ -44,9 +69,6 @@ def pilot_accuracy(
         device: Where to train.
         progress: Called as `progress(epochs done, epochs in all, loss)`.
 
-    Returns:
-        NaN for classes that miss nothing.
-
     Raises:
         InputError: A network that cannot be trained this way, or a loss that is not finite.
     """
@@ -54,7 +76,8 @@ def pilot_accuracy(
     how = settings.chosen(model.builder(seed), masks[0].numel())
     runs = runs_of(model, draw, masks, seed, torch.device(device), how.together, len(masks))
     trained = runs.trained(epochs, how.batch, how.optimiser, ahead(progress, 0, epochs * runs.rounds))
-    found = torch.full((draw.classes,), float("nan"), dtype=torch.float64)
+    accuracy = torch.full((draw.classes,), float("nan"), dtype=torch.float64)
+    spread = accuracy.clone()
     modules = [one.stack.copy(k) for one in trained for k in range(len(one.stack))]
     points = draw.flat.to(runs.device)
     for k, module in enumerate(modules):
@@ -63,5 +86,8 @@ def pilot_accuracy(
         ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
         there = draw.task.held(gram, draw, ~masks[k].flatten(), start, ridge)
         shares = runs.shares(k, there)
-        found = torch.where(shares.isnan(), found, shares)
-    return found
+        accuracy = torch.where(shares.isnan(), accuracy, shares)
+        items = masks[k].nonzero()[:, 0]
+        scatter = item_spread(draw.scores(there, items), items, draw.positions[items], draw.classes)
+        spread = torch.where(scatter.isnan(), spread, scatter)
+    return Pilot(epochs, accuracy, spread)

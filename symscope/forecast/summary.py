@@ -34,10 +34,9 @@ def verdict(found: Forecast) -> str:
     """
     low, high = found.interval
     words = found.problem.task.words
+    basis = f"between {low:.0%} and {high:.0%}"
     if found.pilot is not None:
-        basis = f"from its architecture and a pilot training of {found.pilot_epochs} epochs"
-    else:
-        basis = f"between {low:.0%} and {high:.0%}"
+        basis += f" after a pilot training of {found.pilot.epochs} epochs"
     if found.missing is None:
         how = f"{found.problem.group.name}, {found.problem.action.name}"
         what = f"{words.unseen} ({how})"
@@ -98,7 +97,7 @@ def as_data(found: Forecast) -> dict[str, Any]:
         "enough": None if found.enough is None else asdict(found.enough),
         "pilot": None
         if found.pilot is None
-        else {"epochs": found.pilot_epochs, "class_accuracy": found.pilot},
+        else {"epochs": found.pilot.epochs, "class_accuracy": found.pilot.class_accuracy},
         "outcome": _outcome(found),
         "equivariance": _equivariance(found.equivariance),
         "equivariance_after": _equivariance(found.equivariance_after),

@@ -7,11 +7,12 @@ import torch
 from torch import nn
 from torch.func import functional_call, jacrev
 
-from symscope.forecast import Training, forecast
+from symscope.forecast import Training, forecast, forecast_page, verdict
 from symscope.forecast.check import outcome
 from symscope.forecast.expectation import missing_masks
+from symscope.forecast.interval import explained_interval, interval
 from symscope.forecast.model import as_model
-from symscope.forecast.pilot import pilot_accuracy
+from symscope.forecast.pilot import pilot
 from symscope.forecast.problem import as_problem, drawn
 from symscope.training import Optimiser
 from tests.forecast.problems import blobs, number_net, small_net, spots
@@ -40,7 +41,7 @@ def trained(data, build, outputs, settings, seed):
 def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
     settings = Training(epochs=3, batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
     problem, draw, model, net, mask = trained(blobs(items=6), small_net, 3, settings, seed=1)
-    found = pilot_accuracy(model, draw, problem.group, None, 3, 1, PLAIN)
+    found = pilot(model, draw, problem.group, None, 3, 1, PLAIN)
     x = draw.flat[:, None]
     gradients = features(net, x)
     gram = torch.einsum("ioj,koj->ik", gradients, gradients) / 3
@@ -57,13 +58,13 @@ def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
         share = share - rate * (torch.softmax(f[~mask], 1) - wanted[~mask])
     assert float(loss) < 0.011
     right = (f[mask].argmax(1) == 0).double().mean()
-    assert float(found[0]) == float(right)
+    assert float(found.class_accuracy[0]) == float(right)
 
 
 def test_numbers_go_on_with_squared_loss_to_its_end():
     settings = Training(epochs=4, batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
     problem, draw, model, net, mask = trained(spots(), number_net, 1, settings, seed=4)
-    found = pilot_accuracy(model, draw, problem.group, None, 4, 4, PLAIN)
+    found = pilot(model, draw, problem.group, None, 4, 4, PLAIN)
     x = draw.flat[:, None]
     phi = features(net, x)[:, 0]
     with torch.no_grad():
@@ -75,20 +76,29 @@ def test_numbers_go_on_with_squared_loss_to_its_end():
     )
     said = start[mask] + phi[mask] @ step
     items = mask.nonzero()[:, 0] // 4
-    assert float(found[0]) == pytest.approx(float(draw.scores(said, items).mean()), abs=1e-6)
+    assert float(found.class_accuracy[0]) == pytest.approx(float(draw.scores(said, items).mean()), abs=1e-6)
 
 
-def test_what_is_expected_is_the_mean_of_both():
+def test_what_is_expected_is_the_pilot_s_and_so_is_the_interval():
     found = forecast(small_net, blobs(items=6), "C4", per_class=3, draws=2, pilot_epochs=2)
-    both = (found.class_accuracy.mean(0) + found.pilot) / 2
-    assert found.pilot_epochs == 2
-    assert found.expected == pytest.approx(float(both.mean()), abs=DENSE_PREDICTION)
+    assert found.pilot.epochs == 2
+    assert found.expected == pytest.approx(found.pilot.accuracy, abs=DENSE_PREDICTION)
+    assert found.interval == interval(found.pilot.class_accuracy[None], 3)
+    assert "after a pilot training of 2 epochs" in verdict(found)
+    assert "uses a pilot training of 2 epochs" in forecast_page(found)
     assert forecast(small_net, blobs(items=6), "C4", per_class=3, draws=2).pilot is None
 
 
 def test_classes_that_miss_nothing_are_not_asked():
-    found = forecast(
-        small_net, blobs(items=6), "C4", per_class=2, draws=1, missing={1: [0, 2]}, pilot_epochs=1
-    )
-    assert found.pilot.isnan().tolist() == [True, False, True]
+    lacking = {1: [0, 2]}
+    found = forecast(small_net, blobs(items=6), "C4", per_class=2, draws=1, missing=lacking, pilot_epochs=1)
+    assert found.pilot.class_accuracy.isnan().tolist() == [True, False, True]
     assert 0 <= found.expected <= 1
+
+
+def test_numbers_have_an_interval_after_a_pilot():
+    found = forecast(number_net, spots(), "C4", per_class=3, draws=1, pilot_epochs=2)
+    low, high = found.interval
+    assert low < found.expected <= high <= 1
+    wanted = explained_interval(found.pilot.class_accuracy[None], found.pilot.class_spread[None], 3)
+    assert (low, high) == wanted

@@ -110,7 +110,7 @@ def _linearised(config: Any, tables: Tables) -> list[Claim]:
     name = f"linearised-{CHOSEN}"
     if name not in scores(tables):
         return []
-    seen = "Chosen after the first 18 of the 83 cases of the preset cores were seen. "
+    seen = "Tried after the first 18 of the 83 cases of the preset cores were seen, where it was nearest. "
     return [
         _near(tables, name, f"A network trained for {CHOSEN} epochs and linearised there"),
         _near(tables, f"combined-{CHOSEN}", "The mean of that and the architecture's own forecast", seen),

@@ -19,7 +19,7 @@ USES = ("refit_initial", "refit", "refit_logistic", "refit_head", "continued")  
 def with_combined(tables: Tables) -> Tables:
     """The tables, with forecasts that are the mean of two: architecture over draws, and a linearised pilot.
 
-    This is what `forecast(pilot_epochs=k)` expects. Ends of intervals are means too.
+    Ends of intervals are means too.
     """
     return {
         **tables,
