@@ -14,6 +14,7 @@ from symscope.forecast.density import Density
 from symscope.forecast.equivariance import Equivariance, LayerError
 from symscope.forecast.networks import NETWORKS
 from symscope.forecast.page import forecast_page
+from symscope.forecast.pilot import Pilot
 from symscope.forecast.summary import as_json, verdict
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Forecast",
     "LayerError",
     "Outcome",
+    "Pilot",
     "Training",
     "as_json",
     "forecast",
