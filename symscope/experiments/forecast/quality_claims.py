@@ -55,6 +55,12 @@ def claims(config: Any, tables: Tables) -> list[Claim]:
         _covers(tables, "architecture-draws", of_classes=True),
         _covers(tables, "architecture-draws", of_classes=False),
         _covers(tables, pilot, of_classes=True),
+        *[
+            _covers(tables, chosen, of_classes=one)
+            for chosen in (f"linearised-{CHOSEN}",)
+            if chosen in table
+            for one in (True, False)
+        ],
         *_overshoot(tables),
     ]
 
