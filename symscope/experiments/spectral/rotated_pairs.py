@@ -36,6 +36,7 @@ def digit_pairs(data: LabelledData, count: int, seed: int) -> Int64[Tensor, "pai
     Raises:
         InputError: Less than one pair, or data of one class.
 
+    >>> from symscope.data import mnist_sample
     >>> data = mnist_sample()
     >>> chosen = digit_pairs(data, 3, seed=0)
     >>> bool((data.labels[chosen[:, 0]] != data.labels[chosen[:, 1]]).all())
