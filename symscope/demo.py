@@ -21,7 +21,7 @@ Progress = Callable[[str, int, int, float], object]
 @final
 @dataclass(frozen=True)
 class Demonstration:
-    """What the demo asks; small enough for about two minutes of processor time.
+    """What the demo asks; small enough for a minute and a half on two cores.
 
     Attributes:
         classes: The digits.
