@@ -111,7 +111,7 @@ def _answer(found: Forecast, prefix: str) -> Section:
         blocks.append(
             Text(
                 f"This uses a pilot training of {found.pilot.epochs} epochs, gone on as if its kernel "
-                f"stopped moving. From the architecture alone: {found.accuracy:.0%}; so are the tables below."
+                f"stopped moving. The tables below are from the architecture alone, {found.accuracy:.0%}."
             )
         )
     blocks.append(_table(found))
