@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import torch
@@ -107,7 +107,8 @@ def _cell(config: Permutation, cell: Mapping[str, Any], surroundings: Surroundin
 
 
 def _claims(config: Permutation, tables: Tables) -> list[Claim]:
-    return [*common_claims(config, tables), *closer_claims(tables)]
+    whole = replace(config, initial=Permutation.initial) == Permutation()
+    return [*common_claims(config, tables, whole=whole), *closer_claims(tables)]
 
 
 def _plots(config: Permutation, tables: Tables) -> list[Plot]:

@@ -137,7 +137,10 @@ def _cell(config: Rotation, cell: Mapping[str, Any], surroundings: Surroundings)
 
 def _claims(config: Rotation, tables: Tables) -> list[Claim]:
     whole = replace(config, initial="standard") == Rotation()
-    return [*common_claims(config, tables), *rotation_claims(tables, HALF_TURNS.name, whole=whole)]
+    return [
+        *common_claims(config, tables, whole=whole),
+        *rotation_claims(tables, HALF_TURNS.name, whole=whole),
+    ]
 
 
 def _plots(config: Rotation, tables: Tables) -> list[Plot]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
 
@@ -126,7 +126,8 @@ def _cell(config: Translation, cell: Mapping[str, Any], surroundings: Surroundin
 
 
 def _claims(config: Translation, tables: Tables) -> list[Claim]:
-    return [*common_claims(config, tables), *closer_claims(tables)]
+    whole = replace(config, initial=Translation.initial, mnist=Translation.mnist) == Translation()
+    return [*common_claims(config, tables, whole=whole), *closer_claims(tables)]
 
 
 def _plots(config: Translation, tables: Tables) -> list[Plot]:
