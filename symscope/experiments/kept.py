@@ -145,7 +145,7 @@ def index(folder: Path) -> str:
                 counts = f"{result.reproduced} | {result.not_reproduced} | {result.not_checked}"
                 lines.append(
                     f"| {link} | {_plain(result.figure)} | {result.preset} | {counts} | "
-                    f"{_plain(result.device)} | {result.minutes:.2g} |"
+                    f"{_plain(result.device)} | {_number(result.minutes, 2)} |"
                 )
     return "\n".join(lines) + "\n"
 
@@ -234,7 +234,7 @@ def _run(folder: RunFolder, asked: Mapping[str, Any], result: Outcome, known: Ke
         "device": machine["device"],
         "processor": f"{machine['processor']}, {machine['cores']} cores",
         "cells": f"{result.cells}, {result.failed} failed",
-        "minutes in cells": f"{known.minutes:.3g}",
+        "minutes in cells": _number(known.minutes, 3),
         "peak memory of a cell": f"{result.peak_memory / 2**20:.0f} MiB",
         "finished": summary["finished"],
         "versions": f"symscope {asked['symscope']}, Python {machine['python']}, {packages}",
@@ -378,3 +378,8 @@ def _plain(text: str) -> str:
     """
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([|*\[\]\\])|(?<!\w)(_)|(_)(?!\w)", r"\\\1\2\3", text)
+
+
+def _number(value: float, digits: int) -> str:
+    """So many digits, never in powers of ten."""
+    return f"{value:.0f}" if value >= 10**digits else f"{value:.{digits}g}"

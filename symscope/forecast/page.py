@@ -357,7 +357,9 @@ def repeat_section(found: Forecast, command: str) -> Section:
         Text(
             "The forecast is regression with the network's tangent kernel: it knows the architecture and the "
             "data, not what training changes in the network. The interval is over draws of items and, for a "
-            "finite kernel, of weights; it does not hold what training changes."
+            "finite kernel, of weights; it does not hold what training changes. In 83 measured cases 82 % of "
+            "trained accuracies lay within such intervals, and 95 % where a pilot training of 10 epochs was "
+            "used (docs/results/forecast.md)."
         )
     )
     return Section("How to repeat it", tuple(blocks), anchor="repeat")

@@ -265,7 +265,7 @@ def _training_rows(name: str, run: Trained, task: Task) -> list[dict[str, Any]]:
 quality = Experiment(
     id="forecast/quality",
     paper=PAPER,
-    figure="none",
+    figure="beyond the papers",
     shows="How far forecasts are from trained networks, beside how far trainings are from each other.",
     config=Quality,
     presets={
