@@ -17,6 +17,8 @@ from symscope.dynamics.layers import add, flatten, norm, split, subtract, unflat
 from symscope.dynamics.network import Layers, Network, check_weights
 from symscope.errors import InputError
 
+EVALUATIONS = 100_000  # of the field in one flow: smooth ones take hundreds to thousands
+
 
 @final
 @dataclass(frozen=True)
@@ -52,8 +54,12 @@ def gradient_flow(
     *,
     rtol: float = 1e-10,
     atol: float = 1e-13,
+    evaluations: int = EVALUATIONS,
 ) -> Trajectory:
     """The solution of `dA/dt = -field(A)` by an embedded Runge-Kutta method of order 8 (scipy's DOP853).
+
+    Where slopes jump (ReLU), a flow may run into a kink from both sides and slide along it; no step is then
+    small enough, and the solver gives up.
 
     Args:
         network: Its declaration.
@@ -62,6 +68,7 @@ def gradient_flow(
         times: When to look, increasing and not negative; 0 is added in front when it is missing.
         rtol: Relative accuracy of a step.
         atol: Absolute accuracy of a step.
+        evaluations: Of the field, at most so many.
 
     Raises:
         InputError: Times that do not increase, or a solution that cannot be continued.
@@ -87,9 +94,15 @@ def gradient_flow(
     def layers_of(flat: np.ndarray) -> Layers:
         return unflatten(network, torch.from_numpy(flat.copy()).reshape(shape).to(device, start.dtype))
 
-    def right(_: float, flat: np.ndarray) -> np.ndarray:
+    def right(now: float, flat: np.ndarray) -> np.ndarray:
         nonlocal count
         count += 1
+        if count > evaluations:
+            raise InputError(
+                f"the flow came to time {now:.6g} of {moments[-1]:g} in {evaluations:,} evaluations: it may "
+                "slide along a kink, where the slope of a nonlinearity jumps. Use a smooth one (tanh, "
+                "softplus, gelu), gradient_descent, or allow more evaluations."
+            )
         return -flatten(field(layers_of(flat))).detach().reshape(-1).cpu().to(torch.float64).numpy()
 
     first = start.reshape(-1).cpu().to(torch.float64).numpy()

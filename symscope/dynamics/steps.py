@@ -25,6 +25,7 @@ POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "square": torch.square,
 }
 POOLS = ("mean", "sum", "max")
+KINKED = ("relu", "leaky_relu", "max")  # words of step names: their slopes jump
 
 
 def _same(space: Representation) -> Representation:
@@ -48,6 +49,11 @@ class Step:
 
     def __repr__(self) -> str:
         return self.name
+
+    @property
+    def kinked(self) -> bool:
+        """Whether its slope is known to jump, going by its name."""
+        return any(word in self.name for word in KINKED)
 
 
 def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = None) -> Step:

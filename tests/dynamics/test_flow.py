@@ -93,6 +93,17 @@ def test_bad_input():
         gradient_flow(given.network, explosive, start, [100.0])
 
 
+def test_a_flow_that_slides_along_a_kink_is_given_up():
+    """`|w|` has slopes 1 and -1: from 1 the flow comes to 0 at time 1 and stays, which no step can do."""
+    g = cyclic(2)
+    net = declare([trivial(g), trivial(g)])
+    one = torch.ones(1, 1, dtype=torch.float64)
+    [end] = gradient_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [0.5]).weights[-1]
+    assert float(end) == pytest.approx(0.5, abs=ODE)
+    with pytest.raises(InputError, match=r"came to time 1\S* of 2 in 3,000 evaluations: it may slide"):
+        gradient_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [2.0], evaluations=3000)
+
+
 def explosive(weights):
     """Reaches infinity in finite time."""
     return tuple(-(w**2) - 1 for w in weights)

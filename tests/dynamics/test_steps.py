@@ -71,3 +71,9 @@ def test_bad_steps_are_refused():
         group_pooling("median")
     with pytest.raises(InputError, match="expected a permutation representation for group pooling"):
         group_pooling().target(plane())
+
+
+@pytest.mark.parametrize(("step", "kinked"), [("leaky_relu", True), ("tanh", False), ("gelu", False)])
+def test_steps_whose_slope_jumps_are_known(step, kinked):
+    assert pointwise(step).kinked is kinked
+    assert norm_gate(step).kinked is kinked
