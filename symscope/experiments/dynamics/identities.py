@@ -141,7 +141,7 @@ identities = Experiment(
         "quick": Preset(
             Identities(groups=("C6", "D4", "S3", "S4", "C3xC3"), networks=2), "half a minute on two cores"
         ),
-        "paper": Preset(Identities(), "a few minutes on two cores"),
+        "paper": Preset(Identities(), "a minute on two cores"),
     },
     cells=_cells,
     measure=_cell,

@@ -234,7 +234,7 @@ penalty = Experiment(
             ),
             "a minute on two cores",
         ),
-        "paper": Preset(Penalty(), "some minutes on two cores"),
+        "paper": Preset(Penalty(), "six minutes on two cores"),
     },
     cells=_cells,
     measure=_cell,

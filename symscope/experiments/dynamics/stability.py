@@ -271,7 +271,7 @@ stability_along_training = Experiment(
             ),
             "a minute on two cores",
         ),
-        "paper": Preset(Stability(), "a quarter of an hour on two cores"),
+        "paper": Preset(Stability(), "four minutes on two cores"),
     },
     cells=_cells,
     measure=_cell,
