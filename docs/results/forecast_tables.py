@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from symscope.experiments.definition import Tables
 from symscope.experiments.forecast.quality_data import DATASETS
 from symscope.experiments.forecast.quality_networks import NETWORKS
 from symscope.experiments.forecast.quality_scores import (
     errors,
     floors,
     gains,
+    noise_floor,
     ranks,
     scores,
     seed_floor,
@@ -27,6 +29,7 @@ from symscope.experiments.forecast.quality_variants import variant_names
 from symscope.experiments.outcome import tables_of
 from symscope.experiments.store import RunFolder
 
+LEARNED = 0.98  # mean accuracy on what was shown
 SHOWN = ("architecture", "linearised-10", "combined-10")
 
 
@@ -60,7 +63,32 @@ def main(folder: Path) -> None:
                 + " | ".join(f"{value:.2f}" for value in cells)
                 + f" | {'' if math.isnan(rho) else f'{rho:.2f}'} |"
             )
+    _learned(tables)
     _overshoot(gains(tables))
+
+
+def _learned(tables: Tables) -> None:
+    """What the networks learned of what they were shown, and the same numbers for those that learned all."""
+    seen = tables["trainings"]
+    seen = seen[seen["training"] == "base"].groupby("network", sort=False)["seen_accuracy"].mean()
+    print("\nSeen accuracy: " + ", ".join(f"{name} {value:.2f}" for name, value in seen.items()))
+    names = list(seen[seen > LEARNED].index)
+    mine = {
+        name: rows[rows["network"].isin(names)] if "network" in rows else rows
+        for name, rows in tables.items()
+    }
+    floor, table, gain = noise_floor(mine), scores(mine), gains(mine)["refit_gain"]
+    print(f"Of {', '.join(names)}: floor {floor:.3f}", end="")
+    for variant in SHOWN:
+        score = table[variant]
+        print(
+            f"; {variant} {score.single:.3f}, {score.single / floor:.2f} times it, rank {score.ranks:.2f}",
+            end="",
+        )
+    print(f"; the refit gains {gain.mean():+.3f}, standard error {standard_error(gain):.3f}")
+    every = gains(tables)
+    share = every.groupby("network")["refit_gain"].sum().max() / every["refit_gain"].sum()
+    print(f"Largest share of one network in the refit's gain: {share:.2f}")
 
 
 def _overshoot(found: pd.DataFrame) -> None:

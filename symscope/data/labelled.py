@@ -33,6 +33,18 @@ def check_finite(name: str, x: Shaped[Tensor, "*shape"]) -> None:
         )
 
 
+def check_positions(name: str, items: Int64[Tensor, "m"], count: int) -> None:
+    """Refuses no positions at all, and those outside 0 .. count - 1.
+
+    >>> check_positions("x", torch.tensor([2, 0]), 3)
+    """
+    if len(items) == 0:
+        raise InputError(f"{name}: expected at least one position, got none.")
+    low, high = int(items.min()), int(items.max())
+    if low < 0 or high >= count:
+        raise InputError(f"{name}: expected positions 0 .. {count - 1}, got {low} .. {high}.")
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledData:
@@ -106,11 +118,7 @@ class LabelledData:
         Raises:
             InputError: No position is given, or one is outside 0 .. n - 1.
         """
-        if len(items) == 0:
-            raise InputError(f"{self.name}: expected at least one position, got none.")
-        low, high = int(items.min()), int(items.max())
-        if low < 0 or high >= len(self):
-            raise InputError(f"{self.name}: expected positions 0 .. {len(self) - 1}, got {low} .. {high}.")
+        check_positions(self.name, items, len(self))
         assert self.indices is not None
         return replace(self, x=self.x[items], labels=self.labels[items], indices=self.indices[items])
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int64, Shaped
 from torch import Tensor
 
-from symscope.data.labelled import check_finite
+from symscope.data.labelled import check_finite, check_positions
 from symscope.errors import InputError
 
 
@@ -78,11 +78,7 @@ class MeasuredData:
         Raises:
             InputError: No position is given, or one is outside 0 .. n - 1.
         """
-        if len(items) == 0:
-            raise InputError(f"{self.name}: expected at least one position, got none.")
-        low, high = int(items.min()), int(items.max())
-        if low < 0 or high >= len(self):
-            raise InputError(f"{self.name}: expected positions 0 .. {len(self) - 1}, got {low} .. {high}.")
+        check_positions(self.name, items, len(self))
         return replace(self, x=self.x[items], targets=self.targets[items])
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> MeasuredData:

@@ -16,7 +16,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, final
 
 from symscope.errors import InputError
 from symscope.experiments.settings import canonical
+from symscope.report.files import put_whole
 
 FORMAT = 1
 
@@ -177,18 +177,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         InputError: The disk is full or the folder cannot be written; what was there before is untouched.
     """
     with _disk(path):
-        handle, name = tempfile.mkstemp(prefix=".unfinished-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
+        put_whole(content, path)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symscope.forecast.model import Model
     from symscope.forecast.problem import Draw, Problem
 
-HELD_STEPS, HELD_LOSS = 1000, 0.01  # logistic regression ends at this mean cross-entropy, or so many steps
+HELD_STEPS, HELD_LOSS = 400, 0.01  # logistic regression ends at this mean cross-entropy, or so many steps
 WORKS = 0.75  # of the variation, explained at one point: within half a standard deviation
 
 

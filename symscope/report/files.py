@@ -28,22 +28,30 @@ def write_whole(content: str | bytes, path: Path) -> None:
     ...     print(Path(folder, "page.html").read_text(), os.listdir(folder))
     all of it ['page.html']
     """
-    data = content.encode() if isinstance(content, str) else content
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_bytes(data)
-            return
-        unfinished = target.with_name(f".unfinished-{uuid.uuid4().hex}")
-        try:
-            with open(unfinished, "xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())  # else a power cut may keep the name and lose the content
-            os.replace(unfinished, target)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        put_whole(content.encode() if isinstance(content, str) else content, path)
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror}; choose a folder that exists, is writable and has room"
         ) from error
+
+
+def put_whole(data: bytes, path: Path) -> None:
+    """What `write_whole` does, for callers with words of their own for what went wrong.
+
+    Raises:
+        OSError: It could not be written; what stood there is untouched.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        target.write_bytes(data)
+        return
+    unfinished = target.with_name(f".unfinished-{uuid.uuid4().hex}")
+    try:
+        with open(unfinished, "xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())  # else a power cut may keep the name and lose the content
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -38,6 +38,7 @@ from symscope.forecast.interval import interval
 from symscope.forecast.model import as_model
 from symscope.forecast.problem import Problem, drawn
 from symscope.forecast.tangent import tangent_of
+from symscope.forecast.task import HELD_STEPS
 
 FEWEST = 2  # items of a class
 EPOCHS = 25  # of a full training at least
@@ -84,7 +85,7 @@ class Quality:
     pilots: tuple[int, ...] = (1, 3, 10)
     steps: int = STEPS
     batch: int = 32
-    logistic_steps: int = 1000
+    logistic_steps: int = HELD_STEPS
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -294,7 +295,6 @@ quality = Experiment(
                 left_out=3,
                 points=480,
                 repeats=2,
-                logistic_steps=400,
             ),
             "two to three hours on one core; needs scikit-learn",
         ),

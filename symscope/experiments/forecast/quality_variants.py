@@ -11,10 +11,10 @@ from symscope.forecast.expectation import expectation
 from symscope.forecast.logistic import logistic
 from symscope.forecast.problem import Draw
 from symscope.forecast.tangent import FiniteKernel, Tangent
+from symscope.forecast.task import HELD_LOSS
 from symscope.groups import FiniteGroup
 from symscope.kernels import conjugate_kernel
 
-TOLERANCE = 0.01  # mean cross-entropy at which logistic regression is done
 BORROWED = 2  # classes whose pilot training calibrates the others
 
 VARIANTS: dict[str, str] = {  # what tables call them, and what a reader does
@@ -76,7 +76,7 @@ def classified(
 ) -> float:
     """Accuracy of logistic regression at the missing points of one set."""
     seen = ~task.hidden[which]
-    found = logistic(gram, task.one_hot, seen, start, steps=steps, tolerance=TOLERANCE)
+    found = logistic(gram, task.one_hot, seen, start, steps=steps, tolerance=HELD_LOSS)
     return task.share(found.outputs, which)
 
 
