@@ -120,7 +120,13 @@ def variants_plot(tables: Tables, names: dict[str, str]) -> Plot:
         seeds = seed_floor(tables)
         if not math.isnan(seeds):
             axes.axvline(seeds, color=GREY, linewidth=1.4, linestyle=":", label=f"two seeds, {seeds:.3f}")
-        axes.axvline(WITHIN * floor, color=WRONG, linewidth=1.2, linestyle="--", label=f"{WITHIN} times it")
+        axes.axvline(
+            WITHIN * floor,
+            color=WRONG,
+            linewidth=1.2,
+            linestyle="--",
+            label=f"{WITHIN} times the noise floor",
+        )
         axes.axvline(0, color=GREY, linewidth=0.6)
         axes.set_yticks(range(len(shown)), [names[name] for name in shown], fontsize=9)
         axes.set_xlabel("mean absolute difference from one training, in accuracy")

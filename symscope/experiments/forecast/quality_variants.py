@@ -19,7 +19,7 @@ BORROWED = 2  # classes whose pilot training calibrates the others
 
 VARIANTS: dict[str, str] = {  # what tables call them, and what a reader does
     "architecture": "architecture alone: regression with its kernel, same items",
-    "architecture-draws": "the same, mean over draws of items",
+    "architecture-draws": "architecture alone, mean over draws of items",
     "logistic": "architecture alone: logistic regression",
     "initial": "finite kernel at initialisation",
     "pilot-{k}": "finite kernel after {k} {epochs}",
