@@ -21,7 +21,7 @@ from torch import Tensor
 
 from symscope.dynamics import Network, Problem, binary_cross_entropy, cross_entropy
 from symscope.dynamics.paths import gradient_flops
-from symscope.dynamics.products import product, product_flops
+from symscope.dynamics.products import product, product_flops, rounded
 from symscope.experiments.dynamics.permutation import Permutation, graph_network
 from symscope.experiments.dynamics.rotation import FOUR, Rotation, mask_network, two_masks
 from symscope.experiments.dynamics.strategies import (
@@ -31,6 +31,7 @@ from symscope.experiments.dynamics.strategies import (
     Strategy,
     followed,
     product_rate,
+    product_ways,
     starting_layers,
 )
 from symscope.experiments.dynamics.translation import Translation, digit_network
@@ -116,7 +117,7 @@ def accuracies(rows: int, width: int, device: torch.device) -> list[Accuracy]:
             one = multiply(a, b)
             error = float(((one.double() - exact).abs() / scale).max())
             seconds = timed(lambda m=multiply, a=a, b=b: m(a, b), device)  # type: ignore[misc]
-            flops = product_flops(a.shape[0], a.shape[1], b.shape[1], halved=False)
+            flops = product_flops(a.shape[0], a.shape[1], b.shape[1])
             found.append(Accuracy(what, way, *a.shape, b.shape[1], error, seconds, flops / seconds))
     return found
 
@@ -126,10 +127,18 @@ def ways(device: torch.device) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
     chosen: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         "split": lambda a, b: product(a, b, halved=True),
         "float32": lambda a, b: product(a, b, halved=False),
+        "rounded": _rounded,
     }
     if device.type == "cuda":
         chosen["tf32"] = _tf32
     return chosen
+
+
+def _rounded(a: Tensor, b: Tensor) -> Tensor:
+    """Both sides rounded to one half, as in mixed precision for gradients of layers."""
+    (left, scale), (right, other) = rounded(a), rounded(b)
+    out = torch.mm(left, right, out_dtype=torch.float32) if a.is_cuda else left.float() @ right.float()
+    return out.mul_(scale * other)
 
 
 def _tf32(a: Tensor, b: Tensor) -> Tensor:
@@ -172,17 +181,18 @@ def epochs(name: str, config: Setting, ways: Sequence[Strategy], device: torch.d
         problem = random_problem(config, DTYPES[precision], device)
         runs = list(range(config.block if config.together else 1))
         start = starting_layers(problem, runs, 0)
-        halved = device.type == "cuda" and precision == "single"
-        rate = product_rate(device, torch.float16 if halved else problem.x.dtype)
-        followed(config, problem, start, ways[0], runs, 0, 1)  # a first, which does not count
+        kinds = product_ways(precision, device)
+        on_halves = device.type == "cuda" and any(kinds.values())
+        rate = product_rate(device, torch.float16 if on_halves else problem.x.dtype)
         for way in ways:
+            followed(config, problem, start, way, runs, 0, 1, precision)  # a first, which does not count
             if device.type == "cuda":
                 torch.cuda.reset_peak_memory_stats(device)
             begin = now(device)
-            path = followed(config, problem, start, way, runs, 0, 1)
+            path = followed(config, problem, start, way, runs, 0, 1, precision)
             seconds = now(device) - begin
             peak = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else math.nan
-            flops = gradient_flops(problem, path.samples, halved=halved)
+            flops = gradient_flops(problem, path.samples, **kinds)
             found.append(Epoch(name, way.name, precision, len(runs), seconds, flops, flops / rate, peak))
     return found
 

@@ -7,8 +7,9 @@ The layers are kept as `A = A_0 + D`: A_0 exactly in E, D the sum of all steps. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, final
 
 import torch
@@ -18,7 +19,7 @@ from torch import Tensor
 from symscope.dynamics.network import Layers, check_weights
 from symscope.dynamics.paths_passes import Passes, drawn_passes, plain_passes
 from symscope.dynamics.paths_projection import distances, layer_projections, projected
-from symscope.dynamics.products import product, product_flops
+from symscope.dynamics.products import RowsTimesLayer, product, product_flops, split_layer
 from symscope.dynamics.risks import Problem
 from symscope.errors import InputError, nearest
 
@@ -57,6 +58,7 @@ def path(
     passes: int = 25,
     generators: Sequence[torch.Generator] = (),
     weights: Sequence[float] | None = None,
+    mixed: bool = False,
 ) -> Path:
     """Gradient descent from A_0 in E, one step per epoch, gradients summed over all mini-batches (Sec. 5).
 
@@ -70,6 +72,9 @@ def path(
         passes: For "augmented", how many times each mini-batch is seen.
         generators: For "augmented", one for each run.
         weights: For "augmented" with a listed group, the probability of each element; all alike by default.
+        mixed: Round what flows back to half precision, number by number; layers, predictions and steps keep
+            single precision. For networks in float32 whose coordinates the group permutes: there rounding
+            breaks no symmetry.
 
     Raises:
         InputError: Another strategy, shapes that do not fit, or layers that stop being finite.
@@ -82,7 +87,7 @@ def path(
     >>> found.change[0].tolist(), [round(v, 6) for v in found.drift.flatten().tolist()]
     ([[[0.20000000298023224, 0.0]]], [0.0, 0.141421])
     """
-    _check(problem, start, strategy, rate, epochs, generators)
+    _check(problem, start, strategy, rate, epochs, generators, mixed)
     projections = layer_projections(problem.network, problem.x.device)
     change: Layers = tuple(torch.zeros_like(layer) for layer in start)
     travelled, drift, risks, samples = [_norms(change)], [_norms(change)], [], 0
@@ -92,7 +97,7 @@ def path(
         else:
             seen = plain_passes(problem)
         point = tuple(a + d for a, d in zip(start, change, strict=True))
-        gradient, risk = pass_gradient(problem, point, seen)
+        gradient, risk = pass_gradient(problem, point, seen, mixed=mixed)
         if strategy == "equivariant":
             gradient = projected(projections, gradient)
         for layer, step in zip(change, gradient, strict=True):
@@ -112,13 +117,16 @@ def path(
     )
 
 
-def pass_gradient(problem: Problem, layers: Sequence[Tensor], seen: Passes) -> tuple[Layers, Tensor]:
+def pass_gradient(
+    problem: Problem, layers: Sequence[Tensor], seen: Passes, *, mixed: bool = False
+) -> tuple[Layers, Tensor]:
     """The gradient of the risk over given passes, and the risk, for every run at once.
 
     Args:
         problem: Network, loss and mini-batches.
         layers: `A_i [runs, dim X_{i+1}, dim X_i]`.
         seen: Passes over mini-batches; they are taken in pieces that fit in memory.
+        mixed: As `path` takes it.
 
     Returns:
         The gradient, and the risk `[runs]`.
@@ -126,11 +134,12 @@ def pass_gradient(problem: Problem, layers: Sequence[Tensor], seen: Passes) -> t
     leaves = tuple(layer.detach().requires_grad_() for layer in layers)
     runs, size = leaves[0].shape[0], _piece(problem, leaves)
     total: list[Tensor] = []
+    multiply = _rounded_products(leaves) if mixed else _rows_product
     risk = torch.zeros(runs, dtype=problem.x.dtype, device=problem.x.device)
     for start in range(0, len(seen), size):
         piece = seen.part(start, start + size)
         x, y = piece.data(problem)
-        prediction = problem.network.forward([leaf[:, None] for leaf in leaves], x, _rows_product)
+        prediction = problem.network.forward([leaf[:, None] for leaf in leaves], x, multiply)
         losses = problem.loss(prediction, y).mean(-1)
         value = (losses * piece.shares).sum(-1)
         found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
@@ -144,7 +153,12 @@ def pass_gradient(problem: Problem, layers: Sequence[Tensor], seen: Passes) -> t
 
 
 def sampling_drift(
-    problem: Problem, start: Sequence[Tensor], *, passes: int, most_batches: int = 16
+    problem: Problem,
+    start: Sequence[Tensor],
+    *,
+    passes: int,
+    most_batches: int = 16,
+    mixed: bool = False,
 ) -> Float64[Tensor, "runs"]:
     """How far one step of size 1 on sampled elements leads out of E, root mean square.
 
@@ -157,6 +171,7 @@ def sampling_drift(
         start: Layers in E, `[runs, ...]`.
         passes: N.
         most_batches: How many mini-batches to average over, spread evenly; all where there are fewer.
+        mixed: As `path` takes it.
     """
     projections = layer_projections(problem.network, problem.x.device)
     batches = problem.x.shape[0]
@@ -164,23 +179,30 @@ def sampling_drift(
     squares = []
     for b in chosen.tolist():
         one = Problem(problem.network, problem.loss, problem.x[b : b + 1], problem.y[b : b + 1])
-        gradient, _ = pass_gradient(one, start, plain_passes(one))
+        gradient, _ = pass_gradient(one, start, plain_passes(one), mixed=mixed)
         squares.append(distances(projections, gradient).square().sum(0))
     return (torch.stack(squares).mean(0) / (batches * passes)).sqrt().cpu()
 
 
-def gradient_flops(problem: Problem, samples: int, *, halved: bool) -> float:
+def gradient_flops(problem: Problem, samples: int, *, halved: bool = False, mixed: bool = False) -> float:
     """Operations of the products for the gradients of some samples: forward, and back to inputs and layers.
+
+    Args:
+        problem: Its network.
+        samples: That go through it.
+        halved: Count three products of halves for each.
+        mixed: Count three forward, two back to the inputs, one to the layer.
 
     >>> from symscope.dynamics import declare, squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g, 3), trivial(g)])
     >>> problem = Problem(net, squared_loss, torch.ones(1, 5, 2), torch.ones(1, 5, 1))
-    >>> gradient_flops(problem, 5, halved=False)  # 2 x 5 x (2 x 6 + 3 x 3)
+    >>> gradient_flops(problem, 5)  # 2 x 5 x (2 x 6 + 3 x 3)
     210.0
     """
+    forward, to_inputs, to_layer = (3, 2, 1) if mixed else (3, 3, 3) if halved else (1, 1, 1)
     return sum(
-        (2 if i == 0 else 3) * product_flops(samples, columns, rows, halved=halved)
+        (forward + to_layer + (to_inputs if i > 0 else 0)) * product_flops(samples, columns, rows)
         for i, (rows, columns) in enumerate(problem.network.shapes)
     )
 
@@ -210,6 +232,19 @@ def _rows_product(x: Tensor, layer: Tensor) -> Tensor:
     return out.unflatten(1, (passes, samples))
 
 
+def _rounded_products(layers: Sequence[Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """As `_rows_product`, rounding on the way back; layers, split once, come in turn, again and again."""
+    splits = cycle([[split_layer(one) for one in layer] for layer in layers])
+
+    def multiply(x: Tensor, layer: Tensor) -> Tensor:
+        runs, (passes, samples) = layer.shape[0], x.shape[1:3]
+        rows = x.expand(runs, *x.shape[1:]).flatten(1, 2)
+        out: Tensor = RowsTimesLayer.apply(rows, layer[:, 0], next(splits))
+        return out.unflatten(1, (passes, samples))
+
+    return multiply
+
+
 def _multiplied(a: Tensor, b: Tensor) -> Tensor:
     return product(a[0], b[0])[None] if a.shape[0] == 1 else a @ b
 
@@ -232,6 +267,7 @@ def _check(
     rate: float,
     epochs: int,
     generators: Sequence[torch.Generator],
+    mixed: bool,
 ) -> None:
     check_weights(problem.network, start)
     if strategy not in STRATEGIES:
@@ -246,6 +282,8 @@ def _check(
             "expected mini-batches x [batches, n, d] and layers [runs, rows, columns], got x "
             f"{tuple(problem.x.shape)} and a first layer {tuple(start[0].shape)}."
         )
+    if mixed and problem.x.dtype != torch.float32:
+        raise InputError(f"mixed: expected samples and layers in float32, got {problem.x.dtype}.")
     if strategy == "augmented" and len(generators) != start[0].shape[0]:
         raise InputError(
             f"expected one generator for each of {start[0].shape[0]} runs, got {len(generators)}."

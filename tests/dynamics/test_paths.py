@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -134,6 +136,25 @@ def test_single_precision_follows_double_far_below_its_own_digits():
         torch.testing.assert_close(*drifts, rtol=20 * SINGLE, atol=0.0)
 
 
+def test_half_precision_on_the_way_back_follows_double():
+    problem, start = image_problem(torch.float32)
+    wide = Problem(problem.network, problem.loss, problem.x.double(), problem.y.double())
+    for strategy in ("augmented", "nominal", "equivariant"):
+        one, other = (
+            path(
+                p, s, strategy, rate=1e-8, epochs=3, passes=4, mixed=p is problem,
+                generators=[torch.Generator().manual_seed(k) for k in (5, 6)],
+            )
+            for p, s in ((problem, start), (wide, tuple(a.double() for a in start)))
+        )  # fmt: skip
+        torch.testing.assert_close(one.travelled, other.travelled, rtol=2**-9, atol=0.0)
+        if strategy == "equivariant":
+            assert float(one.drift.max() / one.travelled.max()) < SINGLE
+        else:
+            torch.testing.assert_close(one.drift, other.drift, rtol=2**-9, atol=0.0)
+            assert not torch.allclose(one.drift, other.drift, rtol=1e-6, atol=0.0)  # it did round
+
+
 def test_augmented_drift_is_the_predicted_sampling_noise():
     problem, start = image_problem(seed=3)
     one = tuple(a[:1] for a in start)
@@ -167,8 +188,10 @@ def test_operations_count_forward_and_both_products_back():
     problem, _ = image_problem()
     (a, b), (c, d), (e, f), (g, h) = problem.network.shapes
     expected = 2 * 10 * (2 * a * b + 3 * (c * d + e * f + g * h))
-    assert gradient_flops(problem, 10, halved=False) == expected
+    assert gradient_flops(problem, 10) == expected
     assert gradient_flops(problem, 10, halved=True) == 3 * expected
+    first = 2 * 10 * math.prod(problem.network.shapes[0])  # has no product back to its inputs
+    assert gradient_flops(problem, 10, mixed=True) == 2 * (expected - 2 * first) + 4 * first
 
 
 def test_bad_input_is_refused():

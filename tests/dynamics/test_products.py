@@ -7,7 +7,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscope.dynamics.products import halves, product, product_flops
+from symscope.dynamics.products import (
+    RowsTimesLayer,
+    product,
+    product_flops,
+    rounded,
+    split_layer,
+    thrice,
+)
 
 CUDA = pytest.param(
     "cuda",
@@ -26,13 +33,56 @@ def matrix(seed: int, rows: int, columns: int, spread: float) -> torch.Tensor:
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 999), spread=st.floats(0, 6), size=st.floats(-30, 20))
-def test_halves_add_up(seed, spread, size):
+@given(
+    seed=st.integers(0, 999),
+    spread=st.floats(0, 6),
+    size=st.floats(-30, 20),
+    axis=st.sampled_from([0, 1]),
+    low=st.sampled_from([1, 2]),
+    transposed=st.booleans(),
+)
+def test_parts_add_up(seed, spread, size, axis, low, transposed):
     x = matrix(seed, 5, 7, spread) * 10**size
-    high, low, scale = halves(x)
-    back = (high.double() + low.double()) * scale.double()
+    if transposed:
+        x = x.mT.contiguous().mT
+    joined, scale = thrice(x, axis, low=low)
+    parts = joined.chunk(3, axis)
+    assert torch.equal(parts[0], parts[3 - low])
+    back = (parts[0].double() + parts[low].double()) * scale.double()
     assert (back - x.double()).abs().max() <= 2**-22 * x.abs().max()
     assert bool(torch.isfinite(back).all())
+    half, scale = rounded(x)
+    back = half.double() * scale.double()
+    close = 2**-11 * x.double().abs() + 2**-36 * x.abs().max()
+    assert bool(((back - x.double()).abs() <= close).all())
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+def test_rounding_on_the_way_back_alone(device):
+    """Forward as float32 has it; gradients to half precision, and of every run its own."""
+    x, layers = (torch.stack([matrix(s, *shape, 1.0) for s in (0, 1)]) for shape in ((40, 30), (20, 30)))
+    x, layers = (one.to(device).requires_grad_() for one in (x, layers))
+    back = torch.stack([matrix(s, 40, 20, 1.0) for s in (2, 3)]).to(device) * 1e-7
+    out = RowsTimesLayer.apply(x, layers, [split_layer(layer) for layer in layers])
+    found = (out, *torch.autograd.grad(out, (x, layers), back))
+    wide = [one.detach().double() for one in (x, layers, back)]
+    exact = (wide[0] @ wide[1].mT, wide[2] @ wide[1], wide[2].mT @ wide[0])
+    for one, other, bounds in zip(found, exact, ((0, 2**-20), (1e-6, 2**-11), (1e-6, 2**-10)), strict=True):
+        error = float((one.detach().double() - other).norm() / other.norm())
+        assert bounds[0] <= error <= bounds[1]
+
+
+def test_rounding_on_the_way_back_commutes_with_permutations():
+    """Halves to the last bit; gradients to the order of float32 sums."""
+    x, layer, back = matrix(0, 6, 8, 1.0), matrix(1, 5, 8, 1.0), matrix(2, 6, 5, 1.0)
+    order = torch.randperm(6, generator=torch.Generator().manual_seed(3))
+    assert torch.equal(rounded(back[order])[0], rounded(back)[0][order])
+    gradients = []
+    for rows in (torch.arange(6), order):
+        one = layer[None].clone().requires_grad_()
+        out = RowsTimesLayer.apply(x[rows][None], one, [split_layer(layer)])
+        gradients.append(torch.autograd.grad(out, one, back[rows][None])[0])
+    torch.testing.assert_close(*gradients, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("device", ["cpu", CUDA])
@@ -62,4 +112,4 @@ def test_float64_and_cpu_matrices_are_multiplied_as_they_are():
 
 
 def test_flops_count_all_three_products():
-    assert product_flops(2, 3, 5, halved=True) == 3 * product_flops(2, 3, 5, halved=False) == 180
+    assert product_flops(2, 3, 5) == 60

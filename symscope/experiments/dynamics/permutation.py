@@ -44,7 +44,7 @@ class Permutation:
         initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
-        precision: "single" or "double".
+        precision: "mixed", "single" or "double".
         check_runs: Runs that are trained in both precisions.
         check_epochs: For how many epochs.
     """

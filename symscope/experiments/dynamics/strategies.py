@@ -22,7 +22,7 @@ from symscope.errors import InputError
 from symscope.experiments.definition import Results, Surroundings
 
 INITIAL = ("standard", "fan-in")
-DTYPES = {"single": torch.float32, "double": torch.float64}
+DTYPES = {"mixed": torch.float32, "single": torch.float32, "double": torch.float64}
 START, ELEMENTS = 1, 2  # streams of a run's seed
 
 
@@ -64,7 +64,7 @@ class Setting(Protocol):
 
     @property
     def precision(self) -> str:
-        """Of training: "single" (with split products on a GPU) or "double"."""
+        """Of training: "mixed" (backward in half), "single" (split products on a GPU) or "double"."""
 
     @property
     def check_runs(self) -> int:
@@ -109,7 +109,7 @@ def check_setting(config: Setting) -> None:
     if not 0 < config.rate < float("inf"):
         raise InputError(f"rate: expected a positive learning rate, got {config.rate}")
     if config.precision not in DTYPES:
-        raise InputError(f"precision: expected single or double, got {config.precision!r}")
+        raise InputError(f"precision: expected mixed, single or double, got {config.precision!r}")
     if config.initial not in INITIAL:
         raise InputError(f"initial: expected standard or fan-in, got {config.initial!r}")
     if not 0 <= config.check_runs <= config.runs or not 1 <= config.check_epochs <= config.epochs:
@@ -143,15 +143,15 @@ def strategy_rows(
     samples = {strategy.name: 0 for strategy in strategies}
     for runs in [block] if config.together else [[run] for run in block]:
         start = starting_layers(problem, runs, seed, config.initial)
-        noise = sampling_drift(problem, start, passes=config.passes)
+        noise = sampling_drift(problem, start, passes=config.passes, mixed=config.precision == "mixed")
         rows["noise"] += [{"run": run, "step": one} for run, one in zip(runs, noise.tolist(), strict=True)]
         for strategy in strategies:
             begin = _now(device)
-            found = followed(config, problem, start, strategy, runs, seed, config.epochs)
+            found = followed(config, problem, start, strategy, runs, seed, config.epochs, config.precision)
             seconds[strategy.name] += _now(device) - begin
             samples[strategy.name] += found.samples
             rows["paths"] += path_rows(found, runs, strategy.name)
-    rows["work"] = _work_rows(problem, seconds, samples, len(block))
+    rows["work"] = _work_rows(problem, config.precision, seconds, samples, len(block))
     return rows
 
 
@@ -189,6 +189,7 @@ def followed(
     runs: Sequence[int],
     seed: int,
     epochs: int,
+    precision: str,
 ) -> Path:
     """The path of some runs under a strategy; the same elements for the same run, whatever the precision."""
     return path(
@@ -200,6 +201,7 @@ def followed(
         passes=config.passes,
         generators=[seeded(seed, ELEMENTS, run) for run in runs],
         weights=strategy.weights,
+        mixed=precision == "mixed",
     )
 
 
@@ -245,41 +247,45 @@ def mini_batches(x: Tensor, y: Tensor, size: int) -> tuple[Tensor, Tensor]:
 def _precision_rows(
     config: Setting, build: Build, strategies: Sequence[Strategy], run: int, seed: int, device: str
 ) -> list[dict[str, Any]]:
-    """One run in single and in double precision, from the same layers, with the same elements."""
-    found: dict[str, list[Path]] = {}
-    single = build(config, seed, torch.float32, device)
+    """One run in the lower precision and in double, from the same layers, with the same elements."""
+    lower = lower_precision(config)
+    single = build(config, seed, DTYPES[lower], device)
     start = starting_layers(single, [run], seed, config.initial)
     double = Problem(single.network, single.loss, single.x.double(), single.y.double())
-    for name, problem in (("single", single), ("double", double)):
+    found: dict[str, list[Path]] = {}
+    for name, problem in ((lower, single), ("double", double)):
         layers = tuple(layer.to(problem.x.dtype) for layer in start)
         found[name] = [
-            followed(config, problem, layers, strategy, [run], seed, config.check_epochs)
+            followed(config, problem, layers, strategy, [run], seed, config.check_epochs, name)
             for strategy in strategies
         ]
     return [
-        {
-            "run": run,
-            "strategy": strategy.name,
-            "epoch": t,
-            "travelled_single": float(single.travelled[t].norm()),
-            "travelled_double": float(double.travelled[t].norm()),
-            "drift_single": float(single.drift[t].norm()),
-            "drift_double": float(double.drift[t].norm()),
+        {"run": run, "strategy": strategy.name, "epoch": t}
+        | {
+            f"{what}_{name}": float(getattr(found[name][at], what)[t].norm())
+            for what in ("travelled", "drift")
+            for name in found
         }
-        for strategy, single, double in zip(strategies, found["single"], found["double"], strict=True)
+        for at, strategy in enumerate(strategies)
         for t in range(1, config.check_epochs + 1)
     ]
 
 
+def lower_precision(config: Setting) -> str:
+    """What is compared with double precision: the config's own, or single where that is double."""
+    return "single" if config.precision == "double" else config.precision
+
+
 def _work_rows(
-    problem: Problem, seconds: Mapping[str, float], samples: Mapping[str, int], runs: int
+    problem: Problem, precision: str, seconds: Mapping[str, float], samples: Mapping[str, int], runs: int
 ) -> list[dict[str, Any]]:
     """Operations, time, and the least time at the rate this machine reaches in one large product."""
-    halved = problem.x.is_cuda and problem.x.dtype == torch.float32
-    rate = product_rate(problem.x.device, torch.float16 if halved else problem.x.dtype)
+    ways = product_ways(precision, problem.x.device)
+    on_halves = problem.x.is_cuda and any(ways.values())
+    rate = product_rate(problem.x.device, torch.float16 if on_halves else problem.x.dtype)
     rows = []
     for name, spent in seconds.items():
-        flops = gradient_flops(problem, samples[name], halved=halved)
+        flops = gradient_flops(problem, samples[name], **ways)
         rows.append(
             {
                 "strategy": name,
@@ -289,16 +295,25 @@ def _work_rows(
                 "floor_seconds": flops / rate,
                 "share_of_floor": flops / rate / spent,
                 "flops_per_second": rate,
-                "split_products": halved,
+                **ways,
             }
         )
     return rows
 
 
+def product_ways(precision: str, device: torch.device) -> dict[str, bool]:
+    """How products are computed in a precision, as `gradient_flops` takes it."""
+    return {"halved": precision == "single" and device.type == "cuda", "mixed": precision == "mixed"}
+
+
 def product_rate(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
-    """Operations per second of one large square matrix product, the best of three."""
+    """Operations per second of one large square matrix product, the best of three.
+
+    Of random numbers: a GPU multiplies ones faster, as fewer bits change.
+    """
     side = size or (8192 if device.type == "cuda" else 768)
-    a = torch.ones(side, side, dtype=dtype, device=device)
+    a = torch.randn(side, side, dtype=torch.float32, generator=torch.Generator().manual_seed(0))
+    a = a.to(device, dtype)
     times = []
     for _ in range(4):
         begin = _now(device.type)

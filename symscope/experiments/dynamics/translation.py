@@ -49,7 +49,8 @@ class Translation:
         initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
-        precision: "single" (with split products on a GPU) or "double".
+        precision: "single" (with split products on a GPU), "mixed" (gradients rounded to half precision on
+            their way back) or "double".
         check_runs: Runs that are trained in both precisions.
         check_epochs: For how many epochs.
     """
@@ -67,7 +68,7 @@ class Translation:
     initial: str = "standard"
     block: int = 3
     together: bool = False
-    precision: str = "single"
+    precision: str = "mixed"
     check_runs: int = 2
     check_epochs: int = 10
 

@@ -64,7 +64,7 @@ def test_bad_configs_are_refused():
     for change, message in [
         ({"runs": 0}, "runs: expected 1 or more"),
         ({"rate": 0.0}, "positive learning rate"),
-        ({"precision": "half"}, "expected single or double"),
+        ({"precision": "half"}, "expected mixed, single or double"),
         ({"initial": "zero"}, "expected standard or fan-in"),
         ({"check_runs": 31}, "at most 30 runs"),
     ]:

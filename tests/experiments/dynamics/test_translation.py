@@ -18,6 +18,14 @@ from symscope.experiments.dynamics.translation import (
 )
 from tests.experiments.dynamics.strategy_cases import DIGITS, HERE
 
+CUDA = pytest.param(
+    "cuda",
+    marks=[
+        pytest.mark.cuda,
+        pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+    ],
+)
+
 
 def test_points_move_as_images_do():
     image = torch.arange(25.0).reshape(5, 5) ** 1.5
@@ -33,12 +41,13 @@ def test_digits_are_means_of_pixels():
     assert float(problem.x[1, 1].reshape(14, 14)[2, 5] - block) == pytest.approx(0.0, abs=1e-15)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_split_products_on_a_gpu_follow_double_precision():
-    config = replace(DIGITS, size=7, channels=(4, 4), images=50, batch=25)
-    rows = translations.measure(config, {"part": "precision", "first": 0}, replace(HERE, device="cuda"))
+@pytest.mark.parametrize("precision", ["single", "mixed"])
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+def test_lower_precisions_follow_double(device, precision):
+    config = replace(DIGITS, size=7, channels=(4, 4), images=50, batch=25, precision=precision)
+    rows = translations.measure(config, {"part": "precision", "first": 0}, replace(HERE, device=device))
     table = pd.DataFrame(rows["precision"]).query("strategy != 'equivariant'")
-    assert (table["drift_single"] / table["drift_double"] - 1).abs().max() < 1e-3
+    assert (table[f"drift_{precision}"] / table["drift_double"] - 1).abs().max() < 1e-3
 
 
 def test_bad_input_is_refused(tmp_path):
