@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Float16, Float32
 from torch import Tensor
 
+WORTH_HALVING = 1e11  # operations: float32 units take a GPU 2 ms for them, and add more exactly
 LARGEST = 12  # scaled entries stay below 2^12: products of halves then stay far inside float32
 
 
@@ -35,14 +36,15 @@ def product(
     Args:
         a: The left matrix.
         b: The right matrix.
-        halved: Use halves; by default for float32 on a GPU. Other matrices are multiplied as they are.
+        halved: Use halves; by default for large products in float32 on a GPU. Others are left as they are.
 
     >>> a, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [0.1]])
     >>> round(float(product(a, b, halved=True)), 6)
     3.2
     """
     if halved is None:
-        halved = a.is_cuda and a.dtype == b.dtype == torch.float32
+        large = product_flops(a.shape[0], a.shape[1], b.shape[1]) >= WORTH_HALVING
+        halved = large and a.is_cuda and a.dtype == b.dtype == torch.float32
     if not halved:
         return a @ b
     left, scale_a = thrice(a, 1, low=1)

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from symscope.dynamics import products
 from symscope.dynamics.products import (
     RowsTimesLayer,
     product,
@@ -103,6 +104,15 @@ def test_products_have_the_accuracy_of_float32(device, transposed):
 
 def test_a_matrix_of_zeros_stays_one():
     assert torch.equal(product(torch.zeros(2, 3), torch.ones(3, 4), halved=True), torch.zeros(2, 4))
+
+
+@pytest.mark.parametrize("device", [CUDA])
+def test_small_products_keep_float32_on_a_gpu(device, monkeypatch):
+    a, b = matrix(0, 130, 300, 2.0).to(device), matrix(1, 300, 70, 2.0).to(device)
+    assert torch.equal(product(a, b), a @ b)
+    monkeypatch.setattr(products, "WORTH_HALVING", 1.0)
+    assert torch.equal(product(a, b), product(a, b, halved=True))
+    assert not torch.equal(product(a, b), a @ b)
 
 
 def test_float64_and_cpu_matrices_are_multiplied_as_they_are():

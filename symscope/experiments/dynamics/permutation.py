@@ -127,7 +127,7 @@ permutations = Experiment(
             Permutation(nodes=8, graphs=200, channels=8, invariant=16, hidden=8, runs=6, batch=40, block=6),
             "half a minute on one core",
         ),
-        "paper": Preset(Permutation(), "about a minute on an H200"),
+        "paper": Preset(Permutation(), "half a minute on an H200"),
     },
     cells=strategy_cells,
     measure=_cell,

@@ -174,10 +174,8 @@ rotations = Experiment(
             ),
             "a minute on one core",
         ),
-        "paper": Preset(Rotation(), "about three minutes on an H200"),
-        "scripts": Preset(
-            Rotation(initial="fan-in", precision="mixed", runs=10), "about a minute on an H200"
-        ),
+        "paper": Preset(Rotation(), "3 min on an H200"),
+        "scripts": Preset(Rotation(initial="fan-in", precision="mixed", runs=10), "a minute on an H200"),
     },
     cells=strategy_cells,
     measure=_cell,
