@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import pytest
@@ -34,6 +35,22 @@ def test_status_0_when_every_checked_claim_holds_and_1_when_one_does_not(tmp_pat
     assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000") == 1
     assert "✗ not reproduced" in " ".join(capsys.readouterr().out.split())
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_all_beside_a_broken_module_runs_the_others_and_makes_status_2(tmp_path, capsys, monkeypatch):
+    assert called(*QUICK, "--out", str(tmp_path / "before")) == 0  # what a run imports is there from now on
+    shipped = tmp_path / "shipped"
+    shipped.mkdir()
+    (shipped / "wrecked.py").write_text("1 / 0\n")
+    monkeypatch.setattr(importlib.import_module("symscope.experiments"), "__path__", [str(shipped)])
+    words = ["--all" if word == "toy/matrices" else word for word in QUICK]
+    capsys.readouterr()
+    assert called(*words, "--out", str(tmp_path / "runs")) == 2
+    captured = capsys.readouterr()
+    assert "left out: symscope.experiments.wrecked cannot be imported: ZeroDivisionError" in captured.err
+    assert "✓ reproduced Random matrices have a norm." in " ".join(captured.out.split())
+    [folder] = (tmp_path / "runs").iterdir()
+    assert (folder / "report.html").is_file()
 
 
 def test_a_failing_cell_is_told_and_makes_status_1(tmp_path, capsys):

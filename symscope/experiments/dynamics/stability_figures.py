@@ -6,6 +6,9 @@ import pandas as pd
 
 from symscope.experiments.definition import Plot, Tables
 from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report.style import INK
+
+EACH = (*COLOURS, INK)  # of seven groups
 
 
 def stability_plots(tables: Tables) -> list[Plot]:
@@ -25,7 +28,7 @@ def spectrum_plot(spectrum: pd.DataFrame) -> Plot:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, part, title in zip(panels, ("outside", "inside"), ("outside E", "on E"), strict=True):
             chosen = spectrum[spectrum["part"] == part]
-            for colour, (group, runs) in zip(COLOURS * 3, chosen.groupby("group", sort=False), strict=False):
+            for colour, (group, runs) in zip(EACH * 3, chosen.groupby("group", sort=False), strict=False):
                 for k, (_, run) in enumerate(runs.groupby(["layers", "problem"])):
                     axes.plot(
                         run["time"],
@@ -62,7 +65,7 @@ def drift_plot(drift: pd.DataFrame) -> Plot:
     figure = new_figure(7.2, 4.0)
     with style():
         axes = figure.subplots()
-        for colour, (group, runs) in zip(COLOURS * 3, drift.groupby("group", sort=False), strict=False):
+        for colour, (group, runs) in zip(EACH * 3, drift.groupby("group", sort=False), strict=False):
             for k, (_, run) in enumerate(runs.groupby(["layers", "problem"])):
                 axes.plot(
                     run["time"],
@@ -129,7 +132,7 @@ def noise_plot(noise: pd.DataFrame) -> Plot:
     figure = new_figure(6.4, 3.8)
     with style():
         axes = figure.subplots()
-        for colour, (group, part) in zip(COLOURS * 3, noise.groupby("group", sort=False), strict=False):
+        for colour, (group, part) in zip(EACH * 3, noise.groupby("group", sort=False), strict=False):
             ratio = part["sampled"] / part["nominal"]
             axes.plot(part["passes"], ratio, "o", color=colour, markersize=5, alpha=0.7, label=str(group))
         line = noise.drop_duplicates("passes").sort_values("passes")
