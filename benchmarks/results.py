@@ -12,6 +12,14 @@ from benchmarks.floors import Rates, floor_seconds
 from benchmarks.measure import Comparison
 
 FILE = Path(__file__).parent / "RESULTS.md"
+ELSEWHERE = """## Measured elsewhere
+
+- [RESULTS-gpu.md](RESULTS-gpu.md): the same kernels on one GPU.
+- [RESULTS-spectral.md](RESULTS-spectral.md): the exact group form, from 64,000 points on two cores to 3.84 million on a GPU.
+- [RESULTS-linear.md](RESULTS-linear.md): second moments and closed-form regression.
+- [RESULTS-dynamics.md](RESULTS-dynamics.md): equivariant, augmented and nominal training at paper size.
+- [RESULTS-finite.md](RESULTS-finite.md): kernels of finite networks.
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,8 @@ came after start-up and loading the inputs. Floor: the longer of counted operati
 `import torch` {_seconds(run.imports["torch"])}; `import symscope` and `symscope.kernels` after it add {
         _seconds(added)
     } ({100 * added / run.imports["torch"]:.0f} %).
-"""
+
+{ELSEWHERE}"""
 
 
 def _range(seconds: Sequence[float]) -> str:
