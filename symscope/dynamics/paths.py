@@ -134,7 +134,7 @@ def pass_gradient(
     leaves = tuple(layer.detach().requires_grad_() for layer in layers)
     runs, size = leaves[0].shape[0], _piece(problem, leaves)
     total: list[Tensor] = []
-    multiply = _rounded_products(leaves) if mixed else _rows_product
+    multiply = _products(leaves, mixed)
     risk = torch.zeros(runs, dtype=problem.x.dtype, device=problem.x.device)
     for start in range(0, len(seen), size):
         piece = seen.part(start, start + size)
@@ -224,22 +224,21 @@ class _RowsProduct(torch.autograd.Function):
         return to_x, to_layer
 
 
-def _rows_product(x: Tensor, layer: Tensor) -> Tensor:
-    """`[r or 1, p, n, i]` times `[r, 1, o, i]` transposed: passes and samples are rows of one matrix."""
-    runs, (passes, samples) = layer.shape[0], x.shape[1:3]
-    rows = x.expand(runs, *x.shape[1:]).flatten(1, 2)
-    out: Tensor = _RowsProduct.apply(rows, layer[:, 0])
-    return out.unflatten(1, (passes, samples))
+def _products(layers: Sequence[Tensor], mixed: bool) -> Callable[[Tensor, Tensor], Tensor]:
+    """`[r or 1, p, n, i]` times `[r, 1, o, i]` transposed: passes and samples are rows of one matrix.
 
-
-def _rounded_products(layers: Sequence[Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """As `_rows_product`, rounding on the way back; layers, split once, come in turn, again and again."""
-    splits = cycle([[split_layer(one) for one in layer] for layer in layers])
+    In mixed precision layers are split once; products ask for them in turn, again and again.
+    """
+    splits = cycle([[split_layer(one) for one in layer] for layer in layers] if mixed else ())
 
     def multiply(x: Tensor, layer: Tensor) -> Tensor:
         runs, (passes, samples) = layer.shape[0], x.shape[1:3]
         rows = x.expand(runs, *x.shape[1:]).flatten(1, 2)
-        out: Tensor = RowsTimesLayer.apply(rows, layer[:, 0], next(splits))
+        out: Tensor
+        if mixed:
+            out = RowsTimesLayer.apply(rows, layer[:, 0], next(splits))
+        else:
+            out = _RowsProduct.apply(rows, layer[:, 0])
         return out.unflatten(1, (passes, samples))
 
     return multiply
