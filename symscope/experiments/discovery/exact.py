@@ -295,7 +295,7 @@ exact = Experiment(
         "quick": Preset(Exact(), "40 s of one core"),
         "paper": Preset(
             Exact((*SMALL, *LARGE), (0, 1, 2, 3, 4), points=32, wide="ReLU 20-50-40-10"),
-            "some minutes on two cores",
+            "5 min on two cores",
         ),
     },
     cells=_cells,

@@ -87,7 +87,7 @@ scalar_linear = Experiment(
         ),
         "paper": Preset(
             LearnedRun((NETWORK,), actions=("network", "linear"), steps=10_000, seeds=10, points=64),
-            "minutes",
+            "5 min on two cores",
         ),
     },
     cells=run_cells,
