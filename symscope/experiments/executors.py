@@ -76,7 +76,7 @@ def local(workers: int, *, threads: int) -> Iterator[Executor]:
     before = set(multiprocessing.active_children())
     with _thread_variables(threads):
         # spawn: a forked copy of torch with its threads and its CUDA state cannot be trusted
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (threads,))
+        pool = _Processes(workers, multiprocessing.get_context("spawn"), _start_worker, (threads,))
         try:
             yield pool
         except BaseException:
@@ -86,6 +86,21 @@ def local(workers: int, *, threads: int) -> Iterator[Executor]:
             raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@final
+class _Processes(ProcessPoolExecutor):
+    """Processes that never see Ctrl-C, not even while they start and import: their parent takes it."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As its parent class, which starts a process here when none is idle."""
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            return super().submit(fn, *args, **kwargs)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by what is started
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral.dense import check_gram, check_labels, check_missing, check_ridge
+from symscope.spectral.dense import check_gram, check_missing, check_ridge, real_labels
+
+MIRRORED = 1e-9  # of the largest entry, or so many roundings:
+ROUNDINGS = 64
 
 
 def circularised(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
@@ -40,7 +43,8 @@ def circularised(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
 def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
     """The eigenvalues of the symmetric circulant matrix with this first row: its discrete Fourier transform.
 
-    `lambda_f = sum_d row[d] exp(-2 pi i f d / n)`, real because row[d] = row[n - d].
+    `lambda_f = sum_d row[d] exp(-2 pi i f d / n)`, real because row[d] = row[n - d]. Eigenvalues that are
+    nothing but rounding, below 1e-15 of the largest in float64, are given as zero.
 
     Args:
         row: First rows.
@@ -51,13 +55,17 @@ def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch 
     >>> circulant_spectrum(torch.tensor([2.0, 1.0, 0.0, 1.0], dtype=torch.float64)).tolist()
     [4.0, 2.0, 0.0, 2.0]
     """
+    if row.ndim < 1 or row.shape[-1] < 1:
+        raise InputError(f"expected first rows of one entry or more, got shape {tuple(row.shape)}")
     mirrored = row.flip(-1).roll(1, -1)
-    gap = float((row - mirrored).abs().max())
-    if not gap <= 1e-9 * max(float(row.abs().max()), 1e-300):
+    gap, eps = float((row - mirrored).abs().max()), torch.finfo(row.dtype).eps
+    if not gap <= max(MIRRORED, ROUNDINGS * eps) * max(float(row.abs().max()), 1e-300):
         raise InputError(
             f"the first row of a symmetric circulant matrix has row[d] = row[n - d]; off by {gap:.3g}"
         )
-    return torch.fft.fft((row + mirrored) / 2).real
+    spectrum = torch.fft.fft((row + mirrored) / 2).real
+    known = spectrum.abs() > 4 * eps * spectrum.abs().amax(-1, keepdim=True)
+    return torch.where(known, spectrum, 0.0)
 
 
 def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[Tensor, "*batch"]:
@@ -111,10 +119,13 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
     [0.25, 0.5]
     """
     check_ridge(ridge)
-    if spectrum.shape[-1] % 2:
+    if spectrum.ndim < 1 or spectrum.shape[-1] % 2 or spectrum.numel() == 0:
         raise InputError(
-            f"two interleaved orbits have an even number of frequencies, got {spectrum.shape[-1]}"
+            "two interleaved orbits have an even number of frequencies, 2 or more; got shape "
+            f"{tuple(spectrum.shape)}"
         )
+    if not bool(spectrum.isfinite().all()):
+        raise InputError("the spectrum has eigenvalues that are not finite; look at the kernel's inputs")
     regular = spectrum + ridge
     smallest = float(regular.min())
     if not smallest > 0:
@@ -149,7 +160,9 @@ def spectral_residual(
     [-1.7778]
     """
     n = len(spectrum)
-    check_labels(labels, n)
+    labels = real_labels(labels, n, spectrum)
+    if labels.ndim != 1:
+        raise InputError(f"expected one number per point, got labels of shape {tuple(labels.shape)}")
     check_missing(missing, n)
     inverse = inverse_spectrum(spectrum, ridge)
     row = torch.fft.ifft(inverse).real

@@ -42,6 +42,11 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
         raise InputError(
             f"interleaving two orbits needs a cyclic group, got {group.name}; use leave_out, which needs none"
         )
+    if profile.ndim != 3 or profile.shape[2] != group.order:
+        raise InputError(
+            f"expected a profile [seeds, seeds, {group.order} elements of {group.name}], got shape "
+            f"{tuple(profile.shape)}"
+        )
     if not 0 <= seed < len(profile):
         raise InputError(f"expected a seed from 0 to {len(profile) - 1}, got {seed}")
     n = group.order

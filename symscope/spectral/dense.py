@@ -7,7 +7,7 @@ training on the rest is `y_M - yhat_M = (P_MM)^-1 (P y)_M`. One factorisation se
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -34,10 +34,13 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     check_ridge(ridge)
     regular = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
     factor, failed = torch.linalg.cholesky_ex(regular)
-    if bool(failed):
+    pivots = factor.detach().diagonal().square()
+    least = torch.finfo(gram.dtype).eps * len(gram) * float(regular.detach().diagonal().max())
+    row = int(failed) - 1 if bool(failed) else int(pivots.argmin())
+    if bool(failed) or not float(pivots[row]) > least:
         raise InputError(
             f"the kernel matrix of {len(gram)} points with ridge {ridge:g} is singular to rounding "
-            f"(row {int(failed)}): "
+            f"(row {row}): "
             "points repeat or nearly do; remove them, or use a larger ridge"
         )
     return torch.cholesky_inverse(factor)
@@ -65,7 +68,7 @@ def leave_out_residual(
     >>> leave_out_residual(P, torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor([0]))
     tensor([1.5000], dtype=torch.float64)
     """
-    check_labels(labels, len(precision))
+    labels = real_labels(labels, len(precision), precision)
     check_missing(missing, len(precision))
     weights = (
         precision[missing] @ labels.flatten(1) if labels.ndim > 1 else precision[missing] @ labels[:, None]
@@ -90,7 +93,7 @@ def leave_one_out_residuals(
     >>> leave_one_out_residuals(P, torch.tensor([1.0, -1.0], dtype=torch.float64)).round(decimals=6).tolist()
     [1.5, -1.5]
     """
-    check_labels(labels, len(precision))
+    labels = real_labels(labels, len(precision), precision)
     diagonal = precision.diagonal().reshape(-1, *[1] * (labels.ndim - 1))
     return torch.tensordot(precision, labels, 1) / diagonal
 
@@ -116,7 +119,8 @@ def regression(
     >>> regression(K, torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor([0]), ridge=0.0).tolist()
     [-0.5]
     """
-    check_labels(labels, len(gram))
+    check_gram(gram)
+    labels = real_labels(labels, len(gram), gram)
     check_missing(missing, len(gram))
     there = torch.ones(len(gram), dtype=torch.bool, device=gram.device)
     there[missing] = False
@@ -124,10 +128,11 @@ def regression(
     return torch.tensordot(gram[missing][:, there], torch.tensordot(inverse, labels[there], 1), 1)
 
 
-def check_gram(gram: Float[Tensor, "n m"]) -> None:
+def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:
     """Refuses a matrix that is not a kernel matrix: not square, not finite, not symmetric."""
-    if gram.shape[0] != gram.shape[1] or len(gram) < 1:
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or len(gram) < 1:
         raise InputError(f"a kernel matrix is square, over one point or more; got shape {tuple(gram.shape)}")
+    check_real("a kernel matrix", gram)
     if not bool(gram.isfinite().all()):
         raise InputError("the kernel matrix has entries that are not finite; look at the inputs")
     gap, scale = ((gram - gram.T).abs().max().item(), gram.abs().max().item())
@@ -137,22 +142,42 @@ def check_gram(gram: Float[Tensor, "n m"]) -> None:
         )
 
 
-def check_ridge(ridge: float) -> None:
-    """Refuses a ridge that is negative or not finite."""
-    if not 0 <= ridge < float("inf"):
-        raise InputError(f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge}")
+def check_ridge(ridge: object) -> None:
+    """Refuses a ridge that is not a number, negative, or not finite."""
+    if not isinstance(ridge, int | float) or not 0 <= ridge < float("inf"):
+        raise InputError(
+            f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge!r}"
+        )
 
 
-def check_labels(labels: Float[Tensor, "labels *c"], count: int) -> None:
-    """Refuses labels that are not one per point."""
-    if len(labels) != count:
-        raise InputError(f"expected one label per point, {count}; got {len(labels)}")
-    if not bool(labels.isfinite().all()):
-        raise InputError("labels must be finite")
+def check_real(what: str, x: Tensor) -> None:
+    """Refuses numbers in which nothing can be factorised: whole, half-precision or complex ones."""
+    if x.dtype not in (torch.float64, torch.float32):
+        raise InputError(f"{what} is in float64 or float32, got {x.dtype}")
 
 
-def check_missing(missing: Int64[Tensor, "m"], count: int) -> None:
+def real_labels(labels: Shaped[Tensor, "*shape"], count: int, like: Tensor) -> Float[Tensor, "labels *c"]:
+    """One label per point, in the dtype of a matrix and beside it.
+
+    Raises:
+        InputError: Another number of labels, or labels that are not finite real numbers.
+    """
+    if labels.ndim < 1 or len(labels) != count:
+        raise InputError(f"expected one label per point, {count}; got shape {tuple(labels.shape)}")
+    if labels.is_complex() or not bool(labels.isfinite().all()):
+        raise InputError(f"labels must be finite real numbers, got {labels.dtype}")
+    return labels.to(like)
+
+
+def check_missing(missing: Shaped[Tensor, "*shape"], count: int) -> None:
     """Refuses a missing set that is empty, repeats a point, holds every point, or reaches outside."""
+    if missing.ndim != 1 or missing.dtype.is_floating_point or missing.dtype.is_complex:
+        raise InputError(
+            f"missing: expected positions, whole numbers in one row; got {missing.dtype} of shape "
+            f"{tuple(missing.shape)}"
+        )
+    if missing.dtype == torch.bool:
+        raise InputError("missing: expected positions, got a mask; use mask.nonzero()[:, 0]")
     if len(missing) == 0:
         raise InputError("the missing set is empty: name at least one point to leave out")
     if int(missing.min()) < 0 or int(missing.max()) >= count:

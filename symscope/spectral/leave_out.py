@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -78,7 +78,7 @@ def leave_out(
     check_stabilisers(profile, group, points)
     values = orbit_labels(labels, len(profile), group).to(profile.dtype)
     sets = missing_sets(missing, group, points)
-    there = profile.device if device is None else torch.device(device)
+    there = usable_device(device, profile)
     scale = float(profile.diagonal()[group.identity].abs().max())
     blocks = checked_blocks(profile, group, byte_count(memory))
     arguments = (sets, points, values, ridge, scale, there)
@@ -171,14 +171,35 @@ def _residual(
     return still @ torch.linalg.solve(still.T @ stiff @ still, still.T @ weights)
 
 
-def orbit_labels(labels: Float[Tensor, "labels *c"], seeds: int, group: FiniteGroup) -> Float[Tensor, "m *c"]:
+def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
+    """Where to compute: as asked, or where a tensor is.
+
+    Raises:
+        InputError: There is no such device here.
+
+    >>> usable_device(None, torch.ones(1)).type
+    'cpu'
+    """
+    if device is None:
+        return like.device
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"device: {device!r} cannot be used here ({reason})") from error
+
+
+def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGroup) -> Shaped[Tensor, "m *c"]:
     """One label per orbit, from labels of orbits or of points.
 
     Raises:
         InputError: Neither, not finite, or labels that vary within an orbit.
     """
-    if not bool(labels.isfinite().all()):
-        raise InputError("labels must be finite")
+    if labels.ndim < 1 or labels.is_complex() or not bool(labels.isfinite().all()):
+        raise InputError(
+            f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "
+            f"{tuple(labels.shape)}"
+        )
     if len(labels) == seeds:
         return labels
     if len(labels) != seeds * group.order:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -61,7 +61,7 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
 
 
 def missing_sets(
-    missing: Bool[Tensor, "*sets seeds elements"], group: FiniteGroup, points: Quotient
+    missing: Shaped[Tensor, "*sets seeds elements"], group: FiniteGroup, points: Quotient
 ) -> tuple[MissingSet, ...]:
     """The missing sets of masks, one point for all elements that give it.
 
@@ -79,6 +79,8 @@ def missing_sets(
             f"missing: expected a mask [{seeds} seeds, {group.order} elements of {group.name}], or several, "
             f"[sets, {seeds}, {group.order}]; got shape {tuple(missing.shape)}"
         )
+    if missing.dtype != torch.bool:
+        raise InputError(f"missing: expected a mask of True and False, got {missing.dtype}; use mask != 0")
     masks = missing.cpu().reshape(-1, seeds, group.order)
     if len(masks) == 0:
         raise InputError("missing: expected at least one set, got none")

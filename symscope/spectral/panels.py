@@ -45,7 +45,7 @@ class Panels:
 def empty_panels(
     size: int, width: int, *, complex: bool, device: torch.device | str, dtype: torch.dtype = torch.float64
 ) -> Panels:
-    """Panels to be filled.
+    """Panels to be filled, zero until then: of blocks on the diagonal only the lower half ever is.
 
     Args:
         size: Rows n.
@@ -65,7 +65,7 @@ def empty_panels(
 
     def half() -> tuple[Tensor, ...]:
         return tuple(
-            torch.empty(size - start, min(width, size - start), dtype=dtype, device=device)
+            torch.zeros(size - start, min(width, size - start), dtype=dtype, device=device)
             for start in range(0, size, width)
         )
 

@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import Kernel
 from symscope.kernels.inputs import byte_count
-from symscope.spectral.dense import check_gram
+from symscope.spectral.dense import check_gram, check_real
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
+ROUNDINGS = 64  # or so many, in single precision
 ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
 LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
+SPOT_SEEDS, SPOT_ELEMENTS = 2, 5  # on which a kernel is asked whether it respects the group
+RESPECTS = 30  # roots of rounding, relative to the largest entry: what a kernel of coinciding points may lose
 OWN_SEEDS = 256  # at most, whose values k(x, x) are taken from one square of a plain function
 
 
@@ -124,7 +127,8 @@ def kernel_profile(
             8 m^2 |G| bytes, comes on top.
 
     Raises:
-        InputError: No seeds, orbits of the wrong length, or a budget too small for one seed.
+        InputError: No seeds, orbits of the wrong length, a kernel that does not respect the group (tried on a
+            few points), or a budget too small for one seed.
 
     >>> from symscope.groups import cyclic
     >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
@@ -134,6 +138,7 @@ def kernel_profile(
     """
     m, n = len(seeds), group.order
     side = seeds_at_once(seeds, group, memory)
+    check_respected(kernel, orbit, seeds, group)
     profile = torch.empty(m, m, n, dtype=seeds.dtype, device=seeds.device)
     inverses = group.inverses.to(seeds.device)
     own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
@@ -143,7 +148,7 @@ def kernel_profile(
         same[columns] = coinciding(seeds[columns], points)
         for top in range(0, columns.stop, side):
             rows = slice(top, min(top + side, columns.stop))
-            tile = kernel(seeds[rows], points).unflatten(1, (-1, n))
+            tile = entries(kernel, seeds[rows], points).unflatten(1, (-1, n))
             profile[rows, columns] = tile
             if rows.start < columns.start:
                 profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
@@ -175,7 +180,67 @@ def own_values(
     if isinstance(kernel, Kernel):
         return kernel.diagonal(seeds).to(seeds)
     side = min(OWN_SEEDS, max(1, len(seeds) // 16))  # squares that cost little beside the profile
-    return torch.cat([kernel(part, part).diagonal() for part in seeds.split(side)]).to(seeds)
+    return torch.cat([entries(kernel, part, part).diagonal() for part in seeds.split(side)]).to(seeds)
+
+
+def entries(
+    kernel: Callable[[Tensor, Tensor], Tensor], x1: Float[Tensor, "a *sample"], x2: Float[Tensor, "b *sample"]
+) -> Float[Tensor, "a b"]:
+    """`k(x1_i, x2_j)`, after checking that there is one entry for every pair."""
+    found = kernel(x1, x2)
+    if found.shape != (len(x1), len(x2)):
+        raise InputError(
+            f"kernel: expected one entry for every pair of {len(x1)} and {len(x2)} points, got shape "
+            f"{tuple(found.shape)}"
+        )
+    return found
+
+
+def check_respected(
+    kernel: Callable[[Tensor, Tensor], Tensor],
+    orbit: Callable[[Tensor], Tensor],
+    seeds: Float[Tensor, "m *sample"],
+    group: FiniteGroup,
+) -> None:
+    """Refuses a kernel that does not respect the group: tries `k(g x, h y) = k(x, g^-1 h y)` on a few points.
+
+    It also fails when the orbits are those of another group, or in another order than its elements.
+
+    Raises:
+        InputError: Numbers that are not finite, or entries that differ.
+
+    >>> from symscope.groups import cyclic
+    >>> flips, x = lambda x: torch.stack([x, x.flip(-1)], 1), torch.tensor([[1.0, 2.0]])
+    >>> check_respected(lambda a, b: a @ b.T, flips, x, cyclic(2))
+    >>> check_respected(lambda a, b: (a * torch.tensor([1.0, 3.0])) @ b.T, flips, x, cyclic(2))
+    Traceback (most recent call last):
+    ...
+    symscope.errors.InputError: the kernel does not respect C2: ...
+    """
+    if not bool(seeds.isfinite().all()):
+        raise InputError("seeds: expected finite numbers")
+    n = group.order
+    chosen = seeds[:: max(1, len(seeds) - 1)][:SPOT_SEEDS]
+    generator = torch.Generator().manual_seed(0)
+    elements = torch.randperm(n, generator=generator)[:SPOT_ELEMENTS].sort().values
+    points = orbit_points(orbit, chosen, group).unflatten(0, (len(chosen), n))
+    at = elements.to(seeds.device)
+    moved = entries(kernel, *[points[:, at].flatten(0, 1).clone() for _ in range(2)])
+    steps = group.table[group.inverses[elements]][:, elements].flatten().to(seeds.device)  # [g, h] -> g^-1 h
+    plain = entries(kernel, chosen, points[:, steps].flatten(0, 1))
+    count, k = len(chosen), len(elements)
+    moved = moved.reshape(count, k, count, k).transpose(1, 2)  # [s, t, g, h]
+    gap = (moved - plain.reshape(count, count, k, k)).abs()
+    scale = float(plain.abs().max())
+    if not float(gap.max()) <= RESPECTS * torch.finfo(seeds.dtype).eps ** 0.5 * scale:
+        worst = int(gap.flatten().argmax()) % k**2
+        g, h = int(elements[worst // k]), int(elements[worst % k])
+        raise InputError(
+            f"the kernel does not respect {group.name}: k(g x, h y) and k(x, g^-1 h y) differ by "
+            f"{float(gap.max()):.3g} of {scale:.3g}, for g = {g}, h = {h}. "
+            "Either the orbits are those of another group or not in the order of its elements, or the kernel "
+            "changes under it; where both hold approximately, use projected_profile on the Gram matrix"
+        )
 
 
 def coinciding(seeds: Float[Tensor, "a *sample"], points: Float[Tensor, "b *sample"]) -> Bool[Tensor, "a n"]:
@@ -247,16 +312,17 @@ def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory:
     return min(side, len(seeds))
 
 
-def check_profile(profile: Float[Tensor, "s t n"], group: FiniteGroup) -> None:
+def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None:
     """Refuses what is no kernel profile over the group.
 
     Raises:
         InputError: Not square, another group's length, not finite, or not Hermitian.
     """
-    if profile.shape[0] != profile.shape[1] or len(profile) < 1:
+    if profile.ndim != 3 or profile.shape[0] != profile.shape[1] or len(profile) < 1:
         raise InputError(
             f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
         )
+    check_real("a profile", profile)
     if profile.shape[2] != group.order:
         raise InputError(
             f"the profile has {profile.shape[2]} group elements on its last axis; {group.name} has "
@@ -268,7 +334,7 @@ def check_profile(profile: Float[Tensor, "s t n"], group: FiniteGroup) -> None:
     inverses = group.inverses.to(profile.device)
     # a seed at a time: the whole mirror image would double the memory
     gap = max(float((profile[s] - profile[:, s][:, inverses]).abs().max()) for s in range(len(profile)))
-    if gap > HERMITIAN * scale:
+    if gap > max(HERMITIAN, ROUNDINGS * torch.finfo(profile.dtype).eps) * scale:
         raise InputError(
             f"a profile is Hermitian, profile[t, s, d] = profile[s, t, d^-1]; this one is off by {gap:.3g} "
             f"(largest entry {scale:.3g}). If the action or the kernel's symmetry is only approximate, "

@@ -18,7 +18,7 @@ from symscope.kernels.inputs import byte_count, byte_text
 from symscope.spectral.blocks import quotient
 from symscope.spectral.dense import check_ridge
 from symscope.spectral.frequencies import Frequency, frequencies
-from symscope.spectral.leave_out import assembled, orbit_labels
+from symscope.spectral.leave_out import assembled, orbit_labels, usable_device
 from symscope.spectral.missing import MissingSet, missing_sets
 from symscope.spectral.panels import (
     Panels,
@@ -30,7 +30,14 @@ from symscope.spectral.panels import (
     workspace_bytes,
 )
 from symscope.spectral.parts import ZERO, Part, SingularBlockError, on_points
-from symscope.spectral.profile import coinciding, orbit_points, own_values, settle
+from symscope.spectral.profile import (
+    check_respected,
+    coinciding,
+    entries,
+    orbit_points,
+    own_values,
+    settle,
+)
 from symscope.spectral.result import LeaveOut
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
@@ -71,7 +78,8 @@ def leave_out_streamed(
         progress: Called with the numbers of irreps done and in all.
 
     Raises:
-        InputError: As for `leave_out`, or a budget too small for one block (says how much is needed).
+        InputError: As for `leave_out` and `kernel_profile`, or a budget too small for one block (says how
+            much is needed).
 
     >>> from symscope.groups import cyclic
     >>> x = torch.tensor([[1.0, 2.0], [0.5, 1.5]], dtype=torch.float64)
@@ -87,8 +95,9 @@ def leave_out_streamed(
     points = quotient(group, None, len(seeds))
     values = orbit_labels(labels, len(seeds), group).to(seeds.dtype)
     sets = missing_sets(missing, group, points)
-    place = seeds.device if device is None else torch.device(device)
+    place = usable_device(device, seeds)
     x = seeds.to(place)
+    check_respected(kernel, orbit, x, group)
     budget = byte_count(memory) - set_bytes(len(seeds), group, sets)
     batches = irrep_batches(len(seeds), group, panel, budget)
 
@@ -203,7 +212,7 @@ def filled_panels(
         points = orbit_points(orbit, seeds[start:stop], group)
         same = coinciding(seeds[start:stop], points)
         for top in range(start, m, rows):
-            tile = kernel(seeds[top : top + rows], points).unflatten(1, (-1, n))
+            tile = entries(kernel, seeds[top : top + rows], points).unflatten(1, (-1, n))
             settle(tile, own[start:stop], same, top - start)
             cells = tile @ characters
             _place(panels, batch, cells, top, start)

@@ -244,6 +244,7 @@ class _Training:
                 "dtype": str(self.x.dtype),
                 "inputs": content_sum(self.x),
                 "values": content_sum(self.y),
+                "initial weights": [content_sum(weight) for weight in self.stack.weights.values()],
             }
         return self._problem
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,7 +101,7 @@ class Checkpoint:
         remedy = "delete it to train from the beginning, or choose another file"
         try:
             content = torch.load(path, map_location=device, weights_only=True)
-        except (OSError, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError) as error:
+        except Exception as error:  # bytes that are no checkpoint make the reader fail in any way
             reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
             raise InputError(
                 f"checkpoint {path}: damaged or not a checkpoint ({reason}); {remedy}."

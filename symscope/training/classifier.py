@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
@@ -93,11 +93,16 @@ def train_classifiers(
     return TrainedClassifiers(trained.stack, losses, tuple(trained.measured_at), accuracies)
 
 
-def check_classes(labels: Int64[Tensor, "n"], seen: Bool[Tensor, "copies n"], output: torch.Size) -> None:
+def check_classes(labels: Shaped[Tensor, "n *c"], seen: Bool[Tensor, "copies n"], output: torch.Size) -> None:
     """Refuses labels outside the network's outputs, and classes that a copy never sees."""
     if len(output) != 1:
         raise InputError(
             f"expected a network with one axis of logits per point, got outputs {tuple(output)}."
+        )
+    if labels.ndim != 1 or labels.dtype.is_floating_point or labels.dtype.is_complex:
+        raise InputError(
+            f"labels: expected whole numbers, one class per point, got {labels.dtype} of shape "
+            f"{tuple(labels.shape)}."
         )
     low, high = int(labels.min()), int(labels.max())
     if low < 0 or high >= output[0]:

@@ -204,6 +204,7 @@ class Course:
         self.measured_at: list[int] = []
         self.measured: dict[str, list[Tensor]] = {name: [] for name in sets}
         self.known = [own.nonzero()[:, 0] for own in seen]
+        self._problem: dict[str, Any] | None = None
 
     def run(
         self,
@@ -268,17 +269,21 @@ class Course:
             )
 
     def problem(self) -> dict[str, Any]:
-        return {
-            "kind": self.objective.kind,
-            "architecture": repr(self.stack.skeleton),
-            "seeds": list(self.stack.seeds),
-            "settings": {**asdict(self.settings), "optimiser": repr(self.settings.optimiser)},
-            "dtype": str(self.dtype),
-            **self.points.problem(),
-            "labels": content_sum(self.wanted),
-            "seen": content_sum(self.seen),
-            "tests": {name: content_sum(index) for name, index in self.sets.items()},
-        }
+        """What is being trained, as plain data; asked for first before any step."""
+        if self._problem is None:
+            self._problem = {
+                "kind": self.objective.kind,
+                "architecture": repr(self.stack.skeleton),
+                "seeds": list(self.stack.seeds),
+                "settings": {**asdict(self.settings), "optimiser": repr(self.settings.optimiser)},
+                "dtype": str(self.dtype),
+                **self.points.problem(),
+                "labels": content_sum(self.wanted),
+                "seen": content_sum(self.seen),
+                "tests": {name: content_sum(index) for name, index in self.sets.items()},
+                "initial weights": [content_sum(weight) for weight in self.stack.weights.values()],
+            }
+        return self._problem
 
     def state(self) -> dict[str, Any]:
         return {

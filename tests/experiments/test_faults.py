@@ -67,6 +67,17 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
 
 
 @needs_linux
+def test_ctrl_c_while_the_workers_start_leaves_no_traceback(tmp_path):
+    process = started(*WORDS, "--set", "seconds=0.2", "--out", str(tmp_path), "--workers", "2")
+    wait_until(lambda: len(group_members(process.pid)) >= 3, "workers, before they have imported anything")
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    wait_until(lambda: not group_members(process.pid), "the workers to end", 20)
+
+
+@needs_linux
 @pytest.mark.skipif(
     shutil.which("unshare") is None
     or subprocess.run(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch
 from hypothesis import given
@@ -111,3 +113,35 @@ def test_bad_rows_and_spectra_are_refused():
         spectral_residual(
             torch.ones(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64), torch.tensor([1, 1]), 0.0
         )
+
+
+@given(seeds)
+def test_frequencies_that_are_not_there_are_zero_not_rounding(seed):
+    spectrum = 1 + torch.rand(12, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    spectrum = (spectrum + spectrum.flip(0).roll(1)) / 2
+    spectrum[[3, 9, 6]] = 0.0
+    found = circulant_spectrum(torch.fft.ifft(spectrum).real)
+    assert found[[3, 6, 9]].tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(InputError, match="not positive"):
+        spectral_error(found, 0.0)
+    torch.testing.assert_close(found, spectrum, rtol=0, atol=ROUNDING)
+
+
+def test_single_precision_goes_through():
+    gram = random_gram(8, 0)
+    one = spectral_error(circulant_spectrum(circularised(gram.float())), 0.1)
+    torch.testing.assert_close(
+        one.double(), spectral_error(circulant_spectrum(circularised(gram)), 0.1), rtol=1e-5, atol=0
+    )
+
+
+def test_spectra_and_labels_of_another_shape_are_refused():
+    for bad in (torch.zeros(0), torch.tensor(1.0)):  # the checks of the test suite would stop them earlier
+        with pytest.raises(InputError, match="one entry or more"):
+            inspect.unwrap(circulant_spectrum)(bad)
+        with pytest.raises(InputError, match="an even number of frequencies"):
+            inspect.unwrap(inverse_spectrum)(bad, 0.0)
+    with pytest.raises(InputError, match="not finite"):
+        spectral_error(torch.tensor([1.0, torch.inf]), 0.0)
+    with pytest.raises(InputError, match="one number per point"):
+        inspect.unwrap(spectral_residual)(torch.ones(4), torch.ones(4, 2), torch.tensor([0]), 0.0)

@@ -92,6 +92,8 @@ def test_bad_input_is_refused():
     profile = random_profile(cyclic(3), 3, 0)
     with pytest.raises(InputError, match="seed from 0 to 2"):
         pair_spectra(profile, cyclic(3), 3)
+    with pytest.raises(InputError, match=r"expected a profile \[seeds, seeds, 4 elements of C4\]"):
+        pair_spectra(profile, cyclic(4), 0)
     with pytest.raises(InputError, match="0 or more"):
         pair_errors(profile, cyclic(3), -1.0)
     errors = pair_errors(profile, cyclic(3), 0.0)

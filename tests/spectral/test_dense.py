@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 import torch
@@ -106,3 +108,44 @@ def test_labels_must_match_and_be_finite():
         leave_one_out_residuals(inverse, torch.ones(4, dtype=torch.float64))
     with pytest.raises(InputError, match="finite"):
         leave_one_out_residuals(inverse, torch.full((3,), float("inf"), dtype=torch.float64))
+
+
+@given(st.integers(0, 400))
+def test_singular_matrices_are_refused_whatever_rounding_makes_of_them(seed):
+    generator = torch.Generator().manual_seed(seed)
+    low = torch.randn(7, 3, generator=generator, dtype=torch.float64)
+    twice = torch.randn(6, 9, generator=generator, dtype=torch.float64)[[0, 1, 2, 2, 3, 4, 5]]
+    for gram in (low @ low.T, twice @ twice.T):
+        with pytest.raises(InputError, match="singular to rounding"):
+            precision(gram, 0.0)
+        assert precision(gram, 0.1).isfinite().all()
+
+
+def test_labels_and_positions_of_any_other_kind():
+    gram = random_gram(5, 0)
+    # the checks of the test suite would stop all of this earlier
+    residual, one_out, trained, inverted = map(
+        inspect.unwrap, (leave_out_residual, leave_one_out_residuals, regression, precision)
+    )
+    inverse, whole = precision(gram, 0.1), torch.tensor([1, -1, 2, 0, 3])
+    missing = torch.tensor([1, 4])
+    plain = residual(inverse, whole.double(), missing)
+    for labels in (whole, whole.float()):
+        assert torch.equal(residual(inverse, labels, missing), plain)
+        assert one_out(inverse, labels).shape == (5,)
+        assert torch.allclose(whole[missing] - trained(gram, labels, missing, 0.1), plain)
+    for labels in (whole + 0j, whole / 0.0):
+        with pytest.raises(InputError, match="finite real numbers"):
+            residual(inverse, labels, missing)
+    for bad, message in (
+        (torch.tensor([1.0]), "whole numbers in one row"),
+        (torch.tensor([[1]]), "whole numbers in one row"),
+        (torch.tensor([True, False, False, False, False]), "got a mask"),
+    ):
+        with pytest.raises(InputError, match=message):
+            residual(inverse, whole, bad)
+    for bad in (torch.ones(4), torch.eye(3).half(), torch.eye(3) + 0j):
+        with pytest.raises(InputError, match="a kernel matrix is"):
+            inverted(bad, 0.0)
+    with pytest.raises(InputError, match="got '1'"):
+        inverted(gram, "1")

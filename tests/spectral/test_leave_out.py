@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
@@ -19,6 +20,7 @@ from symscope.spectral import (
     leave_out,
     precision,
     profile_gram,
+    projected_profile,
     spectral_error,
 )
 from tests.spectral.orbit_problems import (
@@ -29,7 +31,7 @@ from tests.spectral.orbit_problems import (
     random_missing,
     random_profile,
 )
-from tests.spectral.problems import random_labels, random_row
+from tests.spectral.problems import random_gram, random_labels, random_row
 from tests.tolerances import GROUP_LEAVE_OUT, ROUNDING, SINGLE
 
 names = st.sampled_from(sorted(GROUPS))
@@ -234,6 +236,16 @@ def test_bad_input_is_refused():
         leave_out(profile, labels, torch.stack([missing, torch.ones_like(missing)]), group, 0.0)
     with pytest.raises(InputError, match="missing: expected a mask"):
         leave_out(profile, labels, missing[:, :3], group, 0.0)
+    asked = inspect.unwrap(leave_out)  # the checks of the test suite would stop these earlier
+    with pytest.raises(InputError, match=r"True and False, got torch.float32; use mask != 0"):
+        asked(profile, labels, missing.float(), group, 0.0)
+    with pytest.raises(InputError, match="finite real numbers"):
+        asked(profile, labels + 1j, missing, group, 0.0)
+    for other in (profile.half(), profile + 0j):
+        with pytest.raises(InputError, match="a profile is in float64 or float32"):
+            asked(other, labels, missing, group, 0.0)
+    with pytest.raises(InputError, match=r"a profile is \[seeds, seeds, elements\]"):
+        asked(profile[0], labels, missing, group, 0.0)
     with pytest.raises(InputError, match="at least one set"):
         leave_out(profile, labels, missing[None][:0], group, 0.0)
     with pytest.raises(InputError, match="0 or more"):
@@ -291,3 +303,12 @@ def test_a_gpu_gives_the_same(name):
         leave_out(profile.cuda(), labels.cuda(), missing, group, 0.0),
     ):
         torch.testing.assert_close(found.residual, here, rtol=0, atol=GROUP_LEAVE_OUT)
+
+
+def test_projected_profiles_in_single_precision_go_through():
+    group = cyclic(6)
+    gram = random_gram(3 * 6, 2)
+    labels, missing = random_labels(3, 0), random_missing(group, 3, 0)
+    wide = leave_out(projected_profile(gram, group).profile, labels, missing, group, 0.5)
+    one = leave_out(projected_profile(gram.float(), group).profile, labels, missing, group, 0.5)
+    torch.testing.assert_close(one.residual.double(), wide.residual, rtol=0, atol=1e-4)

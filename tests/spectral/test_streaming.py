@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError, data, kernels
-from symscope.groups import cyclic
+from symscope.groups import cyclic, direct_product
 from symscope.spectral import (
     class_masks,
     kernel_profile,
@@ -128,7 +128,7 @@ def test_bad_input_is_refused():
     labels, missing = random_labels(m, 0), random_missing(group, m, 0)
     with pytest.raises(InputError, match=r"a block of 3 rows .* takes [\d.]+ kB"):
         leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory=1000)
-    with pytest.raises(InputError, match="orbit: expected 4 points for each of 3 seeds"):
+    with pytest.raises(InputError, match="orbit: expected 4 points for each of 2 seeds"):
         leave_out_streamed(kernel, lambda x: orbit(x)[:, :3], x, labels, missing, group, 0.0, memory="2MB")
     with pytest.raises(InputError, match=r"irrep k=0.*remove them or use a ridge"):
         leave_out_streamed(kernel, orbit, x[:1].expand(3, -1), labels, missing, group, 0.0, memory="2MB")
@@ -179,3 +179,67 @@ def test_single_precision_streams():
 
     rough = leave_out_streamed(rough_kernel, orbit, x.float(), labels, missing, group, 0.5, memory="2MB")
     torch.testing.assert_close(rough.residual.double(), exact.residual, rtol=0, atol=100 * SINGLE)
+
+
+@pytest.fixture
+def _nothing_is_zero_by_chance():
+    """Memory that is not written to is NaN."""
+    torch.use_deterministic_algorithms(True)
+    assert torch.utils.deterministic.fill_uninitialized_memory
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("_nothing_is_zero_by_chance")
+@pytest.mark.parametrize("memory", ["100KB", "10MB"])
+def test_a_network_that_pools_over_the_group_has_no_error_within_any_budget(memory):
+    group, m = cyclic(8), 20
+    x, orbit, _ = permuted(group, m, 1)
+    pooled = lambda a, b: torch.exp(-(torch.cdist(a.sin().sum(1)[:, None], b.sin().sum(1)[:, None]) ** 2))  # noqa: E731
+    labels, missing = random_labels(m, 0), torch.zeros(m, 8, dtype=torch.bool)
+    missing[3, 2], missing[7, 1:4] = True, True
+    found = leave_out_streamed(pooled, orbit, x, labels, missing, group, 0.0, memory=memory, panel=10)
+    assert torch.equal(found.residual, torch.zeros_like(found.residual))
+    assert found.explanation
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_kernel_or_orbits_that_do_not_match_the_group_are_refused(streamed):
+    group, m = cyclic(4), 3
+    x, orbit, kernel = permuted(group, m, 0)
+    labels, missing = random_labels(m, 0), random_missing(group, m, 0)
+
+    def asked(kernel, orbit, group):
+        if streamed:
+            return leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory="1MB")
+        return leave_out(kernel_profile(kernel, orbit, x, group), labels, missing, group, 0.0)
+
+    assert asked(kernel, orbit, group).residual.isfinite().all()
+    weighted = lambda a, b: kernel(a * torch.arange(1.0, 5.0), b * torch.arange(1.0, 5.0))  # noqa: E731
+    with pytest.raises(InputError, match=r"does not respect C4: .* projected_profile"):
+        asked(weighted, orbit, group)
+    with pytest.raises(InputError, match="does not respect C2xC2"):
+        asked(kernel, orbit, direct_product(cyclic(2), cyclic(2)))
+    with pytest.raises(InputError, match="one entry for every pair of"):
+        asked(lambda a, b: kernel(a, b)[:1], orbit, group)
+    x[1, 2] = torch.nan
+    with pytest.raises(InputError, match="seeds: expected finite numbers"):
+        asked(kernel, orbit, group)
+
+
+def test_splines_that_are_only_nearly_rotations_are_refused():
+    action = data.rotation(8, "spline")
+    digits = data.mnist_sample().per_class(1, seed=0).standardised()
+    with pytest.raises(InputError, match="does not respect C8"):
+        kernel_profile(lambda a, b: a.flatten(1) @ b.flatten(1).T, action.act_all, digits.x, action.group)
+
+
+@pytest.mark.parametrize("device", ["banana", "cuda:99"])
+def test_devices_that_are_not_there_are_named(device):
+    group = cyclic(4)
+    x, orbit, kernel = permuted(group, 2, 0)
+    labels, missing = random_labels(2, 0), random_missing(group, 2, 0)
+    with pytest.raises(InputError, match=f"device: '{device}' cannot be used here"):
+        leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory="1MB", device=device)
+    with pytest.raises(InputError, match=f"device: '{device}' cannot be used here"):
+        leave_out(kernel_profile(kernel, orbit, x, group), labels, missing, group, 0.0, device=device)

@@ -147,6 +147,8 @@ def test_a_checkpoint_of_other_data_is_refused(tmp_path):
         train_copies(small, other, y, settings, [0, 1, 2], checkpoint=checkpoint)
     with pytest.raises(InputError, match="another training; settings is"):
         train_copies(small, x, y, replace(settings, epochs=5), [0, 1, 2], checkpoint=checkpoint)
+    with pytest.raises(InputError, match="another training; initial weights is"):
+        train_copies(lambda seed: small(seed + 100), x, y, settings, [0, 1, 2], checkpoint=checkpoint)
 
 
 def test_a_loss_that_runs_away_names_its_copy():

@@ -53,6 +53,15 @@ def test_damaged_files(tmp_path, length):
         checkpoint.load(PROBLEM, CPU)
 
 
+@given(content=st.one_of(st.just(b"junk"), st.binary(max_size=200), st.text(max_size=40).map(str.encode)))
+def test_any_other_file_is_refused_in_one_line(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.pt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"any\.pt: (damaged or not a checkpoint|not a training)") as caught:
+        Checkpoint(path).load(PROBLEM, CPU)
+    assert "\n" not in str(caught.value)
+
+
 class Bomb:
     def __reduce__(self):
         return (os.mkdir, ("exploded",))

@@ -22,6 +22,7 @@ from symscope.training import (
     mlp,
     train_classifiers,
 )
+from symscope.training.classifier import check_classes
 from symscope.training.shuffles import shuffle
 from tests.tolerances import STACKED
 from tests.training.interrupted import classifiers
@@ -296,6 +297,14 @@ def test_checkpoints_that_cannot_be_used(tmp_path):
     seen[0, seen[0].nonzero()[0, 0]] = False
     with pytest.raises(InputError, match="another training; seen is"):
         run(checkpoint=Checkpoint(tmp_path / "good.pt"), seen=seen, tests={"train": masks()})
+    with pytest.raises(InputError, match="another training; initial weights is"):
+        run(checkpoint=Checkpoint(tmp_path / "good.pt"), builder=lambda seed: steady(seed + 100))
+
+
+@pytest.mark.parametrize("labels", [lambda y: y.double(), lambda y: y[:, None]])
+def test_labels_that_are_no_classes(labels):
+    with pytest.raises(InputError, match="whole numbers, one class per point"):
+        check_classes(labels(pool()[1]), masks(), torch.Size([3]))
 
 
 @pytest.mark.parametrize("name", ["epochs", "batch", "measured_every", "measured_points"])

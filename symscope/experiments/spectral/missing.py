@@ -38,6 +38,10 @@ class Missing:
     patterns: int = 64
 
     def __post_init__(self) -> None:
+        if self.points < 2:
+            raise InputError(f"points: expected 2 or more on each circle, got {self.points}")
+        if not 0 <= self.relative_ridge < math.inf:
+            raise InputError(f"relative_ridge: expected 0 or more, got {self.relative_ridge}")
         if not self.counts or min(self.counts) < 1 or max(self.counts) >= 2 * self.points:
             raise InputError(f"counts: expected numbers from 1 to {2 * self.points - 1}, got {self.counts}")
         if self.patterns < 1:

@@ -31,6 +31,10 @@ def test_the_system_is_the_regression_and_patterns_are_varied(tmp_path):
 
 
 def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="relative_ridge: expected 0 or more, got -1"):
+        replace(Missing(), relative_ridge=-1.0)
+    with pytest.raises(InputError, match="points: expected 2 or more"):
+        replace(Missing(), points=-3)
     with pytest.raises(InputError, match="counts: expected numbers from 1 to 23"):
         replace(Missing(), counts=(24,))
     with pytest.raises(InputError, match="patterns: expected at least 1"):
