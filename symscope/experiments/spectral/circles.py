@@ -241,8 +241,8 @@ circles_distance = Experiment(
     shows="Pulling two orbits apart makes a missing point predictable; the spectral error says by how much.",
     config=Distance,
     presets={
-        "quick": Preset(Distance(distances=(0.0, *LOGSPACE[::3])), "under a second"),
-        "paper": Preset(Distance(), "under a second"),
+        "quick": Preset(Distance(distances=(0.0, *LOGSPACE[::3])), "seconds"),
+        "paper": Preset(Distance(), "seconds"),
     },
     cells=lambda config: [{"distance": distance} for distance in config.distances],
     measure=_distance_cell,
@@ -257,8 +257,8 @@ circles_density = Experiment(
     shows="Denser orbits make a missing point predictable; the authors' plateau at large N is their ridge.",
     config=Density,
     presets={
-        "quick": Preset(Density(points=(4, 8, 12, 16, 20, 24)), "under a second"),
-        "paper": Preset(Density(), "under a second"),
+        "quick": Preset(Density(points=(4, 8, 12, 16, 20, 24)), "seconds"),
+        "paper": Preset(Density(), "seconds"),
     },
     cells=lambda config: [{"points": points} for points in config.points],
     measure=_density_cell,

@@ -141,7 +141,7 @@ missing_points = Experiment(
     shows="The spectral formula for several missing points, in any pattern, is exact.",
     config=Missing,
     presets={
-        "quick": Preset(Missing(counts=(1, 2, 3, 5, 8), patterns=16), "under a second"),
+        "quick": Preset(Missing(counts=(1, 2, 3, 5, 8), patterns=16), "seconds"),
         "paper": Preset(Missing(), "a second"),
     },
     cells=_cells,
