@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, final
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from symscope.dynamics.elements import element_name, probes
+from symscope.dynamics.losses import sample_losses
 from symscope.dynamics.risks import Problem
 from symscope.dynamics.steps import parts
 from symscope.errors import InputError
@@ -28,7 +30,7 @@ class Assumption:
         number: 1, 2 or 3, as in the paper.
         statement: What is assumed.
         holds: The verdict.
-        error: The largest relative violation found.
+        error: The largest relative violation found; infinite where a value is not finite.
         detail: Where it was found and by which element, or how it was checked.
     """
 
@@ -77,13 +79,16 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
         InputError: Names the assumption, the layer and the element that shows it, and what to do.
     """
     remedies = {
-        1: "change the basis with groups.unitarised(rep), or correct the representation.",
+        1: "change the basis with groups.unitarised(rep), which gives (unitary, S), and write x as S x; or "
+        "correct the representation.",
         2: "use pointwise steps on permutation representations only, norm_gate elsewhere.",
         3: "choose a loss that compares coordinates as the group moves them, such as squared_loss.",
     }
     for found in assumptions(problem, seed=seed, samples=samples):
         if not found.holds:
-            raise InputError(f"{found} What to do: {remedies[found.number]}")
+            finite = math.isfinite(found.error)
+            remedy = remedies[found.number] if finite else "choose one that is finite on all numbers."
+            raise InputError(f"{found} What to do: {remedy}")
 
 
 def _unitary(
@@ -100,7 +105,7 @@ def _unitary(
             pairs = [*zip(elements, elements, strict=True), *pairwise(elements)]
             for g, h in pairs:
                 error, what = _representation_error(rep, g, h, x)
-                if not error <= worst:
+                if error > worst:
                     where = f"{rep.name} in {name}, element {element_name(space.group, g)}"
                     worst, detail = error, f"{what} ({where})."
     statement = "The group acts on every space by unitary matrices."
@@ -113,6 +118,8 @@ def _representation_error(rep: Representation, g: Any, h: Any, x: Tensor) -> tup
     gram = float((moved @ moved.mH - x @ x.mH).abs().max()) / size**2
     product = rep.act(rep.group.multiply(h, g), x)
     law = float(torch.linalg.vector_norm(rep.act(h, moved) - product)) / size
+    if not math.isfinite(gram + law):
+        return math.inf, "It gives values that are not finite"
     return (gram, "It changes inner products") if gram >= law else (law, "It does not multiply as the group")
 
 
@@ -130,11 +137,10 @@ def _equivariant(
             size = max(float(torch.linalg.vector_norm(plain)), torch.finfo(torch.float64).tiny)
             for g in elements:
                 moved = step.function(space.act(g, z), space)
-                error = float(torch.linalg.vector_norm(moved - target.act(g, plain))) / size
-                if not error <= worst:
-                    worst = error
-                    element = element_name(space.group, g)
-                    detail = f"{step.name} after layer {layer} on {space.name}, element {element}."
+                error = _relative(torch.linalg.vector_norm(moved - target.act(g, plain)), size)
+                if error > worst:
+                    where = f"{step.name} after layer {layer} on {space.name}"
+                    worst, detail = error, _detail(where, element_name(space.group, g), error)
             space = target
     statement = "The nonlinearities are equivariant."
     return Assumption(2, statement, worst <= tolerance, worst, detail)
@@ -146,12 +152,24 @@ def _invariant(
     space = problem.network.output
     y = problem.y.reshape(-1, problem.y.shape[-2], space.dim)[0][:64].to(device="cpu", dtype=torch.float64)
     prediction = torch.randn(y.shape, dtype=torch.float64, generator=generator)
-    plain = problem.loss(prediction, y)
+    plain = sample_losses(problem.loss, prediction, y)
     size = max(float(plain.abs().max()), torch.finfo(torch.float64).tiny)
     worst, detail = 0.0, "Random predictions against the problem's own targets."
     for g in elements:
         moved = problem.loss(space.act(g, prediction), space.act(g, y))
-        error = float((moved - plain).abs().max()) / size
-        if not error <= worst:
-            worst, detail = error, f"On {space.name}, element {element_name(space.group, g)}."
+        error = _relative((moved - plain).abs().max(), size)
+        if error > worst:
+            where = f"The loss on {space.name}"
+            worst, detail = error, _detail(where, element_name(space.group, g), error)
     return Assumption(3, "The loss is invariant.", worst <= tolerance, worst, detail)
+
+
+def _relative(difference: Tensor, size: float) -> float:
+    """A relative error that nothing exceeds where a value is NaN or infinite."""
+    error = float(difference) / size
+    return error if math.isfinite(error) else math.inf
+
+
+def _detail(where: str, element: str, error: float) -> str:
+    finite = math.isfinite(error)
+    return f"{where}, element {element}." if finite else f"{where} gives values that are not finite."

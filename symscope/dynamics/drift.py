@@ -14,8 +14,8 @@ from torch import Tensor
 from symscope.dynamics.curvature import hessian_product
 from symscope.dynamics.flow import gradient_flow
 from symscope.dynamics.gradients import equivariant_gradient, gradient_field
-from symscope.dynamics.layers import add, flatten, norm, residual, unflatten
-from symscope.dynamics.network import Layers
+from symscope.dynamics.layers import add, check_equivariant, flatten, norm, residual, split, unflatten
+from symscope.dynamics.network import Layers, check_finite
 from symscope.dynamics.risks import Problem, augmented_problem
 from symscope.errors import InputError
 
@@ -61,7 +61,7 @@ def drift(
 
     Args:
         problem: Network, loss and data.
-        weights: A, equivariant layers.
+        weights: A, equivariant layers, without an axis of runs.
         deviation: A small step off E; only its part in E_perp is used.
         times: When to look, increasing from 0.
         penalty: Of the term `penalty |A_{E_perp}|^2` in the risk.
@@ -69,7 +69,7 @@ def drift(
         rtol: Relative accuracy of the solver.
 
     Raises:
-        InputError: A deviation inside E.
+        InputError: Layers outside E, or a deviation inside it.
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare, squared_loss
@@ -81,6 +81,11 @@ def drift(
     (-0.5, True)
     """
     network = problem.network
+    sizes = split(network, weights)
+    check_finite(weights)
+    if sizes.total_residual.ndim:
+        raise InputError("expected layers without an axis of runs: a drift is of one network.")
+    check_equivariant(sizes.total_residual, norm(weights), weights[0].dtype)
     off = residual(network, deviation)
     if not float(norm(off)) > 0:
         raise InputError("expected a deviation with a part outside E, got one inside: there is no drift.")

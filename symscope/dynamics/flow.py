@@ -14,7 +14,7 @@ from torch import Tensor
 
 from symscope.dynamics.gradients import Field
 from symscope.dynamics.layers import add, flatten, norm, split, subtract, unflatten
-from symscope.dynamics.network import Layers, Network, check_weights
+from symscope.dynamics.network import Layers, Network, check_finite, check_weights
 from symscope.errors import InputError
 
 EVALUATIONS = 100_000  # of the field in one flow: smooth ones take hundreds to thousands
@@ -71,7 +71,8 @@ def gradient_flow(
         evaluations: Of the field, at most so many.
 
     Raises:
-        InputError: Times that do not increase, or a solution that cannot be continued.
+        InputError: Times that do not increase, a start that is not finite, or a solution that cannot be
+            continued.
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare, gradient_field, squared_loss
@@ -86,6 +87,7 @@ def gradient_flow(
     from scipy.integrate import solve_ivp
 
     check_weights(network, weights)
+    check_finite(weights)
     moments = _moments(times)
     start = flatten(weights).detach()
     shape, device = start.shape, start.device
@@ -99,9 +101,8 @@ def gradient_flow(
         count += 1
         if count > evaluations:
             raise InputError(
-                f"the flow came to time {now:.6g} of {moments[-1]:g} in {evaluations:,} evaluations: it may "
-                "slide along a kink, where the slope of a nonlinearity jumps. Use a smooth one (tanh, "
-                "softplus, gelu), gradient_descent, or allow more evaluations."
+                f"the flow came to time {now:.6g} of {moments[-1]:g} in {evaluations:,} evaluations: "
+                f"{_obstacle(start.dtype, rtol)}"
             )
         return -flatten(field(layers_of(flat))).detach().reshape(-1).cpu().to(torch.float64).numpy()
 
@@ -136,7 +137,8 @@ def gradient_descent(
         every: How often layers are kept; the first and the last always are.
 
     Raises:
-        InputError: A rate or number of steps that is not positive, or layers that stop being finite.
+        InputError: A rate or number of steps that is not positive, or layers that are not finite or stop
+            being so.
 
     >>> from symscope.groups import cyclic, trivial
     >>> from symscope.dynamics import Problem, declare, gradient_field, squared_loss
@@ -147,6 +149,7 @@ def gradient_descent(
     (tensor([[0.1250]]),)
     """
     check_weights(network, weights)
+    check_finite(weights)
     if not 0 < rate < math.inf or steps < 1 or every < 1:
         raise InputError(
             f"expected a positive rate, steps and every, got rate {rate}, steps {steps}, every {every}."
@@ -165,10 +168,24 @@ def gradient_descent(
     return Trajectory(network, tuple(times), tuple(kept), steps)
 
 
+def _obstacle(dtype: torch.dtype, rtol: float) -> str:
+    """Why a flow may come so slowly, and what to do."""
+    rounding = torch.finfo(dtype).eps
+    if rounding > rtol:
+        return (
+            f"its gradients are rounded to {rounding:.1g} ({dtype}), above the tolerance rtol = {rtol:g}. "
+            f"Give layers and data in float64, or an rtol above {100 * rounding:.1g}."
+        )
+    return (
+        "it may slide along a kink, where the slope of a nonlinearity jumps. Use a smooth one (tanh, "
+        "softplus, gelu), gradient_descent, or allow more evaluations."
+    )
+
+
 def _moments(times: Sequence[float]) -> list[float]:
     moments = [float(t) for t in times]
     if moments and moments[0] != 0:
         moments.insert(0, 0.0)
-    if len(moments) < 2 or any(b <= a for a, b in pairwise(moments)) or not math.isfinite(moments[-1]):
+    if len(moments) < 2 or not all(a < b for a, b in pairwise(moments)) or not math.isfinite(moments[-1]):
         raise InputError(f"expected increasing times after 0, got {list(times)}.")
     return moments

@@ -14,6 +14,8 @@ from symscope.dynamics.network import Layers, Network, check_weights
 from symscope.errors import InputError
 
 SCALES = ("standard", "preserving")
+ROUNDINGS = 32  # of the dtype of layers, relative: what storing equivariant layers in it may cost
+FOUND = 1e-10  # relative: bases of E that were found numerically may differ by so much
 
 
 def project(network: Network, weights: Sequence[Tensor]) -> Layers:
@@ -116,6 +118,28 @@ def split(network: Network, weights: Sequence[Tensor]) -> Split:
         inside.append(torch.stack([one for one, _ in norms]).reshape(runs))
         outside.append(torch.stack([other for _, other in norms]).reshape(runs))
     return Split(torch.stack(inside), torch.stack(outside))
+
+
+def check_equivariant(outside: Tensor, size: Tensor, dtype: torch.dtype) -> None:
+    """Raise unless layers are in E, up to the rounding of their dtype.
+
+    Args:
+        outside: `|A_{E_perp}|` over all layers, `[*runs]`, computed in float64.
+        size: `|A|`, `[*runs]`.
+        dtype: What the layers are kept in.
+
+    >>> check_equivariant(torch.tensor(1e-7), torch.tensor(1.0), torch.float32)
+    """
+    allowed = max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
+    beyond = (outside > allowed * size).reshape(-1)
+    if bool(beyond.any()):
+        run = int(beyond.nonzero()[0])
+        where = f" in run {run}" if outside.ndim else ""
+        raise InputError(
+            f"expected layers in E (|A_E_perp| at most {allowed:.1g} of |A|), got "
+            f"{float(outside.reshape(-1)[run]):.3g} of {float(size.reshape(-1)[run]):.3g}{where}: draw them "
+            "with equivariant_weights, or take project(network, weights)."
+        )
 
 
 def equivariant_weights(

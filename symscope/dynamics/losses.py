@@ -7,7 +7,33 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from symscope.errors import InputError
+
 Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def sample_losses(loss: Loss, prediction: Tensor, y: Tensor) -> Tensor:
+    """The loss of every sample, `[..., n]`.
+
+    Args:
+        loss: `(prediction [..., n, d], y [..., n, d]) -> [..., n]`.
+        prediction: `[..., n, d]`.
+        y: Targets; their leading axes broadcast with those of the predictions.
+
+    Raises:
+        InputError: A loss that gives anything else than one number per sample, such as a mean over them.
+
+    >>> sample_losses(squared_loss, torch.ones(3, 2), torch.zeros(3, 2))
+    tensor([1., 1., 1.])
+    """
+    losses = loss(prediction, y)
+    expected = tuple(prediction.shape[:-1])
+    if tuple(losses.shape) != expected:
+        raise InputError(
+            f"expected one loss per sample, shape {expected}, got {tuple(losses.shape)}: a loss maps "
+            "(prediction [..., n, d], y [..., n, d]) to [..., n]; sum or average over coordinates only."
+        )
+    return losses
 
 
 def squared_loss(prediction: Tensor, y: Tensor) -> Tensor:

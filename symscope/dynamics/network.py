@@ -96,6 +96,7 @@ class Network:
             `[..., *runs, n, dim X_L]`.
         """
         check_weights(self, weights)
+        check_alike(weights, x)
         if x.ndim < 2 or x.shape[-1] != self.sources[0].dim:
             raise InputError(
                 f"expected samples [..., n, {self.sources[0].dim}] in {self.sources[0]!r}, got shape "
@@ -164,7 +165,7 @@ def check_space(name: str, space: Representation, first: Representation) -> None
     if not space.unitary:
         raise InputError(
             f"expected unitary representations (Assumption 1); {name} = {space!r} is not: change its basis "
-            "with groups.unitarised(rep)."
+            "with groups.unitarised(rep), which gives (unitary, S): declare unitary, and write x as S x."
         )
     probe = space.act(first.group.identity, torch.zeros(1, space.dim, dtype=torch.float64))
     if probe.is_complex():
@@ -194,10 +195,26 @@ def check_weights(network: Network, weights: Sequence[Tensor]) -> None:
             )
 
 
-def _per_layer(
-    steps: str | Step | Sequence[str | Step | Sequence[str | Step]], depth: int
-) -> tuple[tuple[Step, ...], ...]:
-    if isinstance(steps, str | Step):
+def check_alike(weights: Sequence[Tensor], x: Tensor) -> None:
+    """Raise unless layers and samples have one dtype and are on one device."""
+    for i, weight in enumerate(weights):
+        if weight.dtype != x.dtype or weight.device != x.device:
+            raise InputError(
+                f"expected layers and samples of one dtype on one device; layer {i} is {weight.dtype} on "
+                f"{weight.device}, samples are {x.dtype} on {x.device}: convert one, as in "
+                "[w.to(x) for w in weights]."
+            )
+
+
+def check_finite(weights: Sequence[Tensor]) -> None:
+    """Raise unless every number of every layer is finite."""
+    for i, weight in enumerate(weights):
+        if not bool(weight.isfinite().all()):
+            raise InputError(f"expected finite layers; layer {i} has NaN or infinity: start from others.")
+
+
+def _per_layer(steps: object, depth: int) -> tuple[tuple[Step, ...], ...]:
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
         return (*((_step(steps),),) * (depth - 1), ())
     if len(steps) != depth:
         raise InputError(
@@ -205,10 +222,20 @@ def _per_layer(
             "without any."
         )
     return tuple(
-        (_step(entry),) if isinstance(entry, str | Step) else tuple(_step(step) for step in entry)
+        tuple(_step(step) for step in entry)
+        if isinstance(entry, Sequence) and not isinstance(entry, str)
+        else (_step(entry),)
         for entry in steps
     )
 
 
-def _step(step: str | Step) -> Step:
-    return pointwise(step) if isinstance(step, str) else step
+def _step(step: object) -> Step:
+    if isinstance(step, str):
+        return pointwise(step)
+    if not isinstance(step, Step):
+        called = getattr(step, "__name__", repr(step))
+        raise InputError(
+            f"expected a step or the name of one, got {called}: wrap a function of tensors, as in "
+            "pointwise(torch.tanh)."
+        )
+    return step

@@ -16,7 +16,9 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.dynamics.network import Layers, check_weights
+from symscope.dynamics.layers import check_equivariant
+from symscope.dynamics.losses import sample_losses
+from symscope.dynamics.network import Layers, check_alike, check_finite, check_weights
 from symscope.dynamics.paths_passes import Passes, drawn_passes, plain_passes
 from symscope.dynamics.paths_projection import distances, layer_projections, projected
 from symscope.dynamics.products import RowsTimesLayer, product, product_flops, split_layer
@@ -64,7 +66,7 @@ def path(
 
     Args:
         problem: Network, loss and mini-batches `x [batches, n, d]`, on any device, in the dtype to train in.
-        start: A_0 `[runs, dim X_{i+1}, dim X_i]`, exactly in E (`equivariant_weights`).
+        start: A_0 `[runs, dim X_{i+1}, dim X_i]`, in E (`equivariant_weights`), in the dtype of x.
         strategy: "nominal"; "augmented", where every mini-batch is seen under random elements; or
             "equivariant", where the gradient is projected on E.
         rate: Learning rate.
@@ -77,7 +79,8 @@ def path(
             breaks no symmetry.
 
     Raises:
-        InputError: Another strategy, shapes that do not fit, or layers that stop being finite.
+        InputError: Another strategy, shapes or dtypes that do not fit, a start that is not in E, or layers
+            that stop being finite.
 
     >>> from symscope.dynamics import declare, squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
@@ -89,6 +92,7 @@ def path(
     """
     _check(problem, start, strategy, rate, epochs, generators, mixed)
     projections = layer_projections(problem.network, problem.x.device)
+    _check_start(start, distances(projections, start))
     change: Layers = tuple(torch.zeros_like(layer) for layer in start)
     travelled, drift, risks, samples = [_norms(change)], [_norms(change)], [], 0
     for epoch in range(epochs):
@@ -140,7 +144,7 @@ def pass_gradient(
         piece = seen.part(start, start + size)
         x, y = piece.data(problem)
         prediction = problem.network.forward([leaf[:, None] for leaf in leaves], x, multiply)
-        losses = problem.loss(prediction, y).mean(-1)
+        losses = sample_losses(problem.loss, prediction, y).mean(-1)
         value = (losses * piece.shares).sum(-1)
         found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
         risk += value.detach()
@@ -283,10 +287,16 @@ def _check(
         )
     if mixed and problem.x.dtype != torch.float32:
         raise InputError(f"mixed: expected samples and layers in float32, got {problem.x.dtype}.")
+    check_alike(start, problem.x)
     if strategy == "augmented" and len(generators) != start[0].shape[0]:
         raise InputError(
             f"expected one generator for each of {start[0].shape[0]} runs, got {len(generators)}."
         )
+
+
+def _check_start(start: Sequence[Tensor], outside: Float64[Tensor, "layers runs"]) -> None:
+    check_finite(start)
+    check_equivariant(outside.norm(dim=0), _norms(start).norm(dim=0), start[0].dtype)
 
 
 def _check_finite(sizes: Tensor, epoch: int, rate: float) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from symscope.dynamics.elements import all_elements, drawn_elements
 from symscope.dynamics.layers import project, transform
-from symscope.dynamics.losses import Loss
+from symscope.dynamics.losses import Loss, sample_losses
 from symscope.dynamics.network import Network
 from symscope.errors import InputError
 from symscope.groups import Representation
@@ -72,16 +72,7 @@ def nominal_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
     """
     runs = weights[0].ndim - 2
     x, y = _beside_runs(problem.x, runs), _beside_runs(problem.y, runs)
-    losses = problem.loss(problem.network.forward(weights, x), y)
-    expected = (*problem.x.shape[:-2], *weights[0].shape[:-2], problem.x.shape[-2])
-    if tuple(losses.shape) != expected:
-        raise InputError(
-            f"expected one loss per sample, shape {expected}, got {tuple(losses.shape)}: a loss maps "
-            "(prediction [..., n, d], y [..., n, d]) to [..., n]."
-        )
-    batches = tuple(range(problem.x.ndim - 2))
-    risk = losses.mean(dim=-1)
-    return risk.mean(dim=batches) if batches else risk
+    return _mean_loss(problem, problem.network.forward(weights, x), y)
 
 
 def equivariant_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
@@ -106,9 +97,7 @@ def augmented_problem(problem: Problem, elements: Sequence[Any] | None = None) -
     torch.Size([3, 5, 3])
     """
     source, target = problem.network.sources[0], problem.network.output
-    chosen = all_elements(source.group) if elements is None else list(elements)
-    if not chosen:
-        raise InputError("expected at least one group element to augment with, got none.")
+    chosen = _chosen(problem.network, elements)
     return Problem(
         problem.network,
         problem.loss,
@@ -145,8 +134,7 @@ def augmented_risk(
         raise InputError(f"expected over to be data or layers, got {over!r}.")
     if over == "data":
         return nominal_risk(augmented_problem(problem, elements), weights)
-    chosen = all_elements(problem.network.group) if elements is None else elements
-    moved = (transform(problem.network, g, weights) for g in chosen)
+    moved = (transform(problem.network, g, weights) for g in _chosen(problem.network, elements))
     return torch.stack([nominal_risk(problem, layers) for layers in moved]).mean(dim=0)
 
 
@@ -155,7 +143,7 @@ def feature_average(
 ) -> Tensor:
     """`Phi_FA(x) = mean_g rho_Y(g)^-1 Phi_A(rho_X(g) x)`, an equivariant function for any A (Remark 1)."""
     group = network.group
-    chosen = all_elements(group) if elements is None else elements
+    chosen = _chosen(network, elements)
     source, target = network.sources[0], network.output
     total = sum(target.act(group.inverse(g), network.forward(weights, source.act(g, x))) for g in chosen)
     return torch.as_tensor(total) / len(chosen)
@@ -178,9 +166,7 @@ def feature_averaged_risk(
     """
     runs = weights[0].ndim - 2
     x, y = _beside_runs(problem.x, runs), _beside_runs(problem.y, runs)
-    losses = problem.loss(feature_average(problem.network, weights, x, elements), y).mean(dim=-1)
-    batches = tuple(range(problem.x.ndim - 2))
-    return losses.mean(dim=batches) if batches else losses
+    return _mean_loss(problem, feature_average(problem.network, weights, x, elements), y)
 
 
 @final
@@ -226,6 +212,24 @@ def monte_carlo_risk(
     drawn = drawn_elements(problem.network.group, passes, generator)
     risks = torch.stack([augmented_risk(problem, weights, [g]) for g in drawn])
     return Estimate(risks.mean(dim=0), risks.std(dim=0) / math.sqrt(passes), passes)
+
+
+def _mean_loss(problem: Problem, prediction: Tensor, y: Tensor) -> Tensor:
+    """`[*runs]`, from predictions `[*batches, *runs, n, d]`."""
+    risk = sample_losses(problem.loss, prediction, y).mean(dim=-1)
+    batches = tuple(range(problem.x.ndim - 2))
+    return risk.mean(dim=batches) if batches else risk
+
+
+def _chosen(network: Network, elements: Sequence[Any] | None) -> list[Any]:
+    """The elements to average over: those given, or all of the group."""
+    chosen = all_elements(network.group) if elements is None else list(elements)
+    if not chosen:
+        raise InputError(
+            "expected at least one group element to average over, got none: leave elements out for all of "
+            "the group, or give drawn_elements(group, passes, generator)."
+        )
+    return chosen
 
 
 def _beside_runs(data: Tensor, runs: int) -> Tensor:

@@ -14,8 +14,13 @@ from symscope.errors import InputError, nearest
 from symscope.groups import Representation, trivial
 from symscope.groups.homspace import pair_orbits
 
+
+def _identity(x: Tensor) -> Tensor:
+    return x  # not a lambda: modules that hold it can be pickled
+
+
 POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
-    "identity": lambda x: x,
+    "identity": _identity,
     "relu": torch.relu,
     "leaky_relu": partial(torch.nn.functional.leaky_relu, negative_slope=0.01),
     "tanh": torch.tanh,

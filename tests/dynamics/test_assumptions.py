@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -89,3 +90,27 @@ def test_a_loose_tolerance_is_a_choice():
     bad = replace(problem("C5"), loss=lambda p, y: (p - y).square().sum(-1) + 1e-6 * p[..., 0])
     assert not assumptions(bad)[2].holds
     assert assumptions(bad, tolerance=1e-3)[2].holds
+
+
+def test_values_that_are_not_finite_are_not_forgotten():
+    v = permutation(cyclic(4))
+    net = declare([v, 2 * v, 2 * v, trivial(v.group)], [pointwise(torch.log), "tanh", ()])
+    found = assumptions(with_data(net))
+    assert [one.holds for one in found] == [True, False, True]
+    assert math.isinf(found[1].error)
+    with pytest.raises(
+        InputError, match=r"log after layer 0 on 2 V4 gives values that are not finite.*finite"
+    ):
+        check_assumptions(with_data(net))
+    logarithm = lambda p, y: (p.log() - y).square().sum(-1)  # noqa: E731
+    with pytest.raises(InputError, match=r"Assumption 3 FAILS .*loss on V4 gives values that are not finite"):
+        check_assumptions(with_data(declare([v, v]), logarithm))
+    lost = from_function(v.group, 2, lambda k, x: x / (k != 1), unitary=True, name="lost")
+    with pytest.raises(InputError, match=r"It gives values that are not finite \(lost in X_1, element 1"):
+        check_assumptions(with_data(declare([v, lost], ["identity"])))
+
+
+def test_a_loss_that_averages_over_samples_is_refused():
+    v = permutation(cyclic(4))
+    with pytest.raises(InputError, match=r"one loss per sample, shape \(5,\), got \(\)"):
+        check_assumptions(with_data(declare([v, v]), torch.nn.functional.mse_loss))

@@ -91,3 +91,134 @@ def test_bad_input():
             layer_equivariance(model, spaces)
     with pytest.raises(InputError, match="unitary representations; matrices of C2 at 0"):
         layer_equivariance(nn.Sequential(nn.Linear(2, 2)), {"0": (shear, shear)})
+
+
+def shifts():
+    return permutation(cyclic(8))
+
+
+def test_weights_that_are_not_finite_are_refused():
+    v = shifts()
+    linear, conv = nn.Linear(8, 8), nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular")
+    with torch.no_grad():
+        linear.bias.fill_(torch.nan)
+        conv.weight[0, 0, 0] = torch.nan
+    model = nn.Sequential(linear, conv)
+    with pytest.raises(InputError, match="finite weights; bias of 0 is not"):
+        layer_equivariance(model, {"0": (v, v)})
+    with pytest.raises(InputError, match="finite weights; weight of 1 is not"):
+        layer_equivariance(model, {"1": LayerSpaces(v, 2 * v, (1, 8))})
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_every_submodule_keeps_its_own_mode(fails):
+    v = shifts()
+    block = nn.Sequential(nn.Conv1d(1, 2, 1), nn.BatchNorm1d(2))
+    block.train()
+    block[1].eval()
+    before = {key: value.clone() for key, value in block.state_dict().items()}
+    if fails:
+        with pytest.raises(InputError, match="expected 0 to take"):
+            layer_equivariance(nn.Sequential(block), {"0": LayerSpaces(v, 2 * v)})
+    else:
+        layer_equivariance(nn.Sequential(block), {"0": LayerSpaces(v, 2 * v, (1, 8))})
+    assert [module.training for module in block.modules()] == [True, True, False]
+    assert all(torch.equal(value, before[key]) for key, value in block.state_dict().items())
+    assert all(value.dtype == before[key].dtype for key, value in block.state_dict().items())
+
+
+def test_the_element_that_moves_a_bias_is_named():
+    v = shifts()
+    linear = nn.Linear(8, 8)
+    with torch.no_grad():
+        linear.weight.copy_(torch.eye(8))
+        linear.bias.copy_(torch.arange(8.0))
+    [found] = layer_equivariance(linear, {"": (v, v)})
+    assert found.breaks
+    assert found.element == "4 (r^4)"  # half a turn moves a ramp most
+    assert found.bias_relative == pytest.approx(42**0.5 / 140**0.5)
+
+
+def test_the_worst_layer_is_the_one_that_is_relatively_worst():
+    v = shifts()
+    large, broken = nn.Linear(8, 8), nn.Linear(8, 8, bias=False)
+    with torch.no_grad():
+        large.weight.copy_(1e4 * torch.eye(8))
+        large.bias.copy_(torch.arange(8.0))
+        broken.weight.copy_(torch.randn(8, 8, generator=seeded(0)))
+    found = layer_equivariance(nn.Sequential(large, broken), {"0": (v, v), "1": (v, v)})
+    assert [layer.name for layer in found] == ["1", "0"]
+    assert found[1].breaks
+    assert found[1].bias_relative == pytest.approx(42**0.5 / (1e4 * 8**0.5))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_few_digits_are_no_nonlinearity(dtype):
+    v = shifts()
+    conv = nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular").to(dtype)
+    linear = nn.Linear(8, 8).to(dtype)
+    model = nn.Sequential(conv, linear)
+    by_name = {
+        layer.name: layer
+        for layer in layer_equivariance(model, {"0": LayerSpaces(v, 2 * v, (1, 8)), "1": (v, v)})
+    }
+    assert not by_name["0"].breaks
+    matrix, bias = affine_parts(linear, LayerSpaces(v, v))
+    assert torch.allclose(matrix, linear.weight.double(), rtol=0, atol=1e-14)
+    assert torch.allclose(bias, linear.bias.double(), rtol=0, atol=1e-14)
+
+
+def test_layers_with_constants_of_their_own_are_taken_in_their_dtype():
+    class Fixed(nn.Module):
+        def __init__(self, dtype):
+            super().__init__()
+            self.linear = nn.Linear(8, 8, dtype=dtype)
+            self.constant = torch.randn(8, 8, generator=seeded(0)).to(dtype)  # neither parameter nor buffer
+
+        def forward(self, x):
+            return self.linear(x) @ self.constant
+
+    for dtype, places in ((torch.float32, 1e-6), (torch.bfloat16, 0.2)):
+        layer = Fixed(dtype)
+        matrix, _ = affine_parts(layer, LayerSpaces(shifts(), shifts()))
+        exact = layer.constant.T.double() @ layer.linear.weight.double()
+        assert float((matrix - exact).detach().abs().max()) < places
+
+
+def test_rectifiers_are_not_affine_even_on_one_coordinate():
+    sign = from_matrices(cyclic(2), torch.tensor([[[1.0]], [[-1.0]]]), "sign")
+    for rectifier in (nn.ReLU(), nn.Hardtanh(), nn.LeakyReLU(0.5)):
+        with pytest.raises(InputError, match="expected an affine layer"):
+            layer_equivariance(rectifier, {"": (sign, sign)})
+
+
+def test_layers_without_parameters_in_double_precision():
+    v = shifts()
+    for layer in (nn.BatchNorm1d(2, affine=False).double(), nn.BatchNorm1d(2, affine=False)):
+        [found] = layer_equivariance(layer, {"": LayerSpaces(2 * v, 2 * v, (2, 8))})
+        assert not found.breaks
+
+
+class Named(nn.Module):
+    def forward(self, x):
+        return {"out": x}
+
+
+class Summed(nn.Module):
+    def forward(self, x):
+        return x.sum(0)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (nn.MultiheadAttention(4, 2, batch_first=True), r"expected 0 to take .*'key' and 'value'"),
+        (nn.LSTM(4, 4, batch_first=True), "expected 0 to give one tensor of real numbers; LSTM gives tuple"),
+        (Named(), "expected 0 to give one tensor of real numbers; Named gives dict"),
+        (Summed(), "expected 0 to give one output per input"),
+    ],
+)
+def test_layers_that_are_no_maps_of_one_tensor_are_named(layer, message):
+    v = 4 * shifts()
+    with pytest.raises(InputError, match=message):
+        layer_equivariance(nn.Sequential(layer), {"0": LayerSpaces(v, v, (8, 4))})

@@ -78,3 +78,13 @@ def test_random_deviations_have_the_size_asked():
     off = random_deviation(given, 1e-3, seeded(0))
     assert float(norm(off)) == pytest.approx(1e-3)
     assert float(split(given.network, off).total_equivariant) < 1e-15
+
+
+def test_layers_outside_e_are_refused():
+    given = problem("C5")
+    off = random_deviation(given, 1e-6, seeded(2))
+    start = equivariant_weights(given.network, seeded(1), scale="preserving")
+    with pytest.raises(InputError, match=r"expected layers in E .*got 1e-06 of .*project"):
+        drift(given, [a + b for a, b in zip(start, off, strict=True)], off, [0.0, 1.0])
+    with pytest.raises(InputError, match="without an axis of runs"):
+        drift(given, [a[None] for a in start], off, [0.0, 1.0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -107,3 +109,27 @@ def test_a_flow_that_slides_along_a_kink_is_given_up():
 def explosive(weights):
     """Reaches infinity in finite time."""
     return tuple(-(w**2) - 1 for w in weights)
+
+
+def test_a_start_that_is_not_finite_is_refused():
+    given, _, _ = regression()
+    field = gradient_field(given, "nominal")
+    start = [torch.full((2, 4), torch.nan, dtype=torch.float64)]
+    with pytest.raises(InputError, match="layer 0 has NaN"):
+        gradient_flow(given.network, field, start, [1.0])
+    with pytest.raises(InputError, match="layer 0 has NaN"):
+        gradient_descent(given.network, field, start, rate=0.1, steps=2)
+    with pytest.raises(InputError, match="increasing times"):
+        gradient_flow(given.network, field, gaussian_weights(given.network, seeded(2)), [0.0, math.nan, 1.0])
+
+
+def test_a_tolerance_below_the_rounding_of_single_precision_is_blamed():
+    wide = problem("C5")
+    given = Problem(wide.network, wide.loss, wide.x.float(), wide.y.float())
+    start = gaussian_weights(given.network, seeded(2), dtype=torch.float32)
+    field = gradient_field(given, "nominal")
+    with pytest.raises(
+        InputError, match=r"rounded to 1e-07 \(torch.float32\), above the tolerance .*float64"
+    ):
+        gradient_flow(given.network, field, start, [1.0], evaluations=2000)
+    assert gradient_flow(given.network, field, start, [0.1], rtol=1e-4, atol=1e-6).evaluations < 2000

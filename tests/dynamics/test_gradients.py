@@ -130,3 +130,11 @@ def test_every_network_has_a_field():
         given = problem(name)
         weights = gaussian_weights(given.network, seeded(1))
         assert float(norm(gradient_field(given, "augmented")(weights))) > 0
+
+
+def test_layers_of_another_dtype_are_refused():
+    given = problem("C5")
+    single = [w.float() for w in gaussian_weights(given.network, seeded(0))]
+    for function in (nominal_gradient, augmented_gradient, equivariant_gradient, feature_averaged_gradient):
+        with pytest.raises(InputError, match="layers and samples of one dtype"):
+            function(given, single)

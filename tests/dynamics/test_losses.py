@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.nn import functional
 
+from symscope import InputError
 from symscope.dynamics import binary_cross_entropy, cross_entropy, squared_loss
+from symscope.dynamics.losses import sample_losses
 from tests.dynamics.networks import seeded
 
 
@@ -22,3 +25,15 @@ def test_losses_are_those_of_torch():
         assert torch.allclose(binary_cross_entropy(p, bits)[k], bce)
         mse = functional.mse_loss(p[k], hot, reduction="none").sum(-1) / 2
         assert torch.allclose(squared_loss(p, hot)[k], mse)
+
+
+def test_anything_else_than_one_loss_per_sample_is_refused():
+    p, y = torch.ones(3, 5, 4), torch.zeros(5, 4)
+    assert sample_losses(squared_loss, p, y).shape == (3, 5)
+    for loss in (
+        lambda p, y: (p - y).square().mean(),
+        lambda p, y: (p - y).square(),
+        lambda p, y: (p - y).square().sum((0, 2)),
+    ):
+        with pytest.raises(InputError, match=r"one loss per sample, shape \(3, 5\), got"):
+            sample_losses(loss, p, y)

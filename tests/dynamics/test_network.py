@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch
 
@@ -14,7 +16,7 @@ from symscope.dynamics import (
     group_pooling,
     pointwise,
 )
-from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial
+from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial, unitarised
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import networks, plane, seeded
 from tests.tolerances import ROUNDING
@@ -113,3 +115,22 @@ def test_bad_weights_and_samples_are_refused():
         net.forward([a.expand(3, 4, 4), a], x)
     with pytest.raises(InputError, match="expected samples"):
         net.forward([a, a], torch.zeros(2, 5))
+
+
+@pytest.mark.parametrize(
+    "steps", [torch.tanh, [torch.tanh, ()], [["relu", torch.tanh], ()], [torch.nn.Tanh(), ()]]
+)
+def test_a_bare_function_is_no_step(steps):
+    v = permutation(cyclic(4))
+    with pytest.raises(InputError, match=r"got [tT]anh.*pointwise\(torch.tanh\)"):
+        inspect.unwrap(declare)([v, v, v], steps)  # the checks of the test suite stop it earlier
+
+
+def test_the_hint_for_representations_that_are_not_unitary_works():
+    shear = from_matrices(cyclic(2), torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, -1.0]]]))
+    with pytest.raises(
+        InputError, match=r"groups.unitarised\(rep\), which gives \(unitary, S\): declare unitary"
+    ):
+        declare([shear, shear])
+    unitary, _ = unitarised(shear)
+    assert declare([unitary, unitary]).parameters == 4

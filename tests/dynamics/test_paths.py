@@ -16,6 +16,7 @@ from symscope.dynamics import (
     cross_entropy,
     declare,
     equivariant_weights,
+    gaussian_weights,
     gradient_descent,
     gradient_field,
     nominal_gradient,
@@ -207,3 +208,29 @@ def test_bad_input_is_refused():
         path(problem, start, "augmented", rate=1.0, epochs=1, generators=[torch.Generator()])
     with pytest.raises(InputError, match="no longer finite"):
         path(problem, start, "nominal", rate=1e300, epochs=9)
+
+
+def test_a_start_outside_e_is_refused():
+    problem, start = image_problem()
+    off = gaussian_weights(problem.network, torch.Generator().manual_seed(0), runs=(2,))
+    with pytest.raises(InputError, match=r"expected layers in E .*in run 0.*equivariant_weights"):
+        path(problem, off, "nominal", rate=1e-6, epochs=1)
+    with pytest.raises(InputError, match="layer 0 has NaN"):
+        path(problem, [layer * math.nan for layer in start], "nominal", rate=1e-6, epochs=1)
+
+
+def test_one_loss_for_all_samples_is_refused():
+    problem, start = image_problem()
+    averaged = Problem(problem.network, lambda p, y: (p - y).square().mean(), problem.x, problem.y)
+    with pytest.raises(InputError, match=r"one loss per sample, shape \(2, 5, 7\), got \(\)"):
+        path(averaged, start, "nominal", rate=1e-3, epochs=1)
+
+
+def test_other_dtypes_are_refused():
+    problem, start = image_problem()
+    single, narrow = image_problem(torch.float32)
+    with pytest.raises(InputError, match=r"layer 0 is torch.float32 .* samples are torch.float64"):
+        path(problem, narrow, "nominal", rate=1e-3, epochs=1)
+    for mixed in (False, True):
+        with pytest.raises(InputError, match=r"layer 0 is torch.float64 .* samples are torch.float32"):
+            path(single, start, "nominal", rate=1e-3, epochs=1, mixed=mixed)

@@ -107,3 +107,28 @@ def test_bad_input():
     large = Problem(net, squared_loss, torch.eye(10), torch.ones(10, 1))
     with pytest.raises(InputError, match="S10 has 3628800"):
         augmented_risk(large, [torch.ones(1, 10)])
+
+
+def test_losses_of_runs_are_kept_apart():
+    given = problem("C5")
+    weights = gaussian_weights(given.network, seeded(0), runs=(3,))
+    assert feature_averaged_risk(given, weights).shape == (3,)
+    averaged = replace(given, loss=lambda p, y: (p - y).square().mean())
+    with pytest.raises(InputError, match=r"one loss per sample, shape \(3, 6\), got \(\)"):
+        feature_averaged_risk(averaged, weights)
+
+
+def test_no_elements_and_other_dtypes_are_refused():
+    given = problem("C5")
+    weights = gaussian_weights(given.network, seeded(0))
+    for risk in (
+        lambda: augmented_risk(given, weights, [], over="layers"),
+        lambda: feature_averaged_risk(given, weights, []),
+        lambda: feature_average(given.network, weights, given.x, []),
+    ):
+        with pytest.raises(InputError, match="at least one group element"):
+            risk()
+    single = [w.float() for w in weights]
+    for function in (nominal_risk, augmented_risk, equivariant_risk, feature_averaged_risk):
+        with pytest.raises(InputError, match=r"layer 0 is torch.float32 on cpu, samples are torch.float64"):
+            function(given, single)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 import torch
 
 from symscope import InputError
 from symscope.dynamics import batch_normalisation, group_pooling, norm_gate, pointwise, rms_normalisation
+from symscope.dynamics.steps import POINTWISE
 from symscope.groups import cyclic, permutation, symmetric, trivial
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import corners, plane, seeded
@@ -77,3 +80,11 @@ def test_bad_steps_are_refused():
 def test_steps_whose_slope_jumps_are_known(step, kinked):
     assert pointwise(step).kinked is kinked
     assert norm_gate(step).kinked is kinked
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_steps_can_be_pickled(name):
+    x = torch.randn(2, 4, generator=seeded(0))
+    step = pointwise(name)
+    again = pickle.loads(pickle.dumps(step))
+    assert torch.equal(again.function(x, corners()), step.function(x, corners()))
