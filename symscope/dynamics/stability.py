@@ -1,4 +1,4 @@
-"""Is E stable under augmentation? The spectrum of Hess R_aug on E_perp, without building it (Section 4.2)."""
+"""Is E stable under augmentation? The spectrum of Hess R_aug on E_perp (Section 4.2)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics.curvature import hessian_product
+from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
 from symscope.dynamics.elements import all_elements
-from symscope.dynamics.layers import add, flatten, inner, norm, residual, split, transform, unflatten
+from symscope.dynamics.layers import add, inner, norm, split, subtract, transform
 from symscope.dynamics.network import Layers, Network
 from symscope.dynamics.risks import Problem, augmented_problem
+from symscope.dynamics.stability_ends import ROUNDING, Ends, exact_ends, iterated_ends
+from symscope.dynamics.stability_spaces import Space, complement, complement_with_basis, equivariant_space
 from symscope.errors import InputError
-from symscope.kernels.eigenpairs import Eigenpairs, top_eigenpairs
 
 ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
-NEUTRAL = 1e-9  # relative to the largest curvature: what rounding makes of a zero eigenvalue
+NEUTRAL = 1e-9  # of the largest curvature: an eigenvalue up to this counts as zero
+EXACT_UP_TO = 512  # dimensions: as many products as Lanczos takes, and no eigenvalue is missed
+MOST_PRODUCTS = 20_000  # where LARGEST_DENSE forbids to build the matrix instead
 
 Product = Callable[[Layers], Layers]
 
@@ -57,7 +60,8 @@ class Stability:
         outside: Extremes of Hess R_aug on E_perp; None when E is everything.
         inside: Extremes on E, where Hess R_aug = Hess R_eqv; None when E is zero.
         elements: How many group elements were averaged over.
-        standard_error: Of the lowest eigenvalue outside, over sampled elements; 0 for an exact average.
+        standard_error: Of the lowest eigenvalue outside, over sampled elements; 0 for an exact average,
+            infinite for elements that tell nothing of it: a single one, or several that all act alike.
     """
 
     outside: Extremes | None
@@ -80,13 +84,18 @@ class Stability:
 
     @property
     def verdict(self) -> str:
-        """`stable`, `unstable`, or `neutral` where the lowest eigenvalue cannot be told from zero."""
+        """`stable`, `unstable`, or `neutral` where the lowest eigenvalue cannot be told from zero.
+
+        That is where it is at most 1e-9 of the largest absolute one, four standard errors, the residual times
+        the root of the dimension (a lower one could hide that far below), or the rounding of the largest one
+        on E or outside: 1e-14 of it, 8e-6 in float32.
+        """
         if self.outside is None:
             return "stable"
         ends = self.outside
-        margin = max(
-            ends.residual, 4 * self.standard_error, NEUTRAL * max(abs(ends.lowest), abs(ends.highest))
-        )
+        hidden = math.sqrt(ends.dimension) * ends.residual
+        rounding = _rounding(ends.lowest_direction[0].dtype) * max(_largest(ends), _largest(self.inside))
+        margin = max(NEUTRAL * _largest(ends), 4 * self.standard_error, hidden, rounding)
         if abs(ends.lowest) <= margin:
             return "neutral"
         return "stable" if ends.lowest > 0 else "unstable"
@@ -100,20 +109,24 @@ def stability(
     seed: int = 0,
     tolerance: float = 1e-8,
 ) -> Stability:
-    """The extreme eigenvalues of Hess R_aug on E_perp and on E, by Lanczos on Hessian products.
+    """The extreme eigenvalues of Hess R_aug on E_perp and on E, from Hessian products.
 
-    On E_perp: eigenvalues of `(I - Pi) H (I - Pi)`, its zeros on E moved out of the way.
+    On E_perp: eigenvalues of `(I - Pi) H (I - Pi)` without its zeros on E. Up to 512 dimensions they come
+    from the whole matrix in a basis of the subspace; above, from block Lanczos. Where that is slow, up to
+    4000 dimensions, from the whole matrix again.
 
     Args:
         problem: Network, loss and data.
         weights: Equivariant layers, without an axis of runs; any point of E, not only a stationary one.
         elements: What augmentation averages over; by default all of the group. For groups too large, give
             `drawn_elements(group, passes, generator)`: the verdict then allows for their standard error.
-        seed: Of Lanczos' first vector.
-        tolerance: Relative accuracy asked of eigenvalues.
+        seed: Of Lanczos' first vectors.
+        tolerance: Accuracy asked of Lanczos, relative to the largest absolute eigenvalue; no better than the
+            rounding of the layers' precision.
 
     Raises:
-        InputError: Layers that are not equivariant, a group too large, or Lanczos that does not converge.
+        InputError: Layers that are not equivariant, a group too large, products that are not finite, or
+            Lanczos that does not converge.
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare, squared_loss
@@ -134,97 +147,83 @@ def stability(
     chosen = all_elements(network.group) if elements is None else list(elements)
     product = hessian_product(augmented_problem(problem, chosen), weights)
     like = weights[0]
-    inside = _inside(network, product, like, seed, tolerance)
-    outside = _outside(network, product, like, seed, tolerance)
+    inside = _extremes(network, product, "on", like, seed, tolerance)
+    outside = _extremes(network, product, "outside", like, seed, tolerance, _largest(inside))
     error = 0.0
-    if elements is not None and outside is not None and len(chosen) > 1:
+    if elements is not None and outside is not None:
         error = _sampling_error(problem, weights, chosen, outside.lowest_direction)
     return Stability(outside, inside, len(chosen), error)
 
 
-def _outside(
-    network: Network, product: Product, like: Tensor, seed: int, tolerance: float
-) -> Extremes | None:
-    dimension = network.parameters - network.equivariant_dimension
-    if dimension == 0:
-        return None
-    generator = torch.Generator().manual_seed(seed)
-    probe = torch.randn(network.parameters, generator=generator, dtype=torch.float64).to(like)
-    start = residual(network, unflatten(network, probe))
-    start = tuple(part / norm(start) for part in start)
-    image = residual(network, product(start))
-    middle, size = float(inner(start, image)), float(norm(image))
-
-    def end(sign: float) -> Eigenpairs:
-        # the Rayleigh quotient lies inside the spectrum: E is put at or beyond it, on the side not asked for
-        place = middle - sign * size
-
-        def times(vector: Tensor) -> Tensor:
-            layers = unflatten(network, vector)
-            outer = residual(network, layers)
-            image = residual(network, product(outer))
-            return sign * flatten(
-                tuple(i + place * (a - o) for i, a, o in zip(image, layers, outer, strict=True))
-            )
-
-        return _top(times, network.parameters, like, seed, tolerance)
-
-    return _extremes(network, end, lambda v: residual(network, unflatten(network, v)), start, dimension)
-
-
-def _inside(network: Network, product: Product, like: Tensor, seed: int, tolerance: float) -> Extremes | None:
-    sizes = [maps.dimension for maps in network.maps]
-    if sum(sizes) == 0:
-        return None
-
-    def layers(c: Tensor) -> Layers:
-        return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes), strict=True))
-
-    def end(sign: float) -> Eigenpairs:
-        def times(c: Tensor) -> Tensor:
-            image = product(layers(c))
-            found = [maps.coefficients(part) for maps, part in zip(network.maps, image, strict=True)]
-            return sign * torch.cat(found)
-
-        return _top(times, sum(sizes), like, seed, tolerance)
-
-    first = torch.zeros(sum(sizes), dtype=like.dtype, device=like.device)
-    first[0] = 1
-    return _extremes(network, end, layers, layers(first), sum(sizes))
-
-
 def _extremes(
     network: Network,
-    end: Callable[[float], Eigenpairs],
-    layers: Callable[[Tensor], Layers],
-    fallback: Layers,
-    dimension: int,
-) -> Extremes:
-    high, low = end(1.0), end(-1.0)
+    product: Product,
+    part: str,
+    like: Tensor,
+    seed: int,
+    tolerance: float,
+    elsewhere: float = 0.0,
+) -> Extremes | None:
+    space = equivariant_space(network) if part == "on" else complement(network)
+    if space.dimension == 0:
+        return None
+    large = space.dimension > EXACT_UP_TO
+    found = _iterated(space, product, part, like, seed, tolerance, elsewhere) if large else None
+    products = 0 if found is None else found.products
+    if found is None or not found.converged:
+        space = space if part == "on" else complement_with_basis(network, like.device)
+        found = exact_ends(_times(space, product, like), space.dimension, like.device)
+        products += found.products
+    low, high = (tuple(layer.to(like) for layer in space.layers(v)) for v in found.vectors.mT)
+    lowest, highest = found.values.tolist()
+    error = float(found.residuals.max())
+    return Extremes(lowest, highest, low, high, error, products, space.dimension)
 
-    def unit(pairs: Eigenpairs) -> Layers:
-        found = layers(pairs.vectors[:, 0].to(fallback[0]))
-        length = float(norm(found))
-        # where all curvature vanishes the eigenvector may lie in E; any direction is as good
-        return tuple(part / length for part in found) if length > 0.5 else fallback
 
-    return Extremes(
-        -float(low.values[0]),
-        float(high.values[0]),
-        unit(low),
-        unit(high),
-        float(torch.cat([low.residuals, high.residuals]).max()),
-        low.products + high.products,
-        dimension,
+def _iterated(
+    space: Space, product: Product, part: str, like: Tensor, seed: int, tolerance: float, elsewhere: float
+) -> Ends:
+    """Ends by Lanczos; not converged only where the whole matrix may be built instead."""
+    root = math.sqrt(space.dimension)
+    small = space.dimension <= LARGEST_DENSE
+    found = iterated_ends(
+        _times(space, product, like),
+        lambda rows: space.numbers(space.layers(rows)),
+        space.size,
+        dimension=space.dimension,
+        seed=seed,
+        tolerance=max(tolerance, root * _rounding(like.dtype)),
+        limit=space.dimension if small else MOST_PRODUCTS,
+        floor=elsewhere * _rounding(like.dtype),
+        device=like.device,
     )
+    if not (found.converged or small):
+        reached = root * float(found.residuals.max()) / found.scale
+        raise InputError(
+            f"expected the ends of the spectrum {part} E to {tolerance:g} of the largest curvature, got "
+            f"{reached:.2g} after {found.products} Hessian products: give a larger tolerance. The lowest "
+            f"eigenvalue is {float(found.values[0]):.3g} or lower."
+        )
+    return found
 
 
-def _top(
-    times: Callable[[Tensor], Tensor], size: int, like: Tensor, seed: int, tolerance: float
-) -> Eigenpairs:
-    return top_eigenpairs(
-        times, size, 1, seed=seed, dtype=like.dtype, device=like.device, tolerance=tolerance
-    )
+def _times(space: Space, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:
+    """The Hessian in coordinates of a subspace; projections are in float64 whatever the layers are."""
+
+    def times(vector: Tensor) -> Tensor:
+        image = product(tuple(layer.to(like) for layer in space.layers(vector)))
+        return space.numbers(tuple(layer.to(torch.float64) for layer in image))
+
+    return times
+
+
+def _largest(ends: Extremes | None) -> float:
+    return 0.0 if ends is None else max(abs(ends.lowest), abs(ends.highest))
+
+
+def _rounding(dtype: torch.dtype) -> float:
+    """What products in a precision leave of a zero eigenvalue, relative to the largest."""
+    return ROUNDING * torch.finfo(dtype).eps
 
 
 def _sampling_error(
@@ -238,6 +237,8 @@ def _sampling_error(
     network = problem.network
     product = hessian_product(problem, weights)
     moved = [transform(network, network.group.inverse(g), direction) for g in elements]
+    if all(float(norm(subtract(m, moved[0]))) <= ON_E for m in moved):
+        return math.inf  # one curvature, however often: nothing says how much others differ
     curvatures = torch.stack([inner(m, product(m)) for m in moved])
     return float(curvatures.std() / math.sqrt(len(elements)))
 

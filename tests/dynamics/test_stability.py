@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import pytest
@@ -17,6 +18,7 @@ from symscope.dynamics import (
     flatten,
     gaussian_weights,
     hessian,
+    nominal_risk,
     norm,
     perturbed,
     project,
@@ -29,6 +31,8 @@ from symscope.dynamics import (
 from symscope.groups import cyclic, permutation, symmetric, trivial
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import LANCZOS, MONTE_CARLO_SIGMAS
+
+module = importlib.import_module("symscope.dynamics.stability")  # the function has its name
 
 
 def basis_of_e(net):
@@ -113,6 +117,141 @@ def test_sampled_elements_carry_a_standard_error():
     with pytest.raises(InputError, match="drawn_elements"):
         stability(big, start)
     assert stability(big, start, elements=drawn_elements(g, 10, seeded(5))).standard_error > 0
+
+
+def taught(order, channels, samples, seed, noise):
+    """A network of C_n on data that it fits up to noise."""
+    g = cyclic(order)
+    v = permutation(g)
+    net = declare([v, channels * v, trivial(g)], "tanh")
+    generator = seeded(seed)
+    x = torch.randn(samples, order, dtype=torch.float64, generator=generator)
+    weights = equivariant_weights(net, generator, scale="preserving")
+    y = net.forward(weights, x)
+    y = y + noise * torch.randn(y.shape, dtype=torch.float64, generator=generator)
+    return Problem(net, squared_loss, x, y), weights
+
+
+def explicit(given, weights):
+    """Eigenvalues of Hess R_aug on E_perp, by differentiating the risk of a flat vector twice."""
+    net, whole = given.network, augmented_problem(given)
+    h = torch.autograd.functional.hessian(
+        lambda v: nominal_risk(whole, unflatten(net, v)), flatten(weights), vectorize=True
+    )
+    values, vectors = torch.linalg.eigh(basis_of_e(net))
+    outside = vectors[:, values < 0.5]
+    return torch.linalg.eigvalsh(outside.T @ h @ outside)
+
+
+def verdict_of(spectrum):
+    lowest, largest = float(spectrum[0]), float(spectrum.abs().max())
+    return "neutral" if abs(lowest) <= 1e-9 * largest else "stable" if lowest > 0 else "unstable"
+
+
+FITS = [(6, 4, 10), (8, 4, 60)]  # fewer gradients of outputs than dimensions outside E, and more
+
+
+@pytest.fixture(params=["exact", "iterated", "iterated, then exact"])
+def path(request, monkeypatch):
+    if request.param != "exact":
+        monkeypatch.setattr(module, "EXACT_UP_TO", 128)
+    if request.param == "iterated":
+        monkeypatch.setattr(module, "LARGEST_DENSE", 0)
+    return request.param
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-8, 1e-3])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", FITS)
+def test_networks_that_fit_their_data(shape, seed, noise):
+    """The lowest curvature is zero or next to it, and must not be passed over for one above."""
+    given, weights = taught(*shape, seed, noise)
+    spectrum = explicit(given, weights)
+    found = stability(given, weights)
+    assert found.verdict == verdict_of(spectrum)
+    assert found.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-13)
+    assert found.outside.highest == pytest.approx(float(spectrum[-1]), rel=1e-12)
+    assert found.outside.products == found.outside.dimension
+
+
+def test_no_curvature_is_passed_over_for_one_above():
+    given, weights = taught(6, 4, 10, 1, 0.0)
+    spectrum = explicit(given, weights)
+    assert int((spectrum.abs() > 1e-10).sum()) < len(spectrum) / 2
+    for seed in range(4):
+        found = stability(given, weights, seed=seed)
+        assert found.verdict == "neutral"
+        assert abs(found.outside.lowest) < 1e-13
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 0.5])
+@pytest.mark.parametrize("shape", [(6, 4, 10), (6, 8, 10), (8, 4, 60)])
+def test_every_path_finds_the_ends(path, shape, noise):
+    given, weights = taught(*shape, 1, noise)
+    spectrum = explicit(given, weights)
+    found = stability(given, weights)
+    largest = float(spectrum.abs().max())
+    assert found.verdict == verdict_of(spectrum)
+    assert found.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-8 * largest)
+    assert found.outside.highest == pytest.approx(float(spectrum[-1]), abs=1e-8 * largest)
+    assert found.outside.residual < 1e-8 * largest
+    for layers in (found.outside.lowest_direction, found.outside.highest_direction):
+        assert float(norm(layers)) == pytest.approx(1)
+        assert float(split(given.network, layers).total_equivariant) < 1e-12
+
+
+def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
+    given, weights = taught(8, 4, 60, 0, 0.0)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 128)
+    found = stability(given, weights)
+    assert found.outside.dimension < found.outside.products <= 2 * found.outside.dimension + 2
+    assert found.outside.residual < 1e-13
+    monkeypatch.setattr(module, "LARGEST_DENSE", 0)
+    monkeypatch.setattr(module, "MOST_PRODUCTS", 60)
+    with pytest.raises(InputError, match=r"outside E to 1e-08 .* after 62 Hessian .* larger tolerance"):
+        stability(given, weights)
+    coarse = stability(given, weights, tolerance=0.05)
+    assert coarse.verdict == "neutral"
+    assert coarse.outside.products <= 62
+
+
+def test_single_precision_calls_its_rounding_neutral(path):
+    given, weights = taught(6, 4, 10, 1, 0.0)
+    single = Problem(given.network, squared_loss, given.x.float(), given.y.float())
+    found = stability(single, [w.float() for w in weights])
+    assert found.verdict == "neutral"
+    assert found.outside.lowest_direction[0].dtype == torch.float32
+
+
+def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
+    """Invariant data curve the risk on E only; what rounding adds outside has a sign, and no meaning."""
+    g = cyclic(12)
+    v = permutation(g)
+    net = declare([v, trivial(g, 24)])
+    x = torch.linspace(0.3, 2.1, 7, dtype=torch.float64)[:, None].expand(7, 12)
+    weights = equivariant_weights(net, seeded(0))
+    found = stability(Problem(net, squared_loss, x, x[:, :1].expand(7, 24)), weights)
+    assert found.verdict == "neutral"
+    assert found.inside.highest > 1
+    assert abs(found.outside.lowest) < 1e-12
+
+
+def test_infinite_curvature_is_refused():
+    g = cyclic(2)
+    net = declare([permutation(g), trivial(g)])
+    x = torch.tensor([[1e200, 0.0]], dtype=torch.float64)
+    with pytest.raises(InputError, match=r"finite Hessian products"):
+        stability(Problem(net, squared_loss, x, x[:, :1]), [torch.zeros(1, 2, dtype=torch.float64)])
+
+
+@pytest.mark.parametrize("elements", [[0], [2], [2, 2, 2]])
+def test_elements_all_alike_have_no_error_to_show(elements):
+    given = problem("C5")
+    weights = equivariant_weights(given.network, seeded(1), scale="preserving")
+    found = stability(given, weights, elements=elements)
+    assert found.standard_error == math.inf
+    assert found.verdict == "neutral"
+    assert 0 < stability(given, weights, elements=[0, 2]).standard_error < math.inf
 
 
 def test_layers_off_e_are_refused():

@@ -104,7 +104,10 @@ def _plots(source: str, curves: str) -> Callable[[LearnedRun, Tables], Sequence[
 def _presets(network: str, actions: tuple[str, ...] = ("network",)) -> dict[str, Preset]:
     quick = LearnedRun((network,), actions=actions, dependent=True, steps=1500)
     paper = LearnedRun((network,), actions=actions, dependent=True, steps=10_000, seeds=5, points=64)
-    return {"quick": Preset(quick, "half a minute to a minute"), "paper": Preset(paper, "5 to 15 min on two cores")}
+    return {
+        "quick": Preset(quick, "half a minute to a minute"),
+        "paper": Preset(paper, "5 to 15 min on two cores"),
+    }
 
 
 sigmoid = Experiment(
