@@ -21,7 +21,7 @@ from torch import Tensor
 
 from symscope.dynamics import Network, Problem, binary_cross_entropy, cross_entropy
 from symscope.dynamics.paths import gradient_flops
-from symscope.dynamics.products import product, product_flops, rounded
+from symscope.dynamics.products import half_product, product, product_flops, rounded
 from symscope.experiments.dynamics.permutation import Permutation, graph_network
 from symscope.experiments.dynamics.rotation import FOUR, Rotation, mask_network, two_masks
 from symscope.experiments.dynamics.strategies import (
@@ -137,8 +137,7 @@ def ways(device: torch.device) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
 def _rounded(a: Tensor, b: Tensor) -> Tensor:
     """Both sides rounded to one half, as in mixed precision for gradients of layers."""
     (left, scale), (right, other) = rounded(a), rounded(b)
-    out = torch.mm(left, right, out_dtype=torch.float32) if a.is_cuda else left.float() @ right.float()
-    return out.mul_(scale * other)
+    return half_product(left, right).mul_(scale * other)
 
 
 def _tf32(a: Tensor, b: Tensor) -> Tensor:

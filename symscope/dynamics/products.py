@@ -49,7 +49,7 @@ def product(
         return a @ b
     left, scale_a = thrice(a, 1, low=1)
     right, scale_b = thrice(b, 0, low=2)
-    return _half_product(left, right).mul_(scale_a * scale_b)
+    return half_product(left, right).mul_(scale_a * scale_b)
 
 
 def thrice(x: Float32[Tensor, "m n"], axis: int, *, low: int) -> tuple[Float16[Tensor, "..."], Tensor]:
@@ -144,7 +144,7 @@ class RowsTimesLayer(torch.autograd.Function):
         ctx.splits = splits
         return _stacked(
             [
-                _half_product(parts, split.beside.mT).mul_(scale * split.scale)
+                half_product(parts, split.beside.mT).mul_(scale * split.scale)
                 for (parts, scale), split in zip(pairs, splits, strict=True)
             ]
         )
@@ -157,14 +157,14 @@ class RowsTimesLayer(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             to_x = _stacked(
                 [
-                    _half_product(torch.cat([half, half], 1), split.above).mul_(scale * split.scale)
+                    half_product(torch.cat([half, half], 1), split.above).mul_(scale * split.scale)
                     for (half, scale), split in zip(back, splits, strict=True)
                 ]
             )
         if ctx.needs_input_grad[1]:
             to_layers = _stacked(
                 [
-                    _half_product(half.mT, parts.chunk(3, 1)[0]).mul_(scale * x_scale)
+                    half_product(half.mT, parts.chunk(3, 1)[0]).mul_(scale * x_scale)
                     for (half, scale), parts, x_scale in zip(back, kept[::2], kept[1::2], strict=True)
                 ]
             )
@@ -180,8 +180,12 @@ def product_flops(m: int, k: int, n: int) -> float:
     return 2.0 * math.prod((m, k, n))
 
 
-def _half_product(a: Float16[Tensor, "m k"], b: Float16[Tensor, "k n"]) -> Float32[Tensor, "m n"]:
-    """Products of halves are exact in float32, and summed in it."""
+def half_product(a: Float16[Tensor, "m k"], b: Float16[Tensor, "k n"]) -> Float32[Tensor, "m n"]:
+    """Each product of two halves is exact in float32, and they are summed in it.
+
+    >>> half_product(torch.tensor([[0.5, 2.0]]).half(), torch.tensor([[4.0], [1.0]]).half()).tolist()
+    [[4.0]]
+    """
     return torch.mm(a, b, out_dtype=torch.float32) if a.is_cuda else a.float() @ b.float()
 
 

@@ -95,6 +95,26 @@ class Arithmetic:
             matmul.fp32_precision, conv.fp32_precision = before
 
 
+def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
+    """Where to compute: as asked, or where a tensor is.
+
+    Raises:
+        InputError: There is no such device here.
+
+    >>> usable_device(None, torch.ones(1)).type
+    'cpu'
+    """
+    try:
+        where = like.device if device is None else torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise InputError(f'device: expected "cpu", "cuda" or a torch.device, got {device!r}.') from error
+    if where.type == "cuda" and not torch.cuda.is_available():
+        raise InputError('device: "cuda" was asked for, but torch sees no CUDA device; use device="cpu".')
+    if where.type == "cuda" and (where.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"device: torch sees {torch.cuda.device_count()} CUDA devices, got {where}.")
+    return where
+
+
 def arithmetic(x: Tensor, device: torch.device | str | None, dtype: torch.dtype | str | None) -> Arithmetic:
     """The arithmetic a caller asked for; on the input's device and in float64 where nothing was said.
 
@@ -104,12 +124,7 @@ def arithmetic(x: Tensor, device: torch.device | str | None, dtype: torch.dtype 
     >>> arithmetic(torch.zeros(2, 3), None, None)
     Arithmetic(device=device(type='cpu'), dtype=torch.float64, tf32=False)
     """
-    try:
-        where = x.device if device is None else torch.device(device)
-    except RuntimeError as error:
-        raise InputError(f'device: expected "cpu", "cuda" or a torch.device, got {device!r}.') from error
-    if where.type == "cuda" and not torch.cuda.is_available():
-        raise InputError('device: "cuda" was asked for, but torch sees no CUDA device; use device="cpu".')
+    where = usable_device(device, x)
     if dtype == "tf32":
         if where.type != "cuda":
             raise InputError(f'dtype: "tf32" exists on CUDA only, the device is {where}; use torch.float32.')

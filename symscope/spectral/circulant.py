@@ -11,10 +11,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral.dense import check_gram, check_missing, check_ridge, real_labels
+from symscope.spectral.dense import allowed, check_gram, check_missing, check_ridge, real_labels
 
-MIRRORED = 1e-9  # of the largest entry, or so many roundings:
-ROUNDINGS = 64
+MIRRORED = 1e-9  # of the largest entry: how far row[d] may be from row[n - d]
 
 
 def circularised(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
@@ -58,13 +57,13 @@ def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch 
     if row.ndim < 1 or row.shape[-1] < 1:
         raise InputError(f"expected first rows of one entry or more, got shape {tuple(row.shape)}")
     mirrored = row.flip(-1).roll(1, -1)
-    gap, eps = float((row - mirrored).abs().max()), torch.finfo(row.dtype).eps
-    if not gap <= max(MIRRORED, ROUNDINGS * eps) * max(float(row.abs().max()), 1e-300):
+    gap = float((row - mirrored).abs().max())
+    if not gap <= allowed(MIRRORED, row.dtype) * max(float(row.abs().max()), 1e-300):
         raise InputError(
             f"the first row of a symmetric circulant matrix has row[d] = row[n - d]; off by {gap:.3g}"
         )
     spectrum = torch.fft.fft((row + mirrored) / 2).real
-    known = spectrum.abs() > 4 * eps * spectrum.abs().amax(-1, keepdim=True)
+    known = spectrum.abs() > 4 * torch.finfo(row.dtype).eps * spectrum.abs().amax(-1, keepdim=True)
     return torch.where(known, spectrum, 0.0)
 
 

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from symscope.errors import InputError
 
+ROUNDINGS = 64  # that sums over many entries may gather
+
 
 def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     """The inverse of the regularised kernel matrix, `P = (K + ridge I)^-1`.
@@ -148,6 +150,15 @@ def check_ridge(ridge: object) -> None:
         raise InputError(
             f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge!r}"
         )
+
+
+def allowed(relative: float, dtype: torch.dtype) -> float:
+    """A relative gap that is rounding: as given, or in single precision so many of its own.
+
+    >>> allowed(1e-9, torch.float64), round(allowed(1e-9, torch.float32), 9)
+    (1e-09, 7.629e-06)
+    """
+    return max(relative, ROUNDINGS * torch.finfo(dtype).eps)
 
 
 def check_real(what: str, x: Tensor) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
-from symscope.kernels.inputs import byte_count
+from symscope.kernels.inputs import byte_count, usable_device
 from symscope.spectral.blocks import Quotient, check_stabilisers, checked_blocks, quotient
 from symscope.spectral.dense import check_ridge
 from symscope.spectral.frequencies import Frequency, frequencies
@@ -169,24 +169,6 @@ def _residual(
     values, vectors = torch.linalg.eigh(endless)
     still = vectors[:, values <= SEEN]
     return still @ torch.linalg.solve(still.T @ stiff @ still, still.T @ weights)
-
-
-def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
-    """Where to compute: as asked, or where a tensor is.
-
-    Raises:
-        InputError: There is no such device here.
-
-    >>> usable_device(None, torch.ones(1)).type
-    'cpu'
-    """
-    if device is None:
-        return like.device
-    try:
-        return torch.empty(0, device=device).device
-    except (RuntimeError, AssertionError, TypeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"device: {device!r} cannot be used here ({reason})") from error
 
 
 def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGroup) -> Shaped[Tensor, "m *c"]:

@@ -18,10 +18,9 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import Kernel
 from symscope.kernels.inputs import byte_count
-from symscope.spectral.dense import check_gram, check_real
+from symscope.spectral.dense import allowed, check_gram, check_real
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
-ROUNDINGS = 64  # or so many, in single precision
 ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
 LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
 SPOT_SEEDS, SPOT_ELEMENTS = 2, 5  # on which a kernel is asked whether it respects the group
@@ -224,13 +223,15 @@ def check_respected(
     generator = torch.Generator().manual_seed(0)
     elements = torch.randperm(n, generator=generator)[:SPOT_ELEMENTS].sort().values
     points = orbit_points(orbit, chosen, group).unflatten(0, (len(chosen), n))
-    at = elements.to(seeds.device)
-    moved = entries(kernel, *[points[:, at].flatten(0, 1).clone() for _ in range(2)])
+    there = points[:, elements.to(seeds.device)].flatten(0, 1)
+    moved = entries(kernel, there, there.clone())  # not one tensor twice: all entries must round alike
     steps = group.table[group.inverses[elements]][:, elements].flatten().to(seeds.device)  # [g, h] -> g^-1 h
     plain = entries(kernel, chosen, points[:, steps].flatten(0, 1))
     count, k = len(chosen), len(elements)
     moved = moved.reshape(count, k, count, k).transpose(1, 2)  # [s, t, g, h]
     gap = (moved - plain.reshape(count, count, k, k)).abs()
+    if not bool(gap.isfinite().all()):
+        raise InputError("kernel: expected finite entries, got NaN or infinity")
     scale = float(plain.abs().max())
     if not float(gap.max()) <= RESPECTS * torch.finfo(seeds.dtype).eps ** 0.5 * scale:
         worst = int(gap.flatten().argmax()) % k**2
@@ -334,7 +335,7 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
     inverses = group.inverses.to(profile.device)
     # a seed at a time: the whole mirror image would double the memory
     gap = max(float((profile[s] - profile[:, s][:, inverses]).abs().max()) for s in range(len(profile)))
-    if gap > max(HERMITIAN, ROUNDINGS * torch.finfo(profile.dtype).eps) * scale:
+    if gap > allowed(HERMITIAN, profile.dtype) * scale:
         raise InputError(
             f"a profile is Hermitian, profile[t, s, d] = profile[s, t, d^-1]; this one is off by {gap:.3g} "
             f"(largest entry {scale:.3g}). If the action or the kernel's symmetry is only approximate, "

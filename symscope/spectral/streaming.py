@@ -14,11 +14,11 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
-from symscope.kernels.inputs import byte_count, byte_text
+from symscope.kernels.inputs import byte_count, byte_text, usable_device
 from symscope.spectral.blocks import quotient
 from symscope.spectral.dense import check_ridge
 from symscope.spectral.frequencies import Frequency, frequencies
-from symscope.spectral.leave_out import assembled, orbit_labels, usable_device
+from symscope.spectral.leave_out import assembled, orbit_labels
 from symscope.spectral.missing import MissingSet, missing_sets
 from symscope.spectral.panels import (
     Panels,
