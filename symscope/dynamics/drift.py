@@ -14,8 +14,16 @@ from torch import Tensor
 from symscope.dynamics.curvature import hessian_product
 from symscope.dynamics.flow import gradient_flow
 from symscope.dynamics.gradients import equivariant_gradient, gradient_field
-from symscope.dynamics.layers import add, check_equivariant, flatten, norm, residual, split, unflatten
-from symscope.dynamics.network import Layers, check_finite
+from symscope.dynamics.layers import (
+    add,
+    check_one_in_e,
+    flatten,
+    norm,
+    residual,
+    rounding_off_e,
+    unflatten,
+)
+from symscope.dynamics.network import Layers
 from symscope.dynamics.risks import Problem, augmented_problem
 from symscope.errors import InputError
 
@@ -81,11 +89,7 @@ def drift(
     (-0.5, True)
     """
     network = problem.network
-    sizes = split(network, weights)
-    check_finite(weights)
-    if sizes.total_residual.ndim:
-        raise InputError("expected layers without an axis of runs: a drift is of one network.")
-    check_equivariant(sizes.total_residual, norm(weights), weights[0].dtype)
+    check_one_in_e(network, weights, rounding_off_e(weights[0].dtype))  # far below the deviation
     off = residual(network, deviation)
     if not float(norm(off)) > 0:
         raise InputError("expected a deviation with a part outside E, got one inside: there is no drift.")

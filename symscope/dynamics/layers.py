@@ -10,7 +10,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics.network import Layers, Network, check_weights
+from symscope.dynamics.network import Layers, Network, check_finite, check_weights
 from symscope.errors import InputError
 
 SCALES = ("standard", "preserving")
@@ -120,17 +120,40 @@ def split(network: Network, weights: Sequence[Tensor]) -> Split:
     return Split(torch.stack(inside), torch.stack(outside))
 
 
-def check_equivariant(outside: Tensor, size: Tensor, dtype: torch.dtype) -> None:
-    """Raise unless layers are in E, up to the rounding of their dtype.
+def rounding_off_e(dtype: torch.dtype) -> float:
+    """`|A_{E_perp}| / |A|` that equivariant layers may have for being kept in a dtype.
+
+    >>> rounding_off_e(torch.float64), rounding_off_e(torch.float32) < 1e-5
+    (1e-10, True)
+    """
+    return max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
+
+
+def check_one_in_e(network: Network, weights: Sequence[Tensor], allowed: float) -> None:
+    """Raise unless these are the layers of one network, without an axis of runs, finite and in E.
+
+    Args:
+        network: The network.
+        weights: Its layers.
+        allowed: `|A_{E_perp}| / |A|` that counts as none.
+    """
+    sizes = split(network, weights)
+    check_finite(weights)
+    if sizes.total_residual.ndim:
+        raise InputError("expected layers of one network, without an axis of runs: take one run.")
+    check_equivariant(sizes.total_residual, norm(weights), allowed)
+
+
+def check_equivariant(outside: Tensor, size: Tensor, allowed: float) -> None:
+    """Raise unless layers are in E.
 
     Args:
         outside: `|A_{E_perp}|` over all layers, `[*runs]`, computed in float64.
         size: `|A|`, `[*runs]`.
-        dtype: What the layers are kept in.
+        allowed: Their ratio that counts as none.
 
-    >>> check_equivariant(torch.tensor(1e-7), torch.tensor(1.0), torch.float32)
+    >>> check_equivariant(torch.tensor(1e-7), torch.tensor(1.0), rounding_off_e(torch.float32))
     """
-    allowed = max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
     beyond = (outside > allowed * size).reshape(-1)
     if bool(beyond.any()):
         run = int(beyond.nonzero()[0])

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.dynamics.layers import check_equivariant
+from symscope.dynamics.layers import check_equivariant, rounding_off_e
 from symscope.dynamics.losses import sample_losses
 from symscope.dynamics.network import Layers, check_alike, check_finite, check_weights
 from symscope.dynamics.paths_passes import Passes, drawn_passes, plain_passes
@@ -296,7 +296,7 @@ def _check(
 
 def _check_start(start: Sequence[Tensor], outside: Float64[Tensor, "layers runs"]) -> None:
     check_finite(start)
-    check_equivariant(outside.norm(dim=0), _norms(start).norm(dim=0), start[0].dtype)
+    check_equivariant(outside.norm(dim=0), _norms(start).norm(dim=0), rounding_off_e(start[0].dtype))
 
 
 def _check_finite(sizes: Tensor, epoch: int, rate: float) -> None:

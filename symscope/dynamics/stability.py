@@ -12,7 +12,7 @@ from torch import Tensor
 
 from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
 from symscope.dynamics.elements import all_elements
-from symscope.dynamics.layers import add, inner, norm, split, subtract, transform
+from symscope.dynamics.layers import add, check_one_in_e, inner, norm, subtract, transform
 from symscope.dynamics.network import Layers, Network
 from symscope.dynamics.risks import Problem, augmented_problem
 from symscope.dynamics.stability_ends import ROUNDING, Ends, exact_ends, iterated_ends
@@ -20,6 +20,7 @@ from symscope.dynamics.stability_spaces import Space, complement, complement_wit
 from symscope.errors import InputError
 
 ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
+SAME = 1e-6  # how far apart unit directions may be that elements move alike
 NEUTRAL = 1e-9  # of the largest curvature: an eigenvalue up to this counts as zero
 EXACT_UP_TO = 512  # dimensions: as many products as Lanczos takes, and no eigenvalue is missed
 MOST_PRODUCTS = 20_000  # where LARGEST_DENSE forbids to build the matrix instead
@@ -137,13 +138,7 @@ def stability(
     ('stable', 0.5, 0.0)
     """
     network = problem.network
-    sizes = split(network, weights)
-    if float(sizes.total_residual) > ON_E * float(sizes.total_equivariant):
-        raise InputError(
-            f"expected equivariant layers (|A_E_perp| at most {ON_E:g} of |A_E|), got "
-            f"{float(sizes.total_residual):.3g} against {float(sizes.total_equivariant):.3g}: take "
-            "project(network, weights)."
-        )
+    check_one_in_e(network, weights, ON_E)
     chosen = all_elements(network.group) if elements is None else list(elements)
     product = hessian_product(augmented_problem(problem, chosen), weights)
     like = weights[0]
@@ -237,7 +232,7 @@ def _sampling_error(
     network = problem.network
     product = hessian_product(problem, weights)
     moved = [transform(network, network.group.inverse(g), direction) for g in elements]
-    if all(float(norm(subtract(m, moved[0]))) <= ON_E for m in moved):
+    if all(float(norm(subtract(m, moved[0]))) <= SAME for m in moved):
         return math.inf  # one curvature, however often: nothing says how much others differ
     curvatures = torch.stack([inner(m, product(m)) for m in moved])
     return float(curvatures.std() / math.sqrt(len(elements)))

@@ -256,8 +256,10 @@ def test_elements_all_alike_have_no_error_to_show(elements):
 
 def test_layers_off_e_are_refused():
     given = problem("C5")
-    with pytest.raises(InputError, match=r"equivariant layers .*take project"):
+    with pytest.raises(InputError, match=r"expected layers in E .*take project"):
         stability(given, gaussian_weights(given.network, seeded(0)))
+    with pytest.raises(InputError, match="without an axis of runs"):
+        stability(given, equivariant_weights(given.network, seeded(0), runs=(2,)))
 
 
 def test_perturbed_moves_by_the_length_asked():
