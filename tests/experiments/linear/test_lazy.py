@@ -30,6 +30,8 @@ def test_the_laziest_network_is_its_linearisation_and_starts_at_zero(tables):
     assert change[100.0] / change[1e4] == pytest.approx(100, rel=0.02)
     kernels = ends.groupby("alpha")["kernel_change"].mean()
     assert kernels[1e4] < kernels[100.0] < kernels[1.0]
+    switched = ends.groupby("alpha")["switched"].mean()
+    assert switched[1e4] == 0 < switched[1.0] < 72 * 10
     # lazy or not, a step moves the outputs equally: the losses are alike
     errors = ends.groupby("alpha")["error"].mean()
     assert errors[1e4] == pytest.approx(errors[100.0], rel=0.05)
