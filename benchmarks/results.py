@@ -18,6 +18,7 @@ ELSEWHERE = """## Measured elsewhere
 - [RESULTS-spectral.md](RESULTS-spectral.md): the exact group form, from 64,000 points on two cores to 3.84 million on a GPU.
 - [RESULTS-linear.md](RESULTS-linear.md): second moments and closed-form regression.
 - [RESULTS-dynamics.md](RESULTS-dynamics.md): equivariant, augmented and nominal training at paper size.
+- [RESULTS-training.md](RESULTS-training.md): the networks of Fig. 1 trained at paper size on one GPU.
 - [RESULTS-finite.md](RESULTS-finite.md): kernels of finite networks.
 """  # noqa: E501
 
