@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -40,6 +41,9 @@ Exit status: 0 fine; 1 a checked claim did not hold, or an accuracy is below
 what was asked; 2 bad input, with one line on standard error: what was
 expected, what came, what to do.
 """
+
+# typer names this class differently from version to version; it is what a bad parameter always is
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     help=HELP,
@@ -84,8 +88,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What follows the program's name; None takes it from `sys.argv`.
     """
+    given = None if arguments is None else list(arguments)
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="symscope")
+        status = app(args=given, prog_name="symscope", standalone_mode=False)
     except InputError as error:
-        print(f"symscope: {error}", file=sys.stderr)
+        _stop(str(error), 2)
+    except USAGE_ERROR as error:
+        if error.format_message():
+            at = error.ctx.command_path if error.ctx else "symscope"
+            _stop(f"{error.format_message().rstrip('.')}. See '{at} --help'.", 2)
+        error.show()  # no command at all: the help
         sys.exit(2)
+    except typer.Abort:
+        _stop("stopped.", 130)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _stop(f"{error.strerror} while writing {error.filename or 'standard output'}; free some.", 2)
+    sys.exit(status or 0)
+
+
+def _stop(message: str, status: int) -> NoReturn:
+    print(f"symscope: {message}", file=sys.stderr)
+    sys.exit(status)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -72,6 +73,42 @@ def test_mistyped_commands_and_options_are_refused_with_the_nearest(capsys):
     assert "Did you mean 'reproduce'?" in " ".join(capsys.readouterr().err.split())
     assert called("list", "--modul", "x") == 2
     assert "--module" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("reproduce", "--seed", "x"), "Invalid value for '--seed'"),
+        (("reproduce", "--sede", "1"), "No such option: --sede"),
+        (("report",), "Missing argument 'RUN...'"),
+        (("forecast", "--model"), "requires an argument"),
+        (("data", "shwo"), "No such command 'shwo'"),
+    ],
+)
+def test_what_the_parser_refuses_is_one_line_too(words, said, capsys):
+    assert called(*words) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("symscope: ")
+    assert said in line
+    assert line.endswith("--help'.")
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert called() == 2
+    shown = capsys.readouterr()
+    assert "Start here" in shown.out + shown.err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_behind_standard_output_is_said_in_one_line():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "symscope.cli", "list", "groups"]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False
+        )
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("symscope: No space left on device")
 
 
 @pytest.mark.parametrize(("shell", "variable"), [("bash", "COMP_WORDS"), ("zsh", "_TYPER_COMPLETE_ARGS")])
