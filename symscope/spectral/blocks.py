@@ -13,6 +13,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_subgroup
 from symscope.kernels.inputs import byte_count
+from symscope.spectral.dense import allowed
 from symscope.spectral.frequencies import Frequency, frequencies
 from symscope.spectral.profile import check_profile
 
@@ -170,7 +171,7 @@ def check_stabilisers(profile: Float[Tensor, "m m n"], group: FiniteGroup, point
     for t, stabiliser in enumerate(points.stabilisers):
         for h in stabiliser[stabiliser != group.identity].tolist():
             gap = float((profile[:, t][:, group.table[:, h].to(profile.device)] - profile[:, t]).abs().max())
-            if gap > BILINEAR * scale:
+            if gap > allowed(BILINEAR, profile.dtype) * scale:
                 raise InputError(
                     f"stabilisers: the profile tells {group.labels[h]} x_{t} and x_{t} apart, by {gap:.3g}: "
                     f"{group.labels[h]} does not keep seed {t}"

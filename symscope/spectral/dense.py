@@ -12,6 +12,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 
+LARGE = 4096  # rows up to which a matrix that has no factor is looked at for the reason
 ROUNDINGS = 64  # that sums over many entries may gather
 
 
@@ -40,6 +41,7 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     least = torch.finfo(gram.dtype).eps * len(gram) * float(regular.detach().diagonal().max())
     row = int(failed) - 1 if bool(failed) else int(pivots.argmin())
     if bool(failed) or not float(pivots[row]) > least:
+        check_not_negative(regular.detach(), "the kernel matrix")
         raise InputError(
             f"the kernel matrix of {len(gram)} points with ridge {ridge:g} is singular to rounding "
             f"(row {row}): "
@@ -128,6 +130,24 @@ def regression(
     there[missing] = False
     inverse = precision(gram[there][:, there], ridge)
     return torch.tensordot(gram[missing][:, there], torch.tensordot(inverse, labels[there], 1), 1)
+
+
+def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str) -> None:
+    """Refuses a matrix without factor that no kernel has: with an eigenvalue clearly below zero.
+
+    Args:
+        matrix: Hermitian.
+        what: Its name.
+    """
+    if len(matrix) > LARGE:
+        return  # the eigenvalues would take longer than everything else
+    values = torch.linalg.eigvalsh(matrix)
+    low, high = float(values[0]), float(values.abs().max())
+    if low < -(torch.finfo(values.dtype).eps ** 0.5) * high:
+        raise InputError(
+            f"{what} is not positive semi-definite: it has the eigenvalue {low:.3g} (the largest is "
+            f"{float(values[-1]):.3g}), and kernels have none below zero; look at how it was made"
+        )
 
 
 def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:

@@ -24,8 +24,9 @@ from symscope.spectral.missing import MissingSet, missing_sets
 from symscope.spectral.parts import Part, SingularBlockError, irrep_part
 from symscope.spectral.profile import check_profile
 from symscope.spectral.result import LeaveOut, irrep_shares
+from symscope.spectral.unseen import unseen_residual
 
-SEEN = 1e-10  # eigenvalues of a projector restricted to missing points: zero, or at least about 1/|G|
+CERTAIN = 1e-6  # of the largest label: more may not depend on what the kernel does below rounding
 TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
 
 
@@ -45,7 +46,8 @@ def leave_out(
 
     `P_MM` is summed over irreps, `P y` lives on the trivial one. An irrep whose block is zero, such as every
     non-trivial irrep of the symmetry a network pools over, makes P infinite there: the limit of a vanishing
-    ridge is taken exactly and `explanation` says so. Any other singular block is refused.
+    ridge is taken exactly and `explanation` says so. Any other singular block is refused, and so is a missing
+    set whose predictions depend on what a kernel that is zero to rounding does below it.
 
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, from `kernel_profile` or `projected_profile`.
@@ -122,29 +124,37 @@ def assembled(
 
     The parts are taken one at a time, and only their sums and diagonals kept.
     """
-    seen: list[Frequency] = []
-    unseen, diagonals, even = [], [], []
+    order: list[Frequency] = []
+    unseen: list[Frequency] = []
+    diagonals, even = [], []
     stiff: list[Tensor] = []
-    endless: list[Tensor] = []
-    weights = labels
+    weights, size = labels, 0.0
     for frequency, part in parts:
-        if not stiff:
-            stiff, endless = ([torch.zeros_like(p) for p in part.precision] for _ in range(2))
-        for total, one in zip(endless if part.unseen else stiff, part.precision, strict=True):
-            total.add_(one)
-        seen.append(frequency)
-        unseen.append(part.unseen)
-        diagonals.append(torch.cat([p.diagonal() for p in part.precision]).cpu())
+        order.append(frequency)
         even.append(torch.cat(part.even))
+        if part.unseen_size is None:
+            stiff = stiff or [torch.zeros_like(p) for p in part.precision]
+            for total, share in zip(stiff, part.precision, strict=True):
+                total.add_(share)
+            diagonals.append(torch.cat([p.diagonal() for p in part.precision]).cpu())
+        else:
+            unseen.append(frequency)
+            size = max(size, part.unseen_size)
+            diagonals.append(even[-1].to(labels.dtype))
         weights = weights if part.weights is None else part.weights
-    residuals = [
-        _residual(stiff[k], endless[k], weights[one.seeds].reshape(len(one.seeds), -1).to(stiff[k])).cpu()
-        for k, one in enumerate(sets)
-    ]
+    residuals = []
+    for number, (one, own) in enumerate(zip(sets, stiff, strict=True)):
+        given = weights[one.seeds].reshape(len(one.seeds), -1).to(own)
+        if not unseen:
+            residuals.append(torch.cholesky_solve(given, torch.linalg.cholesky(own)).cpu())
+            continue
+        limit, doubt = unseen_residual(own.cpu(), given.cpu(), unseen, one, points, size)
+        _check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
+        residuals.append(limit.to(labels.dtype))
     solved = sum(bool((residual == 0).all()) for residual in residuals)
     seeds = torch.cat([one.seeds for one in sets])
     residual = torch.cat(residuals).reshape(len(seeds), *labels.shape[1:])
-    names = [f.name for f, none in zip(seen, unseen, strict=True) if none]
+    names = [f.name for f in unseen]
     return LeaveOut(
         residual,
         labels[seeds] - residual,
@@ -153,22 +163,27 @@ def assembled(
         seeds,
         torch.cat([one.elements for one in sets]),
         irrep_shares(
-            seen, torch.stack(diagonals), torch.stack(even).to(diagonals[0].dtype), torch.tensor(unseen)
+            order,
+            torch.stack(diagonals),
+            torch.stack(even).to(diagonals[0].dtype),
+            torch.tensor([one.name in names for one in order]),
         ),
         int((group.order // points.kept).sum()),
-        _explanation(names, solved, len(sets), len(seen), group, points),
+        _explanation(names, solved, len(sets), len(order), group, points),
     )
 
 
-def _residual(
-    stiff: Float[Tensor, "p p"], endless: Float[Tensor, "p p"], weights: Float[Tensor, "p c"]
-) -> Float[Tensor, "p c"]:
-    """`(stiff + endless / ridge)^-1 weights` as the ridge vanishes: zero except where `endless` vanishes."""
-    if not bool(endless.any()):
-        return torch.cholesky_solve(weights, torch.linalg.cholesky(stiff))
-    values, vectors = torch.linalg.eigh(endless)
-    still = vectors[:, values <= SEEN]
-    return still @ torch.linalg.solve(still.T @ stiff @ still, still.T @ weights)
+def _check_certain(
+    doubt: float, label: float, number: int, unseen: list[Frequency], group: FiniteGroup, dtype: torch.dtype
+) -> None:
+    """Refuses residuals that depend on what the kernel does below rounding."""
+    if doubt > max(CERTAIN, torch.finfo(dtype).eps ** 0.5) * label:
+        listed = ", ".join(one.name for one in unseen[:8]) + (" ..." if len(unseen) > 8 else "")
+        raise InputError(
+            f"missing set {number}: its predictions depend on irreps {listed} of {group.name}, on which the "
+            f"kernel is zero only to rounding; as much as rounding there changes them by {doubt:.2g}. Leave "
+            "out fewer points of an orbit, or use a ridge"
+        )
 
 
 def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGroup) -> Shaped[Tensor, "m *c"]:

@@ -17,6 +17,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.spectral.blocks import Quotient
+from symscope.spectral.dense import check_not_negative
 from symscope.spectral.frequencies import Frequency
 from symscope.spectral.missing import MissingSet
 
@@ -34,15 +35,16 @@ class Part:
     """One irrep's share.
 
     Attributes:
-        precision: For each missing set its part of `P_MM`; of its projector if the kernel does not see it.
+        precision: For each missing set its part of `P_MM`; nothing if the kernel does not see the irrep.
         even: For each missing set the diagonal it would have with a kernel equal to 1 everywhere.
-        unseen: Whether the block is zero, so that the inverse is infinite on it.
+        unseen_size: None, or where the block is zero to rounding, so that the inverse is infinite on it, what
+            rounding has left of it.
         weights: `P y` on each orbit, from the trivial irrep only.
     """
 
     precision: tuple[Float[Tensor, "_ _"], ...]
     even: tuple[Float[Tensor, "_"], ...]
-    unseen: bool
+    unseen_size: float | None
     weights: Float[Tensor, "m *c"] | None
 
 
@@ -79,30 +81,50 @@ def irrep_part(
         basis = basis.to(device, block.dtype)
         block = basis.mH @ block @ basis
     columns = [torch.isin(owners, one.owners).nonzero()[:, 0] for one in sets]
-    unseen = ridge == 0 and _is_zero(block, frequency, scale)
-    if frequency.index == 0 and unseen:
+    even = tuple(_even(frequency, one, points, owners) for one in sets)
+    if ridge == 0 and len(block):
+        left = unseen_size(float(block.abs().max()), len(block), block.dtype, frequency, scale)
+        if left is not None:
+            return Part((), even, left, None)
+    factor = cholesky(block, ridge, frequency.name)
+    weights = _weights(factor, labels.to(device), points) if frequency.index == 0 else None
+    precision = []
+    for one, column, inverse in zip(sets, columns, inverse_blocks(factor, columns), strict=True):
+        seen = None if basis is None else basis[:, column.to(device)]
+        precision.append(on_points(inverse, frequency, one, seen, points.kept).cpu())
+    return Part(tuple(precision), even, None, None if weights is None else weights.cpu())
+
+
+def unseen_size(
+    largest: float, size: int, dtype: torch.dtype, frequency: Frequency, scale: float
+) -> float | None:
+    """None for a block the kernel sees; otherwise the size of what rounding has left of it.
+
+    Args:
+        largest: Its largest entry.
+        size: Its rows.
+        dtype: Its numbers.
+        frequency: Its irrep.
+        scale: The largest `k(x, x)`.
+
+    Raises:
+        SingularBlockError: The kernel does not see the trivial irrep.
+    """
+    eps = torch.finfo(dtype).eps
+    if largest > ZERO * eps * len(frequency.matrices) * scale:
+        return None
+    if frequency.index == 0:
         raise SingularBlockError(
             "the kernel does not see the orbits' averages at all: every label is out of reach"
         )
-    if unseen:
-        inverses = [torch.eye(len(c), dtype=block.dtype, device=device) for c in columns]
-        weights = None
-    else:
-        factor = cholesky(block, ridge, frequency.name)
-        inverses = inverse_blocks(factor, columns)
-        weights = _weights(factor, labels.to(device), points) if frequency.index == 0 else None
-    precision, even = [], []
-    for one, column, inverse in zip(sets, columns, inverses, strict=True):
-        seen = None if basis is None else basis[:, column.to(device)]
-        precision.append(on_points(inverse, frequency, one, seen, points.kept).cpu())
-        even.append(_even(frequency, one, points, owners))
-    return Part(tuple(precision), tuple(even), unseen, None if weights is None else weights.cpu())
+    return max(largest * size**0.5, eps * scale)  # entries of noise: their matrix grows like the root
 
 
 def cholesky(block: Shaped[Tensor, "k k"], ridge: float, name: str) -> Shaped[Tensor, "k k"]:
     """The factor L of `(B + B^H) / 2 + ridge = L L^H`.
 
     Raises:
+        InputError: A block that no kernel has.
         SingularBlockError: There is none to rounding.
     """
     regular = (block + block.mH) / 2
@@ -112,6 +134,7 @@ def cholesky(block: Shaped[Tensor, "k k"], ridge: float, name: str) -> Shaped[Te
     rounding = torch.finfo(factor.real.dtype).eps * len(factor)
     largest = regular.diagonal().real.max() if len(factor) else torch.ones(())
     if bool(failed) or not bool(smallest > rounding * largest):
+        check_not_negative(regular, f"the kernel's block of irrep {name}")
         raise SingularBlockError(f"the block of irrep {name} with ridge {ridge:g} is singular to rounding")
     return factor
 
@@ -180,11 +203,6 @@ def on_points(
     for a in range(d):  # one row of rho at a time: all of them would take d times the memory
         total += rows[a] @ inverse @ rows[a].mH
     return (total.real if total.is_complex() else total) * (frequency.weight / d)
-
-
-def _is_zero(block: Shaped[Tensor, "k k"], frequency: Frequency, scale: float) -> bool:
-    eps = torch.finfo(block.real.dtype if block.is_complex() else block.dtype).eps
-    return block.numel() == 0 or float(block.abs().max()) <= ZERO * eps * len(frequency.matrices) * scale
 
 
 def _weights(

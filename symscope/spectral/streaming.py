@@ -29,7 +29,7 @@ from symscope.spectral.panels import (
     solve,
     workspace_bytes,
 )
-from symscope.spectral.parts import ZERO, Part, SingularBlockError, on_points
+from symscope.spectral.parts import Part, SingularBlockError, on_points, unseen_size
 from symscope.spectral.profile import (
     check_respected,
     coinciding,
@@ -266,29 +266,26 @@ def panel_part(
     Raises:
         SingularBlockError: A block that is singular without being zero.
     """
-    d, order = frequency.dim, len(frequency.matrices)
-    eps = torch.finfo(matrix.real[0].dtype).eps
-    unseen = ridge == 0 and _largest(matrix) <= ZERO * eps * order * scale
-    if unseen and frequency.index == 0:
-        raise SingularBlockError("the kernel does not see the orbits' averages at all")
-    if not unseen:
-        try:
-            invert_factor(matrix, ridge)
-        except SingularBlockError as error:
-            raise SingularBlockError(f"the block of irrep {frequency.name}: {error}") from error
-    precision, even = [], []
+    d = frequency.dim
+    even = tuple(torch.full((len(one.seeds),), frequency.weight, dtype=torch.float64) for one in sets)
+    if ridge == 0:
+        dtype = matrix.real[0].dtype
+        left = unseen_size(_largest(matrix), len(labels) * d, dtype, frequency, scale)
+        if left is not None:
+            return Part((), even, left, None)
+    try:
+        invert_factor(matrix, ridge)
+    except SingularBlockError as error:
+        raise SingularBlockError(f"the block of irrep {frequency.name}: {error}") from error
+    precision = []
     for one in sets:
         columns = (one.owners[:, None] * d + torch.arange(d)).flatten()
-        if unseen:
-            inverse = torch.eye(len(columns), dtype=labels.dtype, device=labels.device)
-        else:
-            real, imaginary = inverse_block(matrix, columns, real_only=d == 1 and one.one_element)
-            inverse = real if imaginary is None else torch.complex(real, imaginary)
+        real, imaginary = inverse_block(matrix, columns, real_only=d == 1 and one.one_element)
+        inverse = real if imaginary is None else torch.complex(real, imaginary)
         if not frequency.is_real and not (d == 1 and one.one_element):
             inverse = inverse.to(torch.complex128 if labels.dtype == torch.float64 else torch.complex64)
         precision.append(on_points(inverse, frequency, one))
-        even.append(torch.full((len(one.seeds),), frequency.weight, dtype=torch.float64))
     weights = None
     if frequency.index == 0:
         weights = solve(matrix, labels.reshape(len(labels), -1)).reshape(labels.shape)
-    return Part(tuple(precision), tuple(even), unseen, None if weights is None else weights.cpu())
+    return Part(tuple(precision), even, None, None if weights is None else weights.cpu())

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.spectral import leave_one_out_residuals, leave_out_residual, precision, regression
-from tests.spectral.problems import random_gram, random_labels
+from symscope.groups import cyclic
+from symscope.spectral import (
+    leave_one_out_residuals,
+    leave_out,
+    leave_out_residual,
+    precision,
+    regression,
+)
+from tests.spectral.problems import circulant, random_gram, random_labels
 from tests.tolerances import LEAVE_OUT
 
 
@@ -149,3 +156,12 @@ def test_labels_and_positions_of_any_other_kind():
             inverted(bad, 0.0)
     with pytest.raises(InputError, match="got '1'"):
         inverted(gram, "1")
+
+
+def test_matrices_that_no_kernel_has_are_told_from_singular_ones():
+    row = torch.tensor([1.0, 2.0, 0.0, 2.0], dtype=torch.float64)  # eigenvalues 5, 1, 1, -3
+    with pytest.raises(InputError, match="not positive semi-definite: it has the eigenvalue -3"):
+        precision(circulant(row), 0.0)
+    missing = torch.tensor([[True, False, False, False]])
+    with pytest.raises(InputError, match=r"block of irrep k=2 is not positive semi-definite.*-3"):
+        leave_out(row[None, None], torch.ones(1, dtype=torch.float64), missing, cyclic(4), 0.0)

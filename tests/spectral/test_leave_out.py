@@ -312,3 +312,18 @@ def test_projected_profiles_in_single_precision_go_through():
     wide = leave_out(projected_profile(gram, group).profile, labels, missing, group, 0.5)
     one = leave_out(projected_profile(gram.float(), group).profile, labels, missing, group, 0.5)
     torch.testing.assert_close(one.residual.double(), wide.residual, rtol=0, atol=1e-4)
+
+
+def test_stabilisers_are_checked_to_the_precision_of_the_profile():
+    group, stabilisers = cyclic(6), [torch.tensor([0, 3]), torch.tensor([0])]
+    exact = kept_profile(group, stabilisers, 1)
+    profile = exact.to(torch.float32)
+    profile[0, 0, [1, 5]] += 1e-7 * profile.abs().max()
+    missing = torch.zeros(2, 6, dtype=torch.bool)
+    missing[0, 0] = missing[1, 2] = True
+    labels = torch.tensor([1.0, -0.5])
+    found = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
+    expected = leave_out(exact, labels.double(), missing, group, 0.0, stabilisers=stabilisers)
+    torch.testing.assert_close(found.prediction.double(), expected.prediction, rtol=0, atol=100 * SINGLE)
+    with pytest.raises(InputError, match="does not keep seed 0"):
+        leave_out(profile.double(), labels.double(), missing, group, 0.0, stabilisers=stabilisers)
