@@ -50,12 +50,13 @@ class Outcome:
         return 1 if missed or self.failed or self.problems else 0
 
 
-def close(request: Request, folder: RunFolder) -> Outcome:
+def close(request: Request, folder: RunFolder, finished: str | None = None) -> Outcome:
     """Write what follows from the cells; `summary.json` comes last and says that all is there.
 
     Args:
         request: What was run.
         folder: Its folder, with a record of every cell.
+        finished: When its last cell was; now if not given.
 
     Raises:
         InputError: A damaged cell file, or a folder that cannot be written.
@@ -82,7 +83,7 @@ def close(request: Request, folder: RunFolder) -> Outcome:
         "problems": problems,
         "seconds": sum(record["seconds"] for record in records),
         "peak_memory": max((record["peak_memory"] for record in records), default=0),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": finished or datetime.now(UTC).isoformat(timespec="seconds"),
     }
     write_json(folder.path / "summary.json", summary)
     made = outcome(folder)
@@ -106,8 +107,10 @@ def redraw(path: Path) -> Outcome:
             f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
             f"run `symscope reproduce {path}`"
         )
+    before = folder.path / "summary.json"
+    finished = read_json(before)["finished"] if before.exists() else None
     folder.make_parts()
-    return close(request, folder)
+    return close(request, folder, finished)
 
 
 def outcome(folder: RunFolder) -> Outcome | None:

@@ -81,6 +81,11 @@ def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
     assert (copied / "figures" / "norms.png").read_bytes() == (
         made.folder / "figures" / "norms.png"
     ).read_bytes()
+    summary = copied / "summary.json"
+    old = "2020-02-02T02:02:02+00:00"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"finished": old}))
+    redraw(copied)
+    assert json.loads(summary.read_text())["finished"] == old  # when it was run, not when it was drawn
     next((copied / "cells").iterdir()).unlink()
     with pytest.raises(InputError, match="1 cells are not there yet"):
         redraw(copied)

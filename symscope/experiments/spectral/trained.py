@@ -246,7 +246,7 @@ trained_pairs = Experiment(
     id="spectral/trained",
     paper=PAPER,
     figure="Fig. 5B, 11, App. E",
-    shows="Trained networks of finite width fail and succeed on the pairs the spectral error says they will.",
+    shows="Which pairs trained networks of finite width fail on, against what the spectral error says.",
     config=Trained,
     presets={
         "quick": Preset(
