@@ -273,7 +273,7 @@ def _plots(config: Lazy, tables: Tables) -> list[Plot]:
             figure,
             "Lazy training does not make a network invariant",
             "App. H",
-            "Left: asymmetry against training steps for several alpha and ordinary training, all above "
+            "Left: asymmetry against training steps for several alpha and ordinary training, with "
             "the dashed line of invariance. Right: weights and kernel move less the larger alpha, the "
             "asymmetry does not fall.",
             "Curves are means over networks. Below the dashed line the function would count as invariant. "
