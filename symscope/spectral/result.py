@@ -89,6 +89,39 @@ class LeaveOut:
         ]
         return sorted(rows, key=lambda row: -float(row["share"]))
 
+    def point_table(self) -> list[dict[str, Any]]:
+        """The missing points as rows, for `pandas.DataFrame` and the files it writes.
+
+        Vectors get a column for each number: `label 0`, `label 1`, and so on. `right` says whether the
+        prediction has the label's sign or, of vectors, its largest entry where the label has it.
+
+        >>> from symscope.groups import cyclic
+        >>> from symscope.spectral import leave_out
+        >>> profile = torch.tensor([[[2.0, 0.5]]], dtype=torch.float64)
+        >>> missing, label = torch.tensor([[False, True]]), torch.tensor([1.0], dtype=torch.float64)
+        >>> [row] = leave_out(profile, label, missing, cyclic(2), ridge=0.0).point_table()
+        >>> list(row), round(row["prediction"], 6)
+        (['set', 'seed', 'element', 'label', 'prediction', 'residual', 'right'], 0.25)
+        """
+        count = len(self.residual)
+        columns: dict[str, list[Any]] = {
+            "set": self.sets.tolist(),
+            "seed": self.seeds.tolist(),
+            "element": self.elements.tolist(),
+        }
+        for name, values in (
+            ("label", self.label),
+            ("prediction", self.prediction),
+            ("residual", self.residual),
+        ):
+            flat = values.reshape(count, -1)
+            for i in range(flat.shape[1]):
+                columns[name if self.label.ndim == 1 else f"{name} {i}"] = flat[:, i].tolist()
+        said, true = self.prediction.reshape(count, -1), self.label.reshape(count, -1)
+        same = said.argmax(1) == true.argmax(1) if true.shape[1] > 1 else (said.sign() == true.sign())[:, 0]
+        columns["right"] = same.tolist()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
 
 def irrep_shares(
     frequencies: Sequence[Frequency],

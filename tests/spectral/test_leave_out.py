@@ -223,6 +223,22 @@ def test_the_table_has_the_largest_share_first():
     assert all(row["limits"] == (row["share"] < row["weight"] and not row["trivial"]) for row in rows)
 
 
+def test_every_missing_point_is_a_row_of_the_point_table():
+    group, m = dihedral(3), 3
+    profile, missing = random_profile(group, m, 2), random_missing(group, m, 2)
+    one_hot = torch.eye(3, dtype=torch.float64)[[2, 0, 1]]
+    found = leave_out(profile, one_hot, missing, group, 0.1)
+    rows = found.point_table()
+    assert [(row["seed"], row["element"]) for row in rows] == [tuple(p) for p in missing.nonzero().tolist()]
+    assert [[row[f"prediction {c}"] for c in range(3)] for row in rows] == found.prediction.tolist()
+    assert [row["right"] for row in rows] == (
+        found.prediction.argmax(1) == one_hot.argmax(1)[found.seeds]
+    ).tolist()
+    signs = leave_out(profile, torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64), missing, group, 0.1)
+    assert [row["right"] for row in signs.point_table()] == (signs.prediction * signs.label > 0).tolist()
+    assert {row["right"] for row in signs.point_table()} | {row["right"] for row in rows} == {True, False}
+
+
 def test_bad_input_is_refused():
     group, m = cyclic(4), 2
     profile, labels, missing = random_profile(group, m, 0), random_labels(m, 0), random_missing(group, m, 0)
