@@ -1,5 +1,6 @@
 """What a symmetry is: finite and compact groups, representations, irreps and Fourier, equivariant maps."""
 
+from symscope.groups.checks import check_finite
 from symscope.groups.compact import CompactGroup, as_compact, compact_product, o, so, torus
 from symscope.groups.constructions import (
     block,
@@ -19,6 +20,7 @@ from symscope.groups.irreps import (
     CharacterTable,
     character,
     character_table,
+    conjugate_indices,
     irreps,
     multiplicities,
     schur_error,
@@ -57,9 +59,11 @@ __all__ = [
     "block",
     "character",
     "character_table",
+    "check_finite",
     "check_subgroup",
     "compact_product",
     "conjugacy_classes",
+    "conjugate_indices",
     "coset_fourier",
     "cosets",
     "cyclic",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.groups.checks import check_finite
 from symscope.groups.compact import CompactGroup
 from symscope.groups.finite import FiniteGroup
 from symscope.groups.generated import check_permutations
@@ -39,7 +40,7 @@ def regular(group: FiniteGroup) -> Representation:
     >>> regular(cyclic(3)).act(1, torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 1., 2.])
     """
-    return _permutation_from(group, group.table, "regular")
+    return _permutation_from(group, check_finite(group).table, "regular")
 
 
 def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = None) -> Representation:
@@ -60,6 +61,7 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
         if points is not None:
             raise InputError(f"expected no points: {group.name} is not listed, it acts on its own points.")
         return Representation(group, group.degree, f"V{group.degree}", _move_by, True, _itself, None)
+    group = check_finite(group)
     if points is None:
         return _permutation_from(group, group.permutations, f"V{group.permutations.shape[1]}")
     if points.shape[0] != group.order:
@@ -113,6 +115,7 @@ def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") 
     >>> from_matrices(cyclic(2), torch.tensor([[[1.0]], [[-1.0]]]))
     matrices of C2
     """
+    group = check_finite(group)
     if matrices.ndim != 3 or matrices.shape[0] != group.order or matrices.shape[1] != matrices.shape[2]:
         raise InputError(
             f"expected matrices [{group.order}, d, d] for {group.name}, got {tuple(matrices.shape)}."
@@ -134,7 +137,9 @@ def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") 
             )
     gram = torch.einsum("gji,gjk->gik", wide.conj(), wide)
     unitary = float((gram - eye).abs().max()) < HOMOMORPHISM
-    return Representation(group, wide.shape[1], name, partial(_apply_listed, wide), unitary)
+    return Representation(
+        group, wide.shape[1], name, partial(_apply_listed, wide), unitary, listing=partial(_stored, wide)
+    )
 
 
 def from_function(
@@ -192,6 +197,10 @@ def _apply_matrix(g: Tensor, x: Tensor) -> Tensor:
 
 def _apply_listed(matrices: Tensor, g: int, x: Tensor) -> Tensor:
     return _apply_matrix(matrices[g], x)
+
+
+def _stored(matrices: Tensor) -> Tensor:
+    return matrices
 
 
 def _apply_block(start: int, stop: int, g: Tensor, x: Tensor) -> Tensor:

@@ -24,6 +24,10 @@ class FiniteGroup:
 
     Make one with `cyclic`, `dihedral`, ..., `from_generators`, `from_table` or `parse("C14xC14")`.
 
+    Equal groups have the same name, the same table and the same factors: their irreps come in one order and
+    under the same names, so that one may stand for the other in every result. A group that is given only by
+    its table therefore differs from the `cyclic` one of the same name, whose irreps follow the FFT.
+
     Attributes:
         name: Its name in the grammar of `parse` where it has one.
         table: `table[a, b]` is the product ab.
@@ -55,15 +59,20 @@ class FiniteGroup:
         return f"{self.name} (order {self.order})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FiniteGroup) and (
-            self is other
-            or (
-                self.order == other.order and self.name == other.name and torch.equal(self.table, other.table)
-            )
+        return self is other or (
+            isinstance(other, FiniteGroup)
+            and self._made_of == other._made_of
+            and torch.equal(self.table, other.table)
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.order))
+        return hash(self._made_of)
+
+    @property
+    def _made_of(self) -> tuple[object, ...]:
+        """What beside the table decides the irreps, their order and their names: results are kept by it."""
+        factors = self.factors if self.cyclic_factors is None else None  # cyclic factors go first in `irreps`
+        return self.name, self.order, self.cyclic_factors, factors
 
     @property
     def order(self) -> int:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups.finite import FiniteGroup
+from symscope.groups.checks import check_finite
 from symscope.groups.irreps import character, irreps
 from symscope.groups.representation import Representation
 
@@ -31,9 +31,7 @@ def isotypic_part(rep: Representation, irrep: int, x: Tensor) -> Tensor:
     >>> isotypic_part(permutation(symmetric(3)), 0, torch.tensor([1.0, 2.0, 6.0])).real
     tensor([3., 3., 3.])
     """
-    group = rep.group
-    if not isinstance(group, FiniteGroup):
-        raise InputError(f"expected a listed finite group, got {group.name}.")
+    group = check_finite(rep.group)
     all_irreps = irreps(group)
     if not 0 <= irrep < len(all_irreps):
         raise InputError(f"expected an irrep of {group.name} from 0 to {len(all_irreps) - 1}, got {irrep}.")

@@ -37,6 +37,8 @@ class Representation:
         permutation: For permutation representations, `g -> index`: basis vector i goes to index[i].
         derivative: For compact groups, `(h, x) -> d rho(h) x` for h in the Lie algebra.
         summands: For direct sums, (multiplicity, representation) in order.
+        listing: For listed groups, `() -> [order, dim, dim]`: all matrices at once, where they are stored or
+            cheaper to make together than one by one.
 
     >>> from symscope.groups import cyclic, permutation
     >>> v = permutation(cyclic(4))
@@ -54,6 +56,7 @@ class Representation:
     permutation: Callable[[Any], Tensor] | None = None
     derivative: Callable[[Tensor, Tensor], Tensor] | None = None
     summands: tuple[tuple[int, Representation], ...] = ()
+    listing: Callable[[], Tensor] | None = None
 
     def __repr__(self) -> str:
         return f"{self.name} of {self.group.name}"
@@ -79,9 +82,13 @@ class Representation:
             )
         return apply(x) if axis in (-1, x.ndim - 1) else apply(x.movedim(axis, -1)).movedim(-1, axis)
 
-    @cached_property
+    @property
     def matrices(self) -> Tensor:
         """Every rho(g), `[order, dim, dim]`, for listed groups."""
+        return self.listing() if self.listing is not None else self._stacked
+
+    @cached_property
+    def _stacked(self) -> Tensor:
         if not isinstance(self.group, FiniteGroup):
             raise InputError(
                 f"expected a listed finite group; the elements of {self.group.name} are not listed."
@@ -121,11 +128,15 @@ class Representation:
 
 def check_same_group(*reps: Representation) -> None:
     """Raise unless all act by the same group."""
+    first = reps[0].group
     for other in reps[1:]:
-        if other.group != reps[0].group:
-            raise InputError(
-                f"expected representations of one group, got {reps[0].group.name} and {other.group.name}."
-            )
+        if other.group != first:
+            came = f"{first.name} and {other.group.name}"
+            if other.group.name == first.name:
+                came = (
+                    f"two called {first.name} with different tables or factors: make one and use it for all"
+                )
+            raise InputError(f"expected representations of one group, got {came}.")
 
 
 def direct_sum(*reps: Representation) -> Representation:

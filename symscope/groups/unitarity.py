@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.groups.checks import check_finite
 from symscope.groups.compact import CompactGroup
 from symscope.groups.constructions import from_matrices
-from symscope.groups.finite import FiniteGroup
 from symscope.groups.representation import Representation
 
 
@@ -47,10 +46,9 @@ def unitarised(rep: Representation) -> tuple[Representation, Tensor]:
     >>> unitarised(from_matrices(cyclic(2), shear))[0].unitary
     True
     """
-    if not isinstance(rep.group, FiniteGroup):
-        raise InputError(f"expected a listed finite group, got {rep.group.name}.")
+    group = check_finite(rep.group)
     mean = (rep.matrices.mH @ rep.matrices).mean(dim=0)
     values, vectors = torch.linalg.eigh(mean)
     root = (vectors * values.sqrt()) @ vectors.mH
     inverse = (vectors / values.sqrt()) @ vectors.mH
-    return from_matrices(rep.group, root @ rep.matrices @ inverse, name=f"{rep.name} made unitary"), root
+    return from_matrices(group, root @ rep.matrices @ inverse, name=f"{rep.name} made unitary"), root

@@ -76,6 +76,7 @@ def test_size_limit_for_permutations_points_to_permutation_groups():
         ([[0, 0, 1]], "expected permutations of 0 to 2; number 0 is"),
         ([[1, 0], [0, 1, 2]], "generators of one shape"),
         ([], "generators of one shape"),
+        ([torch.eye(3).long()], r"as floats; got integers of shape \(1, 3, 3\): give .* dtype=torch.float64"),
         (torch.zeros(1, 2, 3), "square matrices"),
         (torch.full((1, 2, 2), float("nan")), "NaN or infinite"),
     ],

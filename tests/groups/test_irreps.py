@@ -12,6 +12,7 @@ from symscope.groups import (
     character,
     character_table,
     conjugacy_classes,
+    conjugate_indices,
     cyclic,
     dihedral,
     irreps,
@@ -77,6 +78,15 @@ def test_real_irreps_have_real_matrices(group):
         assert rho.matrices.is_complex() == (indicator != 1)
 
 
+@given(finite_groups)
+def test_conjugate_indices_find_the_conjugate_character(group):
+    characters = [character(rho) for rho in irreps(group)]
+    partner = conjugate_indices(group)
+    assert sorted(partner) == list(range(len(characters)))
+    for i, j in enumerate(partner):
+        assert torch.allclose(characters[i].conj(), characters[j], atol=FOURIER)
+
+
 def test_known_character_tables():
     s3 = character_table(symmetric(3))
     assert sorted(map(tuple, s3.characters.real.round().int().tolist())) == sorted(
@@ -124,6 +134,15 @@ def test_large_product_of_small_groups():
     group = parse("S4xD6")
     assert group.order == 288
     assert float(schur_error(group)) < FOURIER
+
+
+def test_large_cyclic_groups_hold_no_matrices():
+    group = cyclic(2048)
+    found = irreps(group)
+    tables = {id(rho.listing.__self__.steps) for rho in found}
+    assert len(found) == 2048
+    assert len(tables) == 1
+    assert conjugate_indices(group)[3] == 2045
 
 
 def test_bad_input():

@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from hypothesis import given
 
 from symscope.errors import InputError
-from symscope.groups import cyclic, dihedral, direct_product, semidirect_product, symmetric
+from symscope.groups import (
+    cyclic,
+    dihedral,
+    direct_product,
+    irreps,
+    parse,
+    semidirect_product,
+    symmetric,
+)
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import simple_groups
 
@@ -28,6 +38,19 @@ def test_translations_of_a_torus():
     assert group.name == "C3xC5"
     assert group.cyclic_factors == (3, 5)
     assert direct_product(cyclic(3), dihedral(3)).cyclic_factors is None
+
+
+@pytest.mark.parametrize("names", [("S3", "C2", "C3"), ("C2", "C3", "C2"), ("C2", "C2", "D3")])
+def test_brackets_do_not_matter(names):
+    a, b, c = (parse(name) for name in names)
+    group = direct_product(a, direct_product(b, c))
+    assert group == direct_product(direct_product(a, b), c) == parse("x".join(names))
+    assert [rho.name for rho in irreps(group)] == [rho.name for rho in irreps(parse("x".join(names)))]
+
+
+def test_a_product_with_a_name_of_its_own_keeps_it():
+    klein = dataclasses.replace(direct_product(cyclic(2), cyclic(2)), name="V")
+    assert direct_product(symmetric(3), klein).name == "S3xV"
 
 
 def test_dihedral_is_a_semidirect_product():

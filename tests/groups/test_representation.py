@@ -13,6 +13,7 @@ from symscope.groups import (
     defining,
     dihedral,
     from_matrices,
+    from_table,
     hom,
     irreps,
     parse,
@@ -153,6 +154,10 @@ def test_bad_input():
         v + permutation(cyclic(5))
     with pytest.raises(InputError, match="one group, got C4 and C5"):
         v * permutation(cyclic(5))
+    with pytest.raises(
+        InputError, match="one group, got two called C4 with different tables or factors: make"
+    ):
+        v + permutation(from_table(cyclic(4).table, name="C4"))
     with pytest.raises(InputError, match="axis -1 of length 4 for V4 of C4, got shape \\(3,\\)"):
         v.act(1, torch.ones(3))
     with pytest.raises(InputError, match="positive number of copies"):
