@@ -23,8 +23,8 @@ def check_finite(group: object) -> FiniteGroup:
             return group
         case CompactGroup():
             came = (
-                f"{group.name}, a compact group whose elements are not listed: use a finite subgroup, such as "
-                "C8 for rotations"
+                f"{group.name}, a compact group whose elements are not listed: use a finite subgroup, such "
+                "as C8 for rotations"
             )
         case PermutationGroup():
             came = (
