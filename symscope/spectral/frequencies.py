@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
 
-import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from symscope.groups import FiniteGroup, irreps
+from symscope.groups import FiniteGroup, Representation, check_finite, conjugate_indices, irreps
 
 
 @final
@@ -20,30 +19,40 @@ class Frequency:
 
     Attributes:
         index: Its position in `groups.irreps(group)`.
-        name: Its name there.
-        dim: Dimension d of the irrep.
+        irrep: The irrep itself.
         copies: 2 if it stands for a conjugate pair, otherwise 1.
-        matrices: `[order, d, d]`; real where the irrep is, and then the block is real.
+        order: Number of elements of the group.
+        is_real: Whether its matrices are real, and so its blocks.
     """
 
     index: int
-    name: str
-    dim: int
+    irrep: Representation
     copies: int
-    matrices: Shaped[Tensor, "order d d"]
+    order: int
+    is_real: bool
 
     @property
-    def is_real(self) -> bool:
-        """Whether its blocks are real matrices."""
-        return not self.matrices.is_complex()
+    def name(self) -> str:
+        """The irrep's name."""
+        return self.irrep.name
+
+    @property
+    def dim(self) -> int:
+        """Dimension d of the irrep."""
+        return self.irrep.dim
+
+    @property
+    def matrices(self) -> Shaped[Tensor, "order d d"]:
+        """Every rho(g); made when asked for where a formula gives them: all those of C4096 take 134 MB."""
+        return self.irrep.matrices
 
     @property
     def weight(self) -> float:
         """`copies d^2 / |G|`: its share of a bump at one group element; all weights sum to 1."""
-        return self.copies * self.dim**2 / len(self.matrices)
+        return self.copies * self.dim**2 / self.order
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=32)  # equal groups have the same irreps in the same order
 def frequencies(group: FiniteGroup) -> tuple[Frequency, ...]:
     """The irreps whose blocks determine a real profile; the trivial one first.
 
@@ -53,12 +62,9 @@ def frequencies(group: FiniteGroup) -> tuple[Frequency, ...]:
     >>> [(f.name, f.copies) for f in frequencies(cyclic(4))]
     [('k=0', 1), ('k=1', 2), ('k=2', 1)]
     """
-    reps = irreps(group)
-    characters = torch.stack([torch.einsum("gii->g", rho.matrices.to(torch.complex128)) for rho in reps])
-    # <conj chi_i, chi_j> is 1 exactly where j is the conjugate of i
-    partner = (characters @ characters.T).real.argmax(1).tolist()
+    identity, partner = check_finite(group).identity, conjugate_indices(group)
     return tuple(
-        Frequency(i, rho.name, rho.dim, 1 if partner[i] == i else 2, rho.matrices)
-        for i, rho in enumerate(reps)
+        Frequency(i, rho, 1 if partner[i] == i else 2, group.order, not rho(identity).is_complex())
+        for i, rho in enumerate(irreps(group))
         if i <= partner[i]
     )

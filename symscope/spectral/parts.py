@@ -111,7 +111,7 @@ def unseen_size(
         SingularBlockError: The kernel does not see the trivial irrep.
     """
     eps = torch.finfo(dtype).eps
-    if largest > ZERO * eps * len(frequency.matrices) * scale:
+    if largest > ZERO * eps * frequency.order * scale:
         return None
     if frequency.index == 0:
         raise SingularBlockError(
@@ -220,4 +220,4 @@ def _even(
     """The diagonal of the projector on the irrep: `copies d r_s |H_s| / |G|`."""
     vectors = torch.bincount(owners, minlength=len(points.kept))
     each = (vectors * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
-    return each[missing.seeds] / len(frequency.matrices)
+    return each[missing.seeds] / frequency.order
