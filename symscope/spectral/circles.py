@@ -7,6 +7,7 @@ terms does not, so that the error without ridge can be followed as far down as i
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 
 import torch
 from jaxtyping import Float64
@@ -41,10 +42,11 @@ def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float
     """
     from scipy.special import ive
 
-    if points < 2 or not 0 <= distance < math.inf or not 0 < inverse_scale < math.inf:
+    are_numbers = isinstance(points, Integral) and all(isinstance(x, Real) for x in (distance, inverse_scale))
+    if not are_numbers or points < 2 or not 0 <= distance < math.inf or not 0 < inverse_scale < math.inf:
         raise InputError(
-            "expected points >= 2, distance >= 0 and inverse_scale > 0, all finite; "
-            f"got {points}, {distance} and {inverse_scale}"
+            "expected a whole number of points >= 2, distance >= 0 and inverse_scale > 0, all finite; "
+            f"got {points!r}, {distance!r} and {inverse_scale!r}"
         )
     z = 2 * inverse_scale**2
     between = math.exp(-((inverse_scale * distance) ** 2))

@@ -11,7 +11,15 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral.dense import allowed, check_gram, check_missing, check_ridge, real_labels
+from symscope.spectral.dense import (
+    allowed,
+    check_gram,
+    check_missing,
+    check_real,
+    check_ridge,
+    check_tensor,
+    real_labels,
+)
 
 MIRRORED = 1e-9  # of the largest entry: how far row[d] may be from row[n - d]
 
@@ -54,8 +62,10 @@ def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch 
     >>> circulant_spectrum(torch.tensor([2.0, 1.0, 0.0, 1.0], dtype=torch.float64)).tolist()
     [4.0, 2.0, 0.0, 2.0]
     """
+    check_tensor("row", row)
     if row.ndim < 1 or row.shape[-1] < 1:
         raise InputError(f"expected first rows of one entry or more, got shape {tuple(row.shape)}")
+    check_real("the first row of a kernel matrix", row)
     mirrored = row.flip(-1).roll(1, -1)
     gap = float((row - mirrored).abs().max())
     if not gap <= allowed(MIRRORED, row.dtype) * max(float(row.abs().max()), 1e-300):
@@ -118,11 +128,13 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
     [0.25, 0.5]
     """
     check_ridge(ridge)
+    check_tensor("spectrum", spectrum)
     if spectrum.ndim < 1 or spectrum.shape[-1] % 2 or spectrum.numel() == 0:
         raise InputError(
             "two interleaved orbits have an even number of frequencies, 2 or more; got shape "
             f"{tuple(spectrum.shape)}"
         )
+    check_real("a spectrum", spectrum)
     if not bool(spectrum.isfinite().all()):
         raise InputError("the spectrum has eigenvalues that are not finite; look at the kernel's inputs")
     regular = spectrum + ridge
@@ -158,12 +170,14 @@ def spectral_residual(
     >>> spectral_residual(spectrum, labels, torch.tensor([1]), ridge=0.0).round(decimals=4).tolist()
     [-1.7778]
     """
+    inverse = inverse_spectrum(spectrum, ridge)
+    if inverse.ndim != 1:
+        raise InputError(f"expected the spectrum of one problem, got shape {tuple(spectrum.shape)}")
     n = len(spectrum)
     labels = real_labels(labels, n, spectrum)
     if labels.ndim != 1:
         raise InputError(f"expected one number per point, got labels of shape {tuple(labels.shape)}")
     check_missing(missing, n)
-    inverse = inverse_spectrum(spectrum, ridge)
     row = torch.fft.ifft(inverse).real
     weights = torch.fft.ifft(inverse * torch.fft.fft(labels)).real
     block = row[(missing[None, :] - missing[:, None]) % n]

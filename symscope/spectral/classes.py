@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
+from symscope.groups import FiniteGroup, check_finite
 from symscope.spectral.circulant import inverse_spectrum, spectral_error
-from symscope.spectral.dense import check_ridge
+from symscope.spectral.dense import check_ridge, check_tensor
+from symscope.spectral.missing import check_classes
 from symscope.spectral.profile import check_profile
 
 
@@ -24,7 +25,7 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
 
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, or the projected one.
-        group: A cyclic group: interleaving needs an order along the orbit.
+        group: A cyclic group: interleaving needs an order along the orbit, that of `powers`.
         seed: s.
 
     Returns:
@@ -38,10 +39,8 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
     >>> pair_spectra(profile, cyclic(2), 0)[1].round(decimals=4).tolist()
     [2.8, 1.5, 2.2, 1.5]
     """
-    if group.cyclic_factors is None or len(group.cyclic_factors) != 1:
-        raise InputError(
-            f"interleaving two orbits needs a cyclic group, got {group.name}; use leave_out, which needs none"
-        )
+    check_tensor("profile", profile)
+    along = powers(group).to(profile.device)
     if profile.ndim != 3 or profile.shape[2] != group.order:
         raise InputError(
             f"expected a profile [seeds, seeds, {group.order} elements of {group.name}], got shape "
@@ -50,12 +49,34 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
     if not 0 <= seed < len(profile):
         raise InputError(f"expected a seed from 0 to {len(profile) - 1}, got {seed}")
     n = group.order
-    own = profile.diagonal().T  # kappa_tt(k), [m, n]
+    own = profile.diagonal().T[:, along]  # kappa_tt(k), [m, n]
     rows = profile.new_empty(len(profile), 2 * n)
     rows[:, 0::2] = (own + own[seed]) / 2
-    across = profile[seed]
+    across = profile[seed][:, along]
     rows[:, 1::2] = (across + across.flip(-1)) / 2
     return torch.fft.fft(rows).real
+
+
+def powers(group: FiniteGroup) -> Int64[Tensor, "n"]:
+    """The elements of a cyclic group as powers of one of them, `e, g, g^2, ..`; g is the first that can be.
+
+    Raises:
+        InputError: A group that is not cyclic.
+
+    >>> from symscope.groups import cyclic, direct_product
+    >>> powers(cyclic(4)).tolist(), powers(direct_product(cyclic(2), cyclic(3))).tolist()
+    ([0, 1, 2, 3], [0, 4, 2, 3, 1, 5])
+    """
+    generators = (check_finite(group).element_orders == group.order).nonzero()[:, 0]
+    if len(generators) == 0:
+        raise InputError(
+            f"interleaving two orbits needs a cyclic group, got {group.name}; use leave_out, which needs none"
+        )
+    times = group.table[:, int(generators[0])].tolist()  # h -> h g
+    found = [group.identity]
+    while len(found) < group.order:
+        found.append(times[found[-1]])
+    return torch.tensor(found)
 
 
 def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: float) -> Float[Tensor, "m m"]:
@@ -67,7 +88,7 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
         ridge: Absolute, added to every eigenvalue.
 
     Raises:
-        InputError: As for `pair_spectra` and `spectral_error`.
+        InputError: One orbit only, or as for `pair_spectra` and `spectral_error`.
 
     >>> from symscope.groups import cyclic
     >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [2.0, 0.5]]], dtype=torch.float64)
@@ -76,6 +97,8 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     """
     check_profile(profile, group)
     check_ridge(ridge)
+    if len(profile) < 2:
+        raise InputError("expected the profile of two orbits or more, got one; a pair needs two")
     errors = profile.new_full(profile.shape[:2], float("nan"))
     for s in range(len(profile)):
         others = torch.arange(len(profile), device=profile.device) != s
@@ -88,12 +111,19 @@ def pair_inverse_spectra(
 ) -> Float[Tensor, "f"]:
     """`1 / (lambda + ridge)` of two interleaved orbits, from their profile: the paper's picture.
 
+    Raises:
+        InputError: Not two orbits, or as for `pair_spectra` and `inverse_spectrum`.
+
     >>> from symscope.groups import cyclic
     >>> profile = torch.tensor([[[2.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]]], dtype=torch.float64)
     >>> pair_inverse_spectra(profile, cyclic(2), ridge=0.0).round(decimals=4).tolist()
     [0.3333, 0.5, 1.0, 0.5]
     """
     check_profile(profile, group)
+    if len(profile) != 2:
+        raise InputError(
+            f"expected the profile of two orbits, got {len(profile)}; choose two, profile[[s, t]][:, [s, t]]"
+        )
     return inverse_spectrum(pair_spectra(profile, group, 0)[1], ridge)
 
 
@@ -105,12 +135,13 @@ def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
         classes: The class of each seed; exactly two different ones.
 
     Raises:
-        InputError: Not two classes, or not one for each seed.
+        InputError: Errors that are not of pairs, not two classes, or not one for each seed.
 
     >>> errors = torch.tensor([[9.0, 1.0, 3.0], [1.0, 9.0, 9.0], [3.0, 9.0, 9.0]])
     >>> mean_pair_error(errors, torch.tensor([4, 7, 7]))
     tensor(2.)
     """
+    check_errors(errors)
     check_classes(classes, len(errors))
     which = classes.unique()
     if len(which) != 2:
@@ -148,12 +179,13 @@ def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
         classes: The class of each seed.
 
     Raises:
-        InputError: Fewer than two classes, or not one for each seed.
+        InputError: Errors that are not of pairs, fewer than two classes, or not one for each seed.
 
     >>> eps = torch.tensor([[9.0, 0.5, 1.5], [0.5, 9.0, 0.2], [1.5, 0.2, 9.0]])
     >>> one_versus_many(eps, torch.tensor([0, 1, 2])).correct.tolist()
     [False, True, False]
     """
+    check_errors(errors)
     check_classes(classes, len(errors))
     which = classes.unique()
     if len(which) < 2:
@@ -177,18 +209,55 @@ def set_accuracy(
         sets: Which missing set each point belongs to.
 
     Raises:
-        InputError: No point.
+        InputError: No point, outputs of one class, labels that are not one-hot, NaN, or shapes that do not
+            match.
 
     >>> set_accuracy(torch.tensor([[0.9, 0.2], [0.4, 0.1]]), torch.eye(2), torch.tensor([0, 1])).tolist()
     [1.0, 0.0]
     """
-    if len(prediction) == 0:
-        raise InputError("expected predictions at one missing point or more, got none")
+    check_scores(prediction, label, sets)
     right = (prediction.argmax(1) == label.argmax(1)).to(prediction.dtype)
     return torch.stack([right[sets == one].mean() for one in sets.unique()])
 
 
-def check_classes(classes: Int64[Tensor, "c"], seeds: int) -> None:
-    """Refuses classes that are not one per seed."""
-    if len(classes) != seeds:
-        raise InputError(f"expected one class per seed, {seeds}; got {len(classes)}")
+def check_errors(errors: Shaped[Tensor, "*shape"]) -> None:
+    """Refuses what is not one error for every two seeds."""
+    check_tensor("errors", errors)
+    if errors.ndim != 2 or errors.shape[0] != errors.shape[1]:
+        raise InputError(
+            "errors: expected one for every two seeds, [seeds, seeds], from pair_errors; got shape "
+            f"{tuple(errors.shape)}"
+        )
+
+
+def check_scores(
+    prediction: Shaped[Tensor, "*prediction"], label: Shaped[Tensor, "*label"], sets: Shaped[Tensor, "*sets"]
+) -> None:
+    """Refuses outputs and labels that have no largest class, or do not match."""
+    for what, given in (("prediction", prediction), ("label", label), ("sets", sets)):
+        check_tensor(what, given)
+    if prediction.ndim != 2 or (len(prediction) > 0 and prediction.shape[1] < 2):
+        raise InputError(
+            "prediction: expected outputs [points, classes] of two classes or more, got shape "
+            f"{tuple(prediction.shape)}; for labels +1 and -1 compare signs, prediction * label > 0"
+        )
+    if len(prediction) == 0:
+        raise InputError("expected predictions at one missing point or more, got none")
+    if label.shape != prediction.shape or sets.shape != prediction.shape[:1]:
+        raise InputError(
+            f"expected labels {tuple(prediction.shape)}, as predictions, and one set for each of "
+            f"{len(prediction)} points; got shapes {tuple(label.shape)} and {tuple(sets.shape)}"
+        )
+    for what, given in (("prediction", prediction), ("label", label)):
+        unknown = given.isnan().any(1)
+        if bool(unknown.any()):
+            raise InputError(
+                f"{what}: expected numbers, got NaN at {int(unknown.sum())} of {len(given)} points; leave "
+                "them out"
+            )
+    tied = (label == label.amax(1, keepdim=True)).sum(1) > 1
+    if bool(tied.any()):
+        raise InputError(
+            f"label: expected one-hot labels; point {int(tied.nonzero()[0])} has no single largest entry, "
+            f"{label[tied][0].tolist()[:8]}"
+        )

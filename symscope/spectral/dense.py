@@ -66,12 +66,14 @@ def leave_out_residual(
         The residuals, in the order of `missing`.
 
     Raises:
-        InputError: No position, one twice, all of them, or one outside.
+        InputError: A matrix that is not square, labels that do not match, no position, one twice, all of
+            them, or one outside.
 
     >>> P = precision(torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64), ridge=0.0)
     >>> leave_out_residual(P, torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor([0]))
     tensor([1.5000], dtype=torch.float64)
     """
+    check_precision(precision)
     labels = real_labels(labels, len(precision), precision)
     check_missing(missing, len(precision))
     weights = (
@@ -91,12 +93,13 @@ def leave_one_out_residuals(
         labels: The true labels.
 
     Raises:
-        InputError: Labels that do not match.
+        InputError: A matrix that is not square, or labels that do not match.
 
     >>> P = precision(torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64), ridge=0.0)
     >>> leave_one_out_residuals(P, torch.tensor([1.0, -1.0], dtype=torch.float64)).round(decimals=6).tolist()
     [1.5, -1.5]
     """
+    check_precision(precision)
     labels = real_labels(labels, len(precision), precision)
     diagonal = precision.diagonal().reshape(-1, *[1] * (labels.ndim - 1))
     return torch.tensordot(precision, labels, 1) / diagonal
@@ -146,12 +149,14 @@ def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str) -> None:
     if low < -(torch.finfo(values.dtype).eps ** 0.5) * high:
         raise InputError(
             f"{what} is not positive semi-definite: it has the eigenvalue {low:.3g} (the largest is "
-            f"{float(values[-1]):.3g}), and kernels have none below zero; look at how it was made"
+            f"{float(values[-1]):.3g}), and kernels have none below zero; look at how it was made, and where "
+            "that is rounding use a ridge"
         )
 
 
 def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:
     """Refuses a matrix that is not a kernel matrix: not square, not finite, not symmetric."""
+    check_tensor("a kernel matrix", gram)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or len(gram) < 1:
         raise InputError(f"a kernel matrix is square, over one point or more; got shape {tuple(gram.shape)}")
     check_real("a kernel matrix", gram)
@@ -162,6 +167,17 @@ def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:
         raise InputError(
             f"a kernel matrix is symmetric; this one differs from its transpose by up to {gap:.3g}"
         )
+
+
+def check_precision(inverse: Shaped[Tensor, "*shape"]) -> None:
+    """Refuses what cannot be the inverse of a kernel matrix: not square, not real."""
+    check_tensor("precision", inverse)
+    if inverse.ndim != 2 or inverse.shape[0] != inverse.shape[1] or len(inverse) < 1:
+        raise InputError(
+            "precision: expected the inverse of a kernel matrix, square, over one point or more; got shape "
+            f"{tuple(inverse.shape)}"
+        )
+    check_real("the inverse of a kernel matrix", inverse)
 
 
 def check_ridge(ridge: object) -> None:
@@ -181,6 +197,18 @@ def allowed(relative: float, dtype: torch.dtype) -> float:
     return max(relative, ROUNDINGS * torch.finfo(dtype).eps)
 
 
+def check_tensor(what: str, x: object) -> None:
+    """Refuses lists and arrays of other libraries.
+
+    >>> check_tensor("labels", [1.0, -1.0])
+    Traceback (most recent call last):
+    ...
+    symscope.errors.InputError: labels: expected a torch.Tensor, got list; use torch.as_tensor
+    """
+    if not isinstance(x, Tensor):
+        raise InputError(f"{what}: expected a torch.Tensor, got {type(x).__name__}; use torch.as_tensor")
+
+
 def check_real(what: str, x: Tensor) -> None:
     """Refuses numbers in which nothing can be factorised: whole, half-precision or complex ones."""
     if x.dtype not in (torch.float64, torch.float32):
@@ -193,6 +221,7 @@ def real_labels(labels: Shaped[Tensor, "*shape"], count: int, like: Tensor) -> F
     Raises:
         InputError: Another number of labels, or labels that are not finite real numbers.
     """
+    check_tensor("labels", labels)
     if labels.ndim < 1 or len(labels) != count:
         raise InputError(f"expected one label per point, {count}; got shape {tuple(labels.shape)}")
     if labels.is_complex() or not bool(labels.isfinite().all()):
@@ -202,6 +231,7 @@ def real_labels(labels: Shaped[Tensor, "*shape"], count: int, like: Tensor) -> F
 
 def check_missing(missing: Shaped[Tensor, "*shape"], count: int) -> None:
     """Refuses a missing set that is empty, repeats a point, holds every point, or reaches outside."""
+    check_tensor("missing", missing)
     if missing.ndim != 1 or missing.dtype.is_floating_point or missing.dtype.is_complex:
         raise InputError(
             f"missing: expected positions, whole numbers in one row; got {missing.dtype} of shape "

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.spectral.dense import check_tensor
 
 
 def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sample"]:
@@ -14,14 +15,20 @@ def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sam
     Args:
         points: `points[s, g]` is element g on seed s.
 
+    Raises:
+        InputError: No points, or entries that are not finite floating-point numbers.
+
     >>> import torch
     >>> orbit_centres(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])).tolist()
     [[0.0, 0.0]]
     """
+    check_tensor("points", points)
     if points.ndim < 3 or points.shape[0] == 0 or points.shape[1] == 0:
         raise InputError(
             f"expected orbits [seeds, elements, ...] with at least one point, got shape {tuple(points.shape)}"
         )
+    if not points.is_floating_point():
+        raise InputError(f"points: expected floating-point numbers, got {points.dtype}; use points.double()")
     if not bool(points.isfinite().all()):
         raise InputError("the orbits have entries that are not finite")
     return points.mean(1)
@@ -34,7 +41,7 @@ def orbit_separations(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m 
         points: `points[s, g]` is element g on seed s.
 
     Raises:
-        InputError: No points, or entries that are not finite.
+        InputError: As for `orbit_centres`.
 
     >>> import torch
     >>> a = torch.tensor([[[1.0, 0.0], [-1.0, 0.0]], [[1.0, 3.0], [-1.0, 3.0]]])

@@ -10,8 +10,9 @@ from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
+from symscope.groups import FiniteGroup, check_finite
 from symscope.spectral.blocks import Quotient
+from symscope.spectral.dense import check_tensor
 
 
 @final
@@ -46,18 +47,38 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
         element: The element that is missing; the seeds themselves by default.
 
     Raises:
-        InputError: No such element.
+        InputError: No such element, or classes that are not whole numbers in one row.
 
     >>> from symscope.groups import cyclic
     >>> class_masks(torch.tensor([4, 7, 4]), cyclic(2)).int().tolist()
     [[[1, 0], [0, 0], [1, 0]], [[0, 0], [1, 0], [0, 0]]]
     """
-    if not 0 <= element < group.order:
+    check_classes(classes)
+    if not 0 <= element < check_finite(group).order:
         raise InputError(f"expected an element of {group.name}, 0 to {group.order - 1}, got {element}")
     which = classes.unique()
     masks = torch.zeros(len(which), len(classes), group.order, dtype=torch.bool)
     masks[:, :, element] = which[:, None].cpu() == classes.cpu()
     return masks
+
+
+def check_classes(classes: Shaped[Tensor, "*shape"], seeds: int | None = None) -> None:
+    """Refuses classes that are not whole numbers, one per seed.
+
+    Raises:
+        InputError: No tensor, another shape or kind of numbers, none, or not as many as seeds.
+    """
+    check_tensor("classes", classes)
+    kind = classes.dtype
+    if classes.ndim != 1 or kind.is_floating_point or kind.is_complex or kind == torch.bool:
+        raise InputError(
+            f"classes: expected whole numbers in one row, one per seed; got {kind} of shape "
+            f"{tuple(classes.shape)}"
+        )
+    if len(classes) == 0:
+        raise InputError("classes: expected one seed or more, got none")
+    if seeds is not None and len(classes) != seeds:
+        raise InputError(f"expected one class per seed, {seeds}; got {len(classes)}")
 
 
 def missing_sets(
@@ -73,6 +94,7 @@ def missing_sets(
     Raises:
         InputError: Masks of another shape, or a set that is empty or holds every point.
     """
+    check_tensor("missing", missing)
     seeds = len(points.kept)
     if missing.ndim not in (2, 3) or missing.shape[-2:] != (seeds, group.order):
         raise InputError(

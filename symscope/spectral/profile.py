@@ -6,6 +6,7 @@ numbers instead of (m |G|)^2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
@@ -15,17 +16,20 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
-from symscope.kernels import Kernel
+from symscope.groups import FiniteGroup, check_finite
 from symscope.kernels.inputs import byte_count
-from symscope.spectral.dense import allowed, check_gram, check_real
+from symscope.spectral.dense import allowed, check_gram, check_real, check_tensor
+from symscope.spectral.entries import (
+    check_respected,
+    check_seeds,
+    coinciding,
+    entries,
+    orbit_points,
+    own_values,
+)
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
-ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
 LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
-SPOT_SEEDS, SPOT_ELEMENTS = 2, 5  # on which a kernel is asked whether it respects the group
-RESPECTS = 30  # roots of rounding, relative to the largest entry: what a kernel of coinciding points may lose
-OWN_SEEDS = 256  # at most, whose values k(x, x) are taken from one square of a plain function
 
 
 @final
@@ -62,7 +66,7 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
     ([[[3.0, 1.0]]], 0.3015)
     """
     check_gram(gram)
-    n = group.order
+    n = check_finite(group).order
     if len(gram) % n:
         raise InputError(
             f"expected whole orbits of {group.name}, one after the other, a multiple of {n} points; got "
@@ -72,15 +76,18 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
     cells = gram.unflatten(1, (m, n)).unflatten(0, (m, n))  # [s, g, t, h]
     table = group.table.to(gram.device)
     profile = gram.new_zeros(m, m, n)
+    # a power of two near the largest entry: the squares of very large and small entries would be lost
+    unit = max(math.ldexp(0.5, math.frexp(float(gram.abs().max()))[1]), torch.finfo(gram.dtype).tiny)
     for g in group.elements:
-        profile += cells[:, g][:, :, table[g]]
+        profile += cells[:, g][:, :, table[g]] / unit
     profile /= n
-    # K is its projection plus what is orthogonal to it
-    whole, kept = float(gram.square().sum()), float(n * profile.square().sum())
-    away = sum(
-        float((cells[:, g] - profile[:, :, table[group.inverse(g)]]).square().sum()) for g in group.elements
-    )
-    return ProjectedProfile(profile, (away / max(whole, kept, 1e-300)) ** 0.5)
+    whole = away = 0.0
+    for g in group.elements:
+        rows = cells[:, g] / unit
+        whole += float(rows.square().sum(dtype=torch.float64))
+        rows -= profile[:, :, table[group.inverse(g)]]
+        away += float(rows.square().sum(dtype=torch.float64))
+    return ProjectedProfile(profile * unit, (away / whole) ** 0.5 if whole else 0.0)
 
 
 def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[Tensor, "p p"]:
@@ -105,7 +112,7 @@ def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[T
 def kernel_profile(
     kernel: Callable[[Tensor, Tensor], Tensor],
     orbit: Callable[[Tensor], Tensor],
-    seeds: Float[Tensor, "m *sample"],
+    seeds: Shaped[Tensor, "*shape"],
     group: FiniteGroup,
     *,
     memory: int | float | str = "2GB",
@@ -120,14 +127,17 @@ def kernel_profile(
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one. A plain
             function that is given one tensor twice should return an exact diagonal (see `own_values`).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`; `action.act_all` of a `symscope.data.Action` is one.
-        seeds: One point of each orbit.
+        seeds: One point of each orbit, `[m, *sample]`, floating point.
         group: The group.
         memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
             8 m^2 |G| bytes, comes on top.
 
+    Returns:
+        The profile, in the dtype of the kernel's entries: float64 for every `symscope.kernels.Kernel`.
+
     Raises:
-        InputError: No seeds, orbits of the wrong length, a kernel that does not respect the group (tried on a
-            few points), or a budget too small for one seed.
+        InputError: No seeds, orbits of the wrong length, a kernel that is not real or does not respect the
+            group (tried on a few points), or a budget too small for one seed.
 
     >>> from symscope.groups import cyclic
     >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
@@ -135,12 +145,13 @@ def kernel_profile(
     >>> kernel_profile(lambda a, b: a @ b.T, flips, x, cyclic(2)).tolist()
     [[[5.0, 4.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 0.0]]]
     """
-    m, n = len(seeds), group.order
+    check_seeds(seeds)
+    m, n = len(seeds), check_finite(group).order
     side = seeds_at_once(seeds, group, memory)
     check_respected(kernel, orbit, seeds, group)
-    profile = torch.empty(m, m, n, dtype=seeds.dtype, device=seeds.device)
-    inverses = group.inverses.to(seeds.device)
     own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
+    profile = torch.empty(m, m, n, dtype=own.dtype, device=seeds.device)
+    inverses = group.inverses.to(seeds.device)
     for start in range(0, m, side):
         columns = slice(start, min(start + side, m))
         points = orbit_points(orbit, seeds[columns], group)
@@ -155,104 +166,35 @@ def kernel_profile(
     for start in range(0, m, side):
         block = profile[start : start + side, start : start + side]
         block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
+    unite(profile, same, group)
     settle(profile, own, same, 0)
     return profile
 
 
-def own_values(
-    kernel: Callable[[Tensor, Tensor], Tensor], seeds: Float[Tensor, "m *sample"]
-) -> Float[Tensor, "m"]:
-    """`k(x_s, x_s)` of every seed, by the kernel's own diagonal.
+def unite(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: FiniteGroup) -> None:
+    """Give the points of an orbit that coincide one value, `kappa_st(d h) = kappa_st(d)`, in place.
 
-    Where two points coincide a kernel of pairs loses half its digits: a ReLU network's falls linearly in the
-    angle between them, and an inner product known to 1e-16 gives the angle to 1e-8 only. A
-    `symscope.kernels.Kernel` has a diagonal without that error; so has a plain function that passes the same
-    tensor on to one.
+    Only an action's rounding tells them apart.
 
     Args:
-        kernel: As in `kernel_profile`.
-        seeds: Points.
-
-    >>> own_values(lambda a, b: a @ b.T, torch.tensor([[1.0, 2.0], [0.0, 3.0]])).tolist()
-    [5.0, 9.0]
-    """
-    if isinstance(kernel, Kernel):
-        return kernel.diagonal(seeds).to(seeds)
-    side = min(OWN_SEEDS, max(1, len(seeds) // 16))  # squares that cost little beside the profile
-    return torch.cat([entries(kernel, part, part).diagonal() for part in seeds.split(side)]).to(seeds)
-
-
-def entries(
-    kernel: Callable[[Tensor, Tensor], Tensor], x1: Float[Tensor, "a *sample"], x2: Float[Tensor, "b *sample"]
-) -> Float[Tensor, "a b"]:
-    """`k(x1_i, x2_j)`, after checking that there is one entry for every pair."""
-    found = kernel(x1, x2)
-    if found.shape != (len(x1), len(x2)):
-        raise InputError(
-            f"kernel: expected one entry for every pair of {len(x1)} and {len(x2)} points, got shape "
-            f"{tuple(found.shape)}"
-        )
-    return found
-
-
-def check_respected(
-    kernel: Callable[[Tensor, Tensor], Tensor],
-    orbit: Callable[[Tensor], Tensor],
-    seeds: Float[Tensor, "m *sample"],
-    group: FiniteGroup,
-) -> None:
-    """Refuses a kernel that does not respect the group: tries `k(g x, h y) = k(x, g^-1 h y)` on a few points.
-
-    It also fails when the orbits are those of another group, or in another order than its elements.
-
-    Raises:
-        InputError: Numbers that are not finite, or entries that differ.
+        profile: The profile.
+        same: For each seed the elements that keep it, from `coinciding`.
+        group: The group.
 
     >>> from symscope.groups import cyclic
-    >>> flips, x = lambda x: torch.stack([x, x.flip(-1)], 1), torch.tensor([[1.0, 2.0]])
-    >>> check_respected(lambda a, b: a @ b.T, flips, x, cyclic(2))
-    >>> check_respected(lambda a, b: (a * torch.tensor([1.0, 3.0])) @ b.T, flips, x, cyclic(2))
-    Traceback (most recent call last):
-    ...
-    symscope.errors.InputError: the kernel does not respect C2: ...
+    >>> profile = torch.tensor([[[2.0, 1.0, 1.5, 1.0]]])
+    >>> unite(profile, torch.tensor([[True, False, True, False]]), cyclic(4))
+    >>> profile.tolist()
+    [[[1.75, 1.0, 1.75, 1.0]]]
     """
-    if not bool(seeds.isfinite().all()):
-        raise InputError("seeds: expected finite numbers")
-    n = group.order
-    chosen = seeds[:: max(1, len(seeds) - 1)][:SPOT_SEEDS]
-    generator = torch.Generator().manual_seed(0)
-    elements = torch.randperm(n, generator=generator)[:SPOT_ELEMENTS].sort().values
-    points = orbit_points(orbit, chosen, group).unflatten(0, (len(chosen), n))
-    there = points[:, elements.to(seeds.device)].flatten(0, 1)
-    moved = entries(kernel, there, there.clone())  # not one tensor twice: all entries must round alike
-    steps = group.table[group.inverses[elements]][:, elements].flatten().to(seeds.device)  # [g, h] -> g^-1 h
-    plain = entries(kernel, chosen, points[:, steps].flatten(0, 1))
-    count, k = len(chosen), len(elements)
-    moved = moved.reshape(count, k, count, k).transpose(1, 2)  # [s, t, g, h]
-    gap = (moved - plain.reshape(count, count, k, k)).abs()
-    if not bool(gap.isfinite().all()):
-        raise InputError("kernel: expected finite entries, got NaN or infinity")
-    scale = float(plain.abs().max())
-    if not float(gap.max()) <= RESPECTS * torch.finfo(seeds.dtype).eps ** 0.5 * scale:
-        worst = int(gap.flatten().argmax()) % k**2
-        g, h = int(elements[worst // k]), int(elements[worst % k])
-        raise InputError(
-            f"the kernel does not respect {group.name}: k(g x, h y) and k(x, g^-1 h y) differ by "
-            f"{float(gap.max()):.3g} of {scale:.3g}, for g = {g}, h = {h}. "
-            "Either the orbits are those of another group or not in the order of its elements, or the kernel "
-            "changes under it; where both hold approximately, use projected_profile on the Gram matrix"
-        )
-
-
-def coinciding(seeds: Float[Tensor, "a *sample"], points: Float[Tensor, "b *sample"]) -> Bool[Tensor, "a n"]:
-    """Which points of its own orbit are the seed itself, but for the action's rounding.
-
-    >>> coinciding(torch.ones(1, 2), torch.tensor([[1.0, 1.0000001], [1.0, -1.0]])).tolist()
-    [[True, False]]
-    """
-    apart = points.unflatten(0, (len(seeds), -1)).flatten(2) - seeds.flatten(1)[:, None]
-    near = ONE_POINT * torch.finfo(seeds.dtype).eps * seeds.flatten(1).norm(dim=1)
-    return apart.norm(dim=2) <= near[:, None]
+    for t in (same.sum(1) > 1).nonzero()[:, 0].tolist():
+        kept = same[t].nonzero()[:, 0].cpu()
+        if len(group.subgroup(kept)) > len(kept):
+            continue  # the action is only nearly one there
+        after, before = group.table[:, kept].to(profile.device), group.table[kept].to(profile.device)
+        column = profile[:, t][:, after].mean(2)  # over d h
+        column[t] = column[t][before].mean(0)  # and over h d, where the seed meets itself
+        profile[:, t], profile[t] = column, column[:, group.inverses.to(profile.device)]
 
 
 def settle(
@@ -284,26 +226,11 @@ def settle(
     tile[rows, rows + ahead] = torch.where(same & alone, own[:, None], cells)
 
 
-def orbit_points(
-    orbit: Callable[[Tensor], Tensor], seeds: Float[Tensor, "a *sample"], group: FiniteGroup
-) -> Float[Tensor, "b *sample"]:
-    """The points of some orbits in one row, after checking that `orbit` made whole ones."""
-    points = orbit(seeds)
-    if points.shape != (len(seeds), group.order, *seeds.shape[1:]):
-        raise InputError(
-            f"orbit: expected {group.order} points for each of {len(seeds)} seeds under {group.name}, shape "
-            f"{(len(seeds), group.order, *seeds.shape[1:])}; got {tuple(points.shape)}"
-        )
-    return points.flatten(0, 1)
-
-
 def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory: int | float | str) -> int:
     """How many seeds' orbits, against as many seeds, a budget allows."""
     budget = byte_count(memory)
-    if len(seeds) == 0:
-        raise InputError("expected one seed or more, got none")
     each = 3.0 * seeds[0].numel() * group.order * seeds.element_size()
-    square = 6.0 * group.order * seeds.element_size()  # the entries, and what a kernel needs to make them
+    square = 6.0 * group.order * 8  # the entries, and what a kernel needs to make them
     side = int(((each**2 + 4 * square * budget) ** 0.5 - each) / (2 * square))
     if side < 1:
         raise InputError(
@@ -319,11 +246,13 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
     Raises:
         InputError: Not square, another group's length, not finite, or not Hermitian.
     """
+    check_tensor("a profile", profile)
     if profile.ndim != 3 or profile.shape[0] != profile.shape[1] or len(profile) < 1:
         raise InputError(
             f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
         )
     check_real("a profile", profile)
+    check_finite(group)
     if profile.shape[2] != group.order:
         raise InputError(
             f"the profile has {profile.shape[2]} group elements on its last axis; {group.name} has "

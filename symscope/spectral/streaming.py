@@ -9,14 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
+from symscope.groups import FiniteGroup, check_finite
 from symscope.kernels.inputs import byte_count, byte_text, usable_device
 from symscope.spectral.blocks import quotient
-from symscope.spectral.dense import check_ridge
+from symscope.spectral.dense import check_ridge, check_tensor
+from symscope.spectral.entries import (
+    check_respected,
+    check_seeds,
+    coinciding,
+    entries,
+    orbit_points,
+    own_values,
+)
 from symscope.spectral.frequencies import Frequency, frequencies
 from symscope.spectral.leave_out import assembled, orbit_labels
 from symscope.spectral.missing import MissingSet, missing_sets
@@ -30,14 +38,7 @@ from symscope.spectral.panels import (
     workspace_bytes,
 )
 from symscope.spectral.parts import Part, SingularBlockError, on_points, unseen_size
-from symscope.spectral.profile import (
-    check_respected,
-    coinciding,
-    entries,
-    orbit_points,
-    own_values,
-    settle,
-)
+from symscope.spectral.profile import settle
 from symscope.spectral.result import LeaveOut
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
@@ -48,7 +49,7 @@ TILE_SHARE, LARGEST_TILE = 0.2, 4e9  # of the budget, for orbits and tiles of ke
 def leave_out_streamed(
     kernel: KernelFunction,
     orbit: OrbitFunction,
-    seeds: Float[Tensor, "m *sample"],
+    seeds: Shaped[Tensor, "*shape"],
     labels: Float[Tensor, "labels *c"],
     missing: Bool[Tensor, "*sets seeds elements"],
     group: FiniteGroup,
@@ -67,7 +68,7 @@ def leave_out_streamed(
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`, a new tensor; a `symscope.kernels.Kernel` or a
             function that returns an exact diagonal when it is given one tensor twice (`own_values` says why).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action that the kernel respects.
-        seeds: One point of each orbit.
+        seeds: One point of each orbit, `[m, *sample]`, floating point.
         labels: As in `leave_out`.
         missing: As in `leave_out`.
         group: The group.
@@ -90,10 +91,11 @@ def leave_out_streamed(
     [1.351]
     """
     check_ridge(ridge)
-    if len(seeds) == 0:
-        raise InputError("expected one seed or more, got none")
+    check_seeds(seeds)
+    check_finite(group)
+    check_tensor("labels", labels)
     points = quotient(group, None, len(seeds))
-    values = orbit_labels(labels, len(seeds), group).to(seeds.dtype)
+    checked = orbit_labels(labels, len(seeds), group)
     sets = missing_sets(missing, group, points)
     place = usable_device(device, seeds)
     x = seeds.to(place)
@@ -102,6 +104,7 @@ def leave_out_streamed(
     batches = irrep_batches(len(seeds), group, panel, budget)
 
     own = own_values(kernel, x)
+    values = checked.to(own.dtype)
 
     def parts() -> Iterator[tuple[Frequency, Part]]:
         done = 0
@@ -199,14 +202,14 @@ def filled_panels(
     """
     m, n, device = len(seeds), group.order, seeds.device
     wide = orbits_per_panel(m, panel)
+    own = own_values(kernel, seeds) if own is None else own
     panels = [
-        empty_panels(m * one.dim, wide * one.dim, complex=not one.is_real, device=device, dtype=seeds.dtype)
+        empty_panels(m * one.dim, wide * one.dim, complex=not one.is_real, device=device, dtype=own.dtype)
         for one in batch
     ]
-    characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, seeds.dtype)
+    characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, own.dtype)
     columns = _at_once(seeds, group, wide, tile_bytes / 2)
     rows = max(1, int(tile_bytes / 2 / (8 * columns * (5 * n + 2 * characters.shape[1]))))
-    own = own_values(kernel, seeds) if own is None else own
     for start in range(0, m, columns):
         stop = min(start + columns, m)
         points = orbit_points(orbit, seeds[start:stop], group)

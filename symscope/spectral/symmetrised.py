@@ -7,7 +7,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral.dense import leave_one_out_residuals, precision
+from symscope.spectral.dense import check_gram, check_tensor, leave_one_out_residuals, precision
 
 
 def symmetrised_error(gram: Float[Tensor, "n n"], ridge: float, element: int | None) -> Float[Tensor, ""]:
@@ -28,6 +28,7 @@ def symmetrised_error(gram: Float[Tensor, "n n"], ridge: float, element: int | N
     >>> symmetrised_error(K, ridge=0.0, element=0)
     tensor(1.7500, dtype=torch.float64)
     """
+    check_gram(gram)
     if len(gram) % 2:
         raise InputError(f"two interleaved orbits have an even number of points, got {len(gram)}")
     half = len(gram) // 2
@@ -51,12 +52,19 @@ def mean_set_error(
         sets: Which missing set each belongs to.
 
     Raises:
-        InputError: No point.
+        InputError: No point, or not one residual, label and set for each.
 
     >>> r, y = torch.tensor([1.0, 3.0, -1.0]), torch.tensor([1.0, 1.0, -1.0])
     >>> mean_set_error(r, y, torch.tensor([0, 0, 1]))
     tensor(1.5000)
     """
+    for what, given in (("residual", residual), ("label", label), ("sets", sets)):
+        check_tensor(what, given)
+        if given.ndim != 1 or len(given) != len(residual):
+            raise InputError(
+                f"{what}: expected one number for each missing point, as many as residuals; got shape "
+                f"{tuple(given.shape)} beside residuals of shape {tuple(residual.shape)}"
+            )
     if len(residual) == 0:
         raise InputError("expected residuals of at least one missing point, got none")
     which = sets.unique()

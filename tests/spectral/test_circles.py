@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,11 @@ def test_without_ridge_the_stored_errors_agree_until_their_rounding():
 def test_bad_circles_are_refused(bad):
     with pytest.raises(InputError, match="points >= 2"):
         gaussian_circles_spectrum(*bad)
+
+
+@pytest.mark.parametrize("bad", [(2.5, 1.0, 1.0), ("4", 1.0, 1.0), (4, "1", 1.0)])
+def test_circles_of_other_things_than_numbers_are_refused(bad):
+    with pytest.raises(InputError, match="a whole number of points >= 2"):
+        inspect.unwrap(gaussian_circles_spectrum)(
+            *bad
+        )  # the checks of the test suite would stop these earlier

@@ -145,3 +145,17 @@ def test_spectra_and_labels_of_another_shape_are_refused():
         spectral_error(torch.tensor([1.0, torch.inf]), 0.0)
     with pytest.raises(InputError, match="one number per point"):
         inspect.unwrap(spectral_residual)(torch.ones(4), torch.ones(4, 2), torch.tensor([0]), 0.0)
+
+
+def test_rows_and_spectra_of_other_numbers_are_refused():
+    row, spectrum = map(inspect.unwrap, (circulant_spectrum, inverse_spectrum))
+    whole = torch.tensor([2, 1, 0, 1])
+    for bad in (whole, whole.cfloat()):
+        with pytest.raises(InputError, match="is in float64 or float32"):
+            row(bad)
+        with pytest.raises(InputError, match="is in float64 or float32"):
+            spectrum(bad, 0.1)
+    with pytest.raises(InputError, match=r"row: expected a torch\.Tensor, got list"):
+        row(whole.tolist())
+    with pytest.raises(InputError, match="spectrum of one problem"):
+        inspect.unwrap(spectral_residual)(torch.ones(2, 4), torch.ones(2), torch.tensor([0]), 0.0)

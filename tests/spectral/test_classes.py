@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch
 
 from symscope import InputError
-from symscope.groups import cyclic, dihedral
+from symscope.groups import cyclic, dihedral, direct_product, from_table
 from symscope.spectral import (
     circulant_spectrum,
     circularised,
@@ -20,6 +22,7 @@ from symscope.spectral import (
     set_accuracy,
     spectral_error,
 )
+from symscope.spectral.classes import check_errors, check_scores, powers
 from tests.spectral.orbit_problems import random_profile
 from tests.tolerances import LEAVE_OUT
 
@@ -105,3 +108,54 @@ def test_bad_input_is_refused():
         one_versus_many(errors, torch.arange(2))
     with pytest.raises(InputError, match="one missing point or more"):
         set_accuracy(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))
+
+
+def test_any_cyclic_group_is_followed_along_its_powers():
+    profile = random_profile(cyclic(5), 3, 0)
+    torch.testing.assert_close(
+        pair_errors(profile, from_table(cyclic(5).table), 0.1),
+        pair_errors(profile, cyclic(5), 0.1),
+        equal_nan=True,
+        rtol=0,
+        atol=0,
+    )
+    product = direct_product(cyclic(2), cyclic(3))
+    along = powers(product)
+    assert [int(product.table[along[k], along[1]]) for k in range(6)] == along.roll(-1).tolist()
+    six = random_profile(cyclic(6), 2, 1)
+    other = torch.empty_like(six)
+    other[:, :, along] = six  # the same profile, its elements numbered as the product does
+    assert torch.equal(pair_spectra(other, product, 0), pair_spectra(six, cyclic(6), 0))
+    with pytest.raises(InputError, match="needs a cyclic group, got C2xC2"):
+        powers(direct_product(cyclic(2), cyclic(2)))
+
+
+def test_pairs_need_two_orbits():
+    with pytest.raises(InputError, match="two orbits or more, got one"):
+        pair_errors(random_profile(cyclic(4), 1, 0), cyclic(4), 0.0)
+    # the checks of the test suite would stop these earlier
+    for count in (1, 3):
+        with pytest.raises(InputError, match=f"profile of two orbits, got {count}; choose two"):
+            inspect.unwrap(pair_inverse_spectra)(random_profile(cyclic(4), count, 0), cyclic(4), 0.0)
+    with pytest.raises(InputError, match=r"one for every two seeds.*got shape \(3, 2\)"):
+        inspect.unwrap(one_versus_many)(torch.rand(3, 2), torch.tensor([0, 1, 1]))
+    with pytest.raises(InputError, match=r"errors: expected a torch\.Tensor, got list"):
+        inspect.unwrap(check_errors)([[0.0]])
+
+
+def test_accuracy_needs_outputs_that_have_a_largest_one():
+    asked = inspect.unwrap(set_accuracy)  # the checks of the test suite would stop some of these earlier
+    signs, sets = torch.tensor([1.0, -1.0]), torch.tensor([0, 1])
+    for prediction, label in ((signs / 2, signs), (signs[:, None] / 2, signs[:, None])):
+        with pytest.raises(InputError, match=r"two classes or more, got .* compare signs"):
+            asked(prediction, label, sets)
+    with pytest.raises(InputError, match="prediction: expected numbers, got NaN at 2 of 2 points"):
+        asked(torch.full((2, 3), torch.nan), torch.eye(3)[:2], sets)
+    with pytest.raises(InputError, match="prediction: expected numbers, got NaN at 1 of 2 points"):
+        asked(torch.tensor([[0.1, torch.nan], [0.2, 0.3]]), torch.eye(2), sets)
+    with pytest.raises(InputError, match="one-hot labels; point 1 has no single largest entry"):
+        asked(torch.rand(2, 2), torch.tensor([[1.0, 0.0], [0.0, 0.0]]), sets)
+    with pytest.raises(InputError, match=r"expected labels \(3, 2\).*got shapes \(2, 2\) and \(3,\)"):
+        asked(torch.rand(3, 2), torch.eye(2), torch.tensor([0, 1, 1]))
+    with pytest.raises(InputError, match=r"sets: expected a torch\.Tensor, got list"):
+        inspect.unwrap(check_scores)(torch.rand(2, 2), torch.eye(2), [0, 1])

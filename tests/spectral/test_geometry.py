@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import pytest
@@ -42,3 +43,11 @@ def test_bad_input_is_refused():
         orbit_radii(torch.zeros(0, 3, 2))
     with pytest.raises(InputError, match="not finite"):
         orbit_separations(torch.full((1, 2, 2), float("nan")))
+
+
+def test_whole_numbers_are_refused():
+    # the checks of the test suite would stop these earlier
+    with pytest.raises(InputError, match=r"floating-point numbers, got torch\.int64"):
+        inspect.unwrap(orbit_centres)(torch.ones(2, 4, 3).long())
+    with pytest.raises(InputError, match=r"points: expected a torch\.Tensor, got list"):
+        inspect.unwrap(orbit_centres)([[[1.0]]])

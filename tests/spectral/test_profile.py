@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -9,7 +12,8 @@ from hypothesis import strategies as st
 
 from symscope import InputError, data, kernels
 from symscope.groups import cyclic, dihedral
-from symscope.spectral import kernel_profile, profile_gram, projected_profile
+from symscope.spectral import kernel_profile, leave_out, leave_out_streamed, profile_gram, projected_profile
+from symscope.spectral.entries import check_seeds
 from symscope.spectral.profile import check_profile
 from tests.spectral.orbit_problems import GROUPS, random_profile
 from tests.spectral.problems import random_gram
@@ -122,3 +126,144 @@ def test_points_with_all_features_in_common_keep_one_rounding():
     turns = lambda x: torch.stack([x.roll(k, 1) for k in range(3)], 1)  # noqa: E731
     profile = kernel_profile(coarse, turns, x, cyclic(3))
     assert float(profile.amax(2).sub(profile.amin(2)).abs().max()) < 1e-14
+
+
+def turns_of(n):
+    return lambda x: torch.stack([x.roll(k, -1) for k in range(n)], 1)
+
+
+def test_a_profile_is_as_precise_as_the_kernel_s_entries():
+    net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    ntk, group = kernels.infinite_width(net).ntk, cyclic(6)
+    x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    labels, missing = torch.tensor([1.0, -1.0, 2.0, 0.5]), torch.eye(4, 6).bool()
+    profile = kernel_profile(ntk, turns_of(6), x, group)
+    assert profile.dtype == torch.float64
+    exact = kernel_profile(ntk, turns_of(6), x.double(), group)
+    assert (profile - exact).abs().max() < ROUNDING
+    whole = leave_out(exact, labels.double(), missing, group, 0.0)
+    streamed = leave_out_streamed(ntk, turns_of(6), x, labels, missing, group, 0.0, memory="2MB")
+    torch.testing.assert_close(streamed.residual, whole.residual, rtol=0, atol=1e-9)
+    rough = lambda a, b: ntk(a, b).float()  # noqa: E731
+    assert kernel_profile(rough, turns_of(6), x.double(), group).dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_kernel_that_changes_under_the_group_is_refused_in_any_precision(dtype):
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
+    scales = torch.tensor([1.0, 1.02, 1.0, 1.0], dtype=dtype)
+    near = lambda a, b: torch.exp(-(torch.cdist(a * scales, b * scales) ** 2) / 8)  # noqa: E731
+    for kernel in (near, single_only(near)):
+        if dtype == torch.float64 and kernel is not near:
+            continue
+        with pytest.raises(InputError, match="does not respect C4"):
+            kernel_profile(kernel, turns_of(4), x, cyclic(4))
+    images = data.mnist_sample().per_class(1, seed=0).standardised().x.to(dtype)
+    layers = (torch.nn.Flatten(), torch.nn.Linear(784, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    ntk = kernels.infinite_width(torch.nn.Sequential(*layers)).ntk
+    with pytest.raises(InputError, match="does not respect C8"):
+        kernel_profile(ntk, data.rotation(8).act_all, images, cyclic(8))
+
+
+def single_only(kernel):
+    """The same kernel made of single-precision parts, as a network's weights are."""
+
+    def found(a, b):
+        if a.dtype != torch.float32:
+            raise RuntimeError("expected scalar type Float but found Double")
+        return kernel(a, b)
+
+    return found
+
+
+def relu_ntk(a, b, layers=3):
+    """A plain recursion by inner products: it loses half its digits where points coincide."""
+    a, b = a.flatten(1), b.flatten(1)
+    size = (a.norm(dim=1)[:, None] * b.norm(dim=1)) / a.shape[1]
+    cosine = (a @ b.T / a.shape[1] / size).clamp(-1, 1)
+    found = size * cosine
+    for _ in range(layers):
+        flat = 1 - torch.acos(cosine) / torch.pi
+        cosine = (cosine * flat + (1 - cosine * cosine).sqrt() / torch.pi).clamp(-1, 1)
+        found = found * flat + size * cosine
+    return found
+
+
+def features(x):
+    """What a network that pools over all pixels sees."""
+    return torch.stack([x.flatten(1).sum(1), x.flatten(1).square().sum(1), x.flatten(1).pow(3).sum(1)], 1)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        relu_ntk,
+        lambda a, b: relu_ntk(features(a), features(b)),
+        lambda a, b: torch.exp(-(torch.cdist(a.flatten(1), b.flatten(1)) ** 2) / 200),
+        lambda a, b: torch.exp(-torch.cdist(a.flatten(1), b.flatten(1)) / 10),
+        lambda a, b: (1 + a.flatten(1) @ b.flatten(1).T / 784) ** 5,
+    ],
+    ids=["relu", "pooled", "gaussian", "exponential", "polynomial"],
+)
+@pytest.mark.parametrize("only", [False, True])
+def test_honest_kernels_in_single_precision_go_through(kernel, only):
+    digits = data.mnist_sample().per_class(2, seed=0).standardised().x.float()
+    for action in (data.shift(14), data.dihedral(4)):
+        asked = single_only(kernel) if only else kernel
+        found = kernel_profile(asked, action.act_all, digits, action.group)
+        assert found.dtype == torch.float32
+        assert found.isfinite().all()
+
+
+def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
+    """Shifts by Fourier transforms: the seed that half a turn keeps comes back with rounding."""
+    x = torch.randn(2, 6, generator=torch.Generator().manual_seed(0))
+    x[0] = (x[0] + x[0].roll(3)) / 2
+    phases = torch.exp(-2j * torch.pi * torch.arange(6)[:, None] * torch.arange(4) / 6)
+    turns = lambda x: torch.fft.irfft(torch.fft.rfft(x)[:, None] * phases, n=6).to(x.dtype)  # noqa: E731
+    profile = kernel_profile(kernels.rbf(1.5), turns, x, cyclic(6))
+    check_profile(profile, cyclic(6))
+    assert (profile[:, 0] - profile[:, 0].roll(3, -1)).abs().max() < 1e-14
+    exact = kernel_profile(kernels.rbf(1.5), turns_of(6), x.double(), cyclic(6))
+    assert (profile - exact).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-20, 1.0, 1e20, 1e35, 3e38])
+def test_the_departure_does_not_depend_on_the_scale(scale):
+    gram = random_gram(12, 3) + torch.diag(torch.linspace(0, 2, 12, dtype=torch.float64))
+    gram = gram / gram.abs().max()
+    found = projected_profile((gram * scale).float(), cyclic(6))
+    plain = projected_profile(gram, cyclic(6))
+    assert plain.departure > 0.02
+    assert found.departure == pytest.approx(plain.departure, rel=1e-5)
+    torch.testing.assert_close(found.profile.double() / scale, plain.profile, rtol=0, atol=1e-6)
+    if scale in (1e-38, 3e38):  # as far as double precision goes, too
+        far = projected_profile(gram * scale**8, cyclic(6))
+        assert far.departure == pytest.approx(plain.departure, rel=1e-9)
+    assert projected_profile(torch.zeros(6, 6), cyclic(6)).departure == 0.0
+
+
+def test_seeds_and_kernels_of_another_kind_are_refused():
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    dot = lambda a, b: a @ b.T  # noqa: E731
+    # the checks of the test suite would stop some of these earlier
+    asked = inspect.unwrap(kernel_profile)
+    for seeds, message in (
+        (torch.arange(8).reshape(2, 4), r"floating-point numbers, got torch.int64; use seeds.double\(\)"),
+        (x + 1j, "floating-point numbers, got torch.complex128"),
+        (x[0], r"at least one axis of features; got shape \(4,\)"),
+        (x[:0], "one seed or more"),
+        (x / 0.0, "seeds: expected finite numbers"),
+    ):
+        with pytest.raises(InputError, match=message):
+            asked(dot, turns_of(4), seeds, cyclic(4))
+    with pytest.raises(
+        InputError, match=r"kernel: expected real entries in float64 or float32, got torch\.complex"
+    ):
+        asked(lambda a, b: torch.fft.fft(a) @ torch.fft.fft(b).mH, turns_of(4), x, cyclic(4))
+    with pytest.raises(InputError, match=r"kernel: expected a torch\.Tensor, got ndarray"):
+        asked(lambda a, b: (a @ b.T).numpy(), turns_of(4), x, cyclic(4))
+    with pytest.raises(InputError, match=r"a profile: expected a torch\.Tensor, got ndarray"):
+        inspect.unwrap(check_profile)(np.zeros((1, 1, 4)), cyclic(4))
+    with pytest.raises(InputError, match=r"seeds: expected a torch\.Tensor, got list"):
+        inspect.unwrap(check_seeds)(x.tolist())

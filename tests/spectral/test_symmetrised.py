@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -49,3 +50,15 @@ def test_bad_input_is_refused():
         symmetrised_error(random_gram(4, 0), 0.0, 2)
     with pytest.raises(InputError, match="at least one missing point"):
         mean_set_error(torch.zeros(0), torch.zeros(0), torch.zeros(0, dtype=torch.int64))
+
+
+def test_matrices_and_residuals_of_another_shape_are_refused():
+    # the checks of the test suite would stop these earlier
+    error, mean = inspect.unwrap(symmetrised_error), inspect.unwrap(mean_set_error)
+    with pytest.raises(InputError, match="a kernel matrix is square"):
+        error(torch.tensor(1.0), 0.0, 0)
+    sets = torch.tensor([0, 0, 1])
+    with pytest.raises(InputError, match="residual: expected one number for each missing point"):
+        mean(torch.rand(3, 2), torch.rand(3, 2), sets)
+    with pytest.raises(InputError, match=r"label: expected one number .* got shape \(2,\)"):
+        mean(torch.rand(3), torch.rand(2), sets)
