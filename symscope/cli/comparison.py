@@ -25,4 +25,7 @@ def print_comparison(forecasts: Sequence[Forecast], report: Path) -> None:
     console.print()
     console.print(simple_table(verdicts.caption, verdicts.columns, verdicts.rows))
     console.print()
+    for found in forecasts:
+        for caution in found.cautions:
+            console.print(f"Caution, {found.model.name}: {caution}", soft_wrap=True, markup=False)
     console.print(f"Report: {report}", soft_wrap=True)

@@ -283,4 +283,6 @@ def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
     console.print(simple_table("Advice", ("what", "then", "gain"), listed))
     for caution in found.cautions:
         console.print(f"Caution: {caution}", soft_wrap=True, markup=False)
+    for note in found.notes:
+        console.print(f"Note: {note}", soft_wrap=True, markup=False)
     console.print(f"Report: {out}", soft_wrap=True)

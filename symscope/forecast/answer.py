@@ -17,7 +17,7 @@ from symscope.data import Action, LabelledData, MeasuredData
 from symscope.data.randomness import check_count
 from symscope.errors import InputError
 from symscope.forecast.advice import Advice, advice
-from symscope.forecast.cautions import cautions
+from symscope.forecast.cautions import cautions, symmetry_cautions
 from symscope.forecast.check import Outcome, Training, outcome
 from symscope.forecast.density import Density, densities, enough
 from symscope.forecast.equivariance import Equivariance, equivariance
@@ -66,7 +66,7 @@ class Forecast:
         notes: What was special, in words.
         seed: All randomness follows from it.
         seconds: How long it took.
-        cautions: Warnings about image size, padding and stride.
+        cautions: Warnings: a kernel far from the group, points that coincide, image size, padding and stride.
         equivariance: Measurements of the network at initialisation.
         equivariance_after: The same after training, if it was trained.
         pilot: What a pilot training, gone on with its kernel held, says; None without.
@@ -262,6 +262,7 @@ def _before_training(
     denser = densities(problem, tangent, min(items, 3), seed, target, effort)
     say("equivariance")
     module, images = network.builder(seed), draw.images[:, problem.group.identity]
+    departure = sum(one.departure for one in found) / draws
     return Forecast(
         problem=problem,
         model=network,
@@ -275,7 +276,7 @@ def _before_training(
         confusion=_mean_confusion(found),
         table=torch.stack([one.table for one in found]).mean(0),
         irreps=found[0].irreps,
-        departure=sum(one.departure for one in found) / draws,
+        departure=departure,
         pairs=pairs,
         densities=denser,
         target=target,
@@ -285,7 +286,10 @@ def _before_training(
         notes=tuple(dict.fromkeys(note for one in found for note in one.notes)),
         seed=seed,
         seconds=0.0,
-        cautions=cautions(module, network, problem, images),
+        cautions=(
+            *symmetry_cautions(departure, draw, problem.group),
+            *cautions(module, network, problem, images),
+        ),
         equivariance=equivariance(module, network, problem, images),
     )
 

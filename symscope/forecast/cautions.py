@@ -1,4 +1,4 @@
-"""What in a network or its images breaks equivariance before anything is learned: size, padding, stride."""
+"""What makes a forecast less sure: a kernel far from the group, points that coincide, image size, stride."""
 
 from __future__ import annotations
 
@@ -9,10 +9,47 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from symscope.data.stabilisers import default_tolerance, fixing_elements
 from symscope.forecast.model import Model, laid_out
-from symscope.forecast.problem import Problem
+from symscope.forecast.problem import Draw, Problem
+from symscope.groups import FiniteGroup
 
+FAR = 0.05  # relative norm: a kernel so far from the group is worth a word
 CORNER = 0.01  # share of an image's energy outside the inscribed circle that is worth a word
+
+
+def symmetry_cautions(departure: float, draw: Draw, group: FiniteGroup) -> tuple[str, ...]:
+    """Warnings where the group form does not hold well: a kernel far from the group, points that coincide.
+
+    Args:
+        departure: `|K - projected K| / |K|`.
+        draw: Items and their orbits.
+        group: What acts.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.forecast.problem import as_problem, drawn
+    >>> problem = as_problem(mnist_sample(), "C4")
+    >>> symmetry_cautions(0.2, drawn(problem, 1, 0), problem.group)[0][:40]
+    'The kernel departs from C4 by 20% (relat'
+    """
+    found = []
+    if departure > FAR:
+        found.append(
+            f"The kernel departs from {group.name} by {departure:.0%} (relative norm): the network, or the "
+            "action, does not respect the group well. The forecast uses the nearest kernel that does and may "
+            "be off; the accuracy of each transformation, left out in turn, does not assume it."
+        )
+    flat = draw.images.flatten(2)
+    kept, closed = fixing_elements(flat, flat[:, group.identity], group, default_tolerance(flat.dtype))
+    if not bool(closed.all()):
+        at = int((~closed).nonzero()[0])
+        names = ", ".join(group.labels[g] for g in kept[at].tolist()[:6])
+        found.append(
+            f"{int((~closed).sum())} of {len(closed)} items are the same under elements of {group.name} that "
+            f"are no subgroup ({names}): the action is only nearly one, and what is left out under one of "
+            "them is seen under another; use fewer transformations."
+        )
+    return tuple(found)
 
 
 def cautions(

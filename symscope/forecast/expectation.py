@@ -23,6 +23,7 @@ from symscope.spectral import (
     precision,
     projected_profile,
 )
+from symscope.spectral.profile import unite
 
 FALLBACK_RIDGE = 1e-6  # of the mean diagonal: where a kernel is singular over the points, and only there
 DENSE_POINTS = 3000  # up to here every transformation is left out in turn, without assuming symmetry
@@ -99,6 +100,8 @@ def expectation(
     """
     masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     projection = projected_profile(gram, group)
+    if draw.stabilisers is not None:  # a kernel of pairs loses half its digits where points coincide
+        unite(projection.profile, _kept(draw.stabilisers, group), group)
     notes: list[str] = []
     used = ridge
     try:
@@ -116,6 +119,13 @@ def expectation(
         notes.append(found.explanation)
     table = _table(gram, draw, group, missing, used)
     return _summary(found, draw, table, projection.departure, used, tuple(notes))
+
+
+def _kept(stabilisers: Sequence[Int64[Tensor, "_"]], group: FiniteGroup) -> Bool[Tensor, "m n"]:
+    kept = torch.zeros(len(stabilisers), group.order, dtype=torch.bool)
+    for s, elements in enumerate(stabilisers):
+        kept[s, elements] = True
+    return kept
 
 
 def missing_masks(

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.forecast.answer import Forecast
+from symscope.forecast.cautions import symmetry_cautions
 from symscope.forecast.equivariance import Equivariance
 from symscope.forecast.figures import (
     cases_figure,
@@ -105,7 +106,8 @@ def _answer(found: Forecast, prefix: str) -> Section:
             *REACHED[answer(found)],
             threshold=f"{found.target:.0%}",
             why=_enough(found),
-        )
+        ),
+        *(Note(words) for words in _symmetry(found)),
     ]
     if found.pilot is not None:
         blocks.append(
@@ -122,6 +124,11 @@ def _answer(found: Forecast, prefix: str) -> Section:
         blocks.append(Picture(_svg(density, f"{prefix}density", alt), "More transformations", caption))
     blocks.append(_groups(found) if found.confusion is None else _confusions(found, found.confusion))
     return Section("The forecast", tuple(blocks), anchor="forecast")
+
+
+def _symmetry(found: Forecast) -> tuple[str, ...]:
+    """The cautions that are about the forecast itself, not about the network's layers."""
+    return symmetry_cautions(found.departure, found.first, found.problem.group)
 
 
 def _enough(found: Forecast) -> str:
@@ -310,7 +317,8 @@ def _spectrum(found: Forecast, prefix: str) -> Section:
 
 
 def _equivariance(found: Forecast) -> Section:
-    blocks: list[Block] = [Note(words) for words in found.cautions]
+    said = _symmetry(found)
+    blocks: list[Block] = [Note(words) for words in found.cautions if words not in said]
     for name, measured in (
         ("at initialisation", found.equivariance),
         ("after training", found.equivariance_after),

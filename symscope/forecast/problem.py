@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import final
 
@@ -13,6 +14,8 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from symscope.data import Action, LabelledData, MeasuredData, custom, parse_action
+from symscope.data.action import ElementByElement
+from symscope.data.laws import check_action
 from symscope.data.stabilisers import default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecast.targets import Targets, group_names, grouped
@@ -20,6 +23,7 @@ from symscope.forecast.task import CLASSIFICATION, REGRESSION, Task
 from symscope.groups import FiniteGroup, parse
 from symscope.user_code import user_error
 
+TRIED = 4  # items on which a user's action is tried
 FEWEST = 2  # items of a class: with one there is nothing to say how sure the forecast is
 
 
@@ -154,7 +158,8 @@ def as_problem(
 
     Raises:
         InputError: One class only, a class of one item, numbers that are all the same, items that are
-            constant, or an action that does not fit them or changes their shape.
+            constant, or an action that does not fit them, changes their shape, or is clearly none of its
+            group (`data.laws.check_action`).
     """
     targets = None
     if isinstance(data, MeasuredData):
@@ -195,6 +200,10 @@ def as_problem(
     images = action.sample_ndim == 2 and action.name != "nodes"
     problem = Problem(data, action, images if standardise is None else standardise, family, targets)
     _points(problem, data.x[:1])  # refuses what the action cannot take
+    if not is_ours(action):
+        items = torch.linspace(0, len(data) - 1, min(TRIED, len(data))).long()
+        with users_own(action):
+            check_action(action, data.x[items])
     return problem
 
 
@@ -294,18 +303,38 @@ def _drawn_targets(problem: Problem, chosen: LabelledData) -> Targets | None:
     return targets
 
 
+def is_ours(action: Action) -> bool:
+    """Whether an action is made of symscope's own functions alone, which are known to be actions.
+
+    >>> from symscope.data import rotation
+    >>> from symscope.groups import cyclic
+    >>> is_ours(rotation(8)), is_ours(own_action(cyclic(2), torch.mul, (3,)))
+    (True, False)
+    """
+    made = action.transform
+    function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
+    return str(getattr(function, "__module__", "")).startswith("symscope.")
+
+
+@contextmanager
+def users_own(action: Action) -> Iterator[None]:
+    """Whatever an action's own function raises is the user's to see."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise user_error(f"action {action.name}: its function", error) from error
+
+
 def acted(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
     """Every element on every item, channels moved together.
 
     Raises:
         InputError: The action's own function fails, or changes the shape.
     """
-    try:
+    with users_own(action):
         moved = action.act_all(x)
-    except InputError:
-        raise
-    except Exception as error:  # whatever a user's function raises is the user's to see
-        raise user_error(f"action {action.name}: its function", error) from error
     moved = moved.movedim(x.ndim - action.sample_ndim, 1)
     if moved.shape != (len(x), action.group.order, *x.shape[1:]):
         raise InputError(

@@ -143,3 +143,40 @@ def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
 def test_a_network_named_twice_is_refused(few, capsys):
     assert called("--model", "mlp", "--model", "mlp", *few) == 2
     assert "expected every network once, got mlp, mlp" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["C4", "C5"])
+def test_an_action_of_another_group_is_refused(group, few, tmp_path, capsys):
+    """Under C4 by thirds element 3 is the identity: what is left out of the training data would be in it."""
+    words = ("--group", group, "--action", f"{OWN}:by_two", "--out", str(tmp_path / "page.html"))
+    assert called("--model", f"{OWN}:build", *few, *words) == 2
+    streams = capsys.readouterr()
+    assert f"by_two is not an action of {group}: elements 0 (e) and 3 (r^3) give the same" in streams.err
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_an_action_through_a_smaller_group_is_that_group_s_and_said(few, tmp_path, capsys):
+    found = {}
+    for group in ("C3", "C6"):
+        words = ("--model", f"{OWN}:build", *few, "--group", group, "--action", f"{OWN}:by_two")
+        assert called(*words, "--json") == 0
+        found[group] = json.loads(capsys.readouterr().out)
+    assert found["C6"]["class_accuracy"] == found["C3"]["class_accuracy"]
+    assert called(*words, "--out", str(tmp_path / "page.html")) == 0
+    assert "Note: 6 of 6 seeds are kept by more than the identity of C6" in capsys.readouterr().out
+
+
+def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    words = ("--model", f"{OWN}:build", *few, "--group", "C3", "--action", f"{OWN}:nearly")
+    assert called(*words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kernel"]["departure"] > 0.05
+    caution = found["cautions"][0]
+    assert caution.startswith(f"The kernel departs from C3 by {found['kernel']['departure']:.0%}")
+    assert called(*words, "--out", str(page)) == 0
+    assert f"Caution: {caution}" in capsys.readouterr().out
+    assert page.read_text(encoding="utf-8").count(caution) == 1
+    assert called(*words, "--model", "mlp", "--out", str(page)) == 0
+    out = capsys.readouterr().out
+    assert f"Caution, {OWN}:build: {caution}" in out

@@ -23,6 +23,16 @@ def negative(g: int, x: Tensor) -> Tensor:
     return -x if g else x
 
 
+def by_two(g: int, x: Tensor) -> Tensor:
+    """Shifts of 6 x 6 images by two pixels: an action of C3, and of no other group than its multiples."""
+    return x.roll(2 * g, -1)
+
+
+def nearly(g: int, x: Tensor) -> Tensor:
+    """Shifts by two pixels under a light that stays where it is: nearly an action of C3."""
+    return x.roll(2 * g, -1) + 0.1 * g * torch.linspace(-1, 1, x.shape[-1]).to(x)
+
+
 def wider(g: int, x: Tensor) -> Tensor:
     """Changes the shape."""
     return nn.functional.pad(x, (1, 0)) if g else x

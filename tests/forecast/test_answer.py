@@ -207,3 +207,10 @@ def test_the_answer_is_the_same_on_a_gpu(model):
         for device in ("cpu", "cuda")
     )
     torch.testing.assert_close(here.class_error, there.class_error, rtol=0, atol=1e-6)
+
+
+def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridge_settles():
+    """Advice asks for the network averaged over the group: its blocks are rounding, above zero and below."""
+    found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", per_class=2, draws=1)
+    assert any(one.text.startswith("Pool over the group") for one in found.advice)
+    assert found.cautions == ()

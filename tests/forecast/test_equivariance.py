@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 from torch import nn
 
-from symscope.forecast.cautions import cautions
+from symscope.forecast.cautions import cautions, symmetry_cautions
 from symscope.forecast.equivariance import equivariance
 from symscope.forecast.model import as_model
-from symscope.forecast.problem import as_problem
+from symscope.forecast.problem import as_problem, drawn
 from tests.forecast.problems import blobs
 from tests.tolerances import ROUNDING
 
@@ -119,3 +120,20 @@ def test_images_that_reach_into_the_corners_are_named():
     assert "outside the inscribed circle" in words
     assert "pad them to 9 x 9 pixels" in words
     assert warned(net, "C4") == ()
+
+
+def test_a_kernel_near_the_group_and_points_apart_need_no_caution():
+    problem = as_problem(blobs(), "C8")
+    draw = drawn(problem, 2, 0)
+    assert symmetry_cautions(0.049, draw, problem.group) == ()
+    assert symmetry_cautions(0.051, draw, problem.group)[0].startswith("The kernel departs from C8 by 5%")
+
+
+def test_points_that_coincide_without_a_subgroup_are_seen():
+    """The nearest pixels of a small turn are the pixels themselves, those of twice the turn are not."""
+    problem = as_problem(blobs(), "C8")
+    draw = drawn(problem, 2, 0)
+    images = draw.images.clone()
+    images[3, 1] = images[3, 0]
+    (caution,) = symmetry_cautions(0.0, replace(draw, images=images), problem.group)
+    assert caution.startswith("1 of 6 items are the same under elements of C8 that are no subgroup (e, r)")
