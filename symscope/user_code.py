@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -72,11 +73,26 @@ def _module(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
+    """A file as a module, which may import the files beside it.
+
+    Its folder stays at the end of `sys.path`, for imports inside functions: nothing installed is hidden by it.
+    The module's own name in `sys.modules` is that of no other: `math.py` of a user is not Python's.
+    """
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    whole = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    folder = str(whole.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    importlib.invalidate_caches()
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look themselves up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 import pytest
 
 from symscope import InputError
@@ -50,3 +53,33 @@ def test_a_user_s_folder_may_be_called_symscope(tmp_path):
     with pytest.raises(ValueError, match="odd") as caught:
         named_function("--model", f"{folder / 'mine.py'}:build")()
     assert str(user_error("it", caught.value)) == "it raised ValueError: odd size (mine.py, line 2)"
+
+
+def test_a_file_imports_the_files_beside_it_at_once_and_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    folder = tmp_path / "nets"
+    folder.mkdir()
+    (folder / "helper_of_a_user.py").write_text("def body():\n    return 3\n")
+    (folder / "later_of_a_user.py").write_text("more = 4\n")
+    (folder / "math.py").write_text(
+        "from helper_of_a_user import body\n\n\ndef build():\n"
+        "    from later_of_a_user import more\n    return body() + more\n"
+    )
+    assert named_function("--model", f"{folder / 'math.py'}:build")() == 7
+    assert sys.path[-1] == str(folder)
+    assert sys.modules["math"] is math
+
+
+def test_a_file_may_hold_dataclasses_with_annotations_as_text(tmp_path):
+    (tmp_path / "net.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n\n"
+        "@dataclass\nclass Sizes:\n    width: int = 5\n"
+    )
+    assert named_function("--model", f"{tmp_path / 'net.py'}:Sizes")().width == 5
+
+
+def test_a_file_that_fails_leaves_no_module_behind(tmp_path):
+    (tmp_path / "half_a_net.py").write_text("raise ValueError('odd')\n")
+    with pytest.raises(InputError, match="odd"):
+        named_function("--model", f"{tmp_path / 'half_a_net.py'}:build")
+    assert not [name for name in sys.modules if name.startswith("half_a_net")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
@@ -89,6 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: What follows the program's name; None takes it from `sys.argv`.
     """
     given = None if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no tick shows a question mark
     try:
         status = app(args=given, prog_name="symscope", standalone_mode=False)
     except InputError as error:
@@ -102,9 +106,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.Abort:
         _stop("stopped.", 130)
     except OSError as error:
+        if error.filename is not None:
+            _stop(f"{error.filename}: {error.strerror}.", 2)
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        _stop(f"{error.strerror} while writing {error.filename or 'standard output'}; free some.", 2)
+        _stop(f"{error.strerror} while writing standard output; free some.", 2)
     sys.exit(status or 0)
 
 

@@ -22,6 +22,7 @@ NARROWEST = 640  # pixels: below this the labels of a figure cannot be read
 SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
 MARK = "<!-- symscope result: "
 END = " -->"
+INDEX_MARK = "<!-- symscope index of results -->"
 
 
 @final
@@ -77,12 +78,20 @@ def keep(runs: Sequence[Path], to: Path, *, replace: bool = False) -> list[Path]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"one result is kept of each experiment; several runs are of {', '.join(twice)}")
+    _check_own_index(to / "index.md")
     pages = []
     for folder, asked, result in finished:
         pictures = _pictures(folder, asked)
         known = _kept(asked, result, folder, tuple(pictures))
         path = to / f"{_stem(known.experiment)}.md"
-        stale = _replaceable(path, known, replace) - set(pictures)
+        before = _replaceable(path, known, replace)
+        foreign = sorted(name for name in pictures if name not in before and (to / name).exists())
+        if foreign:
+            raise InputError(
+                f"{to / foreign[0]} is not of a kept result and would be overwritten; move it, or choose "
+                "another --to"
+            )
+        stale = before - set(pictures)
         _make(to)
         for name, content in pictures.items():
             write_bytes(to / name, content)
@@ -124,6 +133,7 @@ def index(folder: Path) -> str:
         for name in ("reproduced", "not_reproduced", "not_checked")
     )
     lines = [
+        INDEX_MARK,
         "# Results",
         "",
         f"{len(results)} experiments with {good + bad + open_} claims: {good} reproduced, {bad} not "
@@ -148,6 +158,12 @@ def index(folder: Path) -> str:
                     f"{_plain(result.device)} | {_number(result.minutes, 2)} |"
                 )
     return "\n".join(lines) + "\n"
+
+
+def _check_own_index(path: Path) -> None:
+    """Refuses to overwrite an index that `keep` did not write."""
+    if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(INDEX_MARK):
+        raise InputError(f"{path} is not an index of kept results; move it, or choose another --to")
 
 
 def _finished(folder: RunFolder) -> tuple[RunFolder, dict[str, Any], Outcome]:

@@ -107,26 +107,35 @@ def redraw(path: Path) -> Outcome:
             f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
             f"run `symscope reproduce {path}`"
         )
-    before = folder.path / "summary.json"
-    finished = read_json(before)["finished"] if before.exists() else None
-    folder.make_parts()
-    return close(request, folder, finished)
+    with folder.held():
+        finished = read_json(folder.path / "summary.json")["finished"] if outcome(folder) else None
+        folder.make_parts()
+        return close(request, folder, finished)
 
 
 def outcome(folder: RunFolder) -> Outcome | None:
-    """The outcome of a closed run, None of one that is not closed."""
+    """The outcome of a closed run; None of one that is not closed, or whose closing files are damaged.
+
+    They follow from the cells: the next `reproduce` writes them anew.
+    """
     if not (folder.path / "summary.json").exists():
         return None
-    summary = read_json(folder.path / "summary.json")
-    return Outcome(
-        folder.path,
-        tuple(claims_of(folder)),
-        summary["cells"],
-        summary["failed"],
-        tuple(summary["problems"]),
-        summary["seconds"],
-        summary["peak_memory"],
-    )
+    try:
+        summary = read_json(folder.path / "summary.json")
+        figures = [str(figure["name"]) for figure in read_json(folder.path / "figures.json")]
+        if not all((folder.path / "figures" / f"{name}.svg").is_file() for name in figures):
+            return None
+        return Outcome(
+            folder.path,
+            tuple(claims_of(folder)),
+            summary["cells"],
+            summary["failed"],
+            tuple(summary["problems"]),
+            summary["seconds"],
+            summary["peak_memory"],
+        )
+    except (InputError, KeyError, TypeError, ValueError):
+        return None
 
 
 def claims_of(folder: RunFolder) -> list[Claim]:

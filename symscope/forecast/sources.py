@@ -17,6 +17,7 @@ from symscope.user_code import named_function, user_error
 
 TASKS = ("auto", "classification", "regression")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
+DEEP = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")  # Pillow's names for grey images of more than 8 bits
 
 
 def named_data(
@@ -57,7 +58,7 @@ def named_data(
             raise InputError("--data mnist: it is not there yet; run `symscope data fetch mnist` first")
         return mnist(mnist_folder)
     if path.is_dir():
-        return image_folder(path) if any(part.is_dir() for part in path.iterdir()) else mnist(path)
+        return image_folder(path) if _folders(path) else mnist(path)
     raise InputError(
         f"--data {source}: expected sample, mnist, an .npz file, a folder or MODULE:FUNCTION; "
         f"{nearest(source, ('sample', 'mnist'))}"
@@ -75,17 +76,18 @@ def image_folder(path: Path) -> LabelledData:
     """One folder of images for each class, numbered in the order of their names, grey or colour.
 
     Args:
-        path: Holds the classes' folders. All images need one size.
+        path: Holds the classes' folders; hidden ones and hidden files are left out. All images need one size.
 
     Returns:
         Images `[n, height, width]`, or `[n, 3, height, width]` if any is in colour, with values 0 to 1.
 
     Raises:
-        InputError: No folders or no images in one, sizes that differ, or files that are no images.
+        InputError: No folders or no images in one, sizes that differ, files that are no images, or pixels that
+            are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
     """
-    folders = sorted(part for part in path.iterdir() if part.is_dir())
+    folders = _folders(path)
     files = [(k, file) for k, folder in enumerate(folders) for file in sorted(folder.iterdir())]
-    files = [(k, file) for k, file in files if file.suffix.lower() in IMAGES]
+    files = [(k, file) for k, file in files if file.suffix.lower() in IMAGES and file.name[0] != "."]
     for k, folder in enumerate(folders):
         if not any(owner == k for owner, _ in files):
             raise InputError(f"{folder}: expected images ({', '.join(IMAGES[:4])}, ...), got none.")
@@ -102,6 +104,11 @@ def image_folder(path: Path) -> LabelledData:
             )
     labels = torch.tensor([k for k, _ in files])
     return LabelledData(torch.from_numpy(np.stack(arrays)), labels, path.name, str(path))
+
+
+def _folders(path: Path) -> list[Path]:
+    """The classes' folders, without hidden ones such as .ipynb_checkpoints."""
+    return sorted(part for part in path.iterdir() if part.is_dir() and part.name[0] != ".")
 
 
 def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
@@ -147,8 +154,21 @@ def _pixels(file: Path) -> np.ndarray:
 
     try:
         with Image.open(file) as image:
-            grey = image.mode in ("1", "L", "LA", "I", "F", "I;16")
+            if image.mode in DEEP:
+                return _unit_range(np.asarray(image, dtype=np.float64), image.mode, file)
+            grey = image.mode in ("1", "L", "LA")
             pixels = np.asarray(image.convert("L" if grey else "RGB"), dtype=np.float64) / 255
     except OSError as error:
         raise InputError(f"{file}: expected an image that can be read, got: {error}.") from error
     return pixels if grey else np.moveaxis(pixels, -1, 0)
+
+
+def _unit_range(pixels: np.ndarray, mode: str, file: Path) -> np.ndarray:
+    """Pixels of more than 8 bits as values 0 to 1: whole numbers over 65535, fractions as they are."""
+    top, kind = (1, "fractions") if mode == "F" else (65535, "whole numbers")
+    if not (pixels.min() >= 0 and pixels.max() <= top):  # NaN fails
+        raise InputError(
+            f"{file}: expected pixels 0 to {top} in an image of {kind}, got {pixels.min():g} to "
+            f"{pixels.max():g}; rescale the images, or give an .npz file with X and y."
+        )
+    return pixels / top

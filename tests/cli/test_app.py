@@ -99,6 +99,16 @@ def test_without_a_command_the_help_is_shown(capsys):
     assert "Start here" in shown.out + shown.err
 
 
+def test_a_terminal_that_knows_no_ticks_still_gets_its_result(tmp_path):
+    command = [sys.executable, "-m", "symscope.cli", "reproduce", "spectral/missing", "--out", str(tmp_path)]
+    environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*command, "--workers", "0"], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Report: " in done.stdout
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_a_full_disk_behind_standard_output_is_said_in_one_line():
     with open("/dev/full", "w") as full:

@@ -177,3 +177,12 @@ def test_runs_that_are_not_finished_or_damaged_are_refused(tmp_path):
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it"):
         keep([folder], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["index.md", "toy-matrices-norms.png"])
+def test_files_of_others_are_not_overwritten(runs, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=rf"{name} is not .* kept result.*choose another --to"):
+        keep([runs[0]], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"

@@ -89,3 +89,25 @@ def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
     next((copied / "cells").iterdir()).unlink()
     with pytest.raises(InputError, match="1 cells are not there yet"):
         redraw(copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("summary.json", '{"cells": '), ("summary.json", "{}"), ("claims.json", ""), ("figures.json", "[1]")],
+)
+def test_damaged_closing_files_are_written_anew_from_the_cells(tmp_path, name, content):
+    made = toy_run(tmp_path, "cells=3")
+    (made.folder / name).write_text(content)
+    assert outcome(RunFolder(made.folder)) is None
+    assert toy_run(tmp_path, "cells=3").claims == made.claims
+    (made.folder / "figures" / "norms.svg").unlink()
+    assert outcome(RunFolder(made.folder)) is None
+    assert redraw(made.folder).claims == made.claims
+    assert (made.folder / "figures" / "norms.svg").is_file()
+
+
+def test_a_run_that_is_being_worked_on_is_not_redrawn(made, tmp_path):
+    copied = tmp_path / made.folder.name
+    shutil.copytree(made.folder, copied)
+    with RunFolder(copied).held(), pytest.raises(InputError, match="another process"):
+        redraw(copied)
