@@ -75,7 +75,7 @@ def _module(name: str) -> ModuleType:
 def _file(path: Path) -> ModuleType:
     """A file as a module, which may import the files beside it.
 
-    Its folder stays at the end of `sys.path`, for imports inside functions: nothing installed is hidden by it.
+    Its folder stays at the end of `sys.path`, for imports inside functions; nothing installed is hidden so.
     The module's own name in `sys.modules` is that of no other: `math.py` of a user is not Python's.
     """
     if not path.is_file():
