@@ -82,8 +82,8 @@ def image_folder(path: Path) -> LabelledData:
         Images `[n, height, width]`, or `[n, 3, height, width]` if any is in colour, with values 0 to 1.
 
     Raises:
-        InputError: No folders or no images in one, sizes that differ, files that are no images, or pixels that
-            are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
+        InputError: No folders or no images in one, sizes that differ, files that are no images, or pixels
+            that are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
     """
     folders = _folders(path)
     files = [(k, file) for k, folder in enumerate(folders) for file in sorted(folder.iterdir())]

@@ -64,7 +64,7 @@ def test_images_of_fractions_keep_their_values_and_others_are_refused(tmp_path):
         with pytest.raises(InputError, match=f"0.tif: expected pixels 0 to 1 in .* fractions, got {said}"):
             image_folder(tmp_path)
     Image.fromarray(np.array([[0, 70000]], dtype=np.int32)).save(tmp_path / "dogs" / "0.tif")
-    with pytest.raises(InputError, match="expected pixels 0 to 65535 .* got 0 to 70000; rescale"):
+    with pytest.raises(InputError, match=r"expected pixels 0 to 65535 .* got 0 to 70000; rescale"):
         image_folder(tmp_path)
 
 
