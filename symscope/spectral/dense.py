@@ -135,22 +135,23 @@ def regression(
     return torch.tensordot(gram[missing][:, there], torch.tensordot(inverse, labels[there], 1), 1)
 
 
-def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str) -> None:
+def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str, scale: float = 0.0) -> None:
     """Refuses a matrix without factor that no kernel has: with an eigenvalue clearly below zero.
 
     Args:
         matrix: Hermitian.
         what: Its name.
+        scale: The size of what it was computed from, if that is larger than the matrix: what is small
+            beside it is rounding.
     """
     if len(matrix) > LARGE:
         return  # the eigenvalues would take longer than everything else
     values = torch.linalg.eigvalsh(matrix)
-    low, high = float(values[0]), float(values.abs().max())
+    low, high = float(values[0]), max(float(values.abs().max()), scale)
     if low < -(torch.finfo(values.dtype).eps ** 0.5) * high:
         raise InputError(
             f"{what} is not positive semi-definite: it has the eigenvalue {low:.3g} (the largest is "
-            f"{float(values[-1]):.3g}), and kernels have none below zero; look at how it was made, and where "
-            "that is rounding use a ridge"
+            f"{float(values[-1]):.3g}), and kernels have none below zero; look at how it was made"
         )
 
 

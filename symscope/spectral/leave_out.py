@@ -18,7 +18,7 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels.inputs import byte_count, usable_device
 from symscope.spectral.blocks import Quotient, check_stabilisers, checked_blocks, quotient
-from symscope.spectral.dense import check_ridge
+from symscope.spectral.dense import check_ridge, check_tensor
 from symscope.spectral.frequencies import Frequency, frequencies
 from symscope.spectral.missing import MissingSet, missing_sets
 from symscope.spectral.parts import Part, SingularBlockError, irrep_part
@@ -192,6 +192,7 @@ def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGrou
     Raises:
         InputError: Neither, not finite, or labels that vary within an orbit.
     """
+    check_tensor("labels", labels)
     if labels.ndim < 1 or labels.is_complex() or not bool(labels.isfinite().all()):
         raise InputError(
             f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "

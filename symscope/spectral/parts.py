@@ -86,7 +86,7 @@ def irrep_part(
         left = unseen_size(float(block.abs().max()), len(block), block.dtype, frequency, scale)
         if left is not None:
             return Part((), even, left, None)
-    factor = cholesky(block, ridge, frequency.name)
+    factor = cholesky(block, ridge, frequency.name, scale)
     weights = _weights(factor, labels.to(device), points) if frequency.index == 0 else None
     precision = []
     for one, column, inverse in zip(sets, columns, inverse_blocks(factor, columns), strict=True):
@@ -120,8 +120,16 @@ def unseen_size(
     return max(largest * size**0.5, eps * scale)  # entries of noise: their matrix grows like the root
 
 
-def cholesky(block: Shaped[Tensor, "k k"], ridge: float, name: str) -> Shaped[Tensor, "k k"]:
+def cholesky(
+    block: Shaped[Tensor, "k k"], ridge: float, name: str, scale: float = 0.0
+) -> Shaped[Tensor, "k k"]:
     """The factor L of `(B + B^H) / 2 + ridge = L L^H`.
+
+    Args:
+        block: B.
+        ridge: Absolute.
+        name: The irrep, for errors.
+        scale: The size of the kernel whose block it is: what is small beside it is rounding.
 
     Raises:
         InputError: A block that no kernel has.
@@ -134,7 +142,7 @@ def cholesky(block: Shaped[Tensor, "k k"], ridge: float, name: str) -> Shaped[Te
     rounding = torch.finfo(factor.real.dtype).eps * len(factor)
     largest = regular.diagonal().real.max() if len(factor) else torch.ones(())
     if bool(failed) or not bool(smallest > rounding * largest):
-        check_not_negative(regular, f"the kernel's block of irrep {name}")
+        check_not_negative(regular, f"the kernel's block of irrep {name}", scale)
         raise SingularBlockError(f"the block of irrep {name} with ridge {ridge:g} is singular to rounding")
     return factor
 

@@ -164,6 +164,9 @@ def test_matrices_that_no_kernel_has_are_told_from_singular_ones():
     with pytest.raises(InputError, match="not positive semi-definite: it has the eigenvalue -3"):
         precision(circulant(row), 0.0)
     missing = torch.tensor([[True, False, False, False]])
+    noisy = torch.tensor([1.0, 1.0, 1.0 + 3e-12, 1.0], dtype=torch.float64)  # blocks of 3e-12: rounding
+    with pytest.raises(InputError, match="singular to rounding"):
+        leave_out(noisy[None, None], torch.ones(1, dtype=torch.float64), missing, cyclic(4), 0.0)
     with pytest.raises(InputError, match=r"block of irrep k=2 is not positive semi-definite.*-3"):
         leave_out(row[None, None], torch.ones(1, dtype=torch.float64), missing, cyclic(4), 0.0)
 
