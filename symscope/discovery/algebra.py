@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from symscope.discovery.fields import LinearField
@@ -98,14 +98,23 @@ def lie_algebra(
     return Algebra(constants, closure, killing, (*signature, zero), centre, derived, radical, name)
 
 
+def is_too_large(fields: Sequence[LinearField], translations: Sequence[LinearField] = ()) -> bool:
+    """Whether generators are too many, or touch too many parameters, for `lie_algebra` to hold."""
+    return bool(fields) and len(fields) * (len(_support(fields, translations)) + 1) ** 2 > LARGEST
+
+
+def _support(fields: Sequence[LinearField], translations: Sequence[LinearField]) -> Int[Tensor, "s"]:
+    """The entries that any of them touches, in order."""
+    return torch.unique(torch.cat([field.support for field in (*fields, *translations)]))
+
+
 def _matrices(
     fields: Sequence[LinearField], size: int, translations: Sequence[LinearField]
 ) -> Float[Tensor, "d s s"]:
     """Generators as matrices on (theta, 1), on the entries they touch, without parts along translations."""
-    parts = [f.support for f in (*fields, *translations)]
-    support = torch.unique(torch.cat(parts))
+    support = _support(fields, translations)
     s = len(support)
-    if len(fields) * (s + 1) ** 2 > LARGEST:
+    if is_too_large(fields, translations):
         raise InputError(
             f"{len(fields)} generators on {s} parameters are too many for one table of brackets; take the "
             "generators of one layer at a time"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from symscope.discovery.algebra import Algebra, lie_algebra
+from symscope.discovery.algebra import Algebra, is_too_large, lie_algebra
 from symscope.discovery.catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.conserved import ConservedQuantity, conserved_quantities
 from symscope.discovery.exact import LinearSymmetries, linear_symmetries
@@ -18,7 +18,7 @@ from symscope.discovery.verification import Verification, verify
 from symscope.errors import InputError
 
 TESTED = 32  # generators that are tested one by one
-
+TAKEN_APART = 128  # generators whose algebra is still named
 
 NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
 SHORT = Training(steps=1500, learning_rate=3e-3, decay_every=500)
@@ -76,9 +76,8 @@ class Discovery:
     def answer(self) -> str:
         """The answer in a sentence or two."""
         found = self.exact
-        continuous = f"{found.dimension} continuous" + (
-            f" ({self.algebra.name})" if self.algebra is not None else ""
-        )
+        name = self.algebra.name if self.algebra is not None else "a Lie algebra too large to name"
+        continuous = f"{found.dimension} continuous" + (f" ({name})" if found.fields else "")
         translations = f", {len(found.translations)} translations" if found.translations else ""
         discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
         passed = sum(test.holds for test in self.tests)
@@ -154,8 +153,8 @@ def discover(
 
 
 def _algebra(problem: Problem, exact: LinearSymmetries) -> Algebra | None:
-    """The structure of what was found; hundreds of generators are not taken apart."""
-    if not exact.fields or len(exact.fields) > 128:
+    """The structure of what was found; what is too large to take apart stays without a name."""
+    if not exact.fields or len(exact.fields) > TAKEN_APART or is_too_large(exact.fields, exact.translations):
         return None
     return lie_algebra(exact.fields, problem.size, exact.translations)
 

@@ -124,11 +124,11 @@ def _exact_section(found: Discovery) -> Section:
     if not shown:
         blocks.append(Text("None: the network has no continuous linear symmetry that ignores the data."))
         return Section("Exact symmetries", tuple(blocks), tally="0")
-    if found.algebra is not None:
+    if exact.fields:
         blocks.append(
             Facts(
                 (
-                    ("Lie algebra", found.algebra.name),
+                    ("Lie algebra", found.algebra.name if found.algebra is not None else "too large to name"),
                     ("dimension", str(exact.dimension)),
                     ("translations", str(len(exact.translations))),
                     ("quantities gradient flow conserves", str(len(found.conserved))),

@@ -32,6 +32,18 @@ def test_a_linear_network_has_gl_and_its_page_says_so():
     assert "Learned symmetries" not in page
 
 
+def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypatch):
+    monkeypatch.setattr("symscope.discovery.algebra.LARGEST", 100)
+    net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
+    found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
+    assert found.algebra is None
+    assert len(found.tests) == found.exact.dimension == 3
+    assert "3 continuous (a Lie algebra too large to name) linear symmetries" in found.answer()
+    page = discovery_page(found, "Mine")
+    assert ">too large to name<" in page
+    assert "rescaling of unit 0" in page
+
+
 def test_translations_and_learned_fields_are_on_the_page():
     made = problem(nn.Linear(2, 2), "cross-entropy", class_data((2,), 2))
     short = Training(steps=2, samples=20, held_out=8, minibatch=8)
