@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
+from symscope.cli.output import results_console
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def demo(
     except KeyboardInterrupt:
         print("symscope: stopped; nothing was written", file=sys.stderr)
         raise typer.Exit(130) from None
+    print_comparison(found)
     write_page(html, report)
-    print_comparison(found, report)
+    results_console().print(f"Report: {report}", soft_wrap=True)
 
 
 def _folder(out: Path) -> Path:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli.output import accuracy_text, check_page_path, results_console
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -115,8 +116,6 @@ def forecast(
 
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
     """
-    from rich.console import Console
-
     from symscope.cli.comparison import print_comparison
     from symscope.forecast.comparison import comparison_page
     from symscope.forecast.page import forecast_page
@@ -126,8 +125,8 @@ def forecast(
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
-    if not as_json and not out.absolute().parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+    if not as_json:
+        check_page_path(out)
     check = _training(epochs, batch, optimiser) if train else False
     options: dict[str, Any] = {
         "missing": _missing(missing),
@@ -146,12 +145,13 @@ def forecast(
     if as_json:
         print(written(*found), end="")
     elif len(found) > 1:
+        print_comparison(found)
         write_page(comparison_page(found, _command()), out)
-        print_comparison(found, out)
     else:
+        _print(results_console(), found[0], verdict(found[0]))
         write_page(forecast_page(found[0], _command()), out)
-        wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
-        _print(Console(**wide), found[0], verdict(found[0]), out)
+    if not as_json:
+        results_console().print(f"Report: {out}", soft_wrap=True)
     if fail_below is not None:
         _check_reached(found, fail_below)
 
@@ -180,6 +180,7 @@ def _found(
     options: dict[str, Any],
 ) -> list[Forecast]:
     from rich.console import Console
+    from rich.text import Text
 
     from symscope.data import default_folder
     from symscope.forecast import forecast as forecasted
@@ -199,9 +200,9 @@ def _found(
                 items,
                 acting,
                 name=name,
-                stage=lambda words: status.update(f"{name}: {words}"),
+                stage=lambda words: status.update(Text(f"{name}: {words}")),
                 progress=lambda done, total, loss: status.update(
-                    f"{name}: training, epoch {done} of {total}, loss {loss:.3g}"
+                    Text(f"{name}: training, epoch {done} of {total}, loss {loss:.3g}")
                 ),
                 **options,
             )
@@ -260,7 +261,7 @@ def _command() -> str:
     return shlex.join(["symscope", *sys.argv[1:]])
 
 
-def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
+def _print(console: Any, found: Forecast, words: str) -> None:
     from symscope.cli.tables import simple_table
 
     console.print(words, soft_wrap=True)
@@ -268,11 +269,11 @@ def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
     rows = []
     terms = found.problem.task.words
     for c, name in enumerate(found.problem.class_names):
-        row = [name, f"{float(found.class_accuracy.mean(0)[c]):.2f}"]
+        row = [name, accuracy_text(float(found.class_accuracy.mean(0)[c]))]
         if found.pilot is not None:
-            row.append(f"{float(found.pilot.class_accuracy[c]):.2f}")
+            row.append(accuracy_text(float(found.pilot.class_accuracy[c])))
         if found.outcome is not None:
-            row.append(f"{float(found.outcome.class_accuracy[c]):.2f}")
+            row.append(accuracy_text(float(found.outcome.class_accuracy[c])))
         rows.append(tuple(row))
     columns = [terms.one, "forecast" if found.pilot is None else "architecture"]
     columns += ["pilot"] if found.pilot is not None else []
@@ -282,7 +283,6 @@ def _print(console: Any, found: Forecast, words: str, out: Path) -> None:
     listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
     console.print(simple_table("Advice", ("what", "then", "gain"), listed))
     for caution in found.cautions:
-        console.print(f"Caution: {caution}", soft_wrap=True, markup=False)
+        console.print(f"Caution: {caution}", soft_wrap=True)
     for note in found.notes:
-        console.print(f"Note: {note}", soft_wrap=True, markup=False)
-    console.print(f"Report: {out}", soft_wrap=True)
+        console.print(f"Note: {note}", soft_wrap=True)

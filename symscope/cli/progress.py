@@ -84,13 +84,16 @@ class Board:
                 "tracebacks are in "
                 f"{outcome.folder / 'cells'} and in the report; the same command tries them again",
                 style="red",
+                markup=False,
             )
             for reason in reasons(outcome):
-                self._console.print(f"  {reason}", style="red")
+                self._console.print(f"  {reason}", style="red", markup=False)
         for problem in outcome.problems:
             last = problem.strip().splitlines()[-1]
             self._console.print(
-                f"{request.experiment.id}: plots or claims could not be made: {last}", style="red"
+                f"{request.experiment.id}: plots or claims could not be made: {last}",
+                style="red",
+                markup=False,
             )
         self._live.update(Group(self._bars, self._claims))
 

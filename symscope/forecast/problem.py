@@ -366,9 +366,13 @@ def prepared(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> 
     if not standardised:
         return images
     flat = images.flatten(2)
+    flat = flat / flat.abs().amax(2, keepdim=True).clamp_min(
+        torch.finfo(flat.dtype).tiny
+    )  # squares stay finite
     centred = flat - flat.mean(2, keepdim=True)
     size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
-    if bool((size <= 1e-12 * flat.abs().amax(2, keepdim=True)).any()):
-        at = int((size[..., 0] <= 1e-12 * flat.abs().amax(2)).any(1).nonzero()[0])
+    constant = (size[..., 0] <= 1e-12).any(1)
+    if bool(constant.any()):
+        at = int(constant.nonzero()[0])
         raise InputError(f"{name}: item {at} of those drawn is constant; leave it out.")
     return (centred / size).reshape(images.shape)

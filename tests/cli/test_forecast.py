@@ -122,6 +122,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--fail-below", "90"), "--fail-below: expected an accuracy from 0 to 1, got 90"),
         (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
         (("--out", "nowhere/at/all.html"), "there is no folder"),
+        (("--out", "."), "this is a folder; name the page to write"),
     ],
 )
 def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
@@ -180,3 +181,14 @@ def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
     assert called(*words, "--model", "mlp", "--out", str(page)) == 0
     out = capsys.readouterr().out
     assert f"Caution, {OWN}:build: {caution}" in out
+
+
+def test_brackets_in_names_are_no_markup_and_what_was_not_measured_is_a_dash(few, tmp_path, capsys):
+    page = tmp_path / "res[bold].html"
+    words = ("--model", f"{OWN}:build", "--group", "C4", "--missing", "0:1,2", "--out", str(page))
+    assert called(*few, *words) == 0
+    shown = capsys.readouterr().out
+    assert f"Report: {page}" in shown
+    assert "nan" not in shown
+    assert "–" in shown
+    assert page.is_file()

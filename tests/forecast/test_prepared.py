@@ -1,0 +1,29 @@
+"""Points as a network sees them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.forecast.problem import prepared
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e160, 1e300])
+def test_how_large_the_numbers_are_does_not_matter(scale):
+    images = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    flat = images.flatten(2)
+    usual = (flat - flat.mean(2, keepdim=True)) / flat.std(2, correction=0, keepdim=True)
+    found = prepared(scale * images, True, "scaled").flatten(2)
+    torch.testing.assert_close(found, usual, rtol=0, atol=1e-12)
+
+
+def test_constant_points_are_refused_by_number():
+    images = torch.randn(3, 2, 5, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    images[2, 1] = 7.5
+    with pytest.raises(InputError, match="digits: item 2 of those drawn is constant"):
+        prepared(images, True, "digits")
+    images[1] = 0
+    with pytest.raises(InputError, match="item 1"):
+        prepared(images, True, "digits")
+    assert torch.equal(prepared(images, False, "digits"), images)
