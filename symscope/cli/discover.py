@@ -58,7 +58,8 @@ def discover(
 
     A symmetry changes parameters and no data point's loss. Found are all linear ones that ignore the data
     (exactly), the known ones of standard layers, and with --learn also nonlinear or data-dependent ones.
-    Each is tested on parameters and data it was not found on. Your code is run only where you name it.
+    Each is tested on parameters and data it was not found on: half the rows of --data are kept for that (a
+    single row cannot be). Your code is run only where you name it.
 
     Examples:
 

@@ -99,6 +99,7 @@ from symscope.discovery.problem import (
 from symscope.discovery.sampling import (
     DataSource,
     ParameterSource,
+    Rows,
     Sample,
     class_data,
     dataset,
@@ -144,6 +145,7 @@ __all__ = [
     "ParameterSource",
     "PolynomialSymmetries",
     "Problem",
+    "Rows",
     "Sample",
     "Side",
     "Training",

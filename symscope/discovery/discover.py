@@ -86,12 +86,12 @@ class Discovery:
             return (
                 f"{self.problem.size} parameters: the catalogue alone was tried. Known symmetries of the "
                 f"layers have {known} continuous dimensions and {discrete} generating permutations and sign "
-                "flips that hold on held-out parameters and data."
+                f"flips that hold on {self.problem.tested_on}."
             )
         return (
             f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
             f"{discrete} generating permutations and sign flips; {passed} of {len(self.tests)} tested ones "
-            "hold on held-out parameters and data."
+            f"hold on {self.problem.tested_on}."
         )
 
 
@@ -130,7 +130,7 @@ def discover(
     say = stage or (lambda words: None)
     say("looking among linear fields")
     exact = NO_SEARCH if method == "none" else linear_symmetries(problem, seed=seed, method=method)
-    say("testing on held-out parameters and data")
+    say(f"testing on {problem.tested_on}")
     candidates = [*exact.translations, *exact.fields][:TESTED]
     tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
     say("trying the catalogue of known symmetries")

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from symscope.discovery.layout import Layout
 from symscope.discovery.losses import Loss, named_loss
 from symscope.discovery.problem_checks import check_differentiable, check_evaluation
-from symscope.discovery.sampling import DataSource, ParameterSource, Sample, normal_parameters
+from symscope.discovery.sampling import DataSource, ParameterSource, Rows, Sample, normal_parameters
 from symscope.errors import InputError
 from symscope.kernels.finite_network import FiniteNetwork, evaluation, finite_network
 
@@ -65,13 +65,20 @@ class Problem:
                 named[name].copy_(value)
         return copied
 
-    def sample(self, points: int, batch: int, seed: int) -> Sample:
+    @property
+    def tested_on(self) -> str:
+        """What tests are made on that nothing was found on, in words."""
+        same = isinstance(self.data, Rows) and not self.data.split
+        return "held-out parameters" if same else "held-out parameters and data"
+
+    def sample(self, points: int, batch: int, seed: int, held_out: bool = False) -> Sample:
         """Independent parameters, each with its own batch of data.
 
         Args:
             points: How many parameter vectors.
             batch: Data points for each.
             seed: The same seed gives the same sample.
+            held_out: Take the rows a `dataset` keeps for tests; other sources draw new data anyway.
 
         Raises:
             InputError: Not a positive number of points or data.
@@ -80,7 +87,8 @@ class Problem:
             raise InputError(f"expected at least one point and one data point, got {points} and {batch}")
         generator = torch.Generator().manual_seed(seed)
         theta = self.parameters(points, generator).to(self.device, self.dtype)
-        x, y = self.data(points * batch, generator)
+        source = self.data.held_out if held_out and isinstance(self.data, Rows) else self.data
+        x, y = source(points * batch, generator)
         x, y = (self._ready(t).reshape(points, batch, *t.shape[1:]) for t in (x, y))
         return Sample(theta, x, y)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
 from symscope.discovery.layout import Layout
@@ -93,20 +93,56 @@ def token_data(length: int, vocabulary: int, classes: int) -> DataSource:
     return draw
 
 
-def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "N *t"]) -> DataSource:
-    """Rows of a user's data set, drawn with replacement.
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a user's data set, drawn with replacement: a `DataSource` that keeps some for tests.
+
+    Attributes:
+        x: Inputs.
+        y: Targets.
+        finding: Numbers of the rows that symmetries are found on.
+        testing: Numbers of the rows they are tested on; the same ones when there is only one row.
+    """
+
+    x: Shaped[Tensor, "N *s"]
+    y: Shaped[Tensor, "N *t"]
+    finding: Int[Tensor, "f"]
+    testing: Int[Tensor, "t"]
+
+    def __call__(self, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        return self._drawn(self.finding, count, generator)
+
+    def held_out(self, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        """Rows to test on."""
+        return self._drawn(self.testing, count, generator)
+
+    @property
+    def split(self) -> bool:
+        """Whether the rows to test on are others than those to find on."""
+        return self.testing is not self.finding
+
+    def _drawn(self, rows: Tensor, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        drawn = rows[torch.randint(len(rows), (count,), generator=generator)].to(self.x.device)
+        return self.x[drawn], self.y[drawn]
+
+
+def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "N *t"]) -> Rows:
+    """Rows of a user's data set, drawn with replacement; a random half of them only for tests.
 
     Raises:
         InputError: No rows.
+
+    >>> rows = dataset(torch.arange(6.0), torch.arange(6.0))
+    >>> len(rows.finding), len(rows.testing), rows.split
+    (3, 3, True)
     """
     if x.shape[0] == 0:
         raise InputError("the data set has no rows")
-
-    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
-        rows = torch.randint(x.shape[0], (count,), generator=generator).to(x.device)
-        return x[rows], y[rows]
-
-    return draw
+    order = torch.randperm(x.shape[0], generator=Generator().manual_seed(0))
+    kept = len(order) // 2
+    finding = order[kept:]
+    return Rows(x, y, finding, order[:kept] if kept else finding)
 
 
 def normal_parameters(layout: Layout, scale: float = 1.0) -> ParameterSource:

@@ -109,7 +109,7 @@ def verify(
     tolerance: float = 1e-6,
     level: float = 0.05,
 ) -> Verification:
-    """Test a candidate symmetry on parameters and data it has not seen.
+    """Test a candidate symmetry on parameters and data it has not seen (a `dataset` of one row: parameters).
 
     The candidate acts for such times that parameters travel the given lengths (as a share of their own
     norm), forwards, and the longest backwards. The verdict is "symmetry" when every data point's loss stays
@@ -141,9 +141,9 @@ def verify(
     """
     _check_settings(points, batch_sizes, lengths, random_fields, tolerance, level)
     sizes = sorted(set(batch_sizes))
-    held_out = {size: problem.sample(points, size, HELD_OUT + seed) for size in sizes}
+    held_out = {size: problem.sample(points, size, HELD_OUT + seed, held_out=True) for size in sizes}
     sample = held_out[sizes[-1]]
-    other = problem.sample(points, sizes[-1], HELD_OUT + seed + 1)
+    other = problem.sample(points, sizes[-1], HELD_OUT + seed + 1, held_out=True)
     times = _times(candidate, sample, lengths)
     there = [moved(candidate, sample, time) for time in times]
     losses, outputs = _drifts(problem, sample, there)

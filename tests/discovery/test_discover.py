@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import Learning, Training, class_data, discover, gaussian_data, problem
+from symscope.discovery import Learning, Training, class_data, dataset, discover, gaussian_data, problem
 from symscope.discovery.discover_page import discovery_page, generator_figure
 from symscope.discovery.fields import LinearField
 from symscope.discovery.layout import Layout
@@ -42,6 +42,18 @@ def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypat
     page = discovery_page(found, "Mine")
     assert ">too large to name<" in page
     assert "rescaling of unit 0" in page
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [(1, "hold on held-out parameters."), (2, "hold on held-out parameters and data.")]
+)
+def test_what_holds_on_rows_it_was_found_on_is_not_said_to_be_held_out(rows, said):
+    x = torch.eye(2, dtype=torch.float64)[:rows]
+    net = nn.Linear(2, 1, bias=False)
+    found = discover(problem(net, "squared", dataset(x, x[:, :1])), seed=0, points=8)
+    assert found.answer().endswith(said)
+    held = sum(test.holds for test in found.tests)
+    assert (held == len(found.tests) > 0) == (rows == 1)  # of one row, the weight of the zero is free
 
 
 def test_translations_and_learned_fields_are_on_the_page():

@@ -46,6 +46,23 @@ def test_data_has_the_asked_shape_and_range():
     assert set(x.flatten().tolist()) <= set(range(10))
 
 
+@pytest.mark.parametrize("count", [2, 7, 10])
+def test_rows_to_test_on_are_others_than_those_to_find_on(count):
+    rows = torch.arange(float(count))
+    source = dataset(rows, rows)
+    found, tested = (set(draw(200, _seeded())[0].tolist()) for draw in (source, source.held_out))
+    assert source.split
+    assert not found & tested
+    assert found | tested == set(range(count))
+    assert len(tested) == count // 2
+
+
+def test_a_single_row_is_found_and_tested_on():
+    source = dataset(torch.ones(1, 2), torch.zeros(1))
+    assert not source.split
+    assert source.held_out(3, _seeded())[0].shape == (3, 2)
+
+
 def test_bad_sources_are_refused():
     with pytest.raises(InputError, match="at least 2 classes"):
         class_data((2,), 1)
