@@ -117,8 +117,8 @@ def _few(data: str, count: int, seed: int) -> Any:
     source = labelled_data(data)
     if not 1 <= count <= 64:
         raise InputError(f"--seeds: expected 1 to 64 images, got {count}")
-    if seed < 0:
-        raise InputError(f"--seed is 0 or more, got {seed}")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"--seed is 0 or more, below 2^63; got {seed}")
     if count > len(source):
         raise InputError(f"--seeds {count}: {data} has only {len(source)} images")
     generator = torch.Generator().manual_seed(seed)

@@ -251,8 +251,8 @@ def _device(name: str) -> str:
     import torch
 
     try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=name).item()  # a device without numbers ("meta") is none
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(f"--device {name}: PyTorch cannot use it: {str(error).splitlines()[0]}") from error
     return name
 

@@ -11,6 +11,7 @@ from symscope.groups.finite import FiniteGroup
 from symscope.groups.generated import from_generators, permutation_table
 from symscope.groups.permutation import PermutationGroup
 
+LARGEST_TABLE = 16_384  # a table of 2 GB
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 
 
@@ -154,3 +155,8 @@ def _power(letter: str, k: int) -> str:
 def _check_size(n: int, family: str) -> None:
     if n < 1:
         raise InputError(f"expected a positive size, as in {family}4, got {family}{n}.")
+    if family in ("C", "D") and n > LARGEST_TABLE:
+        raise InputError(
+            f"{family}{n} is too large: its table would have {n} x {n} products or more; expected at most "
+            f"{family}{LARGEST_TABLE}."
+        )

@@ -50,6 +50,11 @@ def layer_weights(module: nn.Module, name: str, prior: Prior) -> Weights:
     Weights(w_var=0.3333333333333333, b_var=0.027777777777777776, w_rate=12.0, b_rate=1.0)
     """
     weight, bias = module.weight, module.bias
+    if isinstance(weight, nn.parameter.UninitializedParameter):
+        raise InputError(
+            f"layer {name} ({type(module).__name__}) is lazy and has no weights yet; run the module once "
+            "on an input first"
+        )
     assert isinstance(weight, Tensor)
     assert bias is None or isinstance(bias, Tensor)
     fan_in = math.prod(weight.shape[1:])

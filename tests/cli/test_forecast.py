@@ -121,6 +121,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--train", "--epochs", "0"), "epochs"),
         (("--fail-below", "90"), "--fail-below: expected an accuracy from 0 to 1, got 90"),
         (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
+        (("--device", "meta"), "--device meta: PyTorch cannot use it"),
         (("--out", "nowhere/at/all.html"), "there is no folder"),
         (("--out", "."), "this is a folder; name the page to write"),
     ],

@@ -70,3 +70,9 @@ def test_large_ones_are_generated_not_listed():
 def test_sizes_must_be_positive(make):
     with pytest.raises(InputError, match="expected a positive size"):
         make(0)
+
+
+@pytest.mark.parametrize(("make", "name"), [(cyclic, "C1000000"), (dihedral, "D20000")])
+def test_groups_whose_table_does_not_fit_are_refused(make, name):
+    with pytest.raises(InputError, match=f"{name} is too large.*expected at most {name[0]}16384"):
+        make(int(name[1:]))

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from symscope.errors import InputError
 from symscope.kernels import infinite_width
 from symscope.kernels.operations import Weights
 from symscope.kernels.parameterisation import Prior, layer_weights
@@ -69,3 +70,11 @@ def test_learning_rates_of_the_two_parameterisations() -> None:
         share = infinite_width(net, w_std=w_std, b_std=b_std).ntk(x)
         total += share * (parameter.shape[1] / w_std**2 if name.endswith("weight") else 1 / b_std**2)
     torch.testing.assert_close(total, standard, rtol=1e-12, atol=0)
+
+
+def test_lazy_layers_are_named() -> None:
+    net = nn.Sequential(nn.LazyLinear(5), nn.ReLU(), nn.Linear(5, 1))
+    with pytest.raises(InputError, match=r"layer 0 .* is lazy and has no weights yet; run the module once"):
+        infinite_width(net)
+    net(torch.randn(2, 3))
+    infinite_width(net)
