@@ -217,7 +217,7 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     try:
         with torch.no_grad():
             result = module.eval()(like.new_zeros(2, *shape))
-    except Exception as error:  # whatever the user's forward raises is the user's to see
+    except (Exception, SystemExit) as error:  # whatever the user's forward raises is the user's to see
         raise InputError(
             f"the network failed on an input of shape {(2, *shape)}: {type(error).__name__}: {error}; say "
             "the shape of one input with --inputs"

@@ -26,9 +26,10 @@ def check_evaluation(problem: Problem) -> None:
     with torch.no_grad():
         try:
             outputs = problem.returned(theta, x)
-        except Exception as error:  # whatever the user's forward raises
+        except (Exception, SystemExit) as error:  # whatever the user's forward raises
             raise InputError(
-                f"the module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"
+                f"the module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: "
+                f"{type(error).__name__}: {error}"
             ) from error
         if not isinstance(outputs, Tensor) or outputs.ndim == 0 or outputs.shape[0] != PROBES:
             came = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
@@ -77,10 +78,10 @@ def _losses(problem: Problem, outputs: Tensor, y: Tensor) -> Tensor:
     count = outputs.shape[0]
     try:
         losses = problem.loss(outputs, y)
-    except Exception as error:  # whatever the user's loss raises
+    except (Exception, SystemExit) as error:  # whatever the user's loss raises
         raise InputError(
             f"the loss cannot be evaluated on outputs {list(outputs.shape)} and targets {list(y.shape)}: "
-            f"{error}"
+            f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(losses, Tensor) or tuple(losses.shape) != (count,):
         came = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__

@@ -28,6 +28,16 @@ def broken():
 def leaves():
     raise SystemExit(7)
 
+class Leaving(nn.Linear):
+    def forward(self, x):
+        raise SystemExit(7)
+
+def leaving():
+    return Leaving(2, 1)
+
+def leaving_loss(outputs, targets):
+    raise SystemExit(7)
+
 def number():
     return 3
 
@@ -120,6 +130,11 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
         (("--model", "symmetric_nets.py:rely"), "has no function 'rely'"),
         (("--model", "symmetric_nets.py:broken"), "it raised RuntimeError: my own mistake"),
         (("--model", "symmetric_nets.py:leaves"), "it raised SystemExit: 7"),
+        (("--model", "symmetric_nets.py:leaving"), "failed on an input of shape (2, 2): SystemExit: 7; say"),
+        (
+            ("--model", "symmetric_nets.py:relu", "--loss", "symmetric_nets.py:leaving_loss"),
+            "the loss cannot be evaluated on outputs [3, 2] and targets [3, 2]: SystemExit: 7",
+        ),
         (("--model", "symmetric_nets.py:relu", "--seed", str(2**70)), "expected a number below 2^62"),
         (("--model", "symmetric_nets.py:relu", "--out", "."), "--out .: this is a folder"),
         (("--model", "symmetric_nets.py:relu", "--near", "nan"), "expected a positive deviation"),
@@ -180,6 +195,21 @@ def test_data_that_cannot_be_used(folder, capsys, x, y, expected):
     status, _, err = asked(capsys, "--model", "symmetric_nets.py:smooth", "--data", "mine.npz")
     assert status == 2
     assert expected in err
+
+
+def test_a_network_that_leaves_on_data_of_ones_own(folder, capsys):
+    np.savez(folder / "mine.npz", X=np.ones((5, 2)), y=np.zeros((5, 1)))
+    status, _, err = asked(capsys, "--model", "symmetric_nets.py:leaving", "--data", "mine.npz")
+    assert status == 2
+    assert "the module cannot be evaluated on inputs of shape [3, 2], torch.float64: SystemExit: 7" in err
+
+
+def test_one_row_of_data_is_not_said_to_be_held_out(folder, capsys):
+    np.savez(folder / "one_row.npz", X=np.ones((1, 2)), y=np.zeros((1, 2)))
+    status, out, _ = asked(capsys, "--model", "symmetric_nets.py:relu", "--data", "one_row.npz")
+    assert status == 0
+    assert "tested ones hold on held-out parameters. " in out
+    assert "held-out parameters and data" not in (folder / "discovery.html").read_text(encoding="utf-8")
 
 
 def test_beyond_the_limit_the_catalogue_alone(folder, capsys):
