@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli.output import check_page_path, results_console
 from symscope.errors import InputError
 from symscope.user_code import named_function
 
@@ -70,6 +70,7 @@ def discover(
       [cyan]symscope discover --model nets.py:small --learn 2 --dependent --out page.html[/cyan]
     """
     from rich.console import Console
+    from rich.text import Text
 
     from symscope.discovery import discover as discovered
     from symscope.discovery import discovery_page
@@ -79,12 +80,8 @@ def discover(
         raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
     if abs(seed) >= 2**62:
         raise InputError(f"--seed {seed}: expected a number below 2^62 in size")
-    if out.is_dir():
-        raise InputError(f"--out {out}: this is a folder; name the page to write")
-    if not out.resolve().parent.is_dir():
-        raise InputError(f"--out {out}: there is no folder {out.parent}; choose one that exists")
-    wide: dict[str, Any] = {} if sys.stdout.isatty() else {"width": 140}
-    console, progress = Console(**wide), Console(stderr=True)
+    check_page_path(out)
+    console, progress = results_console(), Console(stderr=True)
     problem = _problem(model, loss, inputs, data, near)
     learning = _learning(learn, dependent, steps) if learn else None
     with progress.status("") as status:
@@ -93,7 +90,7 @@ def discover(
             seed=seed,
             method=method,
             learning=learning,
-            stage=status.update,
+            stage=lambda words: status.update(Text(words)),
             progress=lambda step, of, value: status.update(f"learning: step {step} of {of}, {value:.3g}"),
         )
     _print(console, found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import socket
 import sys
 import time
@@ -21,6 +22,8 @@ from typing import Any, final
 from symscope.errors import InputError
 from symscope.experiments.definition import Results, Surroundings
 from symscope.experiments.settings import canonical, fingerprint, from_plain
+
+FILE_NAME = re.compile(r"[\w-]+")
 
 
 @final
@@ -130,14 +133,16 @@ def columns(results: Results, parameters: Mapping[str, Any]) -> dict[str, dict[s
         parameters: Of the cell.
 
     Raises:
-        InputError: Rows that differ in their columns, hide a parameter, or hold something that is not a
-            number, text, truth value or None.
+        InputError: A table that cannot name a file, rows that differ in their columns, hide a parameter, or
+            hold something that is not a number, text, truth value or None.
 
     >>> columns({"errors": [{"error": 0.5}, {"error": 0.25}]}, {"n": 4})
     {'errors': {'n': [4, 4], 'error': [0.5, 0.25]}}
     """
     tables: dict[str, dict[str, list[Any]]] = {}
     for name, rows in results.items():
+        if not FILE_NAME.fullmatch(name):
+            raise InputError(f"table {name!r}: expected a name of letters, digits, - and _; it names a file")
         if not rows:
             continue
         names = list(rows[0])

@@ -65,8 +65,13 @@ def chosen_device(wanted: str) -> str:
 
 
 def revision(folder: Path) -> str | None:
-    """The git revision of a folder, with `+changes` when files differ from it; None without git."""
+    """The git revision of a folder, with `+changes` when files differ from it; None without git.
+
+    A folder that only lies inside a repository, such as an environment in a user's project, has none.
+    """
     try:
+        if not _git(folder, "ls-files"):
+            return None
         commit = _git(folder, "rev-parse", "HEAD")
         changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.SubprocessError):

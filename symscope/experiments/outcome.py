@@ -66,8 +66,9 @@ def close(request: Request, folder: RunFolder, finished: str | None = None) -> O
     failures = [record for record in records if record["status"] == "failed"]
     problems: list[str] = []
     tables = _attempt(lambda: _tables(records), problems) or {}
-    for name, table in tables.items():
-        write_bytes(folder.path / "tables" / f"{name}.parquet", parquet(table))
+    encoded = _attempt(lambda: {name: parquet(table) for name, table in tables.items()}, problems) or {}
+    for name, content in encoded.items():
+        write_bytes(folder.path / "tables" / f"{name}.parquet", content)
     _write_timings(folder, records)
 
     experiment, config = request.experiment, request.config

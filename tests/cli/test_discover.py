@@ -162,7 +162,7 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
         (("--model", "symmetric_nets.py:relu", "--learn", "-1"), "--learn and --steps: expected 0 or more"),
         (
             ("--model", "symmetric_nets.py:relu", "--out", "no/such/page.html"),
-            "--out no/such/page.html: there is no folder no/such",
+            "--out no/such/page.html: there is no folder",
         ),
     ],
 )

@@ -80,3 +80,9 @@ def test_numbers_of_numpy_and_torch_become_plain():
 def test_rows_that_are_not_tidy_are_refused(rows, message):
     with pytest.raises(InputError, match=message):
         columns({"t": rows}, {"n": 1})
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a/b", "", "a.b"])
+def test_tables_that_cannot_name_a_file_are_refused(name):
+    with pytest.raises(InputError, match="expected a name of letters, digits, - and _; it names a file"):
+        columns({name: [{"a": 1}]}, {"n": 1})

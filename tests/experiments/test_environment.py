@@ -31,6 +31,9 @@ def test_revision_knows_commits_changes_and_their_absence(tmp_path):
     assert revision(tmp_path) == commit
     (tmp_path / "file").write_text("two")
     assert revision(tmp_path) == commit + "+changes"
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "__init__.py").touch()
+    assert revision(tmp_path / ".venv") is None  # lies in the repository, is not of it
 
 
 def test_devices():
