@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
@@ -95,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")  # a terminal that knows no tick shows a question mark
     try:
         status = app(args=given, prog_name="symscope", standalone_mode=False)
+        print(end="", flush=True)  # a full disk shows here at the latest
     except InputError as error:
         _stop(str(error), 2)
     except USAGE_ERROR as error:
@@ -110,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _stop(f"{error.filename}: {error.strerror}.", 2)
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has nowhere to go
         _stop(f"{error.strerror} while writing standard output; free some.", 2)
     sys.exit(status or 0)
 

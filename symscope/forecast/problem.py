@@ -366,12 +366,12 @@ def prepared(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> 
     if not standardised:
         return images
     flat = images.flatten(2)
-    flat = flat / flat.abs().amax(2, keepdim=True).clamp_min(
-        torch.finfo(flat.dtype).tiny
-    )  # squares stay finite
+    largest, limits = flat.abs().amax(2, keepdim=True), torch.finfo(flat.dtype)
+    extreme = (largest > limits.max**0.25) | (largest < limits.tiny**0.25)  # squares would leave the range
+    flat = torch.where(extreme, flat / largest.clamp_min(limits.tiny), flat)
     centred = flat - flat.mean(2, keepdim=True)
     size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
-    constant = (size[..., 0] <= 1e-12).any(1)
+    constant = (size <= 1e-12 * flat.abs().amax(2, keepdim=True)).flatten(1).any(1)
     if bool(constant.any()):
         at = int(constant.nonzero()[0])
         raise InputError(f"{name}: item {at} of those drawn is constant; leave it out.")
