@@ -11,7 +11,7 @@ from symscope.groups.finite import FiniteGroup
 from symscope.groups.generated import from_generators, permutation_table
 from symscope.groups.permutation import PermutationGroup
 
-LARGEST_TABLE = 16_384  # a table of 2 GB
+LARGEST_TABLE = 16_384  # elements: a table of 2 GB
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 
 
@@ -155,8 +155,9 @@ def _power(letter: str, k: int) -> str:
 def _check_size(n: int, family: str) -> None:
     if n < 1:
         raise InputError(f"expected a positive size, as in {family}4, got {family}{n}.")
-    if family in ("C", "D") and n > LARGEST_TABLE:
+    per_size = {"C": 1, "D": 2}.get(family)
+    if per_size is not None and per_size * n > LARGEST_TABLE:
         raise InputError(
-            f"{family}{n} is too large: its table would have {n} x {n} products or more; expected at most "
-            f"{family}{LARGEST_TABLE}."
+            f"{family}{n} is too large: its table would have {per_size * n} x {per_size * n} products; "
+            f"expected at most {family}{LARGEST_TABLE // per_size}."
         )
