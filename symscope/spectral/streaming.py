@@ -16,7 +16,7 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite
 from symscope.kernels.inputs import byte_count, byte_text, usable_device
 from symscope.spectral.blocks import quotient
-from symscope.spectral.dense import check_ridge, check_tensor
+from symscope.spectral.dense import check_ridge
 from symscope.spectral.entries import (
     check_respected,
     check_seeds,
@@ -93,7 +93,6 @@ def leave_out_streamed(
     check_ridge(ridge)
     check_seeds(seeds)
     check_finite(group)
-    check_tensor("labels", labels)
     points = quotient(group, None, len(seeds))
     checked = orbit_labels(labels, len(seeds), group)
     sets = missing_sets(missing, group, points)
