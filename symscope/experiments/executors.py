@@ -94,13 +94,42 @@ class _Processes(ProcessPoolExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """As its parent class, which starts a process here when none is idle."""
-        if not hasattr(signal, "pthread_sigmask"):  # Windows
+        with _ctrl_c_later(), _ctrl_c_masked():
             return super().submit(fn, *args, **kwargs)
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by what is started
-        try:
-            return super().submit(fn, *args, **kwargs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ctrl_c_masked() -> Iterator[None]:
+    """This thread does not get SIGINT, nor do processes that it starts: they inherit the mask."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """A Ctrl-C in here is acted upon at the end; the mask alone leaves it to any other thread to take it.
+
+    Python runs handlers between two steps of the main thread, whichever thread took the signal: half-way
+    through the start of a process that would leave it waiting for the rest of what it is to do.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    taken: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *arrived: taken.append(arrived))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if taken:
+            handler(*taken[-1])
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, final
@@ -233,7 +234,9 @@ class Course:
         own = one_of_each(self.seen, self.points.order, seeds, self.epoch) if settings.augment else self.known
         order = shuffle(own, settings.batch, seeds, self.epoch, filled=settings.compiled)
         self.total.zero_()
-        with in_mode(self.skeleton, training=True):
+        with in_mode(self.skeleton, training=True), warnings.catch_warnings():
+            # single precision is what was asked for: the compiler need not recommend less
+            warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
             for index, real in order.steps():
                 self.step(index, real)
         return self.total / len(order)
