@@ -38,6 +38,7 @@ from symscope.report import (
 )
 
 COLUMNS = 16  # transformations in the table; of a larger group the elements are thinned out
+STILL = 1e9  # an orbit density beyond it: what moves is rounding
 REACHED = {
     "Yes": ("good", "reaches the target"),
     "Not surely": ("open", "may reach the target"),
@@ -85,6 +86,11 @@ def named_section(section: Section, name: str) -> Section:
 
 def _number(value: float, digits: int = 2) -> str:
     return "" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _density(value: float) -> str:
+    """One over the radius of orbits; a dash where there is no radius."""
+    return _number(value) if value < STILL else "–"
 
 
 def _error(value: float) -> str:
@@ -176,14 +182,15 @@ def _groups(found: Forecast) -> Table:
             name,
             in_words(true[owner == c].mean(0)),
             in_words(said[owner == c].mean(0)),
-            _number(float(found.pairs.density[c])),
+            _density(float(found.pairs.density[c])),
         )
         for c, name in enumerate(found.problem.class_names)
         if bool((owner == c).any())
     )
     return Table(
         "Groups of items by their numbers, first draw, in the numbers' own units: what is true of missing "
-        "inputs, and what will be said of them. Density is one over the orbits' radius.",
+        "inputs, and what will be said of them. Density is one over the orbits' radius, – where no "
+        "transformation moves them.",
         ("group", "true, mean", "said, mean", "orbit density"),
         rows,
         numeric=(False, True, True, True),
@@ -206,7 +213,7 @@ def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
                             _number(share),
                             _number(float(found.pairs.error[a, b])),
                             _number(float(found.pairs.separation[a, b]), 3),
-                            _number(float(found.pairs.density[a])),
+                            _density(float(found.pairs.density[a])),
                         ),
                     )
                 )
@@ -215,7 +222,7 @@ def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     return Table(
         "Classes that are mixed up. The error of two classes alone is wrong above 1; separation is the "
         "squared distance of orbit centres over the squared norm of a point; density is one over the "
-        "orbits' radius.",
+        "orbits' radius, – where no transformation moves them.",
         columns,
         tuple(row for _, row in rows[:20]),
         numeric=(False, False, True, True, True, True),

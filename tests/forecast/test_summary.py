@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
 from symscope.forecast import Training, forecast
 from symscope.forecast.page import forecast_page
 from symscope.forecast.summary import as_data, as_json, verdict
-from tests.forecast.problems import blobs, small_net
+from tests.forecast.problems import blobs, number_net, small_net, spots
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +52,17 @@ def test_the_page_says_everything_and_needs_no_network(checked):
     assert "http://" not in html.replace("http://www.w3.org", "")
     plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, per_class=2, draws=1))
     assert "The check: trained" not in plain
+
+
+def test_items_that_nothing_moves_have_no_density_on_the_page():
+    data, numbers = blobs(), spots()
+    mirrored = data.x + data.x.flip(-1)
+    own = replace(data, x=mirrored.where((data.labels == 1)[:, None, None], data.x))
+    rounded = replace(own, x=own.x * (1 + 1e-15 * data.x))  # what rounding leaves is no orbit either
+    still = replace(numbers, x=numbers.x + numbers.x.flip(-1))
+    for net, items in ((small_net, own), (small_net, rounded), (number_net, still)):
+        html = forecast_page(forecast(net, items, "flip", per_class=2, draws=1))
+        text = re.sub(r"<svg.*?</svg>|<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)
+        assert not re.search(r"\b(inf|nan)\b|\d{9}", text)
+        assert '<td class="number">–</td>' in html
+        assert "– where no transformation moves them" in " ".join(text.split())
