@@ -92,6 +92,17 @@ class Action:
             return self.act(everyone, x)  # raises with the shape it expects
         return self.act(everyone, x.unsqueeze(x.ndim - self.sample_ndim))
 
+    def orbit(self, x: Tensor) -> Tensor:
+        """Every element on every item, channels moved together.
+
+        `[m, *channels, *sample] -> [m, |G|, *channels, *sample]`.
+
+        >>> from symscope.data import flip
+        >>> flip("x").orbit(torch.tensor([[[[1, 2]], [[3, 4]]]])).tolist()
+        [[[[[1, 2]], [[3, 4]]], [[[2, 1]], [[4, 3]]]]]
+        """
+        return self.act_all(x).movedim(x.ndim - self.sample_ndim, 1)
+
 
 @final
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Will it generalise? Regression on orbits with points left out: dense, and the paper's circulant formula."""
+"""Will it generalise? Regression on orbits with points left out: dense, circulant, exact for any group."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from symscope.spectral.frequencies import Frequency, frequencies
 from symscope.spectral.geometry import orbit_centres, orbit_densities, orbit_radii, orbit_separations
 from symscope.spectral.leave_out import leave_out
 from symscope.spectral.missing import class_masks
+from symscope.spectral.orbits import leave_out_orbits
 from symscope.spectral.profile import ProjectedProfile, kernel_profile, profile_gram, projected_profile
 from symscope.spectral.result import IrrepShare, LeaveOut
 from symscope.spectral.streaming import leave_out_streamed
@@ -49,6 +50,7 @@ __all__ = [
     "kernel_profile",
     "leave_one_out_residuals",
     "leave_out",
+    "leave_out_orbits",
     "leave_out_residual",
     "leave_out_streamed",
     "mean_pair_error",

@@ -20,6 +20,10 @@ RESPECTED = 4.5e-7  # relative to the largest entry: those 30 roots in float64
 OWN_SEEDS = 256  # at most, whose values k(x, x) are taken from one square of a plain function
 
 
+class NotRespectedError(InputError):
+    """A kernel or an action that is not exactly symmetric under the group."""
+
+
 def own_values(
     kernel: Callable[[Tensor, Tensor], Tensor], seeds: Float[Tensor, "m *sample"]
 ) -> Float[Tensor, "m"]:
@@ -108,7 +112,8 @@ def check_respected(
     rounding.
 
     Raises:
-        InputError: Entries that are not finite, or differ.
+        NotRespectedError: Entries differ.
+        InputError: Entries that are not finite.
 
     >>> from symscope.groups import cyclic
     >>> flips, x = lambda x: torch.stack([x, x.flip(-1)], 1), torch.tensor([[1.0, 2.0]])
@@ -116,7 +121,7 @@ def check_respected(
     >>> check_respected(lambda a, b: (a * torch.tensor([1.0, 3.0])) @ b.T, flips, x, cyclic(2))
     Traceback (most recent call last):
     ...
-    symscope.errors.InputError: the kernel does not respect C2: ...
+    symscope.spectral.entries.NotRespectedError: the kernel does not respect C2: ...
     """
     chosen = seeds[:: max(1, len(seeds) - 1)][:SPOT_SEEDS]
     generator = torch.Generator().manual_seed(0)
@@ -135,7 +140,7 @@ def check_respected(
     if bool((gap > scale * (allowed(RESPECTED, seeds.dtype) + lost(plain))).any()):
         worst = int(gap.flatten().argmax()) % len(elements) ** 2
         g, h = (int(elements[k]) for k in divmod(worst, len(elements)))
-        raise InputError(
+        raise NotRespectedError(
             f"the kernel does not respect {group.name}: k(g x, h y) and k(x, g^-1 h y) differ by "
             f"{float(gap.max()):.3g} of {scale:.3g}, for g = {g}, h = {h}. "
             "Either the orbits are those of another group or not in the order of its elements, or the kernel "

@@ -7,7 +7,7 @@ Exact for any finite group, any number of orbits and any labels that are constan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
 import torch
@@ -41,6 +41,7 @@ def leave_out(
     memory: int | float | str = "2GB",
     device: torch.device | str | None = None,
     executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> LeaveOut:
     """Residuals and predictions at missing points of orbits, exact: `residual_M = (P_MM)^-1 (P y)_M`.
 
@@ -61,6 +62,7 @@ def leave_out(
         memory: What the transformed profile, or the blocks in flight, may take.
         device: Where blocks are factorised; the profile's device when None.
         executor: Spreads irreps over the workers of any `concurrent.futures` executor.
+        progress: Called with the numbers of irreps done and in all.
 
     Raises:
         InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
@@ -86,8 +88,9 @@ def leave_out(
     arguments = (sets, points, values, ridge, scale, there)
     size = len(profile) * max(f.dim for f in frequencies(group))
     at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
+    parts = _told(_parts(blocks, arguments, executor, at_once), len(frequencies(group)), progress)
     try:
-        return assembled(_parts(blocks, arguments, executor, at_once), sets, values.cpu(), group, points)
+        return assembled(parts, sets, values.cpu(), group, points)
     except SingularBlockError as error:
         raise InputError(f"{error}. {_advice(profile, group, points)}") from error
 
@@ -111,6 +114,15 @@ def _parts(
         waiting.append((frequency, executor.submit(irrep_part, block, frequency, *arguments)))  # type: ignore[arg-type]
     for first, future in waiting:
         yield first, future.result()
+
+
+def _told(
+    parts: Iterator[tuple[Frequency, Part]], count: int, progress: Callable[[int, int], None] | None
+) -> Iterator[tuple[Frequency, Part]]:
+    for done, part in enumerate(parts, start=1):
+        if progress is not None:
+            progress(done, count)
+        yield part
 
 
 def assembled(

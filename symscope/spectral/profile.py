@@ -116,6 +116,7 @@ def kernel_profile(
     group: FiniteGroup,
     *,
     memory: int | float | str = "2GB",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Float[Tensor, "m m n"]:
     """The profile of a kernel, one block of seeds against one block of orbits at a time.
 
@@ -131,6 +132,7 @@ def kernel_profile(
         group: The group.
         memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
             8 m^2 |G| bytes, comes on top.
+        progress: Called with the numbers of entries computed and in all.
 
     Returns:
         The profile, in the dtype of the kernel's entries: float64 for every `symscope.kernels.Kernel`.
@@ -152,7 +154,9 @@ def kernel_profile(
     own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
     profile = torch.empty(m, m, n, dtype=own.dtype, device=seeds.device)
     inverses = group.inverses.to(seeds.device)
-    for start in range(0, m, side):
+    corners = range(0, m, side)
+    done, whole = 0, n * sum((min(start + side, m) - start) * min(start + side, m) for start in corners)
+    for start in corners:
         columns = slice(start, min(start + side, m))
         points = orbit_points(orbit, seeds[columns], group)
         same[columns] = coinciding(seeds[columns], points)
@@ -162,8 +166,11 @@ def kernel_profile(
             profile[rows, columns] = tile
             if rows.start < columns.start:
                 profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
+            done += tile.numel()
+            if progress is not None:
+                progress(done, whole)
     # entries on diagonal blocks were computed twice: keep one rounding of each
-    for start in range(0, m, side):
+    for start in corners:
         block = profile[start : start + side, start : start + side]
         block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
     unite(profile, same, group)

@@ -48,7 +48,7 @@ class IrrepShare:
 @final
 @dataclass(frozen=True, eq=False)
 class LeaveOut:
-    """Residuals at every missing point, set after set; made by `leave_out` and `leave_out_streamed`.
+    """Residuals at every missing point, set after set; made by `leave_out_orbits` and the functions under it.
 
     Attributes:
         residual: True label minus prediction.
@@ -60,6 +60,8 @@ class LeaveOut:
         irreps: Where the stiffness of the missing points comes from.
         points: How many different points there are, missing ones included.
         explanation: What was special, in words; empty if nothing was.
+        departure: `|K - projected K| / |K|` where `leave_out_orbits` had to make the kernel symmetric first,
+            0 where it was.
     """
 
     residual: Float[Tensor, "p *c"]
@@ -71,6 +73,7 @@ class LeaveOut:
     irreps: tuple[IrrepShare, ...]
     points: int
     explanation: str
+    departure: float = 0.0
 
     def table(self) -> list[dict[str, Any]]:
         """The irreps as rows, largest share first, ready for `pandas.DataFrame`."""

@@ -1,0 +1,170 @@
+"""One call from a kernel and an action: the same numbers as dense regression, whichever way it takes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope import data, kernels
+from symscope.errors import InputError
+from symscope.groups import cyclic
+from symscope.spectral import (
+    kernel_profile,
+    leave_out,
+    leave_out_orbits,
+    leave_out_residual,
+    precision,
+    projected_profile,
+)
+
+RBF = kernels.rbf(3.0)
+
+
+def images(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def dense(kernel, action, x, labels, mask, ridge):
+    points = action.orbit(x).flatten(0, 1)
+    values = labels.repeat_interleave(action.group.order, 0)
+    return leave_out_residual(
+        precision(kernel(points, points), ridge), values, mask.flatten().nonzero()[:, 0]
+    )
+
+
+ring = data.custom(cyclic(64), lambda g, x: x.roll(g, -1), 1, "ring")
+
+
+@pytest.mark.parametrize(
+    ("action", "shape"),
+    [
+        (data.rotation(4), (5, 6, 6)),
+        (data.dihedral(4), (4, 5, 5)),
+        (data.dihedral(4), (4, 3, 5, 5)),  # three channels
+        (data.shift(7), (5, 7, 7)),
+    ],
+)
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_it_is_dense_regression_over_all_points(action, shape, ridge):
+    x, generator = images(*shape), torch.Generator().manual_seed(1)
+    labels = torch.randn(len(x), 2, generator=generator, dtype=torch.float64)
+    masks = torch.rand(3, len(x), action.group.order, generator=generator) < 0.3
+    masks[:, 0, 0] = True
+    found = leave_out_orbits(RBF, action, x, labels, ridge, missing=masks)
+    for k, mask in enumerate(masks):
+        expected = dense(RBF, action, x, labels, mask, ridge)
+        assert torch.allclose(found.residual[found.sets == k], expected, atol=1e-8)
+    assert found.departure == 0.0
+
+
+def test_classes_are_left_out_in_turn():
+    x, classes = images(5, 6, 6), torch.tensor([7, 2, 7, 9, 2])
+    found = leave_out_orbits(RBF, data.rotation(4), x, classes, 0.0)
+    assert found.seeds.tolist() == [1, 4, 0, 2, 3]
+    assert found.elements.tolist() == [0] * 5
+    assert found.label.argmax(1).tolist() == [0, 0, 1, 1, 2]
+    mask = torch.zeros(5, 4, dtype=torch.bool)
+    mask[[1, 4], 0] = True
+    one_hot = nn.functional.one_hot(torch.tensor([1, 0, 1, 2, 0])).double()
+    expected = dense(RBF, data.rotation(4), x, one_hot, mask, 0.0)
+    assert torch.allclose(found.residual[:2], expected, atol=1e-10)
+
+
+def test_seeds_that_elements_keep_are_found():
+    x = images(3, 6, 6)
+    x[1] = (x[1] + x[1].rot90(2, (0, 1))) / 2
+    labels = torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
+    missing = torch.zeros(3, 4, dtype=torch.bool)
+    missing[1, 1] = True
+    found = leave_out_orbits(RBF, data.rotation(4), x, labels, 0.0, missing=missing)
+    assert found.points == 10
+    assert "cosets" in found.explanation
+    points = data.rotation(4).orbit(x).flatten(0, 1)[[0, 1, 2, 3, 4, 5, 8, 9, 10, 11]]
+    values = labels[[0, 0, 0, 0, 1, 1, 2, 2, 2, 2]]
+    expected = leave_out_residual(precision(RBF(points, points), 0.0), values, torch.tensor([5]))
+    assert torch.allclose(found.residual, expected, atol=1e-8)
+
+
+def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
+    action, x, labels = data.rotation(8), images(4, 9, 9), torch.tensor([0, 1, 1, 0])
+    found = leave_out_orbits(RBF, action, x, labels, 0.0)
+    points = action.orbit(x).flatten(0, 1)
+    projected = projected_profile(RBF(points, points), action.group)
+    assert found.departure == pytest.approx(projected.departure)
+    assert found.departure > 1e-4
+    assert "does not quite respect C8" in found.explanation
+    one_hot, masks = nn.functional.one_hot(labels).double(), torch.zeros(2, 4, 8, dtype=torch.bool)
+    masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
+    expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
+    assert torch.equal(found.residual, expected.residual)
+
+
+def test_a_profile_too_large_for_the_memory_is_streamed():
+    x = images(40, 64)
+    labels = torch.linspace(-1.0, 2.0, 40, dtype=torch.float64)
+    missing = torch.zeros(40, 64, dtype=torch.bool)
+    missing[3, 5] = missing[17, 0] = True
+    calls = []
+    found = leave_out_orbits(
+        RBF, ring, x, labels, 0.1, missing=missing, memory="1.5MB", progress=lambda *now: calls.append(now)
+    )
+    assert {what for what, _, _ in calls} == {"irreps"}  # blocks are made, used and dropped: no profile
+    expected = dense(RBF, ring, x, labels, missing, 0.1)
+    assert torch.allclose(found.residual, expected, atol=1e-8)
+
+
+def test_progress_ends_with_all_of_the_kernel_and_all_irreps():
+    calls = []
+    x = images(20, 64)
+    leave_out_orbits(
+        RBF, ring, x, torch.arange(20) % 3, 0.1, memory="3MB", progress=lambda *now: calls.append(now)
+    )
+    for what in ("kernel", "irreps"):
+        done = [now[1:] for now in calls if now[0] == what]
+        assert done == sorted(done)
+        assert done[-1][0] == done[-1][1]
+        assert len(done) > 1
+    assert [now[1:] for now in calls if now[0] == "irreps"][-1] == (33, 33)
+
+
+def test_progress_of_the_functions_below():
+    x, group = images(5, 64), ring.group
+    entries, irreps = [], []
+    profile = kernel_profile(
+        RBF, ring.orbit, x, group, memory="300kB", progress=lambda *now: entries.append(now)
+    )
+    assert len(entries) > 1
+    assert entries[-1][0] == entries[-1][1]
+    missing = torch.zeros(5, 64, dtype=torch.bool)
+    missing[0, 0] = True
+    leave_out(profile, x[:, 0], missing, group, 0.1, progress=lambda *now: irreps.append(now))
+    assert irreps == [(k, 33) for k in range(1, 34)]
+
+
+def test_labels_that_are_no_classes_need_missing_points():
+    with pytest.raises(InputError, match="mark the points"):
+        leave_out_orbits(RBF, data.rotation(4), images(3, 5, 5), images(3), 0.0)
+
+
+def test_as_many_classes_as_seeds():
+    with pytest.raises(InputError, match="one class per seed, 3; got 2"):
+        leave_out_orbits(RBF, data.rotation(4), images(3, 5, 5), torch.tensor([1, 2]), 0.0)
+
+
+def test_what_is_no_action_is_refused():
+    wrong = data.custom(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2)
+    with pytest.raises(InputError, match="not an action of C4"):
+        leave_out_orbits(RBF, wrong, images(3, 6, 6), torch.tensor([0, 1, 1]), 0.0)
+
+
+def test_too_little_memory_to_make_a_kernel_symmetric():
+    with pytest.raises(InputError, match=r"all 32 points it takes .*orthogonal"):
+        leave_out_orbits(RBF, data.rotation(8), images(4, 9, 9), torch.arange(4), 0.0, memory="20kB")
+
+
+def test_too_little_memory_for_seeds_that_elements_keep():
+    x = images(40, 64)
+    x[3] = 1.0
+    with pytest.raises(InputError, match="kept by elements of C64"):
+        leave_out_orbits(RBF, ring, x, torch.arange(40) % 2, 0.1, memory="1.5MB")
