@@ -44,7 +44,7 @@ class Place:
 
     @contextmanager
     def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
-        """An executor, and how many cells may be in flight on it; `single` gives one worker."""
+        """An executor, and how many cells may be in flight on it; `single` gives one worker, one cell."""
         if self.dask is not None:
             with executors.dask(self.dask) as executor:
                 yield executor, 1 if single else 1024
@@ -52,7 +52,7 @@ class Place:
         workers = executors.worker_count(self.workers, threads=threads, device=device)
         workers = min(workers, 1) if single else workers
         with executors.local(workers, threads=threads) as executor:
-            yield executor, max(1, 2 * workers)
+            yield executor, 1 if single else max(1, 2 * workers)
 
 
 def run(
@@ -200,15 +200,15 @@ def _done(folder: RunFolder, task: Task) -> bool:
 def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
     """Run all tasks, also when a worker process dies.
 
-    Those in flight are then tried again one by one, so that only the one that kills its worker is recorded
-    as failed.
+    Those in flight are then tried again one by one in one process, so that only the one that kills it is
+    recorded as failed; the others go on in a new one.
     """
     waiting = deque(tasks)
     while waiting:
-        for suspect in _until_broken(waiting, place, store, single=False):
-            alone = deque([suspect])
-            if _until_broken(alone, place, store, single=True):
-                store(suspect, _lost(suspect, "its worker process died (killed, or out of memory?)"))
+        suspects = deque(_until_broken(waiting, place, store, single=False))
+        while suspects:
+            for killer in _until_broken(suspects, place, store, single=True):
+                store(killer, _lost(killer, "its worker process died (killed, or out of memory?)"))
 
 
 def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: bool) -> list[Task]:
@@ -217,13 +217,15 @@ def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: b
     with place.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
         flying: dict[Future[dict[str, Any]], Task] = {}
         while waiting or flying:
-            while waiting and len(flying) < window:
-                task = waiting.popleft()
-                try:
-                    flying[executor.submit(run_cell, task)] = task
-                except BrokenExecutor:
-                    return [task, *flying.values()]
+            try:
+                while waiting and len(flying) < window:
+                    flying[executor.submit(run_cell, waiting[0])] = waiting[0]
+                    waiting.popleft()
+            except BrokenExecutor:  # before it could take this one, which therefore goes on waiting
+                if not flying:
+                    return []
             finished, _ = wait(flying, return_when=FIRST_COMPLETED)
+            broken = []
             for future in finished:
                 task = flying.pop(future)
                 if future.cancelled():
@@ -232,11 +234,13 @@ def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: b
                     )
                 error = future.exception()
                 if isinstance(error, BrokenExecutor):
-                    return [task, *flying.values()]
-                store(
-                    task,
-                    future.result() if error is None else _lost(task, f"{type(error).__name__}: {error}"),
-                )
+                    broken.append(task)
+                elif error is not None:
+                    store(task, _lost(task, f"{type(error).__name__}: {error}"))
+                else:
+                    store(task, future.result())
+            if broken:
+                return [*broken, *flying.values()]
     return []
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from symscope import InputError
-from symscope.experiments import Place, Verdict, request, run
+from symscope.experiments import Place, Verdict, executors, request, run
 from tests.experiments.program import tables, toy_request, toy_run
 
 
@@ -84,6 +87,67 @@ def test_a_cell_that_kills_its_worker_is_the_only_one_lost(tmp_path):
         path for path in (outcome.folder / "cells").iterdir() if "worker process died" in path.read_text()
     ]
     assert record.name.startswith("index=0-")
+
+
+class Mortal(Executor):
+    """A pool that breaks with the cell that kills, and its calls in flight with it; here without processes.
+
+    A patient one holds every call in flight until then, so that all of them are suspects. A tired one breaks
+    after each cell that is finished.
+    """
+
+    def __init__(self, killer: int | None = None, *, patient: bool = False, tired: bool = False) -> None:
+        self.killer, self.patient, self.tired, self.broken = killer, patient, tired, False
+        self.flying: list[Future] = []
+
+    def submit(self, fn, /, task):
+        if self.broken:
+            raise BrokenProcessPool
+        future = Future()
+        self.flying.append(future)
+        self.broken = task.parameters["index"] == self.killer
+        if self.broken:
+            for one in self.flying:
+                if not one.done():
+                    one.set_exception(BrokenProcessPool())
+        elif not self.patient:
+            future.set_result(fn(task))
+            self.broken = self.tired
+        return future
+
+
+def test_suspects_share_a_worker_until_one_kills_it(tmp_path, monkeypatch):
+    pools = []
+
+    @contextmanager
+    def mortal(workers, *, threads):
+        pools.append(workers)
+        yield Mortal(3, patient=len(pools) == 1)
+
+    monkeypatch.setattr(executors, "local", mortal)
+    outcome = toy_run(tmp_path, "cells=12", workers=4)
+    assert (outcome.failed, outcome.cells) == (1, 12)
+    assert outcome.claims[0].why.startswith("1 of 12 cells failed")
+    [lost] = [
+        path for path in (outcome.folder / "cells").iterdir() if "worker process died" in path.read_text()
+    ]
+    assert lost.name.startswith("index=3-")
+    assert pools[0] == pools[-1] == 4  # the first, and one for the cells that were not in flight
+    assert set(pools[1:-1]) == {1}
+    assert len(pools[1:-1]) <= 2  # for four suspects: a new one only where the first was killed
+
+
+def test_a_worker_that_dies_between_two_cells_takes_none_with_it(tmp_path, monkeypatch):
+    pools = []
+
+    @contextmanager
+    def tired(workers, *, threads):
+        pools.append(workers)
+        yield Mortal(tired=True)
+
+    monkeypatch.setattr(executors, "local", tired)
+    assert toy_run(tmp_path, "cells=3", workers=2).status == 0
+    assert pools == [2, 2, 2]  # no cell was in flight, so none is a suspect
 
 
 def test_a_broken_plot_loses_no_results(tmp_path):
