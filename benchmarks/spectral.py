@@ -148,7 +148,7 @@ def scale(seeds: int, angles: int, check: int) -> dict[str, object]:
         "leave-out s": clock[3] - clock[2],
         "all s": clock[3] - clock[0],
         "peak GB": memory,
-        "accuracy": float(spectral.set_accuracy(found.prediction, found.label, found.sets).mean()),
+        "accuracy": float(found.accuracy().mean()),
         "dense subset points": len(chosen) * angles,
         "largest difference": difference,
         "irreps": found.table()[:5],
@@ -185,7 +185,7 @@ def stream(seeds: int, angles: int, memory: str) -> dict[str, object]:
         "all s": time.perf_counter() - started,
         "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         "peak GB before": before,
-        "accuracy": float(spectral.set_accuracy(found.prediction, found.label, found.sets).mean()),
+        "accuracy": float(found.accuracy().mean()),
     }
 
 

@@ -238,7 +238,7 @@ def big_run(
         found = assembled(parts(), sets, labels.cpu(), group, points)
         result |= {
             "complete": True,
-            "accuracy": float(spectral.set_accuracy(found.prediction, found.label, found.sets).mean()),
+            "accuracy": float(found.accuracy().mean()),
             "mean absolute residual": float(found.residual.abs().mean()),
         }
     except TimeoutError:

@@ -19,7 +19,6 @@ from symscope.spectral.classes import (
     pair_errors,
     pair_inverse_spectra,
     pair_spectra,
-    set_accuracy,
 )
 from symscope.spectral.dense import leave_one_out_residuals, leave_out_residual, precision, regression
 from symscope.spectral.frequencies import Frequency, frequencies
@@ -68,7 +67,6 @@ __all__ = [
     "projected_profile",
     "quotient",
     "regression",
-    "set_accuracy",
     "spectral_error",
     "spectral_prediction",
     "spectral_residual",

@@ -198,28 +198,6 @@ def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
     return OneVersusMany(prediction, correct, which, share, float(share.mean()))
 
 
-def set_accuracy(
-    prediction: Float[Tensor, "p c"], label: Float[Tensor, "p c"], sets: Int64[Tensor, "p"]
-) -> Float[Tensor, "sets"]:
-    """The share of missing points whose largest output is the right one, for each missing set.
-
-    Args:
-        prediction: Outputs at missing points, one per class.
-        label: True labels, one-hot.
-        sets: Which missing set each point belongs to.
-
-    Raises:
-        InputError: No point, outputs of one class, labels that are not one-hot, NaN, or shapes that do not
-            match.
-
-    >>> set_accuracy(torch.tensor([[0.9, 0.2], [0.4, 0.1]]), torch.eye(2), torch.tensor([0, 1])).tolist()
-    [1.0, 0.0]
-    """
-    check_scores(prediction, label, sets)
-    right = (prediction.argmax(1) == label.argmax(1)).to(prediction.dtype)
-    return torch.stack([right[sets == one].mean() for one in sets.unique()])
-
-
 def check_errors(errors: Shaped[Tensor, "*shape"]) -> None:
     """Refuses what is not one error for every two seeds."""
     check_tensor("errors", errors)
@@ -227,37 +205,4 @@ def check_errors(errors: Shaped[Tensor, "*shape"]) -> None:
         raise InputError(
             "errors: expected one for every two seeds, [seeds, seeds], from pair_errors; got shape "
             f"{tuple(errors.shape)}"
-        )
-
-
-def check_scores(
-    prediction: Shaped[Tensor, "*prediction"], label: Shaped[Tensor, "*label"], sets: Shaped[Tensor, "*sets"]
-) -> None:
-    """Refuses outputs and labels that have no largest class, or do not match."""
-    for what, given in (("prediction", prediction), ("label", label), ("sets", sets)):
-        check_tensor(what, given)
-    if prediction.ndim != 2 or (len(prediction) > 0 and prediction.shape[1] < 2):
-        raise InputError(
-            "prediction: expected outputs [points, classes] of two classes or more, got shape "
-            f"{tuple(prediction.shape)}; for labels +1 and -1 compare signs, prediction * label > 0"
-        )
-    if len(prediction) == 0:
-        raise InputError("expected predictions at one missing point or more, got none")
-    if label.shape != prediction.shape or sets.shape != prediction.shape[:1]:
-        raise InputError(
-            f"expected labels {tuple(prediction.shape)}, as predictions, and one set for each of "
-            f"{len(prediction)} points; got shapes {tuple(label.shape)} and {tuple(sets.shape)}"
-        )
-    for what, given in (("prediction", prediction), ("label", label)):
-        unknown = given.isnan().any(1)
-        if bool(unknown.any()):
-            raise InputError(
-                f"{what}: expected numbers, got NaN at {int(unknown.sum())} of {len(given)} points; leave "
-                "them out"
-            )
-    tied = (label == label.amax(1, keepdim=True)).sum(1) > 1
-    if bool(tied.any()):
-        raise InputError(
-            f"label: expected one-hot labels; point {int(tied.nonzero()[0])} has no single largest entry, "
-            f"{label[tied][0].tolist()[:8]}"
         )

@@ -75,6 +75,26 @@ class LeaveOut:
     explanation: str
     departure: float = 0.0
 
+    @property
+    def right(self) -> Bool[Tensor, "p"]:
+        """Whether a prediction has its label's sign; of vectors, the largest entry at the same place."""
+        said, true = (values.reshape(len(self.label), -1) for values in (self.prediction, self.label))
+        return said.argmax(1) == true.argmax(1) if true.shape[1] > 1 else (said.sign() == true.sign())[:, 0]
+
+    def accuracy(self) -> Float[Tensor, "sets"]:
+        """The share of missing points that are `right`, for each missing set.
+
+        >>> from symscope.groups import cyclic
+        >>> from symscope.spectral import leave_out
+        >>> profile = torch.tensor([[[2.0, 0.5], [1.5, 1.4]], [[1.5, 1.4], [3.0, 0.5]]], dtype=torch.float64)
+        >>> signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
+        >>> missing = torch.tensor([[[True, False], [False, False]], [[False, False], [True, False]]])
+        >>> leave_out(profile, signs, missing, cyclic(2), ridge=0.0).accuracy().tolist()
+        [0.0, 0.0]
+        """
+        right = self.right.to(self.prediction.dtype)
+        return torch.stack([right[self.sets == one].mean() for one in self.sets.unique()])
+
     def table(self) -> list[dict[str, Any]]:
         """The irreps as rows, largest share first, ready for `pandas.DataFrame`."""
         rows = [
@@ -95,8 +115,7 @@ class LeaveOut:
     def point_table(self) -> list[dict[str, Any]]:
         """The missing points as rows, for `pandas.DataFrame` and the files it writes.
 
-        Vectors get a column for each number: `label 0`, `label 1`, and so on. `right` says whether the
-        prediction has the label's sign or, of vectors, its largest entry where the label has it.
+        Vectors get a column for each number: `label 0`, `label 1`, and so on.
 
         >>> from symscope.groups import cyclic
         >>> from symscope.spectral import leave_out
@@ -120,9 +139,7 @@ class LeaveOut:
             flat = values.reshape(count, -1)
             for i in range(flat.shape[1]):
                 columns[name if self.label.ndim == 1 else f"{name} {i}"] = flat[:, i].tolist()
-        said, true = self.prediction.reshape(count, -1), self.label.reshape(count, -1)
-        same = said.argmax(1) == true.argmax(1) if true.shape[1] > 1 else (said.sign() == true.sign())[:, 0]
-        columns["right"] = same.tolist()
+        columns["right"] = self.right.tolist()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

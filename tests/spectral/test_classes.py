@@ -19,10 +19,9 @@ from symscope.spectral import (
     pair_inverse_spectra,
     pair_spectra,
     profile_gram,
-    set_accuracy,
     spectral_error,
 )
-from symscope.spectral.classes import check_errors, check_scores, powers
+from symscope.spectral.classes import check_errors, powers
 from tests.spectral.orbit_problems import random_profile
 from tests.tolerances import LEAVE_OUT
 
@@ -82,12 +81,6 @@ def test_an_orbit_is_right_if_it_wins_against_every_class_on_average():
     ]
 
 
-def test_argmax_accuracy_is_per_set():
-    prediction = torch.tensor([[0.2, 0.1], [0.3, 0.4], [0.0, -1.0]])
-    label = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    assert set_accuracy(prediction, label, torch.tensor([0, 0, 1])).tolist() == [0.5, 0.0]
-
-
 def test_bad_input_is_refused():
     profile = random_profile(dihedral(3), 2, 0)
     with pytest.raises(InputError, match="needs a cyclic group, got D3"):
@@ -106,8 +99,6 @@ def test_bad_input_is_refused():
         one_versus_many(errors, torch.zeros(3, dtype=torch.int64))
     with pytest.raises(InputError, match="one class per seed, 3; got 2"):
         one_versus_many(errors, torch.arange(2))
-    with pytest.raises(InputError, match="one missing point or more"):
-        set_accuracy(torch.zeros(0, 2), torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))
 
 
 def test_any_cyclic_group_is_followed_along_its_powers():
@@ -141,21 +132,3 @@ def test_pairs_need_two_orbits():
         inspect.unwrap(one_versus_many)(torch.rand(3, 2), torch.tensor([0, 1, 1]))
     with pytest.raises(InputError, match=r"errors: expected a torch\.Tensor, got list"):
         inspect.unwrap(check_errors)([[0.0]])
-
-
-def test_accuracy_needs_outputs_that_have_a_largest_one():
-    asked = inspect.unwrap(set_accuracy)  # the checks of the test suite would stop some of these earlier
-    signs, sets = torch.tensor([1.0, -1.0]), torch.tensor([0, 1])
-    for prediction, label in ((signs / 2, signs), (signs[:, None] / 2, signs[:, None])):
-        with pytest.raises(InputError, match=r"two classes or more, got .* compare signs"):
-            asked(prediction, label, sets)
-    with pytest.raises(InputError, match="prediction: expected numbers, got NaN at 2 of 2 points"):
-        asked(torch.full((2, 3), torch.nan), torch.eye(3)[:2], sets)
-    with pytest.raises(InputError, match="prediction: expected numbers, got NaN at 1 of 2 points"):
-        asked(torch.tensor([[0.1, torch.nan], [0.2, 0.3]]), torch.eye(2), sets)
-    with pytest.raises(InputError, match="one-hot labels; point 1 has no single largest entry"):
-        asked(torch.rand(2, 2), torch.tensor([[1.0, 0.0], [0.0, 0.0]]), sets)
-    with pytest.raises(InputError, match=r"expected labels \(3, 2\).*got shapes \(2, 2\) and \(3,\)"):
-        asked(torch.rand(3, 2), torch.eye(2), torch.tensor([0, 1, 1]))
-    with pytest.raises(InputError, match=r"sets: expected a torch\.Tensor, got list"):
-        inspect.unwrap(check_scores)(torch.rand(2, 2), torch.eye(2), [0, 1])

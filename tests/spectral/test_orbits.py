@@ -64,6 +64,11 @@ def test_classes_are_left_out_in_turn():
     assert found.seeds.tolist() == [1, 4, 0, 2, 3]
     assert found.elements.tolist() == [0] * 5
     assert found.label.argmax(1).tolist() == [0, 0, 1, 1, 2]
+    right = found.prediction.argmax(1) == found.label.argmax(1)
+    assert 0 < int(right.sum()) < 5
+    assert found.right.tolist() == right.tolist()
+    expected = [float(right[rows].double().mean()) for rows in ([0, 1], [2, 3], [4])]
+    assert found.accuracy().tolist() == expected
     mask = torch.zeros(5, 4, dtype=torch.bool)
     mask[[1, 4], 0] = True
     one_hot = nn.functional.one_hot(torch.tensor([1, 0, 1, 2, 0])).double()
