@@ -101,13 +101,13 @@ def whole_cell(config: WholeMnist, cell: Mapping[str, Any], surroundings: Surrou
         points, difference = problem.difference_to_dense()
         return {"checks": [{"points": points, "largest_difference": difference}]}
     found, seconds = problem.streamed()
-    right = (found.prediction.argmax(1) == found.label.argmax(1)).double()
+    accuracy = found.accuracy()
     rows = [
         {
             "left_out": label,
             "orbits": len(source),
             "points": found.points,
-            "accuracy": float(right[found.sets == label].mean()),
+            "accuracy": float(accuracy[label]),
             "mean_absolute_residual": float(found.residual[found.sets == label].abs().mean()),
             "seconds": seconds,
             "device": device.type,
