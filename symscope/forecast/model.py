@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
 import torch
@@ -67,8 +68,8 @@ def as_model(
         weights: A saved state dict to start from, read with `weights_only=True`; then seeds change nothing.
 
     Raises:
-        InputError: An unknown name, a function that fails or returns something else, or a network that does
-            not take the data or has too few outputs.
+        InputError: An unknown name, a function that fails or returns something else, weights that are not
+            this network's, or a network that does not take the data or changes it in place.
 
     >>> as_model(lambda: nn.Linear(12, 4), (3, 4), classes=4).layout
     'flat'
@@ -76,7 +77,7 @@ def as_model(
     called = name or (model if isinstance(model, str) else _name(model))
     build = _builder(model, tuple(shape), classes, called)
     if weights is not None:
-        build = _with_weights(build, weights)
+        build = _with_weights(build, Path(weights))
     first = build(0)
     layout, outputs = _layout(first, tuple(shape), called)
     count = sum(weight.numel() for weight in first.parameters() if weight.requires_grad)
@@ -124,7 +125,7 @@ def _builder(
                 module = build(seed) if takes_seed else build()
         except InputError:
             raise
-        except Exception as error:  # whatever a user's function raises is the user's to see
+        except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
             raise user_error(f"model {name}: the function", error) from error
         if not isinstance(module, nn.Module):
             raise InputError(
@@ -169,10 +170,10 @@ def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
     return build
 
 
-def _with_weights(
-    build: Callable[[int], nn.Module], weights: str | os.PathLike[str]
-) -> Callable[[int], nn.Module]:
-    loaded = finite_network(build(0), weights)
+def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[int], nn.Module]:
+    first, saved = build(0), _saved_weights(path)
+    _check_fit(first.state_dict(), saved, path)
+    loaded = finite_network(first, saved)
     state = {**loaded.trainable, **loaded.fixed}
 
     def made(seed: int) -> nn.Module:
@@ -181,6 +182,52 @@ def _with_weights(
         return module
 
     return made
+
+
+def _saved_weights(path: Path) -> Mapping[str, Tensor]:
+    if not path.is_file():
+        raise InputError(f"weights: there is no file {path}.")
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # unpickling, archive and type errors alike
+        raise InputError(
+            f"weights: {path} cannot be read as weights alone (weights_only=True); expected what "
+            "torch.save(network.state_dict(), ...) writes, not a whole network and no other file."
+        ) from error
+    if not isinstance(saved, Mapping) or not all(isinstance(value, Tensor) for value in saved.values()):
+        held = f" with {_few(saved)}" if isinstance(saved, Mapping) else ""
+        raise InputError(
+            f"weights: {path}: expected a state dict, names to tensors, got a {type(saved).__name__}{held}; "
+            "save network.state_dict() alone."
+        )
+    return saved
+
+
+def _check_fit(own: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Path) -> None:
+    """Refuses weights that are not those of the network, with the names and shapes of the first."""
+    lacking, foreign = (
+        [name for name in own if name not in saved],
+        [name for name in saved if name not in own],
+    )
+    said = [f"the file lacks {_few(lacking)}"] if lacking else []
+    said += [f"the network has no {_few(foreign)}"] if foreign else []
+    said += [
+        f"{name} has shape {tuple(value.shape)} in the network and {tuple(saved[name].shape)} in the file"
+        for name, value in own.items()
+        if name in saved and saved[name].shape != value.shape
+    ]
+    if said:
+        raise InputError(
+            f"weights: {path} does not fit the network: {'; '.join(said[:3])}. Save the weights of this "
+            "network, or build the one they are of."
+        )
+
+
+def _few(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    listed = [str(name) for name in names]
+    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
+    return ", ".join(listed[:3]) + more
 
 
 def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, int]:
@@ -192,13 +239,20 @@ def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, 
     problems = []
     for layout in tried:
         x = laid_out(torch.rand(3, *shape, dtype=torch.float64, generator=_generator()), layout)
+        given, version = x.clone(), x._version
         try:
             with torch.no_grad():
                 out = module(x)
-        except Exception as error:
-            problems.append(f"{tuple(x.shape)}: {user_error('it', error)}")
+        except (Exception, SystemExit) as error:
+            problems.append(f"{tuple(given.shape)}: {user_error('it', error)}")
             continue
         if isinstance(out, Tensor) and out.ndim == 2 and len(out) == 3:
+            if x._version != version or not torch.equal(x, given):
+                raise InputError(
+                    f"model {name}: its forward changes its input in place, so that the data would not stay "
+                    "what they are; write x = x - 1 instead of x -= 1, leave inplace=True out of the first "
+                    "layers, or begin with x = x.clone()."
+                )
             return layout, out.shape[1]
         got = f"shape {tuple(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
         problems.append(f"{tuple(x.shape)}: expected outputs [n, outputs], got {got}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -62,9 +64,36 @@ def test_weights_from_a_file_are_the_same_for_every_seed(tmp_path):
     assert model.fixed
     for seed in (0, 5):
         assert torch.equal(model.builder(seed)[1].weight, net[1].weight.double())
-    torch.save(nn.Linear(3, 3).state_dict(), tmp_path / "others.pt")
-    with pytest.raises(InputError):
+
+
+@pytest.mark.parametrize(
+    ("saved", "message"),
+    [
+        (
+            nn.Sequential(nn.Flatten(), nn.Linear(12, 5)).state_dict(),
+            r"1\.weight has shape \(2, 12\) in the network and \(5, 12\) in the file; 1\.bias has",
+        ),
+        (
+            nn.Linear(12, 2).state_dict(),
+            r"the file lacks 1\.weight, 1\.bias; the network has no weight, bias\.",
+        ),
+        (
+            {"epoch": 3, "model": {}},
+            r"names to tensors, got a dict with epoch, model; save network\.state_dict",
+        ),
+        (nn.Linear(12, 2), r"cannot be read as weights alone .* not a whole network"),
+    ],
+)
+def test_weights_that_do_not_fit_are_named_in_one_line(saved, message, tmp_path):
+    def build():
+        return nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
+
+    torch.save(saved, tmp_path / "others.pt")
+    with pytest.raises(InputError, match=message) as raised:
         as_model(build, (3, 4), 2, weights=tmp_path / "others.pt")
+    assert len(str(raised.value).splitlines()) == 1
+    with pytest.raises(InputError, match=r"there is no file .*none\.pt"):
+        as_model(build, (3, 4), 2, weights=tmp_path / "none.pt")
 
 
 def test_a_convolution_is_never_given_a_batch_as_one_picture():
@@ -72,3 +101,40 @@ def test_a_convolution_is_never_given_a_batch_as_one_picture():
     assert as_model(conv, (4, 4), 2).layout == "channel"
     with pytest.raises(InputError, match=r"does not take the data, samples of shape \(5, 5\)"):
         as_model(conv, (5, 5), 2)
+
+
+class Shifts(nn.Module):
+    """Changes its input in place, so that a second answer is another one."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(16, 2)
+
+    def forward(self, x):
+        x -= 1
+        return self.last(x.flatten(1))
+
+
+@pytest.mark.parametrize(
+    "build", [Shifts, lambda: nn.Sequential(nn.Flatten(), nn.ReLU(inplace=True), nn.Linear(16, 2))]
+)
+def test_a_forward_that_changes_its_input_is_refused_for_that(build):
+    with pytest.raises(InputError, match="its forward changes its input in place"):
+        as_model(build, (4, 4), 2)
+    later = nn.Sequential(nn.Conv2d(1, 2, 4), nn.ReLU(inplace=True), nn.Flatten())
+    assert as_model(later, (4, 4), 2).outputs == 2  # what is changed in place here is the network's own
+
+
+def test_code_that_ends_the_program_is_a_mistake_in_it():
+    class Leaves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(16, 2)
+
+        def forward(self, x):
+            sys.exit(0)
+
+    with pytest.raises(InputError, match=r"it raised SystemExit: 0 \(test_model\.py, line \d+\)"):
+        as_model(Leaves, (4, 4), 2)
+    with pytest.raises(InputError, match=r"the function raised SystemExit: no weights \(test_model\.py"):
+        as_model(lambda: sys.exit("no weights"), (4, 4), 2)
