@@ -185,7 +185,7 @@ def _found(
     from symscope.data import default_folder
     from symscope.forecast import forecast as forecasted
     from symscope.forecast.sources import named_data
-    from symscope.user_code import named_function
+    from symscope.user_code import named_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
@@ -207,7 +207,10 @@ def _found(
                 **options,
             )
 
-        return [asked(name, network) for name, network in zip(models, networks, strict=True)]
+        try:
+            return [asked(name, network) for name, network in zip(models, networks, strict=True)]
+        except SystemExit as error:  # a user's code may end the program anywhere, training included
+            raise user_error("your code", error) from error
 
 
 def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:

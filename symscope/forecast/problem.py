@@ -323,7 +323,7 @@ def users_own(action: Action) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise user_error(f"action {action.name}: its function", error) from error
 
 

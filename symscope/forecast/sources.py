@@ -127,7 +127,7 @@ def _own_data(source: str, limit: int | None, task: str) -> LabelledData | Measu
     function = named_function("--data", source)
     try:
         made = function()
-    except Exception as error:  # whatever a user's function raises is the user's to see
+    except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
         raise user_error(f"--data {source}: it", error) from error
     if isinstance(made, MeasuredData) and task == "classification":
         raise InputError(f"--data {source}: it returned numbers to predict; leave --task classification out")
@@ -139,7 +139,7 @@ def _own_data(source: str, limit: int | None, task: str) -> LabelledData | Measu
         x, values, name = read_pairs(made, limit, source.rpartition(":")[2], torch.float64)
     except InputError:
         raise
-    except Exception as error:  # reading items runs the user's code too
+    except (Exception, SystemExit) as error:  # reading items runs the user's code too
         raise user_error(f"--data {source}: its dataset", error) from error
     classes = task == "classification"
     if task == "auto":

@@ -111,6 +111,17 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
             "raised NameError: name 'unknown_width' is not defined (own_code.py, line",
         ),
         (("--model", f"{OWN}:nothing"), "has no function 'nothing'"),
+        (("--model", f"{OWN}:leaves"), f"{OWN}:leaves: the function raised SystemExit: 0 (own_code.py, line"),
+        (
+            ("--model", f"{OWN}:LeavesInTraining", "--train"),
+            "your code raised SystemExit: 0 (own_code.py, line",
+        ),
+        (("--data", f"{OWN}:leaves"), f"{OWN}:leaves: it raised SystemExit: 0 (own_code.py, line"),
+        (("--data", f"{OWN}:Leaving"), f"{OWN}:Leaving: its dataset raised SystemExit: 0 (own_code.py, line"),
+        (
+            ("--action", f"{OWN}:leaves_at", "--group", "C2"),
+            "its function raised SystemExit: 0 (own_code.py, line",
+        ),
         (("--model", "mlpp"), "did you mean 'mlp'?"),
         (("--action", f"{OWN}:wider", "--group", "C2"), "for element 1 it returned (1, 6, 7)"),
         (("--group", "C9x"), "C9x"),
@@ -140,6 +151,13 @@ def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
     assert message in last
     assert "Traceback" not in streams.err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_script_that_ends_itself_when_imported_is_said_so(few, tmp_path, capsys):
+    (tmp_path / "script.py").write_text("import sys\n\nsys.exit(3)\n")
+    assert called("--model", f"{tmp_path / 'script.py'}:build", *few) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("importing it raised SystemExit: 3 (script.py, line 3)")
 
 
 def test_a_network_named_twice_is_refused(few, capsys):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset, TensorDataset
@@ -41,6 +43,39 @@ def wider(g: int, x: Tensor) -> Tensor:
 def breaks() -> nn.Module:
     """Fails as a user's code fails."""
     return nn.Linear(36, unknown_width)  # type: ignore[name-defined]
+
+
+def leaves(*seed: int) -> None:
+    """Ends the program, as a script's main function does."""
+    sys.exit(0)
+
+
+class LeavesInTraining(nn.Module):
+    """A network that ends the program once it is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(36, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            sys.exit(0)
+        return self.last(x.flatten(1))
+
+
+class Leaving(Dataset):
+    """A dataset that ends the program when it is read."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> None:
+        sys.exit(0)
+
+
+def leaves_at(g: int, x: Tensor) -> Tensor:
+    """An action that ends the program."""
+    sys.exit(0)
 
 
 def numbers() -> Dataset:
