@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import zipfile
+import inspect
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 
 from symscope.cli.output import check_page_path, results_console
 from symscope.errors import InputError
-from symscope.user_code import named_function
+from symscope.user_code import named_function, user_error
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +25,8 @@ def discover(
     model: Annotated[
         str,
         typer.Option(
-            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing and "
-            "returns an nn.Module.",
+            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing, or a "
+            "seed, and returns an nn.Module.",
             metavar="MODULE:FUNCTION",
         ),
     ],
@@ -33,11 +35,17 @@ def discover(
     ] = "squared",
     inputs: Annotated[
         str | None,
-        typer.Option(help="Shape of one input, 3 or 1,8,8; default: of the first linear layer."),
+        typer.Option(
+            help="Shape of one input, 3 or 1,8,8, where there is no --data; default: of the first linear "
+            "layer."
+        ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Your data, an .npz file with X and y; default: normal inputs and targets."),
+        typer.Option(
+            help="Your data, an .npz file with X and y; whole numbers X are tokens where the network looks "
+            "them up. Default: normal inputs and targets."
+        ),
     ] = None,
     near: Annotated[
         float | None,
@@ -78,11 +86,21 @@ def discover(
 
     if learn < 0 or steps < 1:
         raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
-    if abs(seed) >= 2**62:
-        raise InputError(f"--seed {seed}: expected a number below 2^62 in size")
+    if not 0 <= seed < 2**62:
+        raise InputError(f"--seed {seed}: expected a number of 0 or more, below 2^62")
+    if inputs is not None and data is not None:
+        raise InputError(
+            "--inputs and --data: expected one of them; X in the data says the shape of an input, so leave "
+            "--inputs out, or reshape X"
+        )
     check_page_path(out)
     console, progress = results_console(), Console(stderr=True)
-    problem = _problem(model, loss, inputs, data, near)
+    problem = _problem(model, seed, loss, inputs, data, near)
+    if learn > problem.size:
+        raise InputError(
+            f"--learn {learn}: expected at most {problem.size}, one for each of the network's parameters: no "
+            "point has more directions to move in"
+        )
     learning = _learning(learn, dependent, steps) if learn else None
     with progress.status("") as status:
         found = discovered(
@@ -128,20 +146,15 @@ def _print(console: Any, found: Discovery) -> None:
         console.print(simple_table("Known symmetries of its layers", ("symmetry", "kind", "held out"), known))
 
 
-def _problem(model: str, loss: str, inputs: str | None, data: Path | None, near: float | None) -> Problem:
+def _problem(
+    model: str, seed: int, loss: str, inputs: str | None, data: Path | None, near: float | None
+) -> Problem:
     import torch
-    from torch import nn
 
     from symscope.discovery import LOSSES, parameters_near
     from symscope.discovery import problem as made_problem
 
-    build = named_function("--model", model)
-    try:
-        module = build()
-    except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
-        raise InputError(f"--model {model}: it raised {type(error).__name__}: {error}") from error
-    if not isinstance(module, nn.Module):
-        raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
+    module = _module(model, seed)
     chosen = loss if loss in LOSSES or ":" not in loss else named_function("--loss", loss)
     source = _source(module, str(loss), inputs, data)
     draw = None
@@ -149,6 +162,44 @@ def _problem(model: str, loss: str, inputs: str | None, data: Path | None, near:
         weights = [w.detach().flatten().double() for w in module.parameters() if w.requires_grad]
         draw = parameters_near(torch.cat(weights), near) if weights else None
     return made_problem(module, chosen, source, draw)
+
+
+def _module(model: str, seed: int) -> nn.Module:
+    """The user's network in float64 and evaluation mode, its weights drawn from the seed."""
+    import torch
+    from torch import nn
+
+    from symscope.training.initialisation import seeded_weights
+
+    build = named_function("--model", model)
+    seeded = _seeded(model, build, seed)
+    try:
+        with seeded_weights(seed):
+            module = seeded()
+    except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
+        raise user_error(f"--model {model}: it", error) from error
+    if not isinstance(module, nn.Module):
+        raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
+    return module.to(torch.float64).eval()
+
+
+def _seeded(model: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
+    """The user's function with the seed filled in, where it has an argument `seed` or a single one."""
+    try:
+        arguments = inspect.signature(build).parameters.values()
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return build
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [a.name for a in arguments if a.default is a.empty and a.kind not in optional]
+    named = "seed" in [a.name for a in arguments]
+    if set(needed) - {"seed"} and (named or len(needed) > 1):
+        raise InputError(
+            f"--model {model}: expected a function of nothing, or of a seed; it needs {', '.join(needed)}; "
+            "wrap it"
+        )
+    if named:
+        return partial(build, seed=seed)
+    return partial(build, seed) if needed else build
 
 
 def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None) -> DataSource:
@@ -160,30 +211,33 @@ def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None)
         return dataset(x, y)
     shape = _shape(inputs, module)
     outputs = _outputs(module, shape)
-    if loss == "cross-entropy":
+    if loss == "cross-entropy" and outputs:
         return class_data(shape, outputs[-1])
     return gaussian_data(shape, outputs)
 
 
 def _arrays(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
+    """X and y in the machine's own byte order: whole numbers as int64, others as float64."""
     import numpy as np
     import torch
 
+    from symscope.data.arrays import read_arrays
+
+    if path.suffix != ".npz":
+        raise InputError(f"--data {path}: expected an .npz file with arrays X and y")
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            x, y = (torch.from_numpy(stored[name]) for name in ("X", "y"))
-    except (OSError, KeyError) as error:
-        raise InputError(f"--data {path}: expected an .npz file with arrays X and y; {error}") from error
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"--data {path}: expected an .npz file with arrays X and y of numbers; this is another kind of "
-            "file, or it holds text or Python objects, which are never loaded"
-        ) from error
+        x, y = read_arrays(path)
+    except InputError as error:
+        raise InputError(f"--data {error}") from error
+    for name, array in (("X", x), ("y", y)):
+        if array.dtype.kind not in "buif":
+            raise InputError(f"--data {path}: expected real numbers in {name}, got {array.dtype}")
+    x, y = (a.astype(np.float64 if a.dtype.kind == "f" else np.int64) for a in (x, y))
     if x.ndim == 0 or y.ndim == 0:
         raise InputError(f"--data {path}: expected rows in X and in y, got single numbers")
     if len(x) != len(y):
         raise InputError(f"--data {path}: X and y need as many rows, got {len(x)} and {len(y)}")
-    return x, y
+    return torch.from_numpy(x), torch.from_numpy(y)
 
 
 def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
@@ -206,21 +260,19 @@ def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
 
 
 def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of one output; the module's mode is as it was afterwards."""
+    """The shape of one output."""
     import torch
 
     like = next(iter(module.parameters()), torch.zeros(()))
-    mode = module.training
     try:
         with torch.no_grad():
-            result = module.eval()(like.new_zeros(2, *shape))
+            result = module(like.new_zeros(2, *shape))
     except (Exception, SystemExit) as error:  # whatever the user's forward raises is the user's to see
+        failure = user_error(f"the network, on inputs of shape {(2, *shape)},", error)
         raise InputError(
-            f"the network failed on an input of shape {(2, *shape)}: {type(error).__name__}: {error}; say "
-            "the shape of one input with --inputs"
+            f"{failure}; say the shape of one input with --inputs, or give inputs of your own, such as "
+            "tokens, with --data"
         ) from error
-    finally:
-        module.train(mode)
-    if not isinstance(result, torch.Tensor) or result.ndim < 2:
+    if not isinstance(result, torch.Tensor) or result.ndim == 0:
         raise InputError("the network must return one tensor [b, ...], one output for every input")
     return tuple(result.shape[1:])

@@ -247,9 +247,8 @@ def fibre_dimension(problem: Problem, theta: Float[Tensor, "n"], *, seed: int, l
     """
     count = 4 * problem.size + 32
     x, y = problem.data(count, torch.Generator().manual_seed(seed))
-    float_x = x.to(problem.device, problem.dtype) if x.is_floating_point() else x.to(problem.device)
-    float_y = y.to(problem.device, problem.dtype) if y.is_floating_point() else y.to(problem.device)
-    gradients = sample_gradients(problem, Sample(theta[None], float_x[None], float_y[None]))[0]
+    sample = Sample(theta[None], problem.ready(x)[None], problem.ready(y)[None])
+    gradients = sample_gradients(problem, sample)[0]
     return null_space([gradients], level).dimension
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import torch
@@ -16,8 +16,15 @@ from torch import Tensor, nn
 
 from symscope.discovery.layout import Layout
 from symscope.discovery.losses import Loss, named_loss
-from symscope.discovery.problem_checks import check_differentiable, check_evaluation
-from symscope.discovery.sampling import DataSource, ParameterSource, Rows, Sample, normal_parameters
+from symscope.discovery.problem_checks import check_differentiable, check_evaluation, takes_whole_numbers
+from symscope.discovery.sampling import (
+    DataSource,
+    ParameterSource,
+    Rows,
+    Sample,
+    floating_inputs,
+    normal_parameters,
+)
 from symscope.errors import InputError
 from symscope.kernels.finite_network import FiniteNetwork, evaluation, finite_network
 
@@ -89,7 +96,7 @@ class Problem:
         theta = self.parameters(points, generator).to(self.device, self.dtype)
         source = self.data.held_out if held_out and isinstance(self.data, Rows) else self.data
         x, y = source(points * batch, generator)
-        x, y = (self._ready(t).reshape(points, batch, *t.shape[1:]) for t in (x, y))
+        x, y = (self.ready(t).reshape(points, batch, *t.shape[1:]) for t in (x, y))
         return Sample(theta, x, y)
 
     def outputs(self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"]) -> Float[Tensor, "b *o"]:
@@ -109,7 +116,8 @@ class Problem:
         """`L(theta, X)`, one number per data point; differentiable, and made for `torch.func` transforms."""
         return self.loss(self.outputs(theta, x), y)
 
-    def _ready(self, tensor: Tensor) -> Tensor:
+    def ready(self, tensor: Shaped[Tensor, "*s"]) -> Shaped[Tensor, "*s"]:
+        """Data on the network's device, floating-point ones in its dtype."""
         return tensor.to(self.device, self.dtype if tensor.is_floating_point() else tensor.dtype)
 
 
@@ -127,6 +135,7 @@ def problem(
             put in eval mode. Parameters with `requires_grad=False` are constants.
         loss: A name ("squared", "mse", "cross-entropy") or `(outputs, targets) -> [b]`.
         data: Draws inputs and targets: `gaussian_data`, `class_data`, `token_data`, `dataset`, or your own.
+            Whole-number inputs become floating-point ones unless the network takes them as they are (tokens).
         parameters: Draws parameters; normal ones scaled by fan-in when None.
         dtype: Precision of everything.
 
@@ -134,8 +143,9 @@ def problem(
         The problem.
 
     Raises:
-        InputError: The module draws random numbers in eval mode or mixes data points, the loss is not per
-            sample, values are not finite, or parameters act on the loss without a derivative.
+        InputError: The module draws random numbers in eval mode, mixes data points or has no numbers
+            (device meta), the loss is not per sample or does not fit the targets, values are not finite, or
+            parameters act on the loss without a derivative.
 
     >>> from symscope.discovery import gaussian_data
     >>> found = problem(nn.Linear(3, 2, bias=False), "squared", gaussian_data((3,), (2,)))
@@ -158,6 +168,14 @@ def problem(
     layout = Layout(tuple(network.trainable), tuple(tuple(w.shape) for w in network.trainable.values()))
     chosen = named_loss(loss) if isinstance(loss, str) else loss
     made = Problem(network, chosen, data, parameters or normal_parameters(layout), layout, dtype)
+    if network.device.type == "meta":
+        raise InputError(
+            f"{type(module).__name__} is on the device meta, where parameters have no values; build it on "
+            "the CPU or a GPU"
+        )
+    x = made.sample(1, 1, seed=0).x
+    if not (x.is_floating_point() or x.is_complex() or takes_whole_numbers(made)):
+        made = replace(made, data=floating_inputs(data))
     check_evaluation(made)
     check_differentiable(made)
     return made
@@ -170,7 +188,8 @@ def sample_losses(problem: Problem, sample: Sample) -> Float[Tensor, "p b"]:
 
 def sample_outputs(problem: Problem, sample: Sample) -> Float[Tensor, "p b o"]:
     """Outputs at every point of a sample, flattened per data point."""
-    return torch.func.vmap(problem.outputs)(sample.theta, sample.x).flatten(2)
+    outputs = torch.func.vmap(problem.outputs)(sample.theta, sample.x)
+    return outputs.reshape(sample.points, sample.batch, -1)
 
 
 def sample_gradients(problem: Problem, sample: Sample) -> Float[Tensor, "p b n"]:

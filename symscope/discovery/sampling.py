@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -127,11 +127,11 @@ class Rows:
         return self.x[drawn], self.y[drawn]
 
 
-def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "N *t"]) -> Rows:
+def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> Rows:
     """Rows of a user's data set, drawn with replacement; a random half of them only for tests.
 
     Raises:
-        InputError: No rows.
+        InputError: No rows, or not as many in x as in y.
 
     >>> rows = dataset(torch.arange(6.0), torch.arange(6.0))
     >>> len(rows.finding), len(rows.testing), rows.split
@@ -139,10 +139,24 @@ def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "N *t"]) -> Rows:
     """
     if x.shape[0] == 0:
         raise InputError("the data set has no rows")
+    if x.shape[0] != y.shape[0]:
+        raise InputError(f"x and y: expected as many rows in both, got {x.shape[0]} and {y.shape[0]}")
     order = torch.randperm(x.shape[0], generator=Generator().manual_seed(0))
     kept = len(order) // 2
     finding = order[kept:]
     return Rows(x, y, finding, order[:kept] if kept else finding)
+
+
+def floating_inputs(source: DataSource) -> DataSource:
+    """The same data with inputs in float64: for bytes and other whole numbers that are no tokens."""
+    if isinstance(source, Rows):
+        return replace(source, x=source.x.double())
+
+    def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        x, y = source(count, generator)
+        return x.double(), y
+
+    return draw
 
 
 def normal_parameters(layout: Layout, scale: float = 1.0) -> ParameterSource:

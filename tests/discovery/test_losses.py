@@ -22,6 +22,16 @@ def test_losses_are_those_of_torch():
     assert set(LOSSES) == {"squared", "mse", "cross-entropy"}
 
 
+@pytest.mark.parametrize("name", ["squared", "mse"])
+def test_targets_are_never_broadcast(name):
+    f, y = torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0])
+    for outputs, targets in ((f, y), (f[:, 0], y[:, None]), (f, y[:, None])):
+        assert named_loss(name)(outputs, targets).tolist() == [0.0, 9.0]
+    for outputs, targets in ((f, y[:1]), (f, torch.ones(2, 2)), (torch.ones(2, 3), y)):
+        with pytest.raises(InputError, match="expected targets of the outputs' shape"):
+            named_loss(name)(outputs, targets)
+
+
 def test_unknown_losses_are_refused():
     with pytest.raises(InputError, match="did you mean 'squared'"):
         named_loss("sqared")

@@ -11,6 +11,7 @@ from torch import nn
 from symscope import InputError
 from symscope.discovery import (
     class_data,
+    dataset,
     gaussian_data,
     problem,
     sample_derivatives,
@@ -128,6 +129,16 @@ DATA = gaussian_data((3,), (2,))
         (nn.Linear(3, 2), lambda f: f, DATA, "the loss cannot be evaluated"),
         (nn.Linear(4, 2), "squared", DATA, r"cannot be evaluated on inputs of shape \[3, 3\]"),
         (nn.Linear(3, 2), "hinge", DATA, "unknown loss 'hinge'; known: cross-entropy, mse, squared"),
+        (
+            nn.Linear(3, 1),
+            lambda f, y: (f - y).square().mean(1),
+            gaussian_data((3,), ()),
+            r"\[3, 1\] and targets",
+        ),
+        (nn.Linear(3, 1), "squared", gaussian_data((3,), (2,)), r"outputs' shape \[3, 1\], got \[3, 2\]"),
+        (nn.Linear(3, 2), "cross-entropy", DATA, r"one class number for each .* targets \[3, 2\]"),
+        (nn.Linear(3, 2), "cross-entropy", gaussian_data((3,), ()), "expected whole class numbers 0 to 1"),
+        (nn.Linear(3, 2, device="meta"), "squared", DATA, "on the device meta"),
         (nn.ReLU(), "squared", DATA, "has no parameters"),
         (nn.Linear(3, 2).requires_grad_(False), "squared", DATA, "all parameters of Linear are frozen"),
         (_Logarithm(3, 2), "squared", DATA, "outputs at random parameters: expected finite numbers"),
@@ -138,6 +149,24 @@ DATA = gaussian_data((3,), (2,))
 def test_problems_that_cannot_be_are_refused(net, loss, data, message):
     with pytest.raises(InputError, match=message):
         problem(net, loss, data)
+
+
+@pytest.mark.parametrize("loss", ["squared", "mse"])
+def test_targets_without_an_axis_are_those_with_one(loss):
+    net, x, y = nn.Linear(3, 1), torch.randn(20, 3), torch.randn(20)
+    flat, column = (problem(net, loss, dataset(x, t)).sample(4, 5, seed=0) for t in (y, y[:, None]))
+    made = problem(net, loss, dataset(x, y))
+    assert torch.equal(sample_losses(made, flat), sample_losses(made, column))
+    assert torch.equal(sample_gradients(made, flat), sample_gradients(made, column))
+
+
+def test_whole_numbers_become_the_problems_dtype_unless_they_are_tokens():
+    bytes_ = torch.randint(256, (20, 3), dtype=torch.uint8)
+    made = problem(nn.Linear(3, 1), "squared", dataset(bytes_, torch.randint(9, (20,))), dtype=torch.float32)
+    assert made.sample(2, 2, seed=0).x.dtype == torch.float32
+    drawn = problem(nn.Linear(3, 2), "cross-entropy", token_data(3, 7, 2))
+    assert drawn.sample(2, 2, seed=0).x.dtype == torch.float64
+    assert _tokens().sample(2, 2, seed=0).x.dtype == torch.int64
 
 
 def test_empty_samples_are_refused():

@@ -70,5 +70,7 @@ def test_bad_sources_are_refused():
         token_data(0, 3, 2)
     with pytest.raises(InputError, match="no rows"):
         dataset(torch.zeros(0, 2), torch.zeros(0))
+    with pytest.raises(InputError, match="as many rows in both, got 3 and 2"):
+        dataset(torch.zeros(3, 2), torch.zeros(2))
     with pytest.raises(InputError, match="scale: expected a positive deviation"):
         parameters_near(torch.zeros(2), 0.0)
