@@ -28,7 +28,7 @@ from symscope.report import (
     style,
 )
 
-SHOWN = 9  # heat maps of exact generators
+SHOWN = 9  # heat maps of generators
 NAMED = 24  # entries whose names still fit along an axis
 
 
@@ -178,7 +178,7 @@ def _learned_section(found: Discovery) -> Section:
     everything = torch.arange(found.problem.size)
     sample = found.problem.sample(max(200, 4 * found.problem.size), 1, seed=learned.seeds[0] + 1)
     maps = []
-    for number, value in enumerate(learned.values(best, sample)):
+    for number, value in enumerate(learned.values(best, sample)[:SHOWN]):
         matrix = torch.linalg.lstsq(sample.theta, value).solution.T
         maps.append((f"learned field {number + 1}: best linear fit", matrix, everything, False))
     blocks = (
@@ -190,7 +190,8 @@ def _learned_section(found: Discovery) -> Section:
         Picture(
             _svg(_maps(maps, layout, 3), "learned", "Heat maps of learned fields."),
             "Learned fields",
-            "The matrix M that best describes the field as V(θ) = Mθ; best seed.",
+            f"The matrix M that best describes the field as V(θ) = Mθ; best seed, the first {len(maps)} of "
+            f"{learned.generators.shape[1]}.",
         ),
         Picture(
             _svg(_curves(found), "curves", "Held-out objective against training steps."), "Training curves"

@@ -24,6 +24,8 @@ from symscope.discovery.problem import Problem, sample_gradients
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
+LOOKED_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
+
 Progress = Callable[[int, int, float], object]
 Builder = Callable[[int], nn.Module]
 
@@ -112,7 +114,8 @@ def learn(
         progress: Called as `progress(step, steps, mean held-out objective)` at every look.
 
     Raises:
-        InputError: No seeds or generators, an action of another shape, an objective that is not finite, or so
+        InputError: No seeds or generators, more generators than parameters where the objective keeps their
+            fields apart at every point, an action of another shape, an objective that is not finite, or so
             many parameters that the group's matrices alone take a gibibyte.
 
     >>> from symscope.discovery import LinearAction, gaussian_data, problem
@@ -127,6 +130,11 @@ def learn(
     """
     matrices = problem.size if size is None else size
     _check(problem, generators, seeds, matrices)
+    if objective.orthogonality == "pointwise" and generators > problem.size:
+        raise InputError(
+            f"generators: expected at most {problem.size}, one for each parameter, got {generators}: no more "
+            "fields are at right angles to each other at a point"
+        )
     samples = problem.sample(training.samples + training.held_out, training.batch, seed=seeds[0])
     columns = action_data(problem, _rows(samples, slice(0, 1))).shape[1] if dependent else 0
     copies = [_built(action, seed, matrices, problem, columns) for seed in seeds]
@@ -243,7 +251,9 @@ class _Learning:
         with torch.no_grad():
             count = self.generators.shape[1]
             times = torch.full((count,), self.objective.time)
-            draw = Draw(all_pairs(self.objective, count), times.to(self.generators), points=64)
+            pairs = all_pairs(self.objective, count)
+            pairs = pairs[:: -(-len(pairs) // LOOKED_PAIRS) or 1]  # of many generators, some
+            draw = Draw(pairs, times.to(self.generators), points=64)
             terms = self._terms(self.held_out, draw, every=True)
             total = self.objective.total(terms)
         if not bool(torch.isfinite(total).all()):

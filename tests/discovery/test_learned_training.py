@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from symscope.discovery import (
+    POINTWISE,
     LinearAction,
     MLPAction,
     Objective,
@@ -18,6 +19,7 @@ from symscope.discovery import (
     learn,
     problem,
 )
+from symscope.discovery.objective import objective_terms
 from symscope.errors import InputError
 from tests.tolerances import STACKED
 
@@ -112,6 +114,20 @@ def test_the_global_random_state_is_left_alone(scalar):
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+def test_the_held_out_axiom_of_many_generators_looks_at_some_pairs(scalar, monkeypatch):
+    seen = []
+
+    def watched(*arguments, **options):
+        seen.append(len(arguments[6].pairs))
+        return objective_terms(*arguments, **options)
+
+    monkeypatch.setattr("symscope.discovery.learned_training.objective_terms", watched)
+    short = Training(steps=1, samples=30, held_out=8)
+    found = learn(scalar, 80, dependent=True, seeds=[0], objective=Objective(), training=short)
+    assert found.generators.shape[1] == 80
+    assert max(seen) == 80 * 79 // 2 // 13 + 1  # 3160 pairs, every 13th
+
+
 def test_a_group_of_another_size_and_an_action_of_ones_own(scalar):
     made = learn(
         scalar,
@@ -158,6 +174,8 @@ def test_bad_input(scalar):
         learn(scalar, 1, seeds=[0], size=20_000, **run)
     with pytest.raises(InputError, match="the action must take"):
         learn(scalar, 1, seeds=[0], action=lambda seed: nn.Linear(2, 2), **run)
+    with pytest.raises(InputError, match=r"generators: expected at most 2, one for each parameter, got 3"):
+        learn(scalar, 3, seeds=[0], **{**run, "objective": POINTWISE})
     wild = Training(steps=4, samples=30, held_out=8, look_every=1, learning_rate=1e200)
     with pytest.raises(InputError, match=r"not finite at step .* for seeds \[0\]; lower the learning rate"):
         learn(scalar, 1, dependent=False, seeds=[0], objective=Objective(Weights(norm=0)), training=wild)
