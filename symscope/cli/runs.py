@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,8 @@ from symscope.errors import InputError
 
 if TYPE_CHECKING:
     from symscope.experiments import Outcome, Request
+
+OPTIONS = {"changes": "--set", "modules": "--module"}  # where the name is not the parameter's
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -42,13 +44,23 @@ Modules = Annotated[
 def reproduce(
     names: Names = None,
     everything: Annotated[bool, typer.Option("--all", help="Every experiment there is.")] = False,
-    preset: Annotated[str, typer.Option(help="quick, paper, or another the experiment has.")] = "quick",
+    preset: Annotated[
+        str | None,
+        typer.Option(help="quick, paper, or another the experiment has. Default: quick.", show_default=False),
+    ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change one setting of the preset.", metavar="KEY=VALUE")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for run folders.")] = Path("runs"),
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu or cuda. Default: auto.", show_default=False)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="All randomness follows from it. Default: 0.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for run folders. Default: runs.", show_default=False),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(help="Local processes; 0: this one. Default: one per core.", show_default=False),
@@ -91,13 +103,18 @@ def reproduce(
       [cyan]symscope reproduce mine/first --module mine.py[/cyan]     your own experiment
     """
     from symscope.cli.progress import Board
-    from symscope.experiments import Place, run
+    from symscope.experiments import Place, experiments, request, run
 
     place = Place(workers, dask)
     left_out = everything and warn_of_broken()
-    requests, out = _requests(
-        names or [], everything, preset, changes or [], device, seed, modules or [], out
-    )
+    settings = {"preset": preset, "changes": changes, "device": device, "seed": seed, "modules": modules}
+    typed: dict[str, Any] = {name: value for name, value in settings.items() if value not in (None, [])}
+    if folders := _run_folders(names or [], everything):
+        requests = _continued(folders, typed if out is None else {**typed, "out": out})
+        out = folders[0].resolve().parent
+    else:
+        wanted = list(experiments(modules or [])) if everything else names or []
+        requests, out = [request(name, **typed) for name in wanted], out or Path("runs")
     board = Board(requests)
     try:
         with board:
@@ -183,19 +200,8 @@ def compare(
     console.print("The tables are equal, bit for bit." if result.same else "The tables differ.")
 
 
-def _requests(
-    names: list[str],
-    everything: bool,
-    preset: str,
-    changes: list[str],
-    device: str,
-    seed: int,
-    modules: list[str],
-    out: Path,
-) -> tuple[list[Request], Path]:
-    """What the command line asks for; run folders bring their own settings and their own place."""
-    from symscope.experiments import experiments, request, request_of
-
+def _run_folders(names: list[str], everything: bool) -> list[Path]:
+    """The names as run folders to continue; none where they are experiments."""
     if everything == bool(names):
         raise InputError(
             "say which experiments to run, or --all (not both); `symscope list experiments` shows them"
@@ -203,17 +209,24 @@ def _requests(
     folders = [Path(name) for name in names if (Path(name) / "run.json").exists()]
     if folders and len(folders) < len(names):
         raise InputError("name experiments or run folders, not both in one command")
-    if folders:
-        if changes or len({folder.resolve().parent for folder in folders}) > 1:
-            raise InputError(
-                "run folders are continued as they are, without --set, and from one place at a time"
-            )
-        return [request_of(folder) for folder in folders], folders[0].resolve().parent
-    wanted = list(experiments(modules)) if everything else names
-    return [
-        request(name, preset=preset, changes=changes, seed=seed, device=device, modules=modules)
-        for name in wanted
-    ], out
+    return folders
+
+
+def _continued(folders: list[Path], typed: dict[str, Any]) -> list[Request]:
+    """What run folders were asked; they bring their own settings and their own place."""
+    from symscope.experiments import request_of
+    from symscope.experiments.store import RunFolder
+
+    if typed:
+        ids = " and ".join(sorted({RunFolder(folder).asked()["experiment"] for folder in folders}))
+        options = [OPTIONS.get(name, f"--{name}") for name in typed]
+        raise InputError(
+            f"{', '.join(options)}: a run folder is continued with its own; leave that out, or name {ids} "
+            "instead of the folder to start another run"
+        )
+    if len({folder.resolve().parent for folder in folders}) > 1:
+        raise InputError("run folders are continued from one place at a time; name those of one folder")
+    return [request_of(folder) for folder in folders]
 
 
 def _only(texts: list[str]) -> dict[str, set[str]]:

@@ -139,7 +139,8 @@ def request_of(folder: Path, *, continued: bool = True) -> Request:
         continued: Cells are to run, so the device must be here; False to look at what is there already.
 
     Raises:
-        InputError: Not a run folder, or one of another version of symscope or of the experiment.
+        InputError: Not a run folder, one of another version of symscope or of the experiment, or one of a
+            device that is not here.
     """
     asked = RunFolder(folder).asked()
     experiment = find(asked["experiment"], asked["modules"])
@@ -150,13 +151,18 @@ def request_of(folder: Path, *, continued: bool = True) -> Request:
                 f"{folder} was made by version {asked[what]} of {of}, this is {now}: start a new run with "
                 f"`symscope reproduce {experiment.id}`; `symscope report` still shows the old one"
             )
+    if continued and asked["device"] not in ("cpu", chosen_device("auto")):
+        raise InputError(
+            f"{folder} was made on a GPU, and torch sees none here: continue it where there is one, or start "
+            f"a new run with `symscope reproduce {experiment.id} --device cpu`"
+        )
     config = from_plain(experiment.config, asked["config"])
     made = Request(
         experiment,
         asked["preset"],
         config,
         asked["seed"],
-        chosen_device(asked["device"]) if continued else asked["device"],
+        asked["device"],
         tuple(asked["modules"]),
     )
     if fingerprint(made.identity) != asked["fingerprint"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 
 import pytest
 
@@ -146,8 +147,10 @@ def test_folders_that_cannot_be_continued_are_bad_input(tmp_path, capsys):
     assert called("reproduce", str(folder), "--workers", "0") == 0
     assert called("reproduce", str(folder), "spectral/missing") == 2
     assert "not both in one command" in capsys.readouterr().err
-    assert called("reproduce", str(folder), "--set", "cells=4") == 2
-    assert "continued as they are" in capsys.readouterr().err
+    elsewhere = tmp_path / "elsewhere" / folder.name
+    shutil.copytree(folder, elsewhere)
+    assert called("reproduce", str(folder), str(elsewhere)) == 2
+    assert "one place at a time" in capsys.readouterr().err
 
     cell = next((folder / "cells").iterdir())
     cell.write_text(cell.read_text()[:-20])
@@ -161,6 +164,31 @@ def test_folders_that_cannot_be_continued_are_bad_input(tmp_path, capsys):
     (folder / "run.json").write_text(json.dumps({**asked, "format": 0}))
     assert called("report", str(folder)) == 2
     assert "run format 0" in capsys.readouterr().err
+
+
+def test_a_run_folder_has_its_own_settings_and_place(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    [folder] = tmp_path.iterdir()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    capsys.readouterr()
+    for words in (
+        ("--seed", "0"),  # also where it is what the folder has
+        ("--preset", "paper"),
+        ("--out", str(tmp_path / "new")),
+        ("--set", "cells=4"),
+        ("--device", "cpu"),
+        ("--module", TOY),
+    ):
+        assert called("reproduce", str(folder), "--workers", "0", *words) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line == (
+            f"symscope: {words[0]}: a run folder is continued with its own; leave that out, or name "
+            "toy/matrices instead of the folder to start another run"
+        )
+    assert called("reproduce", str(folder), "--seed", "1", "-o", str(tmp_path / "new")) == 2
+    assert "--seed, --out: a run folder" in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert called("reproduce", str(folder), "--workers", "0", "--fresh", "--only", "index=1") == 0
 
 
 def test_fresh_computes_every_cell_anew(tmp_path, capsys):

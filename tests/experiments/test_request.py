@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
+import torch
 
 from symscope import InputError
 from symscope.experiments import find, request, request_of
+from symscope.experiments.store import RunFolder
 from tests.experiments.program import TOY, toy_request, toy_run
 
 
@@ -47,6 +49,17 @@ def test_folders_of_another_version_are_not_continued(tmp_path, change, message)
     (folder / "run.json").write_text(json.dumps({**asked, **change}))
     with pytest.raises(InputError, match=message):
         request_of(folder)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_folder_made_on_a_gpu_is_continued_on_one(tmp_path):
+    asked = replace(toy_request(), device="cuda")
+    RunFolder(tmp_path / "run").create(asked.asked(), {})
+    with pytest.raises(
+        InputError, match=r"made on a GPU.*or start a new run with `symscope reproduce toy/mat"
+    ):
+        request_of(tmp_path / "run")
+    assert request_of(tmp_path / "run", continued=False) == asked
 
 
 def test_bad_requests_are_refused():
