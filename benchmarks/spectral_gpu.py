@@ -215,13 +215,13 @@ def big_run(
     def parts() -> Iterator[tuple[Frequency, Part]]:
         for batch in batches:
             before = session.now()
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget))
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), points)
             after = session.now()
             clock["kernel and transform s"] += after - before
             for frequency in batch:
                 before = session.now()
                 panels, scale = filled.pop(0)
-                part = panel_part(panels, frequency, sets, labels, 0.0, scale)
+                part = panel_part(panels, frequency, sets, points, labels, 0.0, scale)
                 elapsed = session.now() - before
                 clock["factor, inverse and blocks s"] += elapsed
                 if frequency.index in (0, 1, angles // 2):

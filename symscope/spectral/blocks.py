@@ -118,24 +118,32 @@ class Quotient:
         """Whether all points are different."""
         return bool((self.kept == 1).all())
 
-    def basis(self, frequency: Frequency) -> tuple[Shaped[Tensor, "k r"], Int64[Tensor, "r"]]:
-        """The vectors a block may act on, divided by the root of the stabiliser's order, and their seeds."""
-        d = frequency.dim
-        found: dict[tuple[int, ...], Tensor] = {}
-        columns, owners = [], []
-        total = len(self.kept) * d
-        for s, stabiliser in enumerate(self.stabilisers):
+    def fixed_vectors(self, frequency: Frequency) -> Shaped[Tensor, "m d d"]:
+        """For each seed, as columns, what its stabiliser keeps: orthonormal, over the root of its order.
+
+        There are fewer than d where more than the identity keeps the seed; the other columns are zero.
+
+        >>> from symscope.groups import cyclic
+        >>> points = quotient(cyclic(4), [torch.tensor([0, 2]), torch.tensor([0])], 2)
+        >>> [points.fixed_vectors(f).abs().flatten().tolist() for f in frequencies(cyclic(4))[:2]]
+        [[0.7071067811865475, 1.0], [0.0, 1.0]]
+        """
+        known: dict[tuple[int, ...], Tensor] = {}
+        every = []
+        for stabiliser in self.stabilisers:
             key = tuple(stabiliser.tolist())
-            if key not in found:
-                mean = frequency.matrices[stabiliser].mean(0)
-                values, vectors = torch.linalg.eigh((mean + mean.mH) / 2)
-                found[key] = vectors[:, values > 0.5]
-            fixed = found[key]
-            column = fixed.new_zeros(total, fixed.shape[1])
-            column[s * d : (s + 1) * d] = fixed / len(stabiliser) ** 0.5
-            columns.append(column)
-            owners += [s] * fixed.shape[1]
-        return torch.cat(columns, dim=1), torch.tensor(owners, dtype=torch.int64)
+            if key not in known:
+                known[key] = _fixed_vectors(frequency, stabiliser)
+            every.append(known[key])
+        return torch.stack(every)
+
+
+def _fixed_vectors(frequency: Frequency, stabiliser: Int64[Tensor, "h"]) -> Shaped[Tensor, "d d"]:
+    if len(stabiliser) == 1:
+        return torch.eye(frequency.dim, dtype=frequency.matrices.dtype)
+    mean = frequency.matrices[stabiliser].mean(0)  # the projector on what it keeps
+    values, vectors = torch.linalg.eigh((mean + mean.mH) / 2)
+    return vectors * (values > 0.5) / len(stabiliser) ** 0.5
 
 
 def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, seeds: int) -> Quotient:

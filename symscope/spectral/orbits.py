@@ -88,15 +88,18 @@ def leave_out_orbits(
     else:
         kept = _stabilisers(action, x, budget)
         held = HELD * 8 * len(x) ** 2 * group.order
-        if held > budget and kept is None:
-            return leave_out_streamed(
-                kernel, action.orbit, x, values, masks, group, ridge, memory=budget, progress=irreps_told
-            )
         if held > budget:
-            raise InputError(
-                f"memory: some seeds are kept by elements of {group.name}, which needs the whole profile, "
-                f"{byte_text(held)}, more than the {byte_text(budget)} allowed; allow more, or leave these "
-                "seeds out with orbits.take(orbits.free)"
+            return leave_out_streamed(
+                kernel,
+                action.orbit,
+                x,
+                values,
+                masks,
+                group,
+                ridge,
+                memory=budget,
+                stabilisers=kept,
+                progress=irreps_told,
             )
         profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=entries_told)
     found = leave_out(

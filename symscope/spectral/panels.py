@@ -72,6 +72,21 @@ def empty_panels(
     return Panels(size, width, half(), half() if complex else ())
 
 
+def fill_diagonal(matrix: Panels, where: Int64[Tensor, "r"]) -> None:
+    """Put the largest entry of the diagonal in some of its places, where rows and columns are zero.
+
+    >>> A = empty_panels(3, 2, complex=False, device="cpu")
+    >>> A.real[0][0, 0] = 5.0
+    >>> fill_diagonal(A, torch.tensor([1, 2]))
+    >>> [panel[: panel.shape[1]].diagonal().tolist() for panel in A.real]
+    [[5.0, 5.0], [5.0]]
+    """
+    largest = max(float(panel[: panel.shape[1]].diagonal().max()) for panel in matrix.real)
+    for place in where.tolist():
+        panel, at = divmod(place, matrix.width)
+        matrix.real[panel][at, at] = largest
+
+
 def panel_bytes(size: int, width: int, *, complex: bool, itemsize: int = 8) -> int:
     """What the panels of one matrix take.
 

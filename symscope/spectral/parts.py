@@ -4,16 +4,17 @@
 `P_hat(rho) = (K_hat(rho) + ridge)^-1`.
 Where a seed is kept by a stabiliser H only the vectors Q fixed by H count: the block becomes
 `Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`, and that of the inverse is multiplied by the roots on the way back.
+Its size stays: rows of vectors that do not count are zero but for their diagonal, and never asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.spectral.blocks import Quotient
@@ -74,25 +75,63 @@ def irrep_part(
         SingularBlockError: A block that is singular without being zero.
     """
     block = block.to(device)
-    owners = torch.arange(len(points.kept)).repeat_interleave(frequency.dim)
-    basis = None
-    if not points.is_free:
-        basis, owners = points.basis(frequency)
-        basis = basis.to(device, block.dtype)
-        block = basis.mH @ block @ basis
-    columns = [torch.isin(owners, one.owners).nonzero()[:, 0] for one in sets]
-    even = tuple(_even(frequency, one, points, owners) for one in sets)
-    if ridge == 0 and len(block):
-        left = unseen_size(float(block.abs().max()), len(block), block.dtype, frequency, scale)
+    fixed = None if points.is_free else points.fixed_vectors(frequency).to(device, block.dtype)
+    if fixed is not None:
+        cells = block.unflatten(1, (-1, frequency.dim)).unflatten(0, (-1, frequency.dim))
+        block = on_fixed(cells, fixed, fixed)
+    counted = counted_vectors(points, frequency, fixed)
+    if not bool(counted.any()):
+        return nothing(sets, labels.cpu())
+    even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
+    if ridge == 0:
+        left = unseen_size(float(block.abs().max()), int(counted.sum()), block.dtype, frequency, scale)
         if left is not None:
             return Part((), even, left, None)
+    unused = (~counted.flatten()).nonzero()[:, 0].to(device)
+    block.diagonal()[unused] = block.diagonal().real.max().to(block.dtype)
     factor = cholesky(block, ridge, frequency.name, scale)
-    weights = _weights(factor, labels.to(device), points) if frequency.index == 0 else None
+    weights = None
+    if frequency.index == 0:
+        weights = label_weights(lambda y: torch.cholesky_solve(y, factor), labels.to(device), points)
+    columns = [columns_of_owners(one, frequency) for one in sets]
     precision = []
-    for one, column, inverse in zip(sets, columns, inverse_blocks(factor, columns), strict=True):
-        seen = None if basis is None else basis[:, column.to(device)]
-        precision.append(on_points(inverse, frequency, one, seen, points.kept).cpu())
+    for one, inverse in zip(sets, inverse_blocks(factor, columns), strict=True):
+        precision.append(on_points(inverse, frequency, one, fixed, points).cpu())
     return Part(tuple(precision), even, None, None if weights is None else weights.cpu())
+
+
+def on_fixed(
+    cells: Shaped[Tensor, "r d c d"], rows: Shaped[Tensor, "r d d"], columns: Shaped[Tensor, "c d d"]
+) -> Shaped[Tensor, "k l"]:
+    """`W_s^H cells_st W_t`, flattened: entries of a block between the vectors that count.
+
+    Args:
+        cells: Entries for some seeds against some.
+        rows: `Quotient.fixed_vectors` of the former.
+        columns: Of the latter.
+    """
+    turned = torch.einsum("rai,racb,cbj->ricj", rows.conj(), cells, columns)
+    return turned.flatten(2).flatten(0, 1)
+
+
+def counted_vectors(
+    points: Quotient, frequency: Frequency, fixed: Shaped[Tensor, "m d d"] | None
+) -> Bool[Tensor, "m d"]:
+    """Which vectors of which seeds count: all on free orbits."""
+    if fixed is None:
+        return torch.ones(len(points.kept), frequency.dim, dtype=torch.bool)
+    return (fixed != 0).any(1).cpu()
+
+
+def nothing(sets: Sequence[MissingSet], labels: Float[Tensor, "m *c"]) -> Part:
+    """The part of an irrep that does not occur on these orbits, in the labels' dtype and on their device."""
+    even = tuple(torch.zeros(len(one.seeds), dtype=torch.float64) for one in sets)
+    return Part(tuple(torch.diag(zero).to(labels) for zero in even), even, None, None)
+
+
+def columns_of_owners(missing: MissingSet, frequency: Frequency) -> Int64[Tensor, "c"]:
+    """Where in a block the rows of the orbits with missing points are."""
+    return (missing.owners[:, None] * frequency.dim + torch.arange(frequency.dim)).flatten()
 
 
 def unseen_size(
@@ -179,8 +218,8 @@ def on_points(
     inverse: Shaped[Tensor, "c c"],
     frequency: Frequency,
     missing: MissingSet,
-    basis: Shaped[Tensor, "k c"] | None = None,
-    kept: Int64[Tensor, "m"] | None = None,
+    fixed: Shaped[Tensor, "m d d"] | None,
+    points: Quotient,
 ) -> Float[Tensor, "p p"]:
     """`copies d/|G| Re tr(rho(g) P_hat_st rho(h)^H)` for all pairs of missing points (s, g), (t, h).
 
@@ -188,44 +227,47 @@ def on_points(
         inverse: The block of the inverse that belongs to the orbits in `missing.owners`.
         frequency: The irrep.
         missing: The missing set.
-        basis: The columns of `Quotient.basis` the inverse is given in; None for free orbits.
-        kept: `Quotient.kept`, given together with the basis.
+        fixed: `Quotient.fixed_vectors`, between which the block was; None for free orbits.
+        points: Which points are different.
     """
     device, d = inverse.device, frequency.dim
     position = missing.position.to(device)
-    if d == 1 and basis is None and missing.one_element:  # |rho(g)| = 1: nothing is turned
+    if d == 1 and fixed is None and missing.one_element:  # |rho(g)| = 1: nothing is turned
         turned = inverse[position][:, position]
         return (turned.real if turned.is_complex() else turned) * frequency.weight
     rho = frequency.matrices[missing.elements].to(device, inverse.dtype)
-    if d == 1 and basis is None:
+    if fixed is not None:  # they carry 1/sqrt|H|; |H| times it is the way back
+        kept = points.kept[missing.seeds].to(device)
+        rho = rho @ fixed[missing.seeds.to(fixed.device)].to(device, inverse.dtype) * kept[:, None, None]
+    if d == 1:
         turned = inverse[position][:, position] * (rho[:, 0] @ rho[:, 0].mH)
         return (turned.real if turned.is_complex() else turned) * frequency.weight
-    if basis is None or kept is None:
-        cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
-        cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
-        rows = cells.flatten(2)
-    else:  # the basis carries 1/sqrt|H|; |H| times it is the way back
-        own = basis.unflatten(0, (-1, d))[missing.seeds.to(device)]
-        rows = torch.einsum("pai,pic->apc", rho, own) * kept[missing.seeds].to(device)[:, None]
+    cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
+    cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
+    rows = cells.flatten(2)
     total = torch.zeros(len(rho), len(rho), dtype=inverse.dtype, device=device)
     for a in range(d):  # one row of rho at a time: all of them would take d times the memory
         total += rows[a] @ inverse @ rows[a].mH
     return (total.real if total.is_complex() else total) * (frequency.weight / d)
 
 
-def _weights(
-    factor: Shaped[Tensor, "m m"], labels: Float[Tensor, "m *c"], points: Quotient
+def label_weights(
+    solve: Callable[[Tensor], Tensor], labels: Float[Tensor, "m *c"], points: Quotient
 ) -> Float[Tensor, "m *c"]:
-    """`P y` on each orbit: with n_s points on orbit s, `B^-1 (sqrt(n) y) / sqrt(n)`, B the trivial block."""
-    sizes = (points.representative.shape[1] / points.kept.to(factor.device, factor.dtype)).sqrt()
-    flat = labels.reshape(len(labels), -1) * sizes[:, None]
-    return (torch.cholesky_solve(flat, factor) / sizes[:, None]).reshape(labels.shape)
+    """`P y` on each orbit: with n_s points on orbit s, `B^-1 (sqrt(n) y) / sqrt(n)`, B the trivial block.
+
+    Args:
+        solve: `B^-1`.
+        labels: One per orbit.
+        points: Which points are different.
+    """
+    sizes = (points.representative.shape[1] / points.kept.to(labels.device, labels.dtype)).sqrt()[:, None]
+    return (solve(labels.reshape(len(labels), -1) * sizes) / sizes).reshape(labels.shape)
 
 
-def _even(
-    frequency: Frequency, missing: MissingSet, points: Quotient, owners: Int64[Tensor, "r"]
+def even_diagonal(
+    frequency: Frequency, missing: MissingSet, points: Quotient, counted: Bool[Tensor, "m d"]
 ) -> Float[Tensor, "p"]:
     """The diagonal of the projector on the irrep: `copies d r_s |H_s| / |G|`."""
-    vectors = torch.bincount(owners, minlength=len(points.kept))
-    each = (vectors * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
+    each = (counted.sum(1) * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
     return each[missing.seeds] / frequency.order

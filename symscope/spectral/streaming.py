@@ -7,15 +7,17 @@ inverted in place, gives its part of every missing set, and is dropped. Nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from symscope.data.stabilisers import default_tolerance
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite
 from symscope.kernels.inputs import byte_count, byte_text, usable_device
-from symscope.spectral.blocks import quotient
+from symscope.spectral.blocks import Quotient, quotient
 from symscope.spectral.dense import check_ridge
 from symscope.spectral.entries import (
     check_respected,
@@ -31,13 +33,25 @@ from symscope.spectral.missing import MissingSet, missing_sets
 from symscope.spectral.panels import (
     Panels,
     empty_panels,
+    fill_diagonal,
     inverse_block,
     invert_factor,
     panel_bytes,
     solve,
     workspace_bytes,
 )
-from symscope.spectral.parts import Part, SingularBlockError, on_points, unseen_size
+from symscope.spectral.parts import (
+    Part,
+    SingularBlockError,
+    columns_of_owners,
+    counted_vectors,
+    even_diagonal,
+    label_weights,
+    nothing,
+    on_fixed,
+    on_points,
+    unseen_size,
+)
 from symscope.spectral.profile import settle
 from symscope.spectral.result import LeaveOut
 
@@ -57,10 +71,11 @@ def leave_out_streamed(
     *,
     memory: int | float | str,
     panel: int | None = None,
+    stabilisers: Sequence[Tensor] | None = None,
     device: torch.device | str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> LeaveOut:
-    """`leave_out` from a kernel instead of a profile, in bounded memory, for free orbits of an exact action.
+    """`leave_out` from a kernel instead of a profile, in bounded memory, for an exact action.
 
     The kernel is evaluated on `m^2 |G| / 2` pairs in each of as many passes as the budget makes necessary.
 
@@ -75,6 +90,7 @@ def leave_out_streamed(
         ridge: Absolute.
         memory: What may be used on the device besides the seeds, in bytes or as text.
         panel: Orbits whose columns are factorised together; None chooses by size.
+        stabilisers: As in `leave_out`.
         device: Where to compute; the seeds' device when None.
         progress: Called with the numbers of irreps done and in all.
 
@@ -93,12 +109,13 @@ def leave_out_streamed(
     check_ridge(ridge)
     check_seeds(seeds)
     check_finite(group)
-    points = quotient(group, None, len(seeds))
+    points = quotient(group, stabilisers, len(seeds))
     checked = orbit_labels(labels, len(seeds), group)
     sets = missing_sets(missing, group, points)
     place = usable_device(device, seeds)
     x = seeds.to(place)
     check_respected(kernel, orbit, x, group)
+    check_kept(orbit, x, group, points)
     budget = byte_count(memory) - set_bytes(len(seeds), group, sets)
     batches = irrep_batches(len(seeds), group, panel, budget)
 
@@ -108,10 +125,10 @@ def leave_out_streamed(
     def parts() -> Iterator[tuple[Frequency, Part]]:
         done = 0
         for batch in batches:
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), own)
+            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), points, own)
             for frequency in batch:
                 panels, scale = filled.pop(0)
-                yield frequency, panel_part(panels, frequency, sets, values.to(place), ridge, scale)
+                yield frequency, panel_part(panels, frequency, sets, points, values.to(place), ridge, scale)
                 del panels
                 done += 1
                 if progress is not None:
@@ -121,9 +138,25 @@ def leave_out_streamed(
         return assembled(parts(), sets, values.cpu(), group, points)
     except SingularBlockError as error:
         raise InputError(
-            f"{error}: seeds lie on one orbit, or are kept by some elements (data.orbits(...).stabilisers; "
-            "then use leave_out with a profile), or points are too near; remove them or use a ridge"
+            f"{error}: seeds lie on one orbit, or are kept by some elements (then pass "
+            "stabilisers=data.orbits(...).stabilisers), or points are too near; remove them or use a ridge"
         ) from error
+
+
+def check_kept(
+    orbit: OrbitFunction, seeds: Float[Tensor, "m *sample"], group: FiniteGroup, points: Quotient
+) -> None:
+    """Refuses stabilisers whose elements do not keep their seeds."""
+    for s in (points.kept > 1).nonzero()[:, 0].tolist():
+        own, stabiliser = seeds[s : s + 1], points.stabilisers[s]
+        moved = orbit_points(orbit, own, group)[stabiliser.to(seeds.device)]
+        apart = (moved - own).flatten(1).norm(dim=1)
+        if bool((apart > default_tolerance(seeds.dtype) * own.norm()).any()):
+            name = group.labels[int(stabiliser[int(apart.argmax())])]
+            raise InputError(
+                f"stabilisers: {name} x_{s} and x_{s} are {float(apart.max()):.3g} apart: {name} does not "
+                f"keep seed {s}"
+            )
 
 
 def set_bytes(seeds: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
@@ -192,6 +225,7 @@ def filled_panels(
     batch: Sequence[Frequency],
     panel: int | None,
     tile_bytes: float | int,
+    points: Quotient,
     own: Float[Tensor, "m"] | None = None,
 ) -> list[tuple[Panels, float]]:
     """One pass over the kernel: the lower halves of the blocks of some irreps, and the largest `k(x, x)`.
@@ -207,17 +241,20 @@ def filled_panels(
         for one in batch
     ]
     characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, own.dtype)
+    several, none = points.kept > 1, [None] * len(batch)
+    fixed = none if points.is_free else [points.fixed_vectors(one).to(device) for one in batch]
     columns = _at_once(seeds, group, wide, tile_bytes / 2)
     rows = max(1, int(tile_bytes / 2 / (8 * columns * (5 * n + 2 * characters.shape[1]))))
     for start in range(0, m, columns):
         stop = min(start + columns, m)
-        points = orbit_points(orbit, seeds[start:stop], group)
-        same = coinciding(seeds[start:stop], points)
+        moved = orbit_points(orbit, seeds[start:stop], group)
+        same = coinciding(seeds[start:stop], moved)
         for top in range(start, m, rows):
-            tile = entries(kernel, seeds[top : top + rows], points).unflatten(1, (-1, n))
+            tile = entries(kernel, seeds[top : top + rows], moved).unflatten(1, (-1, n))
             settle(tile, own[start:stop], same, top - start)
             cells = tile @ characters
-            _place(panels, batch, cells, top, start)
+            some = bool(several[top : top + rows].any() | several[start:stop].any())
+            _place(panels, batch, fixed if some else none, cells, top, start)
     return [(one, float(own.abs().max())) for one in panels]
 
 
@@ -235,20 +272,34 @@ def _columns(frequency: Frequency) -> Tensor:
 
 
 def _place(
-    panels: Sequence[Panels], batch: Sequence[Frequency], cells: Float[Tensor, "r c f"], top: int, start: int
+    panels: Sequence[Panels],
+    batch: Sequence[Frequency],
+    fixed: Sequence[Tensor] | Sequence[None],
+    cells: Float[Tensor, "r c f"],
+    top: int,
+    start: int,
 ) -> None:
     """Write the transformed entries of seeds `top ..` against orbits `start ..` into every irrep's panels."""
+    count, wide = cells.shape[:2]
     at = 0
-    for matrix, one in zip(panels, batch, strict=True):
+    for matrix, one, vectors in zip(panels, batch, fixed, strict=True):
         d = one.dim
+        halves = [half for half in (matrix.real, matrix.imaginary) if half]
+        parts = []
+        for _ in halves:
+            parts.append(cells[:, :, at : at + d * d].unflatten(2, (d, d)).permute(0, 2, 1, 3))
+            at += d * d
+        if vectors is not None:
+            whole = parts[0] if len(parts) == 1 else torch.complex(*parts)
+            own = vectors.to(whole.dtype)
+            turned = on_fixed(whole, own[top : top + count], own[start : start + wide])
+            parts = [turned] if len(parts) == 1 else [turned.real, turned.imag]
         panel = start * d // matrix.width
-        rows = slice(top * d - panel * matrix.width, (top + cells.shape[0]) * d - panel * matrix.width)
-        columns = slice(start * d - panel * matrix.width, (start + cells.shape[1]) * d - panel * matrix.width)
-        for half in (matrix.real, matrix.imaginary):
-            if half:
-                values = cells[:, :, at : at + d * d].unflatten(2, (d, d)).permute(0, 2, 1, 3)
-                half[panel][rows, columns] = values.reshape(values.shape[0] * d, -1)
-                at += d * d
+        first = panel * matrix.width
+        rows = slice(top * d - first, (top + count) * d - first)
+        columns = slice(start * d - first, (start + wide) * d - first)
+        for half, values in zip(halves, parts, strict=True):
+            half[panel][rows, columns] = values.reshape(count * d, -1)
 
 
 def _largest(matrix: Panels) -> float:
@@ -259,6 +310,7 @@ def panel_part(
     matrix: Panels,
     frequency: Frequency,
     sets: Sequence[MissingSet],
+    points: Quotient,
     labels: Float[Tensor, "m *c"],
     ridge: float,
     scale: float,
@@ -268,26 +320,28 @@ def panel_part(
     Raises:
         SingularBlockError: A block that is singular without being zero.
     """
-    d = frequency.dim
-    even = tuple(torch.full((len(one.seeds),), frequency.weight, dtype=torch.float64) for one in sets)
+    dtype, d = matrix.real[0].dtype, frequency.dim
+    fixed = None if points.is_free else points.fixed_vectors(frequency).to(matrix.real[0].device)
+    counted = counted_vectors(points, frequency, fixed)
+    if not bool(counted.any()):
+        return nothing(sets, labels)
+    even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
     if ridge == 0:
-        dtype = matrix.real[0].dtype
-        left = unseen_size(_largest(matrix), len(labels) * d, dtype, frequency, scale)
+        left = unseen_size(_largest(matrix), int(counted.sum()), dtype, frequency, scale)
         if left is not None:
             return Part((), even, left, None)
+    fill_diagonal(matrix, (~counted.flatten()).nonzero()[:, 0])
     try:
         invert_factor(matrix, ridge)
     except SingularBlockError as error:
         raise SingularBlockError(f"the block of irrep {frequency.name}: {error}") from error
     precision = []
     for one in sets:
-        columns = (one.owners[:, None] * d + torch.arange(d)).flatten()
-        real, imaginary = inverse_block(matrix, columns, real_only=d == 1 and one.one_element)
+        real_only = d == 1 and fixed is None and one.one_element
+        real, imaginary = inverse_block(matrix, columns_of_owners(one, frequency), real_only=real_only)
         inverse = real if imaginary is None else torch.complex(real, imaginary)
-        if not frequency.is_real and not (d == 1 and one.one_element):
+        if not frequency.is_real and not real_only:
             inverse = inverse.to(torch.complex128 if labels.dtype == torch.float64 else torch.complex64)
-        precision.append(on_points(inverse, frequency, one))
-    weights = None
-    if frequency.index == 0:
-        weights = solve(matrix, labels.reshape(len(labels), -1)).reshape(labels.shape)
-    return Part(tuple(precision), even, None, None if weights is None else weights.cpu())
+        precision.append(on_points(inverse, frequency, one, fixed, points))
+    weights = label_weights(partial(solve, matrix), labels, points).cpu() if frequency.index == 0 else None
+    return Part(tuple(precision), even, None, weights)

@@ -57,6 +57,49 @@ def test_streaming_gives_what_the_profile_gives(name, panel):
     assert steps[-1] == (len(whole.irreps), len(whole.irreps))
 
 
+@pytest.mark.parametrize("name", ["C8", "C3xC4", "D5", "Q8", "O"])
+@pytest.mark.parametrize("panel", [1, 2, None])
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_seeds_that_elements_keep_are_streamed_as_cosets(name, panel, ridge):
+    group, m = GROUPS[name](), 5
+    x, orbit, kernel = permuted(group, m, 3)
+    kept = [torch.tensor([group.identity])] * m
+    for s, g in ((1, 1), (4, group.order - 1)):
+        kept[s] = group.subgroup([g])
+        x[s] = orbit(x[s : s + 1])[0, kept[s]].mean(0)
+    labels, missing = random_labels(m, 0, 2), torch.zeros(2, m, group.order, dtype=torch.bool)
+    missing[0, 0, 1], missing[0, 1, kept[1]], missing[1, 4, kept[4]] = True, True, True
+    profile = kernel_profile(kernel, orbit, x, group)
+    whole = leave_out(profile, labels, missing, group, ridge, stabilisers=kept)
+    found = leave_out_streamed(
+        kernel, orbit, x, labels, missing, group, ridge, memory="2MB", panel=panel, stabilisers=kept
+    )
+    assert found.points == whole.points < m * group.order
+    assert found.explanation == whole.explanation
+    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+    for one, other in zip(found.irreps, whole.irreps, strict=True):
+        assert (one.irrep, one.weight) == (other.irrep, other.weight)
+        assert one.share == pytest.approx(other.share, abs=1e-8)
+
+
+def test_stabilisers_that_do_not_keep_their_seeds_are_refused():
+    group = cyclic(4)
+    x, orbit, kernel = permuted(group, 3, 0)
+    kept = [torch.tensor([0]), torch.tensor([0, 2]), torch.tensor([0])]
+    with pytest.raises(InputError, match=r"r\^2 x_1 and x_1 are .* apart: r\^2 does not keep seed 1"):
+        leave_out_streamed(
+            kernel,
+            orbit,
+            x,
+            random_labels(3, 0),
+            random_missing(group, 3, 0),
+            group,
+            0.0,
+            memory="2MB",
+            stabilisers=kept,
+        )
+
+
 def test_a_network_on_rotated_digits_streams_in_several_passes():
     action = data.rotation(8, "orthogonal")
     digits = data.mnist_sample().per_class(4, seed=1).standardised()
