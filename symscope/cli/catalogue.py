@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -57,13 +57,17 @@ def catalogue(
         warn_of_broken()
 
 
-def warn_of_broken() -> bool:
-    """A line on standard error for each module of experiments that cannot be imported; whether there are."""
+def warn_of_broken(names: Sequence[str] | None = None) -> bool:
+    """A line on standard error for each module of experiments that cannot be imported; whether there are.
+
+    Args:
+        names: Only modules that mention one of these families; None for all.
+    """
     import sys
 
     from symscope.experiments.registry import broken
 
-    failed = broken()
+    failed = [one for one in broken() if names is None or any(map(one.mentions, names))]
     for one in failed:
         print(f"symscope: left out: {one.message}", file=sys.stderr)
     return bool(failed)

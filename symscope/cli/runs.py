@@ -21,13 +21,18 @@ OPTIONS = {"changes": "--set", "modules": "--module"}  # where the name is not t
 def _complete(incomplete: str) -> list[str]:
     from symscope.experiments import experiments
 
-    return [name for name in experiments() if name.startswith(incomplete)]
+    known = experiments()
+    return [
+        name
+        for name in (*dict.fromkeys(one.partition("/")[0] for one in known), *known)
+        if name.startswith(incomplete)
+    ]
 
 
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Experiments, or run folders to continue.",
+        help="Experiments, whole families of them, or run folders to continue.",
         metavar="ID...",
         autocompletion=_complete,
         show_default=False,
@@ -92,7 +97,9 @@ def reproduce(
 
       [cyan]symscope reproduce spectral/circles-density --preset paper --set points=4,8,16[/cyan]
 
-      [cyan]symscope reproduce --all --workers 4[/cyan]
+      [cyan]symscope reproduce linear --workers 4[/cyan]     every experiment whose id begins with linear/
+
+      [cyan]symscope reproduce --all[/cyan]
 
       [cyan]symscope reproduce spectral/missing --dask tcp://head:8786[/cyan]
 
@@ -104,16 +111,18 @@ def reproduce(
     """
     from symscope.cli.progress import Board
     from symscope.experiments import Place, experiments, request, run
+    from symscope.experiments.registry import named
 
-    place = Place(workers, dask)
-    left_out = everything and warn_of_broken()
+    place, names, modules = Place(workers, dask), names or [], modules or []
+    families = [name for name in names if "/" not in name]
+    left_out = (everything or families) and warn_of_broken(None if everything else families)
     settings = {"preset": preset, "changes": changes, "device": device, "seed": seed, "modules": modules}
     typed: dict[str, Any] = {name: value for name, value in settings.items() if value not in (None, [])}
-    if folders := _run_folders(names or [], everything):
+    if folders := _run_folders(names, everything):
         requests = _continued(folders, typed if out is None else {**typed, "out": out})
         out = folders[0].resolve().parent
     else:
-        wanted = list(experiments(modules or [])) if everything else names or []
+        wanted = [one for name in names for one in named(name, modules)] or experiments(modules)
         requests, out = [request(name, **typed) for name in wanted], out or Path("runs")
     board = Board(requests)
     try:

@@ -11,8 +11,9 @@ import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -41,9 +42,9 @@ class Broken:
         return f"{self.module} cannot be imported: {self.reason}"
 
     def mentions(self, name: str) -> bool:
-        """Whether its files hold this experiment's id; they cannot be asked in any other way."""
+        """Whether its files hold this id, or one of this family; they cannot be asked in any other way."""
         texts = [file.read_text(encoding="utf-8", errors="replace") for file in self.files]
-        return any(f'"{name}"' in text or f"'{name}'" in text for text in texts)
+        return any(re.search(rf"""["']{re.escape(name)}["'/]""", text) for text in texts)
 
 
 def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
@@ -95,16 +96,29 @@ def find(name: str, modules: Sequence[str] = ()) -> Experiment:
     'Fig. 3D-F'
     """
     known = experiments(modules)
-    if name in known:
-        return known[name]
-    failed = broken()
-    for one in failed:
-        if one.mentions(name):
-            raise InputError(f"experiment {name!r} cannot be run: {one.message}")
-    more = "".join(f" Another may be missing: {one.message}." for one in failed)
-    raise InputError(
-        f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all.{more}"
-    )
+    if name not in known:
+        raise _unknown(name, known)
+    return known[name]
+
+
+def named(name: str, modules: Sequence[str] = ()) -> list[str]:
+    """The ids a name stands for: an experiment's own, or those of a whole family.
+
+    Args:
+        name: An id, or the part of ids before the slash.
+        modules: Further modules to look into.
+
+    Raises:
+        InputError: No such experiment or family; the nearest is named. Or its module cannot be imported.
+
+    >>> named("spectral/missing"), named("linear")[:2]
+    (['spectral/missing'], ['linear/decay', 'linear/decoupling'])
+    """
+    known = experiments(modules)
+    found = [one for one in known if name in (one, one.partition("/")[0])]
+    if not found:
+        raise _unknown(name, {*known, *(one.partition("/")[0] for one in known)})
+    return found
 
 
 def load_module(name: str) -> ModuleType:
@@ -149,6 +163,18 @@ def resolved(modules: Sequence[str]) -> tuple[str, ...]:
     ('json',)
     """
     return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
+
+
+def _unknown(name: str, known: Iterable[str]) -> InputError:
+    """What to say of a name that nothing has: a module that cannot be imported, or the nearest name."""
+    failed = broken()
+    for one in failed:
+        if one.mentions(name):
+            return InputError(f"experiment {name!r} cannot be run: {one.message}")
+    more = "".join(f" Another may be missing: {one.message}." for one in failed)
+    return InputError(
+        f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all.{more}"
+    )
 
 
 def _found() -> tuple[list[ModuleType], list[Broken]]:

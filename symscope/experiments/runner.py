@@ -97,8 +97,10 @@ def run(
     >>> result.failed, result.status
     (0, 0)
     """
-    if len({request.folder_name for request in requests}) < len(requests):
-        raise InputError("the same experiment is asked for twice with the same config; name it once")
+    names = [request.folder_name for request in requests]
+    for request in requests:
+        if names.count(request.folder_name) > 1:
+            raise InputError(f"{request.experiment.id} is asked for twice with the same config; name it once")
     with ExitStack() as holds:
         works = [_opened(request, out, holds, fresh, progress, finished) for request in requests]
         if only:

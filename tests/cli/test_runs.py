@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,31 @@ def test_status_0_when_every_checked_claim_holds_and_1_when_one_does_not(tmp_pat
     assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000") == 1
     assert "✗ not reproduced" in " ".join(capsys.readouterr().out.split())
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["toy", "toi"])
+def test_a_family_is_run_as_a_whole(tmp_path, capsys, monkeypatch, name):
+    """Two experiments of the family toy; a module that cannot be imported mentions one, of toy or of toi."""
+    two = tmp_path / "two.py"
+    source = Path(TOY).read_text()
+    two.write_text(f'{source}\nother = __import__("dataclasses").replace(toy, id="toy/other")\n')
+    visitors = tmp_path / "visitors"
+    visitors.mkdir()
+    (visitors / "wrecked.py").write_text(f'ID = "{name}/wrecked"\n1 / 0\n')
+    package = importlib.import_module("symscope.experiments")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(visitors)])
+    words = ("--module", str(two), "--device", "cpu", "--workers", "0", "--set", "cells=2")
+    runs = tmp_path / "runs"
+    assert called("reproduce", "toy", *words, "--out", str(runs)) == (2 if name == "toy" else 0)
+    captured = capsys.readouterr()
+    assert ("wrecked cannot be imported: ZeroDivisionError" in captured.err) == (name == "toy")
+    assert "toy/other Fig. 7" in " ".join(captured.out.split())
+    assert sorted(path.name.rpartition("-")[0] for path in runs.glob("toy-*")) == [
+        "toy-matrices-quick",
+        "toy-other-quick",
+    ]
+    assert called("reproduce", "toy", "toy/other", *words, "--out", str(runs)) == 2
+    assert "toy/other is asked for twice with the same config; name it once" in capsys.readouterr().err
 
 
 def test_all_beside_a_broken_module_runs_the_others_and_makes_status_2(tmp_path, capsys, monkeypatch):
@@ -110,6 +136,7 @@ def test_two_runs_are_compared(tmp_path, capsys):
         (("reproduce",), "say which experiments to run, or --all"),
         (("reproduce", "spectral/missing", "--all"), "(not both)"),
         (("reproduce", "spectral/mising"), "did you mean 'spectral/missing'?"),
+        (("reproduce", "spectrl"), "did you mean 'spectral'?"),
         (("reproduce", "spectral/missing", "--preset", "papr"), "did you mean 'paper'?"),
         (("reproduce", "spectral/missing", "--set", "pattern=3"), "did you mean 'patterns'?"),
         (("reproduce", "spectral/missing", "--set", "patterns=many"), "expected int, got 'many'"),

@@ -11,7 +11,7 @@ import pytest
 
 from symscope import InputError
 from symscope.experiments import experiments, find
-from symscope.experiments.registry import broken, load_module, resolved
+from symscope.experiments.registry import broken, load_module, named, resolved
 from tests.experiments.program import ENVIRONMENT, TOY
 
 SHIPPED = {"spectral/circles-distance", "spectral/circles-density", "spectral/missing"}
@@ -141,6 +141,19 @@ def test_the_program_goes_on_beside_a_broken_module(tmp_path):
     assert "spectral/circles-distance" in listed
     assert (asked[0], ran[0], rest[0]) == ("0", "2", "0")
     assert "Report: " in ran
+
+
+def test_a_family_stands_for_all_its_experiments(visitors):
+    for family in ("spectral", "linear", "discovery", "dynamics", "forecast"):
+        assert named(family) == [name for name in experiments() if name.startswith(f"{family}/")] != []
+    assert named("spectral/missing") == ["spectral/missing"]
+    assert named("toy", [TOY]) == ["toy/matrices"]
+    with pytest.raises(InputError, match=r"^no experiment is called 'spectrl': did you mean 'spectral'\?"):
+        named("spectrl")
+    with pytest.raises(InputError, match=r"known: discovery, discovery/exact, .*spectral/missing"):
+        named("zzz")
+    with pytest.raises(InputError, match=r"^experiment 'toy' cannot be run: .* cannot be imported: "):
+        named("toy")
 
 
 def test_unknown_experiments_are_refused_with_the_nearest():
