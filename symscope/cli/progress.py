@@ -28,6 +28,10 @@ from symscope.experiments.store import RunFolder
 
 COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
 SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
+CHAINED = re.compile(
+    r"^(?:The above exception was the direct cause of|During handling of the above exception,).*$",
+    re.MULTILINE,
+)
 
 
 @final
@@ -79,23 +83,22 @@ class Board:
                 verdict, Text(claim.statement), measured, Text(f"{request.experiment.id} {claim.source}")
             )
         if outcome.failed:
-            self._console.print(
-                f"{request.experiment.id}: {outcome.failed} of {outcome.cells} cells failed; the "
-                "tracebacks are in "
-                f"{outcome.folder / 'cells'} and in the report; the same command tries them again",
-                style="red",
-                markup=False,
+            self._say(
+                f"{request.experiment.id}: {outcome.failed} of {outcome.cells} cells failed; the tracebacks "
+                f"are in {outcome.folder / 'cells'} and in the report; the same command tries them again"
             )
             for reason in reasons(outcome):
-                self._console.print(f"  {reason}", style="red", markup=False)
+                self._say(f"  {reason}")
         for problem in outcome.problems:
-            last = problem.strip().splitlines()[-1]
-            self._console.print(
-                f"{request.experiment.id}: plots or claims could not be made: {last}",
-                style="red",
-                markup=False,
+            self._say(
+                f"{request.experiment.id}: plots or claims could not be made: {raised(problem)}; the "
+                "traceback is in the report"
             )
         self._live.update(Group(self._bars, self._claims))
+
+    def _say(self, message: str) -> None:
+        """One line of bad news, however long, above the bars."""
+        self._console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Board:
         self._live.__enter__()
@@ -111,9 +114,22 @@ class Board:
 
 
 def reasons(outcome: Outcome) -> list[str]:
-    """Why cells failed: the last line of each different traceback, without the module of the error."""
-    last = [record["traceback"].strip().splitlines()[-1] for record in failures_of(RunFolder(outcome.folder))]
-    return list(dict.fromkeys(re.sub(r"^(?:\w+\.)+(?=\w+: )", "", line) for line in last))
+    """Why cells failed: what each different traceback raised."""
+    records = failures_of(RunFolder(outcome.folder))
+    return list(dict.fromkeys(raised(record["traceback"]) for record in records))
+
+
+def raised(trace: str) -> str:
+    """The error of a traceback in one line: its name without a module, and the first line of its message.
+
+    >>> raised("Traceback (most recent call last):\\n  File 'a'\\nmine.Wrong: too\\nlong\\n")
+    'Wrong: too (and 1 more line)'
+    """
+    lines = CHAINED.split(trace)[-1].strip().splitlines()
+    start = next((k for k, line in enumerate(lines) if not line.startswith((" ", "Traceback "))), 0)
+    more = len(lines) - start - 1
+    rest = f" (and {more} more line{'s' if more > 1 else ''})" if more else ""
+    return re.sub(r"^(?:\w+\.)+(?=\w+(?:: |$))", "", lines[start]) + rest
 
 
 def _claims_table() -> Table:

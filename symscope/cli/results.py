@@ -31,6 +31,6 @@ def keep(
     from symscope.experiments.kept import keep as kept
     from symscope.experiments.pages import run_folders
 
-    folders = [folder for path in runs for folder in run_folders(path)]
+    folders = run_folders(runs)
     for page in kept(folders, to, replace=replace):
         print(page)

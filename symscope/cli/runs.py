@@ -177,7 +177,7 @@ def report(
     from symscope.experiments.pages import run_folders
     from symscope.report import write_page
 
-    folders = [folder for path in runs for folder in run_folders(path)]
+    folders = run_folders(runs)
     if redraw:
         for folder in folders:
             drawn_again(folder)

@@ -50,24 +50,18 @@ def report(folders: Sequence[Path]) -> str:
     )
 
 
-def run_folders(path: Path) -> list[Path]:
-    """A run folder itself, or every finished run inside a folder of runs.
+def run_folders(paths: Sequence[Path]) -> list[Path]:
+    """Run folders themselves, and every finished run inside folders of runs.
 
     Raises:
-        InputError: Neither of them.
+        InputError: Neither of them, or a run that is named twice.
     """
-    if (path / "run.json").exists():
-        return [path]
-    inside = (
-        sorted(child for child in path.glob("*") if (child / "run.json").exists()) if path.is_dir() else []
-    )
-    finished = [child for child in inside if (child / "summary.json").exists()]
-    if not finished:
-        what = (
-            "does not exist" if not path.exists() else "is not a run folder and holds none that is finished"
-        )
-        raise InputError(f"{path} {what}; `symscope reproduce` makes run folders, by default in runs/")
-    return finished
+    found = [folder for path in paths for folder in _runs(path)]
+    places = [folder.resolve() for folder in found]
+    for folder, place in zip(found, places, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"{folder} is named twice, itself or by the folder it lies in; name it once")
+    return found
 
 
 def tally(claims: Sequence[Claim]) -> str:
@@ -85,6 +79,22 @@ def tally(claims: Sequence[Claim]) -> str:
     words = [f"{whole} {checked} checked claims reproduced"]
     words += [f"{counts[v]} {v}" for v in (Verdict.NOT_REPRODUCED, Verdict.NOT_CHECKED) if counts[v]]
     return "; ".join(words) + "."
+
+
+def _runs(path: Path) -> list[Path]:
+    """A run folder itself, or every finished run inside a folder of runs."""
+    if (path / "run.json").exists():
+        return [path]
+    inside = (
+        sorted(child for child in path.glob("*") if (child / "run.json").exists()) if path.is_dir() else []
+    )
+    finished = [child for child in inside if (child / "summary.json").exists()]
+    if not finished:
+        what = (
+            "does not exist" if not path.exists() else "is not a run folder and holds none that is finished"
+        )
+        raise InputError(f"{path} {what}; `symscope reproduce` makes run folders, by default in runs/")
+    return finished
 
 
 def _closed(folder: RunFolder) -> tuple[RunFolder, dict[str, Any], Outcome]:

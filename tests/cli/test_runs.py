@@ -128,6 +128,11 @@ def test_two_runs_are_compared(tmp_path, capsys):
     assert "The tables differ." in said
     assert called("compare", a, a) == 0
     assert "equal, bit for bit" in capsys.readouterr().out
+    for command in ("report", "keep"):
+        assert called(command, a, a) == 2
+        assert capsys.readouterr().err == (
+            f"symscope: {a} is named twice, itself or by the folder it lies in; name it once\n"
+        )
 
 
 @pytest.mark.parametrize(

@@ -76,17 +76,24 @@ def test_a_report_of_two_runs_in_a_browser(runs, tmp_path, width, dark):
 
 def test_runs_are_found_in_a_folder_of_runs(runs):
     out = runs[0].folder.parent
-    assert run_folders(out) == sorted(outcome.folder for outcome in runs)
-    assert run_folders(runs[0].folder) == [runs[0].folder]
+    assert run_folders([out]) == sorted(outcome.folder for outcome in runs)
+    assert run_folders([one.folder for one in runs]) == [one.folder for one in runs]
+
+
+def test_a_run_is_named_once(runs):
+    folder = runs[0].folder
+    for twice in ([folder, folder], [folder.parent, folder], [folder, folder / ".." / folder.name]):
+        with pytest.raises(InputError, match=f"{folder.name} is named twice, .*; name it once"):
+            run_folders(twice)
 
 
 def test_what_is_not_a_finished_run_is_refused(tmp_path):
     with pytest.raises(InputError, match="at least one run folder"):
         report([])
     with pytest.raises(InputError, match="does not exist"):
-        run_folders(tmp_path / "absent")
+        run_folders([tmp_path / "absent"])
     with pytest.raises(InputError, match="is not a run folder and holds none"):
-        run_folders(tmp_path)
+        run_folders([tmp_path])
     folder = toy_run(tmp_path, "cells=2").folder
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it with `symscope reproduce"):
