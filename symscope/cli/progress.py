@@ -96,9 +96,13 @@ class Board:
             )
         self._live.update(Group(self._bars, self._claims))
 
-    def _say(self, message: str) -> None:
-        """One line of bad news, however long, above the bars."""
-        self._console.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    def warn(self, message: str) -> None:
+        """Something to know before the results are believed."""
+        self._say(message, style="yellow")
+
+    def _say(self, message: str, style: str = "red") -> None:
+        """One line, however long, above the bars."""
+        self._console.print(message, style=style, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Board:
         self._live.__enter__()

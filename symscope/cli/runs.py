@@ -133,6 +133,7 @@ def reproduce(
                 place,
                 progress=board.progress,
                 finished=board.finished,
+                warn=board.warn,
                 fresh=not resume,
                 only=_only(only or []),
             )

@@ -22,6 +22,7 @@ from typing import Any, final
 from symscope.errors import InputError
 from symscope.experiments.definition import Results, Surroundings
 from symscope.experiments.settings import canonical, fingerprint, from_plain
+from symscope.experiments.source import code_of
 
 FILE_NAME = re.compile(r"[\w-]+")
 
@@ -90,8 +91,8 @@ def run_cell(task: Task) -> dict[str, Any]:
         task: The cell.
 
     Returns:
-        Its record: `status` is "done" with `tables` (columns of plain values), or "failed" with `traceback`;
-        in both cases parameters, seed, seconds, peak memory in bytes, and the worker.
+        Its record: `status` is "done" with `tables` (columns of plain values) and `code` (see `code_of`), or
+        "failed" with `traceback`; in both cases parameters, seed, seconds, peak memory in bytes, the worker.
     """
     record: dict[str, Any] = {
         "key": task.key,
@@ -102,18 +103,18 @@ def run_cell(task: Task) -> dict[str, Any]:
     }
     start = time.perf_counter()
     try:
-        measure = _prepared(task)
+        measure, code = _prepared(task)
         start = time.perf_counter()  # loading modules is no part of the cell
         with _limited(task), _peak_memory(task.device) as peak:
             results = measure()
-        outcome = {"status": "done", "tables": columns(results, task.parameters), **peak}
+        outcome = {"status": "done", "code": code, "tables": columns(results, task.parameters), **peak}
     except Exception:  # recorded with its traceback; the other cells go on
         outcome = {"status": "failed", "traceback": traceback.format_exc(), "peak_memory": _lifetime_peak()}
     return {**record, **outcome, "seconds": time.perf_counter() - start}
 
 
-def _prepared(task: Task) -> Callable[[], Results]:
-    """The cell as a call without arguments, everything it needs loaded."""
+def _prepared(task: Task) -> tuple[Callable[[], Results], str | None]:
+    """The cell as a call without arguments, everything it needs loaded; and the code it is made with."""
     import torch
 
     from symscope.experiments.registry import find
@@ -122,7 +123,7 @@ def _prepared(task: Task) -> Callable[[], Results]:
     config = from_plain(experiment.config, task.config)
     torch.manual_seed(task.seed)  # a cell that forgets its own generator stays reproducible
     surroundings = Surroundings(task.seed, task.run_seed, task.device)
-    return lambda: experiment.measure(config, dict(task.parameters), surroundings)
+    return lambda: experiment.measure(config, dict(task.parameters), surroundings), code_of(experiment)
 
 
 def columns(results: Results, parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -16,6 +17,7 @@ from symscope.experiments.cell import Task, run_cell
 from symscope.experiments.environment import environment
 from symscope.experiments.outcome import Outcome, close, outcome
 from symscope.experiments.request import Request
+from symscope.experiments.source import code_of
 from symscope.experiments.store import RunFolder
 
 Progress = Callable[[Request, int, int], None]
@@ -62,6 +64,7 @@ def run(
     *,
     progress: Progress | None = None,
     finished: Finished | None = None,
+    warn: Callable[[str], None] = warnings.warn,
     fresh: bool = False,
     shuffled: Callable[[list[Task]], list[Task]] | None = None,
     only: Mapping[str, Collection[str]] | None = None,
@@ -77,6 +80,8 @@ def run(
         place: Where the cells run.
         progress: Called as `progress(request, done, total)` at the start and after every cell.
         finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
+        warn: Called with one line when finished cells of a user's own experiment were made before its code
+            was changed.
         fresh: Run every cell, also those that are there.
         shuffled: Another order in which to hand out the cells.
         only: Run just the cells with these parameters, by name and as text: a long run in pieces.
@@ -111,6 +116,11 @@ def run(
         if shuffled is not None:
             tasks = shuffled(tasks)
         for work in works:
+            if work.earlier:
+                warn(
+                    f"{work.request.experiment.id}: {work.earlier} of {work.done} finished cells were made "
+                    "with earlier code of this experiment and are kept; --fresh makes them anew"
+                )
             work.tell()
 
         def store(task: Task, record: dict[str, Any]) -> None:
@@ -138,8 +148,10 @@ class _Work:
     ) -> None:
         self.request, self.folder, self.progress, self.finished = request, folder, progress, finished
         tasks = request.tasks()
-        self.left = [task for task in tasks if fresh or not _done(folder, task)]
-        self.total, self.done = len(tasks), len(tasks) - len(self.left)
+        now, codes = code_of(request.experiment), {} if fresh else _codes(folder, tasks)
+        self.left = [task for task in tasks if task.key not in codes]
+        self.total, self.done = len(tasks), len(codes)
+        self.earlier = sum(None not in (code, now) and code != now for code in codes.values())
         self.outcome: Outcome | None = None
         if self.left:
             folder.reopen()
@@ -194,9 +206,10 @@ def _opened(
     return _Work(request, folder, fresh, progress, finished)
 
 
-def _done(folder: RunFolder, task: Task) -> bool:
-    record = folder.cell(task.key)
-    return record is not None and record["status"] == "done"
+def _codes(folder: RunFolder, tasks: Sequence[Task]) -> dict[str, str | None]:
+    """The code that made each finished cell; None where it was not kept."""
+    records = ((task.key, folder.cell(task.key)) for task in tasks)
+    return {key: record.get("code") for key, record in records if record and record["status"] == "done"}
 
 
 def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
