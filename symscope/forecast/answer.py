@@ -144,6 +144,7 @@ def forecast(
     action: Action | str = "C8 rotation",
     *,
     missing: Missing = None,
+    class_names: Sequence[str] | None = None,
     target: float = 0.9,
     kernel: str = "auto",
     per_class: int | None = None,
@@ -173,6 +174,7 @@ def forecast(
         action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
         missing: Elements that are missing of some classes, all at once, `{class: [elements]}`; by default
             each class in turn lacks the identity. Groups of numbers are 0 (lowest) to 4.
+        class_names: What tables and pictures call classes 0, 1, ...; their numbers when not given.
         target: Accuracy, or share of the variation explained, that would be good enough.
         kernel: "infinite", "finite", or "auto": infinite width where the architecture has it.
         per_class: Items of each class; by default as many as take seconds, 2 to 8.
@@ -201,7 +203,7 @@ def forecast(
     start = time.perf_counter()
     say = stage or (lambda words: None)
     check_numbers(target, draws, effort, seed, pilot_epochs)
-    problem = as_problem(data, action, standardise)
+    problem = as_problem(data, action, standardise, class_names)
     network = as_model(model, problem.shape, problem.outputs, name=name, weights=weights)
     problem.task.check(problem, network)
     classes = torch.tensor(problem.data.classes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,10 @@ from symscope.forecast.answer import Forecast
 from symscope.report import COLOURS, RIGHT, WRONG, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row
+LONGEST = 17  # letters of a line above a picture
+NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
+LETTER = 0.085  # inches of a letter below an axis
+MOST_TICKS = 70
 
 
 def cases_figure(found: Forecast) -> Any | None:
@@ -30,7 +34,8 @@ def cases_figure(found: Forecast) -> Any | None:
         for title, colour, right in (("will fail", WRONG, False), ("will work", RIGHT, True))
     ]
     rows = [row for row in rows if row[2]]
-    height = 1.75 if found.first.targets is None else 1.95  # a line more
+    lines = max((_said(found, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
+    height = 1.75 + 0.2 * lines
     figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
     with style():
         grid = figure.subplots(len(rows), SHOWN, squeeze=False)
@@ -44,7 +49,12 @@ def cases_figure(found: Forecast) -> Any | None:
                 )
                 where = found.problem.element_names[g]
                 axes.set_title(
-                    f"{_said(found, k)}\n{where}", fontsize=8, fontweight="normal", loc="center", color=colour
+                    f"{_said(found, k)}\n{where}",
+                    fontsize=8,
+                    fontweight="normal",
+                    loc="center",
+                    color=colour,
+                    parse_math=False,  # a user's names are no formulas
                 )
             line[0].text(
                 -0.25,
@@ -67,8 +77,23 @@ def _said(found: Forecast, k: int) -> str:
         said = targets.in_units(expected.prediction[k : k + 1])[0]
         return f"says {in_words(said)}\nis {in_words(targets.values[s])}"
     assert expected.read_as is not None
-    label, read = int(found.first.labels[s]), found.classes[int(expected.read_as[k])]
-    return f"{label}" if read == label else f"{label} read as {read}"
+    names = found.problem.class_names
+    true, read = int(found.first.positions[s]), int(expected.read_as[k])
+    if read == true:
+        return _shortened(names[true])
+    line = f"{names[true]} read as {names[read]}"
+    if len(line) <= LONGEST:
+        return line
+    return f"{_shortened(names[true])}\nread as {_shortened(names[read], LONGEST - 8)}"
+
+
+def _shortened(name: str, most: int = LONGEST) -> str:
+    """A name that fits above a picture.
+
+    >>> _shortened("cats"), _shortened("great crested grebes")
+    ('cats', 'great crested gr…')
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def in_words(numbers: Float[Tensor, "t"]) -> str:
@@ -121,7 +146,9 @@ def classes_figure(found: Forecast) -> Any:
         bars.append(("trained", found.outcome.class_accuracy, COLOURS[1]))
         bars.append(("trained with the other optimiser", found.outcome.second_accuracy, COLOURS[4]))
     width = 0.8 / len(bars)
-    figure = new_figure(min(11.0, 3.5 + 0.55 * count), 3.6)
+    wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
+    names, upright = _tick_labels(found.problem.class_names, wide - 0.8)
+    figure = new_figure(wide, 3.6 + (LETTER * max(map(len, names)) if upright else 0))
     with style():
         axes = figure.subplots()
         places = torch.arange(count).double()
@@ -131,11 +158,26 @@ def classes_figure(found: Forecast) -> Any:
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
         axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
-        axes.set_xticks(places.tolist(), [name.replace(" ", "\n") for name in found.problem.class_names])
+        every = -(-count // MOST_TICKS)
+        axes.set_xticks(
+            places.tolist()[::every], names[::every], rotation=90 if upright else 0, parse_math=False
+        )
         axes.set_xlabel(f"{words.one} with a missing transformation")
         _score_axis(axes, [float(value) for _, values, _ in bars for value in values], words.axis, 0.0)
         figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
     return figure
+
+
+def _tick_labels(names: Sequence[str], room: float) -> tuple[list[str], bool]:
+    """Names below an axis, a line for each word, and whether they must stand upright, on one line, to fit.
+
+    >>> _tick_labels(["lowest half", "highest half"], 3.0)
+    (['lowest\\nhalf', 'highest\\nhalf'], False)
+    """
+    longest = max(len(word) for name in names for word in name.split(" "))
+    if longest * LETTER * len(names) <= room:
+        return [name.replace(" ", "\n") for name in names], False
+    return [_shortened(name, 2 * LONGEST) for name in names], True
 
 
 def density_figure(found: Forecast) -> Any | None:

@@ -200,16 +200,16 @@ def _groups(found: Forecast) -> Table:
 
 def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     rows = []
-    for a, first in enumerate(found.classes):
-        for b, second in enumerate(found.classes):
+    for a, first in enumerate(found.problem.class_names):
+        for b, second in enumerate(found.problem.class_names):
             share = float(confusion[a, b])
             if a != b and share > 0:
                 rows.append(
                     (
                         share,
                         (
-                            str(first),
-                            str(second),
+                            first,
+                            second,
                             _number(share),
                             _number(float(found.pairs.error[a, b])),
                             _number(float(found.pairs.separation[a, b]), 3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import final
@@ -38,6 +38,7 @@ class Problem:
         standardised: Whether each point is centred and scaled to a mean square of 1.
         family: Name of the action if finer or coarser groups act in the same way, for example "rotation".
         targets: The numbers to predict; None where classes are asked for.
+        names: What the user calls classes 0, 1, ...; None calls them by their numbers.
     """
 
     data: LabelledData
@@ -45,6 +46,7 @@ class Problem:
     standardised: bool
     family: str | None
     targets: Targets | None = None
+    names: tuple[str, ...] | None = None
 
     @property
     def task(self) -> Task:
@@ -60,7 +62,9 @@ class Problem:
     def class_names(self) -> tuple[str, ...]:
         """What tables call the classes, or the groups of numbers."""
         classes = self.data.classes
-        return tuple(map(str, classes)) if self.targets is None else group_names(len(classes))
+        if self.targets is not None:
+            return group_names(len(classes))
+        return tuple(str(label) if self.names is None else self.names[label] for label in classes)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -146,7 +150,10 @@ class Draw:
 
 
 def as_problem(
-    data: LabelledData | MeasuredData, action: Action | str, standardise: bool | None = None
+    data: LabelledData | MeasuredData,
+    action: Action | str,
+    standardise: bool | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> Problem:
     """Data and action, checked against each other.
 
@@ -155,27 +162,32 @@ def as_problem(
         action: An `Action`, or its name as `named_action` reads it.
         standardise: Centre each point and scale it to a mean square of 1, after the action; None does so for
             images and not for vectors and graphs.
+        class_names: What tables call classes 0, 1, ...; their numbers when not given.
 
     Raises:
-        InputError: One class only, a class of one item, numbers that are all the same, items that are
-            constant, or an action that does not fit them, changes their shape, or is clearly none of its
-            group (`data.laws.check_action`).
+        InputError: One class only, a class of one item or without a name, numbers that are all the same,
+            items that are constant, or an action that does not fit them, changes their shape, or is clearly
+            none of its group (`data.laws.check_action`).
     """
     targets = None
     if isinstance(data, MeasuredData):
+        if class_names is not None:
+            raise InputError(f"class_names: {data.name} has numbers to predict, no classes; leave them out.")
         data, targets = grouped(data)
     if not isinstance(data, LabelledData):
         raise InputError(
             f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see symscope.data: "
             "mnist_sample, mnist, load_arrays, load_measured, from_dataset, measured_dataset."
         )
+    names = None if class_names is None else _checked_names(class_names, data.classes)
     labels, counts = data.labels.unique(return_counts=True)
     if len(labels) < 2:
         raise InputError(f"{data.name}: expected two classes or more, got one, {int(labels[0])}.")
     alone = labels[counts < FEWEST].tolist()
     if alone:
+        called = alone[0] if names is None else names[alone[0]]
         raise InputError(
-            f"{data.name}: class {alone[0]} has one item; expected {FEWEST} or more of each, or nothing "
+            f"{data.name}: class {called} has one item; expected {FEWEST} or more of each, or nothing "
             "can be said about how sure a forecast is. Add items, or leave the class out; if these are not "
             "classes but numbers to predict, say so (MeasuredData, or --task regression)."
         )
@@ -198,13 +210,23 @@ def as_problem(
             f"{data.name} have shape {shape}."
         )
     images = action.sample_ndim == 2 and action.name != "nodes"
-    problem = Problem(data, action, images if standardise is None else standardise, family, targets)
-    _points(problem, data.x[:1])  # refuses what the action cannot take
+    problem = Problem(data, action, images if standardise is None else standardise, family, targets, names)
+    _points(problem, data.take(torch.tensor([0])))  # refuses what the action cannot take
     if not is_ours(action):
         items = torch.linspace(0, len(data) - 1, min(TRIED, len(data))).long()
         with users_own(action):
             check_action(action, data.x[items])
     return problem
+
+
+def _checked_names(names: Sequence[str], classes: Sequence[int]) -> tuple[str, ...]:
+    """Names of their own for classes 0, 1, ..."""
+    if len(set(names)) < len(names) or min(classes) < 0 or max(classes) >= len(names):
+        raise InputError(
+            f"class_names: expected a name of its own for each class, 0 to {max(classes)}, got "
+            f"{len(set(names))} different names for classes {min(classes)} to {max(classes)}."
+        )
+    return tuple(names)
 
 
 def named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, Action]:
@@ -280,7 +302,7 @@ def drawn(problem: Problem, per_class: int, seed: int) -> Draw:
         InputError: A class with too few items, or orbits the action cannot make.
     """
     chosen = problem.data.per_class(per_class, seed)
-    images, points = _points(problem, chosen.x)
+    images, points = _points(problem, chosen)
     flat = images.flatten(2)
     kept, closed = fixing_elements(
         flat, flat[:, problem.group.identity], problem.group, default_tolerance(flat.dtype)
@@ -346,16 +368,25 @@ def acted(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
     return moved
 
 
-def _points(
-    problem: Problem, x: Float[Tensor, "m *s"]
-) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
+def _points(problem: Problem, items: LabelledData) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
     """Orbits as they are, and as the network sees them."""
-    images = acted(problem.action, x)
-    return images, prepared(images, problem.standardised, problem.data.name)
+    images = acted(problem.action, items.x)
+    return images, prepared(images, problem.standardised, problem.data.name, items.indices)
 
 
-def prepared(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:
+def prepared(
+    images: Float[Tensor, "m n *s"],
+    standardised: bool,
+    name: str,
+    indices: Int64[Tensor, "m"] | None = None,
+) -> Float[Tensor, "m n *s"]:
     """Each point centred and of mean square 1, if asked for.
+
+    Args:
+        images: Orbits of some items.
+        standardised: Whether it is asked for.
+        name: What a message calls the data.
+        indices: Where each item is in the data; None where they are only known as those drawn.
 
     Raises:
         InputError: A point that is constant.
@@ -374,5 +405,6 @@ def prepared(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> 
     constant = (size <= 1e-12 * flat.abs().amax(2, keepdim=True)).flatten(1).any(1)
     if bool(constant.any()):
         at = int(constant.nonzero()[0])
-        raise InputError(f"{name}: item {at} of those drawn is constant; leave it out.")
+        which = f"{at} of those drawn" if indices is None else str(int(indices[at]))
+        raise InputError(f"{name}: item {which} is constant, as it is or transformed; leave it out.")
     return (centred / size).reshape(images.shape)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import Dataset, TensorDataset
 
+from symscope.data import LabelledData
+
 
 def build(seed: int) -> nn.Module:
     """A network for 6 x 6 images and three classes."""
@@ -18,6 +20,12 @@ def dataset() -> Dataset:
     """Twelve images of three classes."""
     x = torch.rand(12, 6, 6, generator=torch.Generator().manual_seed(3))
     return TensorDataset(x, torch.arange(12) % 3)
+
+
+def labelled() -> LabelledData:
+    """Twelve images of three classes, as symscope has them."""
+    x = torch.rand(12, 6, 6, generator=torch.Generator().manual_seed(3))
+    return LabelledData(x, torch.arange(12) % 3, "labelled", "tests")
 
 
 def negative(g: int, x: Tensor) -> Tensor:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from symscope import InputError
-from symscope.forecast.problem import prepared
+from symscope.forecast.problem import as_problem, drawn, prepared
+from tests.forecast.problems import blobs
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e160, 1e300])
@@ -27,3 +30,14 @@ def test_constant_points_are_refused_by_number():
     with pytest.raises(InputError, match="item 1"):
         prepared(images, True, "digits")
     assert torch.equal(prepared(images, False, "digits"), images)
+
+
+def test_a_constant_item_is_named_by_its_place_in_the_user_s_data():
+    data = blobs()
+    blank = data.x.clone()
+    blank[[5, 7]] = 0.25
+    with pytest.raises(InputError, match=r"blobs: item (5|7) is constant"):
+        drawn(as_problem(replace(data, x=blank), "C4"), 4, 0)
+    few = replace(data, x=blank).take(torch.tensor([7, 0, 1, 8, 9]))
+    with pytest.raises(InputError, match=r"blobs: item 7 is constant"):
+        as_problem(replace(few, labels=torch.tensor([0, 0, 1, 1, 1])), "C4")

@@ -9,7 +9,7 @@ from PIL import Image
 
 from symscope.data import LabelledData, MeasuredData
 from symscope.errors import InputError
-from symscope.forecast.sources import image_folder, named_data, named_own_action
+from symscope.forecast.sources import image_folder, named_classes, named_data, named_own_action
 
 HERE = "tests.forecast.own_code"
 
@@ -99,6 +99,49 @@ def test_arrays_and_datasets(tmp_path):
         named_data("smaple")
     with pytest.raises(InputError, match="symscope data fetch mnist"):
         named_data("mnist", tmp_path / "nowhere")
+
+
+def test_a_limit_holds_for_every_source_and_leaves_no_class_out(tmp_path):
+    x = np.arange(48.0).reshape(12, 2, 2)
+    np.savez(tmp_path / "mine.npz", X=x, y=np.arange(12) % 3)
+    few = named_data(str(tmp_path / "mine.npz"), limit=6)
+    assert few.labels.tolist().count(1) == 2
+    assert torch.equal(few.x, torch.from_numpy(x)[few.indices])
+    np.savez(tmp_path / "numbers.npz", X=x, y=np.arange(12) + 0.5)
+    some = named_data(str(tmp_path / "numbers.npz"), limit=5)
+    assert (some.targets[:, 0].tolist(), some.name) == ([0.5, 2.5, 4.5, 7.5, 9.5], "numbers (5 of 12 items)")
+    (tmp_path / "images").mkdir()
+    folder_of_images(tmp_path / "images")
+    (tmp_path / "images" / "cats" / "1.png").write_text("is not read")
+    two = named_data(str(tmp_path / "images"), limit=2)
+    assert (two.labels.tolist(), two.indices.tolist()) == ([0, 1], [0, 2])
+    assert len(named_data("sample", limit=20).classes) == 10
+    assert len(named_data(f"{HERE}:labelled", limit=4)) == 4
+    assert len(named_data(str(tmp_path / "mine.npz"), limit=10**9)) == 12
+    with pytest.raises(InputError, match=r"its first 1 items are all of class 0; .* raise --limit"):
+        named_data(f"{HERE}:dataset", limit=1)
+    for source in ("sample", str(tmp_path / "mine.npz"), str(tmp_path / "images"), f"{HERE}:dataset"):
+        with pytest.raises(InputError, match="limit"):
+            named_data(source, limit=0)
+
+
+def test_classes_are_called_what_the_user_calls_them(tmp_path):
+    x = np.arange(24.0).reshape(6, 2, 2)
+    path = str(tmp_path / "mine.npz")
+    np.savez(path, X=x, y=np.array(["dog", "cat", "élan", "cat", "dog", "élan"]))
+    assert named_data(path).labels.tolist() == [1, 0, 2, 0, 1, 2]
+    assert named_data(path, task="classification").labels.tolist() == [1, 0, 2, 0, 1, 2]
+    assert named_classes(path) == ("cat", "dog", "élan")
+    with pytest.raises(InputError, match="expected real numbers to predict, got <U4"):
+        named_data(path, task="regression")
+    np.savez(path, X=x.astype(str), y=np.array(["dog", "cat"] * 3))
+    with pytest.raises(InputError, match=r"mine.npz \(X\): expected real numbers, got <U"):
+        named_data(path)
+    np.savez(path, X=x, y=np.arange(6) % 2)
+    assert named_classes(path) is None
+    (tmp_path / "images").mkdir()
+    assert named_classes(str(folder_of_images(tmp_path / "images"))) == ("cats", "dogs")
+    assert named_classes(f"{HERE}:dataset") is None
 
 
 def test_an_action_of_one_s_own():

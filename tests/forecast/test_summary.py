@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from symscope.errors import InputError
 from symscope.forecast import Training, forecast
 from symscope.forecast.page import forecast_page
 from symscope.forecast.summary import as_data, as_json, verdict
@@ -52,6 +53,24 @@ def test_the_page_says_everything_and_needs_no_network(checked):
     assert "http://" not in html.replace("http://www.w3.org", "")
     plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, per_class=2, draws=1))
     assert "The check: trained" not in plain
+
+
+def test_classes_are_called_by_their_names_everywhere():
+    names = ("ash", "birch <b>", "elm")
+    found = forecast(small_net, blobs(), "C4", per_class=2, draws=1, class_names=names)
+    assert as_data(found)["class_names"] == list(names)
+    assert found.problem.class_names == names
+    assert found.accuracy == forecast(small_net, blobs(), "C4", per_class=2, draws=1).accuracy
+    cells = re.findall(r"<td>([^<]*)</td>", forecast_page(found))
+    assert {"ash", "birch &lt;b&gt;", "elm"} <= set(cells)
+    assert "0" not in cells
+    part = blobs().of_classes(0, 2)
+    assert forecast(small_net, part, "C4", draws=1, class_names=names).problem.class_names == ("ash", "elm")
+    for wrong in (("ash", "elm"), ("ash", "elm", "ash")):
+        with pytest.raises(InputError, match="a name of its own for each class, 0 to 2, got 2 different"):
+            forecast(small_net, blobs(), "C4", class_names=wrong)
+    with pytest.raises(InputError, match="numbers to predict, no classes"):
+        forecast(number_net, spots(), "C4", class_names=names)
 
 
 def test_items_that_nothing_moves_have_no_density_on_the_page():
