@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symscope.cli.output import accuracy_text, check_page_path, results_console
-from symscope.errors import InputError
+from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from symscope.data import Action
@@ -31,15 +31,15 @@ def forecast(
         typer.Option(
             "--data",
             "-d",
-            help="sample, mnist, FILE.npz (X, y), a folder of images for each class, or MODULE:FUNCTION "
-            "returning a torch dataset.",
+            help="sample, mnist, FILE.npz (X, y), a folder with a folder of images for each class, or "
+            "MODULE:FUNCTION returning a torch dataset.",
         ),
     ] = "sample",
     task: Annotated[
         str,
         typer.Option(
-            help="auto, classification or regression; auto: whole numbers y are classes, others are numbers "
-            "to predict, which no transformation changes.",
+            help="auto, classification or regression; auto: whole numbers and words y are classes, others "
+            "are numbers to predict, which no transformation changes.",
         ),
     ] = "auto",
     group: Annotated[str, typer.Option("--group", "-g", help="C8, D4, C14xC14, S4, ...")] = "C8",
@@ -55,8 +55,8 @@ def forecast(
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            help="CLASS:ELEMENTS that your training data lacks, such as 5:0,1; all at once. Default: each "
-            "class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
+            help="CLASS:ELEMENTS that your training data lacks, such as 5:0,1 or cats:0; all at once. "
+            "Default: each class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
             metavar="CLASS:ELEMENTS",
         ),
     ] = None,
@@ -67,7 +67,7 @@ def forecast(
     epochs: Annotated[
         int | None, typer.Option(help="Of the check; default: 25, or as many as make 600 steps.")
     ] = None,
-    batch: Annotated[int, typer.Option(help="Points per step of the check.")] = 32,
+    batch: Annotated[int | None, typer.Option(help="Points per step of the check; default: 32.")] = None,
     optimiser: Annotated[
         str, typer.Option(help="Of the check: adam:1e-3, sgd:0.02; default: chosen for the network.")
     ] = "",
@@ -81,7 +81,10 @@ def forecast(
         Path | None, typer.Option(help="A saved state dict to start from (read with weights_only).")
     ] = None,
     effort: Annotated[float, typer.Option(help="Multiplies the budget of slow kernels.")] = 1.0,
-    limit: Annotated[int | None, typer.Option(help="Items to read of your own dataset.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Items to take: the first of a torch dataset, of all else some of every class."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("forecast.html"),
@@ -116,20 +119,12 @@ def forecast(
 
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
     """
-    from symscope.cli.comparison import print_comparison
-    from symscope.forecast.comparison import comparison_page
-    from symscope.forecast.page import forecast_page
-    from symscope.forecast.summary import as_json as written
-    from symscope.forecast.summary import verdict
-    from symscope.report import write_page
-
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
     if not as_json:
         check_page_path(out)
-    check = _training(epochs, batch, optimiser) if train else False
+    check = _training(train, epochs, batch, optimiser)
     options: dict[str, Any] = {
-        "missing": _missing(missing),
         "target": target,
         "kernel": kernel,
         "per_class": per_class,
@@ -141,19 +136,39 @@ def forecast(
         "pilot_epochs": pilot_epochs,
         "train": check,
     }
-    found = _found(model or ["mlp"], data, task, group, action, limit, options)
-    if as_json:
-        print(written(*found), end="")
-    elif len(found) > 1:
-        print_comparison(found)
-        write_page(comparison_page(found, _command()), out)
-    else:
-        _print(results_console(), found[0], verdict(found[0]))
-        write_page(forecast_page(found[0], _command()), out)
-    if not as_json:
-        results_console().print(f"Report: {out}", soft_wrap=True)
+    try:
+        found = _found(model or ["mlp"], data, task, group, action, missing or [], limit, options)
+        page = "" if as_json else _page(found)
+    except KeyboardInterrupt:
+        print("\nsymscope: stopped; nothing was written.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    _show(found, page, out)
     if fail_below is not None:
         _check_reached(found, fail_below)
+
+
+def _page(found: list[Forecast]) -> str:
+    from symscope.forecast.comparison import comparison_page
+    from symscope.forecast.page import forecast_page
+
+    return comparison_page(found, _command()) if len(found) > 1 else forecast_page(found[0], _command())
+
+
+def _show(found: list[Forecast], page: str, out: Path) -> None:
+    """Words on standard output and the page, or numbers where there is no page."""
+    from symscope.cli.comparison import print_comparison
+    from symscope.forecast.summary import as_json, verdict
+    from symscope.report import write_page
+
+    if not page:
+        print(as_json(*found), end="")
+        return
+    if len(found) > 1:
+        print_comparison(found)
+    else:
+        _print(results_console(), found[0], verdict(found[0]))
+    write_page(page, out)
+    results_console().print(f"Report: {out}", soft_wrap=True)
 
 
 def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
@@ -176,6 +191,7 @@ def _found(
     task: str,
     group: str,
     action: str,
+    missing: list[str],
     limit: int | None,
     options: dict[str, Any],
 ) -> list[Forecast]:
@@ -184,12 +200,14 @@ def _found(
 
     from symscope.data import default_folder
     from symscope.forecast import forecast as forecasted
-    from symscope.forecast.sources import named_data
+    from symscope.forecast.sources import named_classes, named_data
     from symscope.user_code import named_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     items = named_data(data, default_folder("mnist"), limit, task)
+    names = named_classes(data)
+    cases = _missing(missing, names)
     acting = _action(group, action, tuple(items.x.shape[1:]))
     networks: list[Any] = [named_function("--model", one) if ":" in one else one for one in models]
     with Console(stderr=True).status("reading") as status:
@@ -199,6 +217,8 @@ def _found(
                 network,
                 items,
                 acting,
+                missing=cases,
+                class_names=names,
                 name=name,
                 stage=lambda words: status.update(Text(f"{name}: {words}")),
                 progress=lambda done, total, loss: status.update(
@@ -223,23 +243,32 @@ def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
     return f"{group} {action}".strip()
 
 
-def _missing(cases: list[str] | None) -> dict[int, list[int]] | None:
-    if not cases:
-        return None
+def _missing(cases: list[str], names: tuple[str, ...] | None) -> dict[int, list[int]] | None:
+    """`5:0,1` and the like, or `cats:0,1` where classes have names."""
     found: dict[int, list[int]] = {}
     for case in cases:
-        label, _, elements = case.partition(":")
+        label, _, elements = case.rpartition(":")
+        if names is not None and label and label not in names:
+            raise InputError(f"--missing {case}: there is no class {label!r}; {nearest(label, names)}")
         try:
-            found.setdefault(int(label), []).extend(int(element) for element in elements.split(","))
+            number = int(label) if names is None else names.index(label)
+            found.setdefault(number, []).extend(int(element) for element in elements.split(","))
         except ValueError:
             raise InputError(f"--missing {case}: expected CLASS:ELEMENTS, such as 5:0 or 5:0,1") from None
-    return found
+    return found or None
 
 
-def _training(epochs: int | None, batch: int, optimiser: str) -> Training:
+def _training(train: bool, epochs: int | None, batch: int | None, optimiser: str) -> Training | bool:
     from symscope.forecast import Training
     from symscope.training import Optimiser
 
+    if not train:
+        given = {"--epochs": epochs, "--batch": batch, "--optimiser": optimiser or None}
+        for option, value in given.items():
+            if value is not None:
+                raise InputError(f"{option} {value}: it is about the check by training; add --train")
+        return False
+    batch = 32 if batch is None else batch
     if not optimiser:
         return Training(epochs, batch)
     kind, _, rate = optimiser.partition(":")

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from symscope.cli import main
 from tests.forecast.own_code import build
@@ -130,6 +131,10 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--optimiser", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
         (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--epochs", "9"), "the loss is"),
         (("--train", "--epochs", "0"), "epochs"),
+        (("--epochs", "-3"), "--epochs -3: it is about the check by training; add --train"),
+        (("--batch", "32"), "--batch 32: it is about the check by training; add --train"),
+        (("--optimiser", "sgd"), "--optimiser sgd: it is about the check by training; add --train"),
+        (("--limit", "0"), "--limit: expected"),
         (("--fail-below", "90"), "--fail-below: expected an accuracy from 0 to 1, got 90"),
         (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
         (("--device", "meta"), "--device meta: PyTorch cannot use it"),
@@ -151,6 +156,46 @@ def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
     assert message in last
     assert "Traceback" not in streams.err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.fixture
+def birds(tmp_path):
+    for name, images in zip(("lapwings", "terns"), blobs(items=4).x.split(4), strict=False):
+        (tmp_path / name).mkdir()
+        for k, image in enumerate(images):
+            pixels = (image / image.max() * 255).byte().numpy()
+            Image.fromarray(pixels).save(tmp_path / name / f"{k}.png")
+    return ("--data", str(tmp_path), "--per-class", "2", "--draws", "1", "-g", "C4")
+
+
+def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert called(*birds, "--out", str(page)) == 0
+    assert "lapwings" in capsys.readouterr().out
+    assert "<td>terns</td>" in page.read_text(encoding="utf-8")
+    assert called(*birds, "--missing", "terns:0,3", "--json", "--limit", "5") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["missing"], found["class_names"]) == ({"1": [0, 3]}, ["lapwings", "terns"])
+    assert found["data"]["items"] == 5
+    assert called(*birds, "--missing", "tern:0") == 2
+    assert "there is no class 'tern'; did you mean 'terns'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("before", ["an older page", None])
+def test_ctrl_c_says_that_nothing_was_written(before, few, tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.html"
+    if before is not None:
+        page.write_text(before)
+
+    def pressed(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("symscope.forecast.answer.drawn", pressed)
+    assert called("--model", f"{OWN}:build", *few, "--out", str(page)) == 130
+    streams = capsys.readouterr()
+    assert streams.err.splitlines()[-1] == "symscope: stopped; nothing was written."
+    assert streams.out == ""
+    assert (page.read_text() if page.exists() else None) == before
 
 
 def test_a_script_that_ends_itself_when_imported_is_said_so(few, tmp_path, capsys):
