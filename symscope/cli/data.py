@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli.sources import labelled_data
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from symscope.data import Orbits
+    from symscope.data import LabelledData, Orbits
 
+CHANNELS = 4  # of a colour image, at most
 COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
 
 data_app = typer.Typer(help="Fetch data, and look at what a group does to it.", no_args_is_help=True)
@@ -69,7 +70,13 @@ def show(
         str, typer.Option("--action", "-a", help="How it acts: `symscope list actions`.")
     ] = "rotation",
     data: Annotated[
-        str, typer.Option("--data", "-d", help="sample, mnist, a folder, or FILE.npz.")
+        str,
+        typer.Option(
+            "--data",
+            "-d",
+            help="sample, mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of images for "
+            "each class, or MODULE:FUNCTION returning a torch dataset; colour images are shown in grey.",
+        ),
     ] = "sample",
     seeds: Annotated[int, typer.Option(help="How many images, each of another class where possible.")] = 4,
     seed: Annotated[int, typer.Option(help="Which images: another number draws others.")] = 0,
@@ -88,8 +95,11 @@ def show(
       [cyan]symscope data show --group D4 --action dihedral:orthogonal --out orbits.html[/cyan]
 
       [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --seeds 2[/cyan]
+
+      [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
     """
     from symscope.data import departure, orbits, parse_action
+    from symscope.forecast.sources import named_classes
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
@@ -105,16 +115,35 @@ def show(
     kept = sum(len(stabiliser) > 1 for stabiliser in made.stabilisers)
     if kept:
         words.append(f"{kept} of {len(chosen)} images are kept by an element other than the identity.")
-    _write(made, words, out)
+    names = named_classes(data)
+    rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
+    _write(made, rows, words, out)
     print("\n".join(words))
     print(f"Picture: {out}")
 
 
-def _few(data: str, count: int, seed: int) -> Any:
+def _images(data: str) -> LabelledData:
+    """The images a user names, colours as the mean of their channels."""
+    from symscope.data import LabelledData, default_folder
+    from symscope.forecast.sources import named_data
+
+    source = named_data(data, default_folder("mnist"), task="classification")
+    assert isinstance(source, LabelledData)
+    if source.x.ndim == 4 and source.x.shape[1] <= CHANNELS:
+        return replace(source, x=source.x.mean(1))
+    if source.x.ndim != 3:
+        raise InputError(
+            f"--data {data}: expected images [n, height, width], or with up to {CHANNELS} channels [n, "
+            f"channels, height, width], got shape {tuple(source.x.shape)}"
+        )
+    return source
+
+
+def _few(data: str, count: int, seed: int) -> LabelledData:
     """A few images, each of another class while there are classes left."""
     import torch
 
-    source = labelled_data(data)
+    source = _images(data)
     if not 1 <= count <= 64:
         raise InputError(f"--seeds: expected 1 to 64 images, got {count}")
     if not 0 <= seed < 2**63:
@@ -133,7 +162,7 @@ def _few(data: str, count: int, seed: int) -> Any:
     return source.take(torch.tensor(picked[:count]))
 
 
-def _write(made: Orbits, words: list[str], out: Path) -> None:
+def _write(made: Orbits, rows: list[str], words: list[str], out: Path) -> None:
     from symscope.report import (
         Picture,
         Section,
@@ -146,7 +175,6 @@ def _write(made: Orbits, words: list[str], out: Path) -> None:
         write_page,
     )
 
-    assert made.labels is not None
     order = made.group.order
     step = -(-order // COLUMNS)
     shown = range(0, order, step)
@@ -155,16 +183,16 @@ def _write(made: Orbits, words: list[str], out: Path) -> None:
     )
     figure = orbit_figure(
         made.points[:, list(shown)].to(made.points.dtype),
-        rows=[str(int(label)) for label in made.labels],
+        rows=rows,
         columns=[made.group.labels[g] for g in shown],
         title=title,
     )
     if out.suffix != ".html":
         save_figure(figure, out)
         return
-    labels = ", ".join(str(int(label)) for label in made.labels)
     alt = (
-        f"Grid of images: a row for each of the classes {labels}, a column per element of {made.group.name}."
+        f"Grid of images: a row for each of the classes {', '.join(rows)}, a column per element of "
+        f"{made.group.name}."
     )
     picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
     sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]

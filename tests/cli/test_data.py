@@ -61,6 +61,23 @@ def test_a_symmetric_image_is_pointed_out(tmp_path, capsys):
     assert "1 of 1 images are kept by an element other than the identity" in capsys.readouterr().out
 
 
+def test_folders_of_colour_images_are_shown_in_grey_with_their_names(tmp_path, capsys):
+    pixels = np.zeros((6, 6, 3), dtype=np.uint8)
+    pixels[0, 1] = 255, 0, 0
+    pixels[4, 5] = 0, 90, 30
+    for name in ("terns", "lapwings"):
+        (tmp_path / name).mkdir()
+        Image.fromarray(pixels).save(tmp_path / name / "1.png")
+    out = tmp_path / "orbits.html"
+    words = ("data", "show", "-g", "C4", "-d", str(tmp_path), "--seeds", "2", "-o", str(out))
+    assert called(*words) == 0
+    assert f"C4 acting by rotation on 2 images of {tmp_path.name}." in capsys.readouterr().out
+    assert "a row for each of the classes lapwings, terns," in out.read_text()
+    np.savez(tmp_path / "last.npz", X=np.stack([pixels] * 2), y=["tern", "lapwing"])
+    assert called(*words[:5], str(tmp_path / "last.npz"), *words[6:]) == 2
+    assert "[n, channels, height, width], got shape (2, 6, 6, 3)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
