@@ -141,8 +141,11 @@ def _residual(rows: Float[Tensor, "r K"], basis: Float[Tensor, "K d"], scale: Fl
 
 
 def _column_sizes(block: Float[Tensor, "r K"]) -> Float[Tensor, "K"]:
+    """Root mean squares; a column that is zero to rounding counts as one of the largest's size."""
     sizes = block.square().mean(0).sqrt()
-    return torch.where(sizes > 0, sizes, 1.0)
+    largest = sizes.max()
+    noise = FLOOR * torch.finfo(sizes.dtype).eps * largest
+    return torch.where(sizes > noise, sizes, largest if largest > 0 else 1.0)
 
 
 def _folded(

@@ -38,12 +38,12 @@ def chain(widths: tuple[int, ...], activation: str, bias: bool = False, loss: st
 class Attention(nn.Module):
     """One head of attention written out: softmax(x Q K^T x^T) x V O, mean over positions."""
 
-    def __init__(self, width: int, head: int, outputs: int) -> None:
+    def __init__(self, width: int, head: int, outputs: int, bias: bool = False) -> None:
         super().__init__()
-        self.query = nn.Linear(width, head, bias=False)
-        self.key = nn.Linear(width, head, bias=False)
-        self.value = nn.Linear(width, head, bias=False)
-        self.out = nn.Linear(head, outputs, bias=False)
+        self.query = nn.Linear(width, head, bias=bias)
+        self.key = nn.Linear(width, head, bias=bias)
+        self.value = nn.Linear(width, head, bias=bias)
+        self.out = nn.Linear(head, outputs, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         scores = self.query(x) @ self.key(x).transpose(1, 2)

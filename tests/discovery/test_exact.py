@@ -13,6 +13,7 @@ from symscope.discovery import (
     class_data,
     fibre_dimension,
     gaussian_data,
+    lie_algebra,
     linear_symmetries,
     orbit_dimension,
     problem,
@@ -138,6 +139,20 @@ def test_attention_has_gl_on_queries_and_keys_and_on_values_and_outputs():
     assert found.dimension == 4 + 4
     assert found.fields[1].name == "mixing of unit 1 into unit 0 of the products of query and key"
     assert found.fields[-1].name == "rescaling of unit 1 of the hidden units between value and out"
+
+
+def test_a_key_bias_that_cancels_to_rounding_is_a_translation():
+    made = problem(Attention(2, 1, 2, bias=True), "squared", gaussian_data((3, 2), (2,)))
+    found = linear_symmetries(made, seed=0)
+    assert [field.name for field in found.translations] == [
+        "translation field on key.bias: key.bias[0] moves by 1"
+    ]
+    assert [field.name for field in found.fields] == [
+        "rescaling of unit 0 of the products of query and key",
+        "rescaling of unit 0 of the hidden units between value and out",
+        "shift of unit 0 of the hidden units between value and out",
+    ]
+    assert lie_algebra(found.fields, made.size, found.translations).closure < NULL_SPACE
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,14 @@ def test_planted_null_spaces_are_found_in_blocks(columns, null, seed):
         assert found.chance == 1.0
 
 
+def test_a_column_of_rounding_is_a_null_vector():
+    matrix = _matrix(30, 8, 0, seed=1)
+    matrix[:, 3] = 1e-17 * matrix[:, 3].sign()  # what a sum that cancels leaves
+    found = null_space([matrix])
+    assert found.dimension == 1
+    assert float(found.basis[3, 0].abs()) > 1 - 1e-12
+
+
 def test_a_spectrum_that_runs_into_rounding_has_no_dimension():
     # Hilbert matrices are invertible, but their spectrum falls through the floor without a step
     n = 14
