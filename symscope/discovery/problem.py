@@ -206,8 +206,10 @@ def sample_gradients(problem: Problem, sample: Sample) -> Float[Tensor, "p b n"]
     def one(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         return problem.losses(theta, x[None], y[None])[0]
 
-    over_data = torch.func.vmap(torch.func.grad(one), in_dims=(None, 0, 0))
-    return torch.func.vmap(over_data)(sample.theta, sample.x, sample.y)
+    # one level of vmap, not two: torch's rules for PReLU and recurrent cells break under nested ones
+    theta = sample.theta.repeat_interleave(sample.batch, 0)
+    gradients = torch.func.vmap(torch.func.grad(one))(theta, sample.x.flatten(0, 1), sample.y.flatten(0, 1))
+    return gradients.reshape(sample.points, sample.batch, -1)
 
 
 def sample_derivatives(

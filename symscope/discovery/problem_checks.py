@@ -143,11 +143,10 @@ def check_differentiable(problem: Problem) -> None:
 
     sample = problem.sample(PROBES, PROBES, seed=1)
     try:
-        gradients = sample_gradients(problem, sample)
+        gradients, before = sample_gradients(problem, sample), sample_losses(problem, sample)
     except (Exception, SystemExit) as error:  # whatever the user's code raises under torch.func
         what = "the losses have no derivative in the parameters that torch.func can take: their code"
         raise user_error(what, error) from error
-    before = sample_losses(problem, sample)
     for name in problem.layout.names:
         where = problem.layout.indices(name).reshape(-1).to(problem.device)
         if bool(gradients[..., where].any()):

@@ -38,6 +38,10 @@ CASES = {
     "mlp": lambda: chain((3, 4, 2), "tanh", bias=True),
     "convolutional": _convolutional,
     "tokens": _tokens,
+    "slopes": lambda: problem(
+        nn.Sequential(nn.Linear(3, 4), nn.PReLU(4), nn.Linear(4, 2)), "squared", gaussian_data((3,), (2,))
+    ),
+    "recurrent cell": lambda: problem(nn.GRUCell(3, 2), "squared", gaussian_data((3,), (2,))),
     "attention": lambda: problem(Attention(3, 2, 2), "mse", gaussian_data((5, 3), (2,))),
     "torch attention": lambda: problem(
         nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Flatten(), nn.Linear(12, 2)),
@@ -47,6 +51,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch, of recurrent cells under vmap
 @pytest.mark.parametrize("name", CASES)
 def test_losses_outputs_and_gradients_are_those_of_the_module(name):
     made = CASES[name]()
@@ -113,6 +118,11 @@ class _Logarithm(nn.Linear):
         return torch.log(super().forward(x))
 
 
+class _Recurrent(nn.LSTM):
+    def forward(self, x):
+        return super().forward(x.transpose(0, 1))[0][-1]
+
+
 DATA = gaussian_data((3,), (2,))
 
 
@@ -143,6 +153,7 @@ DATA = gaussian_data((3,), (2,))
         (nn.Linear(3, 2).requires_grad_(False), "squared", DATA, "all parameters of Linear are frozen"),
         (_Logarithm(3, 2), "squared", DATA, "outputs at random parameters: expected finite numbers"),
         (nn.Linear(3, 2), "squared", gaussian_data((3,), (2,), math.inf), "the data: expected finite"),
+        (_Recurrent(3, 2), "squared", gaussian_data((4, 3), (2,)), "Batching rule not implemented"),
         (nn.LSTM(3, 2), "squared", gaussian_data((4, 3), (2,)), "expected the module to return one tensor"),
     ],
 )
