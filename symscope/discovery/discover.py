@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from symscope.discovery.algebra import Algebra, is_too_large, lie_algebra
 from symscope.discovery.catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.conserved import ConservedQuantity, conserved_quantities
 from symscope.discovery.exact import LinearSymmetries, linear_symmetries
+from symscope.discovery.fields import LinearField
 from symscope.discovery.learned import Learned, runge_kutta_action
 from symscope.discovery.learned_training import Progress, Training, learn
 from symscope.discovery.objective import SCALE_FREE, Objective
@@ -55,9 +56,9 @@ class Discovery:
 
     Attributes:
         problem: Network and loss.
-        exact: All linear symmetries, data-independent.
+        exact: All linear symmetries, data-independent, without those whose test failed.
         algebra: Their structure; None when there are none, or too many to take apart.
-        tests: Held-out tests of translations and generators, the first `TESTED` of them.
+        tests: Held-out tests of the translations and generators the search gave, the first `TESTED` of them.
         catalogue: Known symmetries of its layers, verified.
         conserved: Quantities gradient flow keeps because of them.
         learned: Learned actions, if asked for.
@@ -81,6 +82,7 @@ class Discovery:
         translations = f", {len(found.translations)} translations" if found.translations else ""
         discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
         passed = sum(test.holds for test in self.tests)
+        tested = f"; {passed} of {len(self.tests)} tested ones hold on {self.problem.tested_on}"
         if found.method == "none":
             known = sum(entry.symmetry.dimension for entry in self.catalogue if entry.holds)
             return (
@@ -90,8 +92,7 @@ class Discovery:
             )
         return (
             f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
-            f"{discrete} generating permutations and sign flips; {passed} of {len(self.tests)} tested ones "
-            f"hold on {self.problem.tested_on}."
+            f"{discrete} known generating permutations and sign flips{tested if self.tests else ''}."
         )
 
 
@@ -133,6 +134,7 @@ def discover(
     say(f"testing on {problem.tested_on}")
     candidates = [*exact.translations, *exact.fields][:TESTED]
     tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
+    exact = _passed(exact, {id(f) for f, test in zip(candidates, tests, strict=True) if not test.holds})
     say("trying the catalogue of known symmetries")
     known = verified_catalogue(problem, seed=seed, points=points)
     learned: Learned | None = None
@@ -150,6 +152,15 @@ def discover(
         learned,
         learned_tests,
     )
+
+
+def _passed(exact: LinearSymmetries, failed: set[int]) -> LinearSymmetries:
+    """Without the fields, by identity, that held wherever the search looked and failed farther away."""
+
+    def kept(fields: tuple[LinearField, ...]) -> tuple[LinearField, ...]:
+        return tuple(field for field in fields if id(field) not in failed)
+
+    return replace(exact, translations=kept(exact.translations), fields=kept(exact.fields))
 
 
 def _algebra(problem: Problem, exact: LinearSymmetries) -> Algebra | None:

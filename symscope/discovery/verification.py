@@ -15,7 +15,6 @@ from torch import Tensor
 from symscope.discovery.candidates import Candidate, Transformation, moved, velocities
 from symscope.discovery.problem import (
     Problem,
-    sample_derivatives,
     sample_gradients,
     sample_losses,
     sample_outputs,
@@ -261,8 +260,9 @@ def _derivative(problem: Problem, candidate: Candidate, sample: Sample) -> float
     if isinstance(candidate, Transformation):
         return None
     tangents = velocities(candidate, sample)
-    along = sample_derivatives(problem, sample, tangents)
-    sizes = sample_gradients(problem, sample).norm(dim=2) * tangents.norm(dim=1, keepdim=True)
+    gradients = sample_gradients(problem, sample)  # reverse mode: some operations have no other
+    along = torch.einsum("pbn,pn->pb", gradients, tangents)
+    sizes = gradients.norm(dim=2) * tangents.norm(dim=1, keepdim=True)
     return float((along / sizes.clamp_min(torch.finfo(sizes.dtype).tiny)).square().mean().sqrt())
 
 

@@ -77,6 +77,26 @@ def test_a_network_without_symmetries():
     assert "No layer of this model is in the catalogue" in page
 
 
+def test_what_holds_only_where_the_search_looked_is_not_counted():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2))  # rarely above 6 at random parameters
+    found = discover(problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
+    assert [test.holds for test in found.tests] == [False, False]
+    assert found.exact.dimension == 0
+    assert found.algebra is None
+    assert "have 0 continuous linear symmetries and 2 known" in found.answer()
+    assert "0 of 2 tested ones hold" in found.answer()
+    assert "Not counted: fields the search gave" in discovery_page(found, "Mine")
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_a_network_without_forward_derivatives():
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 1, bias=False))
+    made = problem(nn.Sequential(layer, nn.Linear(1, 1, bias=False)), "squared", gaussian_data((2,), (1,)))
+    found = discover(made, seed=0, points=4)
+    assert found.exact.dimension == 2  # the scale of the direction, and size against the layer after
+    assert all(test.holds for test in found.tests)
+
+
 def test_heat_maps_are_labelled_by_parameters_and_show_constants():
     layout = Layout(("a.weight", "a.bias"), ((2, 2), (2,)))
     matrix = torch.tensor([[1.0, 0.0], [0.5, -1.0]], dtype=torch.float64)
