@@ -54,6 +54,8 @@ class HiddenSpace:
         mixes: Whether units may be mixed where nothing but linear maps lies between (not so when a side has
             one number a unit, such as the scale of a normalisation).
         permutes: Whether units are alike, so that they can change places.
+        carried: Further positions by unit, which units take with them when they change places: slopes of a
+            PReLU, scales of a normalisation, the layer of a gate.
     """
 
     name: str
@@ -62,6 +64,7 @@ class HiddenSpace:
     shifts: tuple[tuple[Tensor, Tensor | None], ...] = ()
     mixes: bool = True
     permutes: bool = True
+    carried: tuple[Int[Tensor, "h _r"], ...] = ()
 
     def __post_init__(self) -> None:
         sizes = {side.positions.shape[0] for side in self.sides}
@@ -129,8 +132,8 @@ class HiddenSpace:
     def swap(self, a: int, b: int, parameters: int) -> Transformation:
         """Units a and b change places."""
         source = torch.arange(parameters)
-        for side in self.sides:
-            source[side.positions[a]], source[side.positions[b]] = side.positions[b], side.positions[a]
+        for positions in (*(side.positions for side in self.sides), *self.carried):
+            source[positions[a]], source[positions[b]] = positions[b], positions[a]
         name = f"exchange of units {a} and {b} of the {self.name}"
         return signed_permutation(source, torch.ones(parameters, dtype=torch.float64), name)
 

@@ -18,6 +18,8 @@ from symscope.discovery.spaces import Between, HiddenSpace, Side
 
 WRITES = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)
 READS = (nn.Linear, nn.Conv1d, nn.Conv2d)
+NORMALISES = (nn.LayerNorm, nn.RMSNorm)  # all units alike, if these are the units of a linear layer
+PRODUCTS = (operator.mul, torch.mul, "mul")
 ONE_NUMBER = (nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)  # diagonal: one scale a unit
 
 _MODULES: tuple[tuple[tuple[type[nn.Module], ...], Between], ...] = (
@@ -29,13 +31,16 @@ _MODULES: tuple[tuple[tuple[type[nn.Module], ...], Between], ...] = (
         (nn.AvgPool1d, nn.AvgPool2d, nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d),
         Between.LINEAR,
     ),
-    ((nn.ReLU, nn.LeakyReLU, nn.MaxPool1d, nn.MaxPool2d, nn.AdaptiveMaxPool2d), Between.HOMOGENEOUS),
+    (
+        (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.MaxPool1d, nn.MaxPool2d, nn.AdaptiveMaxPool2d),
+        Between.HOMOGENEOUS,
+    ),
     ((nn.Tanh, nn.Softsign, nn.Tanhshrink, nn.Hardtanh, nn.Softshrink, nn.Hardshrink), Between.ODD),
     (
         (nn.Sigmoid, nn.GELU, nn.SiLU, nn.ELU, nn.SELU, nn.Softplus, nn.Mish, nn.ReLU6, nn.CELU),
         Between.ELEMENTWISE,
     ),
-    ((nn.LogSigmoid, nn.Hardsigmoid, nn.Hardswish), Between.ELEMENTWISE),
+    ((nn.LogSigmoid, nn.Hardsigmoid, nn.Hardswish, *NORMALISES), Between.ELEMENTWISE),
 )
 _FUNCTIONS: dict[Any, Between] = {
     **dict.fromkeys(
@@ -53,6 +58,7 @@ _FUNCTIONS: dict[Any, Between] = {
         Between.ELEMENTWISE,
     ),
     **dict.fromkeys((functional.elu, functional.selu, torch.exp, torch.cos), Between.ELEMENTWISE),
+    **dict.fromkeys((torch.square, "square"), Between.ELEMENTWISE),
 }
 
 
@@ -80,6 +86,7 @@ class _Found:
 
     between: Between = Between.LINEAR
     readers: list[tuple[str, nn.Module]] = field(default_factory=list)
+    carriers: list[str] = field(default_factory=list)  # layers whose numbers belong to the units one by one
     known: bool = True
 
 
@@ -148,6 +155,9 @@ def _space(
         kept = _split_channels(kept, units) if len(kept) == len(sides) else []
     if not kept:
         return None
+    carried = [_carried(n, named[n], units, layout) for n in found.carriers]
+    alike = [positions for positions in carried if positions is not None]
+    first = all(list(calls).index(name) < list(calls).index(n) for n in found.carriers)
     single = isinstance(writer, ONE_NUMBER)
     return HiddenSpace(
         f"hidden units between {name} and {' and '.join(readers)}",
@@ -155,7 +165,8 @@ def _space(
         found.between,
         _shifts(name, readers, kept, layout) if found.between is Between.LINEAR else (),
         mixes=not single,
-        permutes=not single,
+        permutes=not single and first and len(alike) == len(carried),
+        carried=tuple(alike),
     )
 
 
@@ -166,12 +177,35 @@ def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: 
         found.readers.append((str(node.target), module))
         return
     kind = _kind(node, module, source)
+    gate = _gate(node, source, named)
+    if gate is not None:
+        kind = Between.HOMOGENEOUS
+        found.carriers.append(gate)
     if kind is None or node.op == "output":
         found.known = False
         return
+    if module is not None and any(weight.numel() > 1 for weight in module.parameters()):
+        found.carriers.append(str(node.target))
     found.between = _weaker(found.between, kind)
     for user in node.users:
         _follow(user, node, named, found)
+
+
+def _gate(node: fx.Node, source: fx.Node, named: dict[str, nn.Module]) -> str | None:
+    """The layer whose units, one by one, the units are multiplied with; None where there is none."""
+    factors = [argument for argument in node.args if argument is not source]
+    if node.target not in PRODUCTS or len(node.args) != 2 or len(factors) != 1:
+        return None
+    other = factors[0]
+    while isinstance(other, fx.Node) and len(other.users) == 1:
+        module = named.get(str(other.target)) if other.op == "call_module" else None
+        if isinstance(module, READS):
+            return str(other.target) if _own(module, named[""]) else None
+        inputs = other.all_input_nodes
+        if len(inputs) != 1 or isinstance(module, NORMALISES) or _kind(other, module, inputs[0]) is None:
+            return None
+        other = inputs[0]
+    return None
 
 
 def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Between | None:
@@ -188,8 +222,20 @@ def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Between |
             return Between.LINEAR
         if node.target is functional.scaled_dot_product_attention and _values_of(node) is source:
             return Between.LINEAR if [*node.args, *node.kwargs.values()].count(source) == 1 else None
+        if node.target in (*PRODUCTS, operator.truediv, operator.pow, "pow", torch.pow):
+            return _arithmetic(node, source)
         return _FUNCTIONS.get(node.target)
     return None
+
+
+def _arithmetic(node: fx.Node, source: fx.Node) -> Between | None:
+    """Units times, over or to the power of a number, or of themselves."""
+    if len(node.args) != 2 or node.args[0] is not source:
+        return None
+    number = isinstance(node.args[1], int | float)
+    if number and node.target in (*PRODUCTS, operator.truediv):
+        return Between.LINEAR
+    return Between.ELEMENTWISE if number or node.args[1] is source else None
 
 
 def _values_of(node: fx.Node) -> Any:
@@ -215,6 +261,14 @@ def _writing_side(name: str, module: nn.Module, layout: Layout) -> Side | None:
         return None  # a frozen bias pins the units
     columns = [layout.indices(n) for n in parts]
     return Side(f"{name}.weight", torch.cat([c.reshape(c.shape[0], -1) for c in columns], 1), False)
+
+
+def _carried(name: str, module: nn.Module, units: int, layout: Layout) -> Tensor | None:
+    """Positions by unit of all numbers of a layer; None where some are frozen or of another size."""
+    parts = [f"{name}.{part}" for part, _ in module.named_parameters(recurse=False)]
+    if any(part not in layout.names or layout.indices(part).shape[0] != units for part in parts):
+        return None
+    return torch.cat([layout.indices(part).reshape(units, -1) for part in parts], 1)
 
 
 def _reading_side(name: str, module: nn.Module, layout: Layout) -> Side | None:

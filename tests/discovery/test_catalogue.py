@@ -89,7 +89,50 @@ def _encoder():
     return nn.Sequential(layer, nn.Flatten(), nn.Linear(12, 2))
 
 
+class _Gated(nn.Module):
+    """A product of two layers, one of them after an activation: SwiGLU, or a bilinear layer."""
+
+    def __init__(self, activation):
+        super().__init__()
+        self.gate, self.value, self.out = nn.Linear(2, 3), nn.Linear(2, 3, bias=False), nn.Linear(3, 2)
+        self.activation = activation
+
+    def forward(self, x):
+        return self.out(self.activation(self.gate(x)) * self.value(x))
+
+
+class _Arithmetic(nn.Module):
+    """Units times a number and to a power."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.one, self.two, self.change = nn.Linear(2, 3, bias=False), nn.Linear(3, 2, bias=False), change
+
+    def forward(self, x):
+        return self.two(self.change(self.one(x)))
+
+
+def _slopes(count):
+    net = nn.Sequential(nn.Linear(2, 3), nn.PReLU(count), nn.Linear(3, 1))
+    return net, gaussian_data((2,), (1,)), [("rescaling", 3, 0), ("permutation", 0, 2)]
+
+
 NETWORKS = {
+    "one slope": _slopes(1),
+    "a slope for every unit": _slopes(3),
+    "gate": (
+        _Gated(functional.silu),
+        gaussian_data((2,), (2,)),
+        [("permutation", 0, 2), ("rescaling", 3, 0)],
+    ),
+    "bilinear": (
+        _Gated(nn.Identity()),
+        gaussian_data((2,), (2,)),
+        [("rescaling", 3, 0), ("permutation", 0, 2), ("rescaling", 3, 0)],
+    ),
+    "times two": (_Arithmetic(lambda x: x * 2 / 3), gaussian_data((2,), (2,)), [("general linear", 9, 0)]),
+    "to a power": (_Arithmetic(lambda x: x**2), gaussian_data((2,), (2,)), [("permutation", 0, 2)]),
+    "times itself": (_Arithmetic(lambda x: x * x), gaussian_data((2,), (2,)), [("permutation", 0, 2)]),
     "functional": (_Functional(), gaussian_data((2,), (2,)), [("rescaling", 3, 0), ("permutation", 0, 2)]),
     "convolution": (
         nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 2)),
@@ -109,7 +152,13 @@ NETWORKS = {
     "layer norm": (
         nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3, eps=0.0), nn.Linear(3, 1)),
         gaussian_data((2,), (1,)),
-        [("rescaling", 3, 0), ("shift", 3, 0), ("scaling", 1, 0), ("translation", 3, 0)],
+        [
+            ("permutation", 0, 2),
+            ("rescaling", 3, 0),
+            ("shift", 3, 0),
+            ("scaling", 1, 0),
+            ("translation", 3, 0),
+        ],
     ),
     "attention written out": (
         Attention(3, 2, 2),
@@ -164,6 +213,9 @@ def test_frozen_shared_and_untraceable_layers_give_nothing():
     pinned = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     pinned[0].bias.requires_grad_(False)
     assert catalogue(problem(pinned, "squared", gaussian_data((2,), (1,)))) == ()
+    sloped = nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 1))
+    sloped[1].requires_grad_(False)  # units with slopes of their own cannot change places
+    assert _kinds(problem(sloped, "squared", gaussian_data((2,), (1,)))) == [("rescaling", 3, 0)]
     shared = nn.Linear(2, 2)
     twice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), nn.Linear(2, 1))
     assert catalogue(problem(twice, "squared", gaussian_data((2,), (1,)))) == ()
