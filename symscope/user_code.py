@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,13 @@ def named_function(option: str, name: str) -> Callable[..., Any]:
         raise InputError(f"{option} {name}: {place} has no function {function!r}")
     made: Callable[..., Any] = found
     return made
+
+
+def is_users(error: BaseException) -> bool:
+    """Whether an error passed through code that is neither ours nor installed."""
+    installed = {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return any(Path(file).is_file() and not file.startswith((_OURS, *installed)) for file in files)
 
 
 def user_error(what: str, error: BaseException) -> InputError:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from symscope import InputError
-from symscope.user_code import named_function, user_error
+from symscope.user_code import is_users, named_function, user_error
 
 
 def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
@@ -83,3 +83,14 @@ def test_a_file_that_fails_leaves_no_module_behind(tmp_path):
     with pytest.raises(InputError, match="odd"):
         named_function("--model", f"{tmp_path / 'half_a_net.py'}:build")
     assert not [name for name in sys.modules if name.startswith("half_a_net")]
+
+
+def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path):
+    (tmp_path / "net.py").write_text("import json\n\n\ndef build():\n    return json.loads('{')\n")
+    with pytest.raises(ValueError, match="property name") as caught:
+        named_function("--model", f"{tmp_path / 'net.py'}:build")()
+    assert is_users(caught.value)
+    with pytest.raises(ValueError, match="property name") as caught:
+        exec(compile("import json\njson.loads('{')", "<string>", "exec"))
+    below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
+    assert not is_users(caught.value.with_traceback(below))

@@ -7,9 +7,16 @@ from typing import Annotated
 
 import typer
 
-from symscope.cli.sources import SOURCES
 from symscope.cli.tables import simple_table
 from symscope.errors import InputError, nearest
+
+DATA = {
+    "sample": "200 MNIST digits of each class, bundled: nothing to download (the default)",
+    "mnist": "all 60,000 training digits, after `symscope data fetch mnist`",
+    "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width], and y [n], classes or numbers",
+    "FOLDER": "a folder of images for each class, named after it; or MNIST's IDX files, plain or .gz",
+    "FILE.py:FUNCTION": "a function of yours that returns a torch dataset",
+}
 
 
 def catalogue(
@@ -43,7 +50,7 @@ def catalogue(
         ),
         "groups": ("Groups (--group)", ("name", "what it is"), _groups),
         "actions": ("Actions on data (--action)", ("name", "what it does"), _actions),
-        "data": ("Data (--data)", ("name", "what it is"), lambda: list(SOURCES.items())),
+        "data": ("Data (--data)", ("name", "what it is"), lambda: list(DATA.items())),
     }
     if what != "all" and what not in sections:
         known = ["all", *sections]

@@ -201,7 +201,7 @@ def _found(
     from symscope.data import default_folder
     from symscope.forecast import forecast as forecasted
     from symscope.forecast.sources import named_classes, named_data
-    from symscope.user_code import named_function, user_error
+    from symscope.user_code import is_users, named_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
@@ -229,8 +229,12 @@ def _found(
 
         try:
             return [asked(name, network) for name, network in zip(models, networks, strict=True)]
-        except SystemExit as error:  # a user's code may end the program anywhere, training included
-            raise user_error("your code", error) from error
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's code may fail anywhere, training included
+            if isinstance(error, SystemExit) or is_users(error):
+                raise user_error("your code", error) from error
+            raise
 
 
 def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:

@@ -71,6 +71,15 @@ class LeavesInTraining(nn.Module):
         return self.last(x.flatten(1))
 
 
+class FailsInTraining(LeavesInTraining):
+    """A network with a mistake that shows only in training."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            return x * {}["width"]
+        return self.last(x.flatten(1))
+
+
 class Leaving(Dataset):
     """A dataset that ends the program when it is read."""
 
