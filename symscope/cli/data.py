@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,9 @@ import typer
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from symscope.data import LabelledData, Orbits
+    from torch import Tensor
+
+    from symscope.data import Action, LabelledData
 
 CHANNELS = 4  # of a colour image, at most
 COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
@@ -75,7 +76,7 @@ def show(
             "--data",
             "-d",
             help="sample, mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of images for "
-            "each class, or MODULE:FUNCTION returning a torch dataset; colour images are shown in grey.",
+            "each class, or MODULE:FUNCTION returning a torch dataset.",
         ),
     ] = "sample",
     seeds: Annotated[int, typer.Option(help="How many images, each of another class where possible.")] = 4,
@@ -98,45 +99,51 @@ def show(
 
       [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
     """
-    from symscope.data import departure, orbits, parse_action
+    from symscope.data import departure, parse_action
+    from symscope.data.stabilisers import default_tolerance, fixing_elements
     from symscope.forecast.sources import named_classes
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
     chosen = _few(data, seeds, seed)
-    acting = parse_action(action, group, tuple(chosen.x.shape[1:]))
-    made = orbits(chosen.x, acting, labels=chosen.labels)
-    far = departure(acting, chosen.x)
+    acting = parse_action(action, group, tuple(chosen.x.shape[-2:]))
+    far = departure(acting, _single(chosen.x))
     words = [
-        f"{made.group.name} acting by {made.action} on {len(chosen)} images of {chosen.name}.",
+        f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
         f"Departure from a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
         f"Departure from an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
     ]
-    kept = sum(len(stabiliser) > 1 for stabiliser in made.stabilisers)
-    if kept:
+    points = acting.orbit(chosen.x)
+    stabilisers, _ = fixing_elements(points, chosen.x, acting.group, default_tolerance(points.dtype))
+    if kept := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
         words.append(f"{kept} of {len(chosen)} images are kept by an element other than the identity.")
     names = named_classes(data)
     rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
-    _write(made, rows, words, out)
+    _write(points, acting, rows, words, out)
     print("\n".join(words))
     print(f"Picture: {out}")
 
 
 def _images(data: str) -> LabelledData:
-    """The images a user names, colours as the mean of their channels."""
+    """The images a user names."""
     from symscope.data import LabelledData, default_folder
     from symscope.forecast.sources import named_data
 
     source = named_data(data, default_folder("mnist"), task="classification")
     assert isinstance(source, LabelledData)
-    if source.x.ndim == 4 and source.x.shape[1] <= CHANNELS:
-        return replace(source, x=source.x.mean(1))
-    if source.x.ndim != 3:
+    if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
         raise InputError(
             f"--data {data}: expected images [n, height, width], or with up to {CHANNELS} channels [n, "
             f"channels, height, width], got shape {tuple(source.x.shape)}"
         )
     return source
+
+
+def _single(images: Tensor) -> Tensor:
+    """Every channel as an image, those without any light left out."""
+    single = images.flatten(0, -3)
+    lit = single.flatten(1).any(1)
+    return single[lit] if bool(lit.any()) else single[:1]
 
 
 def _few(data: str, count: int, seed: int) -> LabelledData:
@@ -162,7 +169,7 @@ def _few(data: str, count: int, seed: int) -> LabelledData:
     return source.take(torch.tensor(picked[:count]))
 
 
-def _write(made: Orbits, rows: list[str], words: list[str], out: Path) -> None:
+def _write(points: Tensor, acting: Action, rows: list[str], words: list[str], out: Path) -> None:
     from symscope.report import (
         Picture,
         Section,
@@ -175,16 +182,15 @@ def _write(made: Orbits, rows: list[str], words: list[str], out: Path) -> None:
         write_page,
     )
 
-    order = made.group.order
+    group = acting.group
+    order = group.order
     step = -(-order // COLUMNS)
     shown = range(0, order, step)
-    title = f"{made.group.name} by {made.action}" + (
-        f", every {step}th of {order} elements" if step > 1 else ""
-    )
+    title = f"{group.name} by {acting.name}" + (f", every {step}th of {order} elements" if step > 1 else "")
     figure = orbit_figure(
-        made.points[:, list(shown)].to(made.points.dtype),
+        points[:, list(shown)],
         rows=rows,
-        columns=[made.group.labels[g] for g in shown],
+        columns=[group.labels[g] for g in shown],
         title=title,
     )
     if out.suffix != ".html":
@@ -192,8 +198,8 @@ def _write(made: Orbits, rows: list[str], words: list[str], out: Path) -> None:
         return
     alt = (
         f"Grid of images: a row for each of the classes {', '.join(rows)}, a column per element of "
-        f"{made.group.name}."
+        f"{group.name}."
     )
     picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
     sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]
-    write_page(page(title=f"Orbits under {made.group.name}", lead=words[0], sections=sections), out)
+    write_page(page(title=f"Orbits under {group.name}", lead=words[0], sections=sections), out)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.forecast.answer import Forecast
-from symscope.report import COLOURS, RIGHT, WRONG, irrep_figure, new_figure, style
+from symscope.report import COLOURS, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row
 LONGEST = 17  # letters of a line above a picture
@@ -44,9 +44,8 @@ def cases_figure(found: Forecast) -> Any | None:
                 axes.set_axis_off()
             for axes, k in zip(line, chosen, strict=False):
                 s, g = int(expected.seeds[k]), int(expected.elements[k])
-                axes.imshow(
-                    _grey(found.first.images[s, g]).cpu().numpy(), cmap="gray", interpolation="nearest"
-                )
+                image = found.first.images[s, g]
+                draw_image(axes, image, float(image.min()), float(image.max()))
                 where = found.problem.element_names[g]
                 axes.set_title(
                     f"{_said(found, k)}\n{where}",
@@ -114,10 +113,6 @@ def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -
         bottom = max(-1.0, lowest) - 0.03
     axes.set_ylabel(f"{label} (cut at -1)" if lowest < -1 else label)
     axes.set_ylim(bottom, 1.05)
-
-
-def _grey(image: Float[Tensor, "*c h w"]) -> Float[Tensor, "h w"]:
-    return image if image.ndim == 2 else image.flatten(0, -3).mean(0)
 
 
 def _chosen(found: Forecast, right: bool) -> list[int]:

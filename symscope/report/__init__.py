@@ -5,7 +5,7 @@ from __future__ import annotations
 from symscope.report.blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
 from symscope.report.files import write_whole
 from symscope.report.irreps import irrep_figure
-from symscope.report.orbits import orbit_figure
+from symscope.report.orbits import draw_image, orbit_figure
 from symscope.report.page import page, slug, write_page
 from symscope.report.style import COLOURS, RIGHT, WRONG, figure_bytes, new_figure, save_figure, style
 from symscope.report.svg import image_element, inline_svg
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "Text",
     "Verdict",
+    "draw_image",
     "figure_bytes",
     "image_element",
     "inline_svg",

@@ -13,7 +13,7 @@ from symscope.report.style import new_figure, style
 
 
 def orbit_figure(
-    images: Float[Tensor, "seeds elements height width"],
+    images: Float[Tensor, "seeds elements *channels height width"],
     *,
     rows: Sequence[str],
     columns: Sequence[str],
@@ -22,7 +22,7 @@ def orbit_figure(
     """The images of a few orbits on a grid.
 
     Args:
-        images: `images[s, g]` is seed s moved by group element g.
+        images: `images[s, g]` is seed s moved by group element g; three channels are colours.
         rows: One label per seed.
         columns: One label per group element.
         title: Above the grid.
@@ -56,9 +56,7 @@ def orbit_figure(
         for s in range(seeds):
             for g in range(elements):
                 axis = axes[s, g]
-                axis.imshow(
-                    images[s, g].cpu().numpy(), cmap="gray", vmin=low, vmax=high, interpolation="nearest"
-                )
+                draw_image(axis, images[s, g], low, high)
                 axis.set(xticks=[], yticks=[])
                 for spine in axis.spines.values():
                     spine.set_visible(False)
@@ -68,3 +66,20 @@ def orbit_figure(
                     axis.set_ylabel(rows[s], fontsize=9, rotation=0, ha="right", va="center")
         figure.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
     return figure
+
+
+def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: float, high: float) -> None:
+    """One image, in colour if it has three channels, otherwise in grey, the mean of those it has.
+
+    Args:
+        axis: Where.
+        image: Channels first.
+        low: What is black.
+        high: What is white, or a colour at its brightest.
+    """
+    pixels = image.cpu().flatten(0, -3) if image.ndim > 2 else image.cpu()[None]
+    if len(pixels) == 3:
+        shown = ((pixels - low) / max(high - low, 1e-300)).clamp(0, 1)
+        axis.imshow(shown.permute(1, 2, 0).numpy(), interpolation="nearest")
+    else:
+        axis.imshow(pixels.mean(0).numpy(), cmap="gray", vmin=low, vmax=high, interpolation="nearest")

@@ -61,7 +61,7 @@ def test_a_symmetric_image_is_pointed_out(tmp_path, capsys):
     assert "1 of 1 images are kept by an element other than the identity" in capsys.readouterr().out
 
 
-def test_folders_of_colour_images_are_shown_in_grey_with_their_names(tmp_path, capsys):
+def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
     pixels = np.zeros((6, 6, 3), dtype=np.uint8)
     pixels[0, 1] = 255, 0, 0
     pixels[4, 5] = 0, 90, 30

@@ -26,3 +26,18 @@ def test_bad_input_is_refused():
         orbit_figure(images, rows=["a"], columns=["e"], title="")
     with pytest.raises(InputError, match="not finite"):
         orbit_figure(images.log() * 0, rows=["a"], columns=["e", "r"], title="")
+
+
+def test_three_channels_are_colours_and_others_grey():
+    images = torch.zeros(1, 1, 3, 2, 4)
+    images[0, 0, 0, 0, 1] = 4.0  # red
+    images[0, 0, 2, 1, 3] = 2.0  # half as bright, blue
+    figure = orbit_figure(images, rows=["a"], columns=["e"], title="Colours")
+    [shown] = figure.axes[0].get_images()
+    pixels = shown.get_array()
+    assert pixels.shape == (2, 4, 3)
+    assert pixels[0, 1].tolist() == [1.0, 0.0, 0.0]
+    assert pixels[1, 3].tolist() == [0.0, 0.0, 0.5]
+    figure = orbit_figure(images[:, :, :2], rows=["a"], columns=["e"], title="Two channels")
+    [shown] = figure.axes[0].get_images()
+    assert shown.get_array().tolist() == [[0.0, 2.0, 0.0, 0.0], [0.0] * 4]
