@@ -1,10 +1,9 @@
-"""Hidden spaces of attention: queries with keys, values with the output, head by head."""
+"""Hidden spaces of torch's own attention: queries with keys, values with the output, head by head."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, fx, nn
-from torch.nn import functional
+from torch import Tensor, nn
 
 from symscope.discovery.layout import Layout
 from symscope.discovery.spaces import Between, HiddenSpace, Side
@@ -49,63 +48,8 @@ def attention_spaces(name: str, module: nn.MultiheadAttention, layout: Layout) -
     return spaces
 
 
-def product_spaces(graph: fx.Graph, named: dict[str, nn.Module], layout: Layout) -> list[HiddenSpace]:
-    """Queries and keys of attention written out: two linear layers whose outputs only meet in a product.
-
-    Found are `q @ k.transpose(...)`, `q @ k.mT` and `scaled_dot_product_attention(q, k, v)` where q and k
-    come straight from `nn.Linear`.
-    """
-    spaces = []
-    for node in graph.nodes:
-        pair = _factors(node)
-        if pair is None:
-            continue
-        layers = [_linear(end, named) for end in pair]
-        first, second = layers
-        if first is None or second is None or first == second:
-            continue
-        sides = [_rows(n, named[n], layout) for n in (first, second)]
-        left, right = sides
-        if left is None or right is None or left.shape[0] != right.shape[0]:
-            continue
-        both = (Side(f"{first}.weight", left, False), Side(f"{second}.weight", right, True))
-        spaces.append(HiddenSpace(f"products of {first} and {second}", both, Between.LINEAR))
-    return spaces
-
-
-def _factors(node: fx.Node) -> tuple[fx.Node, fx.Node] | None:
-    """The two factors of a product over units, each used nowhere else."""
-    args = node.args
-    if node.target is functional.scaled_dot_product_attention and len(args) >= 2:
-        left, right = args[0], args[1]
-    elif (
-        getattr(node.target, "__name__", node.target) in ("matmul", "bmm")
-        and len(args) == 2
-        and isinstance(args[1], fx.Node)
-        and _transposes(args[1])
-    ):
-        left, right = args[0], args[1].args[0]
-        if len(args[1].users) != 1:
-            return None
-    else:
-        return None
-    if not isinstance(left, fx.Node) or not isinstance(right, fx.Node):
-        return None
-    return (left, right) if len(left.users) == 1 and len(right.users) == 1 else None
-
-
-def _transposes(node: fx.Node) -> bool:
-    if node.target is getattr:
-        return node.args[1] in ("mT", "T")
-    return node.target in ("transpose", torch.transpose, "t", torch.t)
-
-
-def _linear(node: fx.Node, named: dict[str, nn.Module]) -> str | None:
-    found = node.op == "call_module" and isinstance(named.get(str(node.target)), nn.Linear)
-    return str(node.target) if found else None
-
-
-def _rows(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+def unit_rows(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+    """Positions of a linear layer's weights and bias by output unit; None where a part is frozen."""
     if f"{name}.weight" not in layout.names:
         return None
     rows = layout.indices(f"{name}.weight")

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional
 
-from symscope.discovery.attention import attention_spaces, product_spaces
+from symscope.discovery.attention import attention_spaces
+from symscope.discovery.heads import looks_at_shape, times_a_number, written_spaces
 from symscope.discovery.layout import Layout
 from symscope.discovery.problem import Problem
 from symscope.discovery.spaces import Between, HiddenSpace, Side
@@ -113,17 +114,19 @@ def hidden_spaces(problem: Problem) -> tuple[HiddenSpace, ...]:
     graph = traced(module)
     if graph is None:
         return tuple(spaces)
-    spaces += product_spaces(graph, named, layout)
     calls: dict[str, list[fx.Node]] = {}
     for node in graph.nodes:
         if node.op == "call_module":
             calls.setdefault(str(node.target), []).append(node)
-    for name, nodes in calls.items():
-        if len(nodes) == 1 and isinstance(named[name], WRITES) and _own(named[name], module):
-            space = _space(name, nodes[0], named, layout, calls)
-            if space is not None:
-                spaces.append(space)
-    return tuple(spaces)
+    writers = [
+        (name, nodes[0])
+        for name, nodes in calls.items()
+        if len(nodes) == 1 and isinstance(named[name], WRITES) and _own(named[name], module)
+    ]
+    followed = {name: _space(name, node, named, layout, calls) for name, node in writers}
+    plain = {name: space for name, space in followed.items() if space is not None}
+    linear = [(name, node) for name, node in writers if isinstance(named[name], nn.Linear)]
+    return (*spaces, *written_spaces(problem, graph, linear, set(plain)), *plain.values())
 
 
 def _own(module: nn.Module, root: nn.Module) -> bool:
@@ -172,6 +175,8 @@ def _space(
 
 def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: _Found) -> None:
     """Follow the units through one operation."""
+    if looks_at_shape(node):
+        return
     module = named.get(str(node.target)) if node.op == "call_module" else None
     if isinstance(module, READS) and getattr(module, "groups", 1) == 1:
         found.readers.append((str(node.target), module))
@@ -230,12 +235,12 @@ def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Between |
 
 def _arithmetic(node: fx.Node, source: fx.Node) -> Between | None:
     """Units times, over or to the power of a number, or of themselves."""
+    if times_a_number(node):
+        return Between.LINEAR
     if len(node.args) != 2 or node.args[0] is not source:
         return None
-    number = isinstance(node.args[1], int | float)
-    if number and node.target in (*PRODUCTS, operator.truediv):
-        return Between.LINEAR
-    return Between.ELEMENTWISE if number or node.args[1] is source else None
+    alone = isinstance(node.args[1], int | float) or node.args[1] is source
+    return Between.ELEMENTWISE if alone else None
 
 
 def _values_of(node: fx.Node) -> Any:

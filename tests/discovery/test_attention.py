@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from symscope.discovery import gaussian_data, hidden_spaces, problem, verify
 
@@ -37,6 +39,64 @@ def test_units_of_different_heads_cannot_be_mixed():
     )
     across = HiddenSpace("units of two heads", sides, first.between)
     assert not verify(made, across.mixing(0, 1), seed=0, points=4).holds
+
+
+class _Heads(nn.Module):
+    """Two heads of attention, written out in one of the usual ways."""
+
+    def __init__(self, way, bias=False):
+        super().__init__()
+        self.way = way
+        self.all = nn.Linear(4, 12, bias=bias) if "all" in way else None
+        if self.all is None:
+            self.query, self.key, self.value = (nn.Linear(4, 4, bias=bias) for _ in range(3))
+        self.out = nn.Linear(4, 4, bias=bias)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        if self.way == "all, unbound":
+            q, k, v = self.all(x).view(b, t, 3, 2, 2).permute(2, 0, 3, 1, 4).unbind(0)
+        else:
+            if self.all is None:
+                q, k, v = self.query(x), self.key(x), self.value(x)
+            else:
+                q, k, v = self.all(x).chunk(3, -1)
+            q, k, v = (part.reshape(b, t, 2, 2).transpose(1, 2) for part in (q, k, v))
+        if self.way == "products":
+            scores = torch.softmax(q * 0.5 @ k.transpose(-2, -1), -1)
+            mixed = scores @ v
+        else:
+            mixed = functional.scaled_dot_product_attention(q, k, v)
+        if self.way == "keys seen":
+            mixed = mixed + k
+        return self.out(mixed.transpose(1, 2).reshape(b, t, 4)).mean(1)
+
+
+@pytest.mark.parametrize("way", ["function", "products", "all, chunked", "all, unbound"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_heads_written_out_have_the_spaces_of_torchs_own(way, bias):
+    made = problem(_Heads(way, bias), "squared", gaussian_data((3, 4), (4,)))
+    spaces = hidden_spaces(made)
+    assert [space.size for space in spaces] == [2, 2, 2, 2]
+    assert [bool(space.shifts) for space in spaces] == [False, False, bias, bias]
+    assert all(verify(made, space.mixing(0, 1), seed=0, points=4).holds for space in spaces)
+    assert all(verify(made, s.shift(1), seed=0, points=4).holds for s in spaces if s.shifts)
+
+
+def test_keys_that_are_used_twice_and_heads_that_share_them_have_no_space():
+    seen = hidden_spaces(problem(_Heads("keys seen"), "squared", gaussian_data((3, 4), (4,))))
+    assert seen == ()
+
+    class Shared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key = nn.Linear(3, 4, bias=False), nn.Linear(3, 2, bias=False)
+
+        def forward(self, x):
+            q = self.query(x).unflatten(-1, (2, 2)).transpose(1, 2)
+            return (q @ self.key(x)[:, None].mT).mean((1, 2))
+
+    assert hidden_spaces(problem(Shared(), "squared", gaussian_data((3, 3), (3,)))) == ()
 
 
 def test_frozen_projections_and_shared_queries_give_nothing():

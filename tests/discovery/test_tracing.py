@@ -50,6 +50,20 @@ def test_units_that_reach_the_output_belong_to_no_space():
     assert hidden_spaces(problem(Residual(), "squared", gaussian_data((2,), (2,)))) == ()
 
 
+def test_a_look_at_the_shape_does_not_end_the_trail():
+    class Shaped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Linear(2, 3), nn.Linear(3, 2)
+
+        def forward(self, x):
+            hidden = torch.relu(self.one(x))
+            return self.two(hidden) * (hidden.shape[-1] / hidden.size(1))
+
+    [space] = hidden_spaces(problem(Shaped(), "squared", gaussian_data((2,), (2,))))
+    assert space.between is Between.HOMOGENEOUS
+
+
 def test_grouped_convolutions_are_left_out():
     net = nn.Sequential(nn.Conv1d(2, 4, 2), nn.ReLU(), nn.Conv1d(4, 2, 2, groups=2), nn.Flatten())
     assert hidden_spaces(problem(net, "squared", gaussian_data((2, 4), (4,)))) == ()
