@@ -158,7 +158,7 @@ def _failed(found: Discovery) -> list[Any]:
     """Fields that were symmetries at all points the search drew, and are none farther away."""
     failed = [test for test in found.tests if not test.holds]
     caption = "Not counted: fields the search gave that fail the held-out test"
-    note = "They keep the losses at ordinary parameters only: an activation changes its form farther away."
+    note = "They keep the losses at the parameters drawn only: farther away an activation changes its form."
     return [_test_table(caption, failed), Note(note)]
 
 
