@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 import sysconfig
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -46,6 +48,39 @@ def named_function(option: str, name: str) -> Callable[..., Any]:
         raise InputError(f"{option} {name}: {place} has no function {function!r}")
     made: Callable[..., Any] = found
     return made
+
+
+def with_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
+    """A user's function with the seed filled in, where it has an argument `seed` or needs a single one.
+
+    Args:
+        what: What to call it in messages.
+        build: The function.
+        seed: The seed.
+
+    Raises:
+        InputError: It needs more than a seed.
+
+    >>> with_seed("--model", lambda width=3, seed=0: (width, seed), 7)()
+    (3, 7)
+    >>> with_seed("--model", lambda number: number, 7)(), with_seed("--model", dict, 7)()
+    (7, {})
+    """
+    try:
+        arguments = inspect.signature(build).parameters
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return build
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [name for name, a in arguments.items() if a.default is a.empty and a.kind not in optional]
+    named = "seed" in arguments and arguments["seed"].kind is not inspect.Parameter.POSITIONAL_ONLY
+    if set(needed) - {"seed"} and (named or len(needed) > 1):
+        raise InputError(
+            f"{what}: expected a function of nothing, or of a seed; it needs {', '.join(needed)}. Wrap it: "
+            "def build(seed): return ..."
+        )
+    if named:
+        return partial(build, seed=seed)
+    return partial(build, seed) if needed else build
 
 
 def is_users(error: BaseException) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +9,7 @@ import typer
 
 from symscope.cli.output import check_page_path, results_console
 from symscope.errors import InputError
-from symscope.user_code import named_function, user_error
+from symscope.user_code import named_function, user_error, with_seed
 
 if TYPE_CHECKING:
     import torch
@@ -172,7 +169,7 @@ def _module(model: str, seed: int) -> nn.Module:
     from symscope.training.initialisation import seeded_weights
 
     build = named_function("--model", model)
-    seeded = _seeded(model, build, seed)
+    seeded = with_seed(f"--model {model}", build, seed)
     try:
         with seeded_weights(seed):
             module = seeded()
@@ -181,25 +178,6 @@ def _module(model: str, seed: int) -> nn.Module:
     if not isinstance(module, nn.Module):
         raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
     return module.to(torch.float64).eval()
-
-
-def _seeded(model: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
-    """The user's function with the seed filled in, where it has an argument `seed` or a single one."""
-    try:
-        arguments = inspect.signature(build).parameters.values()
-    except (TypeError, ValueError):  # some built-in callables have no signature
-        return build
-    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [a.name for a in arguments if a.default is a.empty and a.kind not in optional]
-    named = "seed" in [a.name for a in arguments]
-    if set(needed) - {"seed"} and (named or len(needed) > 1):
-        raise InputError(
-            f"--model {model}: expected a function of nothing, or of a seed; it needs {', '.join(needed)}; "
-            "wrap it"
-        )
-    if named:
-        return partial(build, seed=seed)
-    return partial(build, seed) if needed else build
 
 
 def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None) -> DataSource:

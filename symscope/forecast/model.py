@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from symscope.errors import InputError
 from symscope.forecast.networks import named_network
 from symscope.kernels.finite_network import finite_network
 from symscope.training.initialisation import seeded_weights
-from symscope.user_code import user_error
+from symscope.user_code import user_error, with_seed
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",
@@ -108,11 +107,10 @@ def _builder(
 ) -> Callable[[int], nn.Module]:
     if isinstance(model, str):
         build: Callable[..., nn.Module] = named_network(model, shape, classes)
-        takes_seed = True
     elif isinstance(model, nn.Module):
-        build, takes_seed = _redrawn(model, name), False
+        build = _redrawn(model, name)
     elif callable(model):
-        build, takes_seed = model, _takes_seed(model)
+        build = model
     else:
         raise InputError(
             "model: expected a name, an nn.Module or a function that returns one, got "
@@ -120,9 +118,10 @@ def _builder(
         )
 
     def made(seed: int) -> nn.Module:
+        seeded = with_seed(f"model {name}", build, seed)
         try:
             with seeded_weights(seed):
-                module = build(seed) if takes_seed else build()
+                module = seeded()
         except InputError:
             raise
         except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
@@ -134,21 +133,6 @@ def _builder(
         return module.to(torch.float64).eval()
 
     return made
-
-
-def _takes_seed(build: Callable[..., Any]) -> bool:
-    try:
-        parameters = inspect.signature(build).parameters.values()
-    except (TypeError, ValueError):  # some built-in callables have no signature
-        return False
-    free = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    required = [p for p in free if p.default is p.empty]
-    if len(required) > 1:
-        raise InputError(
-            f"model: expected a function of nothing, or of a seed; {_name(build)} needs "
-            f"{', '.join(p.name for p in required)}. Wrap it: lambda seed: {_name(build)}(...)."
-        )
-    return bool(required) or any(p.name == "seed" for p in free)
 
 
 def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:

@@ -104,7 +104,7 @@ def test_dask():
     distributed = pytest.importorskip("distributed")
     x = points(30, 3)
     with distributed.Client(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
     ) as client:
         K = gram(polynomial, x, tile=8, executor=client.get_executor(), workers=2)
     assert torch.equal(K, gram(polynomial, x, tile=8))
