@@ -146,7 +146,7 @@ def index(folder: Path) -> str:
             f"## {_plain(paper)}",
             "",
             "| experiment | paper's figure | preset | reproduced | not reproduced | not checked | ran on "
-            "| minutes |",
+            "| minutes, all cells |",
             "| --- | --- | --- | ---: | ---: | ---: | --- | ---: |",
         ]
         for result in results:
