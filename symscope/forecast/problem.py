@@ -356,8 +356,7 @@ def acted(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
         InputError: The action's own function fails, or changes the shape.
     """
     with users_own(action):
-        moved = action.act_all(x)
-    moved = moved.movedim(x.ndim - action.sample_ndim, 1)
+        moved = action.orbit(x)
     if moved.shape != (len(x), action.group.order, *x.shape[1:]):
         raise InputError(
             f"action {action.name}: expected samples to keep their shape {tuple(x.shape[1:])}, got "
