@@ -70,9 +70,12 @@ def with_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], A
         arguments = inspect.signature(build).parameters
     except (TypeError, ValueError):  # some built-in callables have no signature
         return build
-    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [name for name, a in arguments.items() if a.default is a.empty and a.kind not in optional]
-    named = "seed" in arguments and arguments["seed"].kind is not inspect.Parameter.POSITIONAL_ONLY
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [name for name, a in arguments.items() if a.default is a.empty and a.kind not in any_number]
+    named = "seed" in arguments and arguments["seed"].kind not in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        *any_number,
+    )
     if set(needed) - {"seed"} and (named or len(needed) > 1):
         raise InputError(
             f"{what}: expected a function of nothing, or of a seed; it needs {', '.join(needed)}. Wrap it: "

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from symscope import InputError
-from symscope.user_code import is_users, named_function, user_error
+from symscope.user_code import is_users, named_function, user_error, with_seed
 
 
 def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
@@ -94,3 +94,18 @@ def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path
         exec(compile("import json\njson.loads('{')", "<string>", "exec"))
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
     assert not is_users(caught.value.with_traceback(below))
+
+
+def test_a_seed_is_given_by_name_or_as_the_only_argument():
+    def later(width=3, *, seed=0):
+        return width, seed
+
+    def only(seed, /):
+        return seed
+
+    def any_number(*seed):
+        return seed
+
+    assert [with_seed("m", one, 5)() for one in (later, only, any_number)] == [(3, 5), 5, ()]
+    with pytest.raises(InputError, match="m: expected a function of nothing, or of a seed; it needs width"):
+        with_seed("m", lambda width, seed: 0, 5)
