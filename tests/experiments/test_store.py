@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,9 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def small_files():
+def small_files(monkeypatch):
     """Files that cannot grow beyond 1000 bytes: a write really fails in the middle."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python keeps half a file of it, and fails later
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))

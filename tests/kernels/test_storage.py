@@ -189,6 +189,7 @@ def test_two_writers_are_kept_apart(tmp_path):
 
 LIMITED = """
     import resource, sys
+    sys.dont_write_bytecode = True  # Python keeps half a file of it, and fails later
     from symscope.errors import InputError
     from symscope.kernels.gram import gram
     from tests.kernels.toy import points, polynomial
