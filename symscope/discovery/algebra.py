@@ -14,6 +14,7 @@ from symscope.discovery.fields import LinearField
 from symscope.discovery.simple import ideals, sum_name
 from symscope.errors import InputError
 
+DEPENDENT = 1e-6  # of a field's length: what remains of one that others make up
 RANK = 1e-8  # relative size of singular values that count as zero: fields are found to about 1e-12
 LARGEST = 50_000_000  # numbers in all generators together
 
@@ -96,6 +97,36 @@ def lie_algebra(
     zero = dimension - sum(signature)
     derived = _rank(brackets, scale)
     return Algebra(constants, closure, killing, (*signature, zero), centre, derived, radical, name)
+
+
+def independent(
+    fields: Sequence[LinearField], size: int, translations: Sequence[LinearField] = ()
+) -> list[bool]:
+    """Which fields are no combination of those before them, up to translations.
+
+    Args:
+        fields: Fields, none of them zero.
+        size: Number of parameters.
+        translations: Constant symmetries.
+
+    Raises:
+        InputError: Too many to hold.
+
+    >>> from symscope.discovery import linear_field
+    >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
+    >>> independent([turn, linear_field(torch.eye(2)), turn], 2)
+    [True, True, False]
+    """
+    flat = _matrices(fields, size, translations).flatten(1)
+    basis = flat.new_zeros(0, flat.shape[1])
+    kept = []
+    for row in flat:
+        left = row - (basis @ row) @ basis
+        left = left - (basis @ left) @ basis  # twice: once leaves the rounding of what was taken away
+        kept.append(float(left.norm()) > DEPENDENT)
+        if kept[-1]:
+            basis = torch.cat([basis, (left / left.norm())[None]])
+    return kept
 
 
 def is_too_large(fields: Sequence[LinearField], translations: Sequence[LinearField] = ()) -> bool:

@@ -12,6 +12,7 @@ from torch import Tensor
 from symscope.discovery.discover import TESTED, Discovery
 from symscope.discovery.fields import LinearField
 from symscope.discovery.layout import Layout
+from symscope.discovery.tracing import unfollowed
 from symscope.discovery.verification import Verification
 from symscope.report import (
     COLOURS,
@@ -111,9 +112,12 @@ def _exact_section(found: Discovery) -> Section:
     exact = found.exact
     if exact.method == "none":
         return Section("Exact symmetries", (Text("No exact search was asked for."),))
-    tried = {"all": "Every linear field was tried"}.get(
-        exact.method, "Every field that mixes, rescales or shifts units between layers was tried"
-    )
+    if exact.method == "all":
+        tried = "Every linear field was tried"
+    else:
+        tried = "Every field that mixes, rescales or shifts units between layers it could follow was tried"
+        if left := unfollowed(found.problem):
+            tried += f", which leaves out {', '.join(left[:8])}{' and others' if len(left) > 8 else ''}"
     blocks: list[Any] = [
         Text(
             f"{tried} ({exact.unknowns} unknowns, {exact.constraints} constraints from random parameters and "

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from symscope.discovery.algebra import independent, is_too_large
 from symscope.discovery.ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.fields import LinearField, field_values
 from symscope.discovery.naming import named_fields, resolved
@@ -224,7 +225,19 @@ def _layer_fields(
             across = values - (values @ directions) @ directions.T
             if float(across.norm()) > DISTINCT * float(field.matrix.norm() + field.offset.norm()):
                 found.append(field)
-    return named_fields(problem, found)
+    return _distinct(problem, named_fields(problem, found), constant)
+
+
+def _distinct(
+    problem: Problem, fields: tuple[LinearField, ...], constant: tuple[LinearField, ...]
+) -> tuple[LinearField, ...]:
+    """Without those that others make up, such as one map for all readers of a layer; named ones stay."""
+    if not fields or is_too_large(fields, constant):
+        return fields
+    order = sorted(range(len(fields)), key=lambda k: fields[k].name.startswith("linear field"))
+    kept = independent([fields[k] for k in order], problem.size, constant)
+    chosen = sorted(k for k, keep in zip(order, kept, strict=True) if keep)
+    return tuple(fields[k] for k in chosen)
 
 
 def fibre_dimension(problem: Problem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1e-3) -> int:

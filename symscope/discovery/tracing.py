@@ -91,6 +91,25 @@ class _Found:
     known: bool = True
 
 
+def unfollowed(problem: Problem) -> list[str]:
+    """Names of parameters that belong to no hidden space, so that no symmetry of theirs is looked for.
+
+    >>> from torch import nn
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    >>> unfollowed(problem(net, "squared", gaussian_data((3,), (2,))))
+    ['2.bias']
+    """
+    layout = problem.layout
+    held = torch.zeros(layout.size, dtype=torch.bool)
+    for space in hidden_spaces(problem):
+        parts = [*(side.positions for side in space.sides), *space.carried]
+        parts += [part for pair in space.shifts for part in pair if part is not None]
+        for part in parts:
+            held[part.flatten()] = True
+    return [name for name in layout.names if not bool(held[layout.indices(name)].any())]
+
+
 def hidden_spaces(problem: Problem) -> tuple[HiddenSpace, ...]:
     """The hidden spaces of a network whose units are read by linear layers only.
 

@@ -58,7 +58,7 @@ class Forecast:
         irreps: What holds missing points in place.
         departure: How far the kernel is from respecting the group.
         pairs: Classes two by two.
-        densities: The same with fewer and more transformations.
+        densities: The same with fewer and more transformations; none where missing cases were named.
         target: The accuracy asked for.
         missing: The missing cases the user named; None for the sweep over all classes.
         first: The first draw's items.
@@ -261,7 +261,8 @@ def _before_training(
     say(f"{problem.task.words.many} two by two")
     pairs = class_pairs(gram, draw, problem.group, found[0].ridge)
     say("fewer and more transformations")
-    denser = densities(problem, tangent, min(items, 3), seed, target, effort)
+    # other groups have other elements: those named in `missing` are this one's
+    denser = densities(problem, tangent, min(items, 3), seed, target, effort) if missing is None else ()
     say("equivariance")
     module, images = network.builder(seed), draw.images[:, problem.group.identity]
     departure = sum(one.departure for one in found) / draws

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.data.stabilisers import default_tolerance, fixing_elements
+from symscope.forecast.augmented import exact_elements
 from symscope.forecast.model import Model, laid_out
 from symscope.forecast.problem import Draw, Problem
 from symscope.groups import FiniteGroup
@@ -91,7 +92,7 @@ def cautions(
         if name.startswith("shift"):
             found += _shift_cautions(label, part, problem, stride, strides, padding)
         strides *= stride
-    if name in ("rotation", "dihedral") and problem.group.order not in (2, 4):
+    if name in ("rotation", "dihedral") and len(exact_elements(problem, images[:2])) < problem.group.order:
         found += _corner_caution(images)
     return tuple(found)
 

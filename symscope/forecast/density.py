@@ -94,11 +94,12 @@ def family(problem: Problem) -> tuple[Action, ...]:
 def enough(found: tuple[Density, ...], target: float) -> Density | None:
     """The smallest group from which on the target is reached, or None.
 
-    >>> rows = (Density("C2", 2, 0.4, 1), Density("C4", 4, 0.95, 1))
-    >>> enough(rows, 0.9).group
-    'C4'
+    >>> rows = [Density("C2", 2, 1.0, 1), Density("C4", 4, 0.4, 1), Density("C8", 8, 0.95, 1)]
+    >>> enough(tuple(rows), 0.9).group
+    'C8'
     """
-    return next((one for one in found if one.accuracy >= target), None)
+    last = next((k for k in reversed(range(len(found))) if found[k].accuracy < target), -1)
+    return found[last + 1] if last + 1 < len(found) else None
 
 
 def _density(problem: Problem, kernel: Callable[[Tensor], Tensor], items: int, seed: int) -> Density:

@@ -139,7 +139,7 @@ def _symmetry(found: Forecast) -> tuple[str, ...]:
 
 def _enough(found: Forecast) -> str:
     if not found.densities:
-        return "This action has no finer version to try."
+        return "Fewer or more transformations were not tried."
     if found.enough is None:
         return f"No number of transformations that was tried, up to {found.densities[-1].group}, reaches it."
     return f"{found.enough.group}, {found.enough.transformations} transformations, would be enough."

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from symscope.discovery import gaussian_data, hidden_spaces, problem, verify
+from symscope.discovery import gaussian_data, hidden_spaces, linear_symmetries, problem, verify
 
 
 class _Pooled(nn.Module):
@@ -114,3 +114,24 @@ def test_frozen_projections_and_shared_queries_give_nothing():
             return (q @ q.transpose(1, 2)).mean(1)
 
     assert hidden_spaces(problem(Same(), "squared", gaussian_data((3, 3), (3,)))) == ()
+
+
+class _Normed(nn.Module):
+    """A normalisation that queries, keys and values read."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.norm, self.heads = nn.LayerNorm(4), _Heads(way)
+
+    def forward(self, x):
+        return self.heads(self.norm(x))
+
+
+@pytest.mark.parametrize("way", ["products", "all, chunked"])
+def test_fields_that_others_make_up_are_counted_once(way):
+    """Scaling all that three layers read is scaling each of them: 4 scales, 4 times gl(2), no more."""
+    found = linear_symmetries(
+        problem(_Normed(way), "squared", gaussian_data((3, 4), (4,))), seed=0, method="layers"
+    )
+    assert (len(found.fields), found.dimension) == (20, 20)
+    assert found.translations == ()

@@ -65,6 +65,7 @@ def test_missing_cases_can_be_named():
     assert bool(found.class_accuracy[0, 0].isnan())
     assert found.first_expectation.right.shape == (12,)
     assert 0 <= found.accuracy <= 1
+    assert found.densities == ()  # other groups have no such elements
     # all are missing at once: each alone would leave the others in the training data
     whole = forecast(small_net, data, "C4", missing={1: [0]}, per_class=4, draws=1)
     assert whole.class_error[1] < found.class_error[1]
