@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.forecast.networks import named_network
-from symscope.kernels.finite_network import finite_network
+from symscope.kernels.finite_network import finite_network, read_weights
 from symscope.training.initialisation import seeded_weights
 from symscope.user_code import user_error, with_seed
 
@@ -155,7 +155,7 @@ def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
 
 
 def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[int], nn.Module]:
-    first, saved = build(0), _saved_weights(path)
+    first, saved = build(0), read_weights(path, "weights")
     _check_fit(first.state_dict(), saved, path)
     loaded = finite_network(first, saved)
     state = {**loaded.trainable, **loaded.fixed}
@@ -168,31 +168,10 @@ def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[in
     return made
 
 
-def _saved_weights(path: Path) -> Mapping[str, Tensor]:
-    if not path.is_file():
-        raise InputError(f"weights: there is no file {path}.")
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # unpickling, archive and type errors alike
-        raise InputError(
-            f"weights: {path} cannot be read as weights alone (weights_only=True); expected what "
-            "torch.save(network.state_dict(), ...) writes, not a whole network and no other file."
-        ) from error
-    if not isinstance(saved, Mapping) or not all(isinstance(value, Tensor) for value in saved.values()):
-        held = f" with {_few(saved)}" if isinstance(saved, Mapping) else ""
-        raise InputError(
-            f"weights: {path}: expected a state dict, names to tensors, got a {type(saved).__name__}{held}; "
-            "save network.state_dict() alone."
-        )
-    return saved
-
-
 def _check_fit(own: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Path) -> None:
     """Refuses weights that are not those of the network, with the names and shapes of the first."""
-    lacking, foreign = (
-        [name for name in own if name not in saved],
-        [name for name in saved if name not in own],
-    )
+    lacking = [name for name in own if name not in saved]
+    foreign = [name for name in saved if name not in own]
     said = [f"the file lacks {_few(lacking)}"] if lacking else []
     said += [f"the network has no {_few(foreign)}"] if foreign else []
     said += [

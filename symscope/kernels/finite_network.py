@@ -241,20 +241,44 @@ def _checked_outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Ten
     return out
 
 
+def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
+    """A saved state dict, read with `weights_only=True`.
+
+    Args:
+        path: The file.
+        what: What a message calls it.
+
+    Raises:
+        InputError: No such file, or one that holds something else.
+    """
+    if not path.is_file():
+        raise InputError(f"{what}: there is no file {path}.")
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # unpickling, archive and type errors alike
+        raise InputError(
+            f"{what}: {path} cannot be read as weights alone (weights_only=True); expected what "
+            "torch.save(network.state_dict(), ...) writes, not a whole network and no other file."
+        ) from error
+    return _checked_weights(saved, f"{what}: {path}")
+
+
+def _checked_weights(saved: object, what: str) -> Mapping[str, Tensor]:
+    if isinstance(saved, Mapping) and all(isinstance(value, Tensor) for value in saved.values()):
+        return saved
+    held = [str(name) for name in saved] if isinstance(saved, Mapping) else []
+    listed = f" with {', '.join(held[:3])}{' and more' if len(held) > 3 else ''}" if held else ""
+    raise InputError(
+        f"{what}: expected a state dict, names to tensors, got a {type(saved).__name__}{listed}; "
+        "save network.state_dict() alone."
+    )
+
+
 def _load(module: nn.Module, params: Mapping[str, Tensor] | str | os.PathLike[str]) -> None:
-    if not isinstance(params, Mapping):
-        path = Path(params)
-        if not path.is_file():
-            raise InputError(f"params: there is no file {path}.")
-        try:
-            params = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # unpickling, archive and type errors alike
-            raise InputError(
-                f"params: {path} is not a state dict saved with torch.save (read with weights_only=True): "
-                f"{error}"
-            ) from error
-    if not isinstance(params, Mapping) or not all(isinstance(t, Tensor) for t in params.values()):
-        raise InputError("params: expected a state dict (names to tensors), as module.state_dict() gives.")
+    if isinstance(params, Mapping):
+        params = _checked_weights(params, "params")
+    else:
+        params = read_weights(Path(params), "params")
     try:
         module.load_state_dict(params)
     except RuntimeError as error:

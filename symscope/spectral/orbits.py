@@ -45,7 +45,8 @@ def leave_out_orbits(
 
     Seeds that some elements keep are found, and their points count once. A profile that does not fit the
     memory is streamed. Where the action or the kernel's symmetry is only approximate, the kernel matrix over
-    all points is made symmetric first; `departure` says how much that changed, and `explanation` too.
+    all points is made symmetric first; `departure` says how much that changed, and `explanation` too. All
+    points then count, also those that nearly coincide.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
@@ -108,8 +109,8 @@ def leave_out_orbits(
     if not departure:
         return found
     said = (
-        f"The kernel does not quite respect {group.name} ({action.name}): it was made symmetric first, which "
-        f"changed it by {100 * departure:.2g} %."
+        f"The kernel does not respect {group.name} ({action.name}) exactly: it was made symmetric first, "
+        f"which changed it by {100 * departure:.2g} %."
     )
     return replace(found, departure=departure, explanation=f"{said} {found.explanation}".strip())
 

@@ -211,7 +211,7 @@ def test_unusable_params_are_refused(tmp_path):
     with pytest.raises(InputError, match="no file"):
         finite_network(net, tmp_path / "nothing.pt")
     (tmp_path / "text.pt").write_text("hello")
-    with pytest.raises(InputError, match=r"not a state dict saved with torch\.save"):
+    with pytest.raises(InputError, match="cannot be read as weights alone"):
         finite_network(net, tmp_path / "text.pt")
     torch.save([1, 2], tmp_path / "list.pt")
     with pytest.raises(InputError, match="expected a state dict"):

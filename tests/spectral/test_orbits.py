@@ -98,7 +98,7 @@ def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
     projected = projected_profile(RBF(points, points), action.group)
     assert found.departure == pytest.approx(projected.departure)
     assert found.departure > 1e-4
-    assert "does not quite respect C8" in found.explanation
+    assert "does not respect C8 (rotation) exactly" in found.explanation
     one_hot, masks = nn.functional.one_hot(labels).double(), torch.zeros(2, 4, 8, dtype=torch.bool)
     masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
     expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
