@@ -41,12 +41,12 @@ test: $(VENV)/.dev  ## the test suite (long reproductions: make slow)
 slow: $(VENV)/.dev  ## the long reproductions
 	$(BIN)/python -m pytest -m slow
 
-check: $(VENV)/.dev  ## format, lint, types, room order, examples in docstrings
+check: $(VENV)/.dev  ## format, lint, types, order of packages, examples in docstrings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules symscope -q
+	$(BIN)/python -m pytest --doctest-modules symscope symscope_papers -q
 
 format: $(VENV)/.dev  ## rewrite the code in the house format
 	$(BIN)/ruff format .

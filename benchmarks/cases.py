@@ -58,7 +58,7 @@ def inputs(case: Case) -> np.ndarray:
     """Images `[n, 1, side, side]` of the bundled MNIST sample, all classes, each centred and of unit norm."""
     import torch
 
-    from symscope.data.sample import mnist_sample
+    from symscope.data import mnist_sample
 
     images = mnist_sample().x.unsqueeze(1)
     images = images[torch.linspace(0, len(images) - 1, case.images).long()]

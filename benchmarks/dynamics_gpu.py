@@ -19,12 +19,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from symscope.dynamics import Network, Problem, binary_cross_entropy, cross_entropy
-from symscope.dynamics.paths import gradient_flops
-from symscope.dynamics.products import half_product, product, product_flops, rounded
-from symscope.experiments.dynamics.permutation import Permutation, graph_network
-from symscope.experiments.dynamics.rotation import FOUR, Rotation, mask_network, two_masks
-from symscope.experiments.dynamics.strategies import (
+from symscope.dynamics import Network, Problem
+from symscope.networks import binary_cross_entropy, cross_entropy
+from symscope_papers.dynamics.paths import gradient_flops
+from symscope_papers.dynamics.permutation import Permutation, graph_network
+from symscope_papers.dynamics.products import half_product, product, product_flops, rounded
+from symscope_papers.dynamics.rotation import FOUR, Rotation, mask_network, two_masks
+from symscope_papers.dynamics.strategies import (
     DTYPES,
     THREE,
     Setting,
@@ -34,7 +35,7 @@ from symscope.experiments.dynamics.strategies import (
     product_ways,
     starting_layers,
 )
-from symscope.experiments.dynamics.translation import Translation, digit_network
+from symscope_papers.dynamics.translation import Translation, digit_network
 
 AUTHORS_HOURS = 75.0
 TINY = {

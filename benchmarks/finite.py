@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from symscope.kernels.tangent import empirical_ntk, empirical_ntk_blocks
+from symscope.kernels import empirical_ntk, empirical_ntk_blocks
 
 OUTPUTS = 10
 

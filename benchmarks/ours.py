@@ -11,8 +11,7 @@ from torch import nn
 
 import symscope
 from benchmarks.protocol import serve
-from symscope.kernels.gram import gram
-from symscope.kernels.infinite import infinite_width
+from symscope.kernels import gram, infinite_width
 
 
 def module(job: dict[str, Any]) -> nn.Module:

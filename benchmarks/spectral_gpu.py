@@ -21,18 +21,24 @@ from torch import Tensor, nn
 from benchmarks.spectral import mlp_ntk, standardised
 from symscope import data, spectral
 from symscope.groups import FiniteGroup
-from symscope.spectral.blocks import fourier_block, quotient
-from symscope.spectral.frequencies import Frequency, frequencies
-from symscope.spectral.leave_out import assembled
-from symscope.spectral.missing import missing_sets
-from symscope.spectral.panels import Panels, empty_panels, flop_counts, invert_factor, solve
-from symscope.spectral.parts import Part
-from symscope.spectral.streaming import (
+from symscope.spectral import (
+    Frequency,
+    Panels,
+    Part,
+    assembled,
+    empty_panels,
     filled_panels,
+    flop_counts,
+    fourier_block,
+    frequencies,
+    invert_factor,
     irrep_batches,
+    missing_sets,
     orbits_per_panel,
     panel_part,
+    quotient,
     set_bytes,
+    solve,
     tile_budget,
 )
 

@@ -20,16 +20,8 @@ import torch
 from torch import nn
 
 from symscope.data import LabelledData, mnist, mnist_sample, rotation
-from symscope.training import (
-    LeftOutData,
-    MiniBatch,
-    Optimiser,
-    conv_net,
-    digit_mlp,
-    left_out_data,
-    train_classifiers,
-    vit,
-)
+from symscope.networks import conv_net, digit_mlp, vit
+from symscope.training import LeftOutData, MiniBatch, Optimiser, left_out_data, train_classifiers
 
 ANGLES = (2, 4, 8, 16, 32, 64)
 EPOCHS, DIGITS, BATCH, SEEDS = 20, 10, 2048, 60_000

@@ -1,36 +1,61 @@
 """symscope: will a neural network learn a symmetry from data, and what to do about it.
 
-Importing symscope does nothing but make its rooms available; each is loaded when it is first used.
+Importing symscope does nothing but make its packages available; each is loaded when it is first used.
+`symscope.forecast` is the main question as one call.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symscope._version import __version__
 from symscope.errors import InputError
 
-_ROOMS = (
-    "groups",
+if TYPE_CHECKING:  # what type checkers and completion see; at run time each is loaded on first use
+    from symscope import (
+        data,
+        discovery,
+        dynamics,
+        forecasting,
+        groups,
+        kernels,
+        linear,
+        networks,
+        numerics,
+        report,
+        runs,
+        spectral,
+        testing,
+        training,
+    )
+    from symscope.forecasting import forecast
+
+__all__ = [
+    "InputError",
+    "__version__",
     "data",
-    "kernels",
-    "training",
-    "spectral",
-    "linear",
-    "dynamics",
     "discovery",
+    "dynamics",
     "forecast",
+    "forecasting",
+    "groups",
+    "kernels",
+    "linear",
+    "networks",
+    "numerics",
     "report",
+    "runs",
+    "spectral",
     "testing",
-    "experiments",
-)
-
-__all__ = ["InputError", "__version__", *_ROOMS]
+    "training",
+]
 
 
-def __getattr__(name: str) -> Any:  # a room; one of them, the forecast, can also be called
-    if name in _ROOMS:
+def __getattr__(name: str) -> Any:
+    if name == "forecast":
+        return importlib.import_module("symscope.forecasting").forecast
+    if name in __all__:
         return importlib.import_module(f"symscope.{name}")
     raise AttributeError(f"module 'symscope' has no attribute {name!r}")
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 if importlib.util.find_spec("beartype") is not None:  # a machine may lack it; shapes are then not checked
-    hook = install_import_hook("symscope", "beartype.beartype")
+    hook = install_import_hook(["symscope", "symscope_papers"], "beartype.beartype")
 
 torch.set_num_threads(1)
 settings.register_profile(

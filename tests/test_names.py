@@ -12,11 +12,13 @@ from types import CodeType, ModuleType
 import pytest
 
 import symscope
+import symscope_papers
 
-ONLY_WITH_A_GPU = "symscope.training._attention_kernels"  # imports Triton
+ONLY_WITH_A_GPU = "symscope.networks._attention_triton"  # imports Triton
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(symscope.__path__, "symscope.")
+    for package in (symscope, symscope_papers)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if module.name != ONLY_WITH_A_GPU and not module.name.endswith("__main__")
 )
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.data import mnist_sample, rotation_basis
-from symscope.data.spline import spline_matrix
+from symscope.data._spline import spline_matrix
 
 SIZE = 28
 

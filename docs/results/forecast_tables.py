@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from symscope.experiments.definition import Tables
-from symscope.experiments.forecast.quality_data import DATASETS
-from symscope.experiments.forecast.quality_networks import NETWORKS
-from symscope.experiments.forecast.quality_scores import (
+from symscope.runs._definition import Tables
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.forecast.quality_data import DATASETS
+from symscope_papers.forecast.quality_networks import NETWORKS
+from symscope_papers.forecast.quality_scores import (
     errors,
     floors,
     gains,
@@ -25,9 +27,7 @@ from symscope.experiments.forecast.quality_scores import (
     standard_error,
     with_combined,
 )
-from symscope.experiments.forecast.quality_variants import variant_names
-from symscope.experiments.outcome import tables_of
-from symscope.experiments.store import RunFolder
+from symscope_papers.forecast.quality_variants import variant_names
 
 LEARNED = 0.98  # mean accuracy on what was shown
 SHOWN = ("architecture", "linearised-10", "combined-10")

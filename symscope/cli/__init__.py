@@ -6,6 +6,9 @@ answer at once.
 
 from __future__ import annotations
 
-from symscope.cli.app import app, main
+from symscope.cli._app import app, main
 
-__all__ = ["app", "main"]
+__all__ = [
+    "app",
+    "main",
+]

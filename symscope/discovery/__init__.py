@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from symscope.discovery.action import (
-    action_field,
-    bracket_defect,
-    eq7_defect,
-    field_derivative,
-    identity_and_fields,
-    integrated_defect,
-)
-from symscope.discovery.action_networks import LinearAction, MLPAction
-from symscope.discovery.algebra import Algebra, lie_algebra
-from symscope.discovery.ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
-from symscope.discovery.candidates import (
+from symscope.discovery._candidates import (
     Candidate,
     OneParameterAction,
     Transformation,
@@ -21,32 +10,9 @@ from symscope.discovery.candidates import (
     signed_permutation,
     velocities,
 )
-from symscope.discovery.catalogue import (
-    KnownSymmetry,
-    VerifiedSymmetry,
-    catalogue,
-    linear_combination,
-    verified_catalogue,
-)
-from symscope.discovery.combinators import deeper, induced, part_problem, smaller_batch, wider
-from symscope.discovery.conserved import (
-    ConservedQuantity,
-    TrainingPath,
-    conservation,
-    conserved_quantities,
-    gradient_descent,
-    gradient_flow,
-)
-from symscope.discovery.discover import Discovery, Learning, discover
-from symscope.discovery.discover_page import discovery_page, generator_figure
-from symscope.discovery.exact import (
-    LinearSymmetries,
-    fibre_dimension,
-    linear_symmetries,
-    orbit_dimension,
-    translations,
-)
-from symscope.discovery.fields import (
+from symscope.discovery._discover import Discovery, Learning, discover
+from symscope.discovery._discovery_page import discovery_page, generator_figure
+from symscope.discovery._fields import (
     DictionaryField,
     Field,
     FunctionField,
@@ -57,38 +23,8 @@ from symscope.discovery.fields import (
     linear_field,
     random_linear_field,
 )
-from symscope.discovery.flows import flow, sample_flow
-from symscope.discovery.layout import Layout
-from symscope.discovery.learned import Learned, runge_kutta_action
-from symscope.discovery.learned_training import Training, learn
-from symscope.discovery.level import level_field
-from symscope.discovery.losses import (
-    LOSSES,
-    cross_entropy_loss,
-    mean_squared_loss,
-    named_loss,
-    squared_loss,
-)
-from symscope.discovery.monomials import Dictionary, monomials
-from symscope.discovery.nullspace import (
-    NullSpace,
-    echelon,
-    null_space,
-    selected_dimension,
-    settled_null_space,
-)
-from symscope.discovery.objective import (
-    DATA_DEPENDENT,
-    POINTWISE,
-    SCALE_FREE,
-    TERMS,
-    Objective,
-    Weights,
-    action_data,
-    objective_terms,
-)
-from symscope.discovery.polynomial import PolynomialSymmetries, known_multiples, polynomial_symmetries
-from symscope.discovery.problem import (
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_problem import (
     Problem,
     problem,
     sample_derivatives,
@@ -96,7 +32,14 @@ from symscope.discovery.problem import (
     sample_losses,
     sample_outputs,
 )
-from symscope.discovery.sampling import (
+from symscope.discovery._sample_losses import (
+    LOSSES,
+    cross_entropy_loss,
+    mean_squared_loss,
+    named_loss,
+    squared_loss,
+)
+from symscope.discovery._sampling import (
     DataSource,
     ParameterSource,
     Rows,
@@ -108,9 +51,70 @@ from symscope.discovery.sampling import (
     parameters_near,
     token_data,
 )
-from symscope.discovery.spaces import Between, HiddenSpace, Side, sparse_field
-from symscope.discovery.tracing import hidden_spaces
-from symscope.discovery.verification import Judgement, Verification, failing_share, verify
+from symscope.discovery._verification import Judgement, Verification, failing_share, verify
+from symscope.discovery.exact._ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
+from symscope.discovery.exact._lie_algebra import Algebra, lie_algebra
+from symscope.discovery.exact._linear_symmetries import (
+    LinearSymmetries,
+    fibre_dimension,
+    linear_symmetries,
+    orbit_dimension,
+    translations,
+)
+from symscope.discovery.exact._monomials import Dictionary, monomials
+from symscope.discovery.exact._null_space import (
+    NullSpace,
+    echelon,
+    null_space,
+    selected_dimension,
+    settled_null_space,
+)
+from symscope.discovery.exact._polynomial_symmetries import (
+    PolynomialSymmetries,
+    known_multiples,
+    polynomial_symmetries,
+)
+from symscope.discovery.known._catalogue import (
+    KnownSymmetry,
+    VerifiedSymmetry,
+    catalogue,
+    linear_combination,
+    verified_catalogue,
+)
+from symscope.discovery.known._hidden_spaces import hidden_spaces
+from symscope.discovery.known._spaces import Between, HiddenSpace, Side, sparse_field
+from symscope.discovery.learned._action_networks import LinearAction, MLPAction
+from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
+from symscope.discovery.learned._learning import Training, learn
+from symscope.discovery.learned._objective import (
+    DATA_DEPENDENT,
+    POINTWISE,
+    SCALE_FREE,
+    TERMS,
+    Objective,
+    Weights,
+    action_data,
+    objective_terms,
+)
+from symscope.discovery.learned._parameter_action import (
+    action_field,
+    bracket_defect,
+    eq7_defect,
+    field_derivative,
+    identity_and_fields,
+    integrated_defect,
+)
+from symscope.discovery.uses._combinators import deeper, induced, part_problem, smaller_batch, wider
+from symscope.discovery.uses._conserved import (
+    ConservedQuantity,
+    TrainingPath,
+    conservation,
+    conserved_quantities,
+    gradient_descent,
+    gradient_flow,
+)
+from symscope.discovery.uses._level_field import level_field
+from symscope.discovery.uses._symmetry_flow import flow, sample_flow
 
 __all__ = [
     "DATA_DEPENDENT",

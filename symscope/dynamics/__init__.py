@@ -1,7 +1,15 @@
 """Build in or augment? Networks in Hom spaces, nominal/augmented/equivariant training, stability of E."""
 
-from symscope.dynamics.assumptions import Assumption, assumptions, check_assumptions
-from symscope.dynamics.counterexamples import (
+from symscope.dynamics._averaged_elements import all_elements, drawn_elements
+from symscope.dynamics._between_layers import (
+    Step,
+    batch_normalisation,
+    group_pooling,
+    norm_gate,
+    pointwise,
+    rms_normalisation,
+)
+from symscope.dynamics._counterexamples import (
     Counterexample,
     Minimum,
     augmented_not_nominal,
@@ -12,12 +20,12 @@ from symscope.dynamics.counterexamples import (
     one_sample,
     quadratic_problem,
 )
-from symscope.dynamics.curvature import hessian, hessian_product
-from symscope.dynamics.diagnosis import LayerEquivariance, LayerSpaces, affine_parts, layer_equivariance
-from symscope.dynamics.drift import Drift, drift, growth_rate, random_deviation
-from symscope.dynamics.elements import all_elements, drawn_elements
-from symscope.dynamics.flow import Trajectory, gradient_descent, gradient_flow
-from symscope.dynamics.gradients import (
+from symscope.dynamics._curvature import hessian, hessian_product
+from symscope.dynamics._declared_module import DeclaredModule, DenseLayer, EquivariantLayer, build
+from symscope.dynamics._declared_network import Layers, Network, declare
+from symscope.dynamics._diagnosis import LayerEquivariance, LayerSpaces, affine_parts, layer_equivariance
+from symscope.dynamics._drift import Drift, drift, growth_rate, random_deviation
+from symscope.dynamics._gradients import (
     Field,
     GradientEstimate,
     augmented_gradient,
@@ -29,8 +37,8 @@ from symscope.dynamics.gradients import (
     nominal_gradient,
     penalty_gradient,
 )
-from symscope.dynamics.identities import IDENTITIES, Identity, equation_3_gap, identity_errors
-from symscope.dynamics.layers import (
+from symscope.dynamics._identities import IDENTITIES, Identity, equation_3_gap, identity_errors
+from symscope.dynamics._layer_vectors import (
     Split,
     add,
     equivariant_weights,
@@ -45,11 +53,9 @@ from symscope.dynamics.layers import (
     transform,
     unflatten,
 )
-from symscope.dynamics.losses import Loss, binary_cross_entropy, cross_entropy, squared_loss
-from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
-from symscope.dynamics.module import DeclaredModule, DenseLayer, EquivariantLayer, build
-from symscope.dynamics.network import Layers, Network, declare
-from symscope.dynamics.risks import (
+from symscope.dynamics._minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
+from symscope.dynamics._paper_assumptions import Assumption, assumptions, check_assumptions
+from symscope.dynamics._risks import (
     Estimate,
     Problem,
     augmented_problem,
@@ -60,15 +66,8 @@ from symscope.dynamics.risks import (
     monte_carlo_risk,
     nominal_risk,
 )
-from symscope.dynamics.stability import Extremes, Stability, perturbed, stability
-from symscope.dynamics.steps import (
-    Step,
-    batch_normalisation,
-    group_pooling,
-    norm_gate,
-    pointwise,
-    rms_normalisation,
-)
+from symscope.dynamics._stability import Extremes, Stability, perturbed, stability
+from symscope.dynamics._training_flow import Trajectory, gradient_descent, gradient_flow
 
 __all__ = [
     "IDENTITIES",
@@ -86,7 +85,6 @@ __all__ = [
     "LayerEquivariance",
     "LayerSpaces",
     "Layers",
-    "Loss",
     "Minimum",
     "Network",
     "Problem",
@@ -103,11 +101,9 @@ __all__ = [
     "augmented_problem",
     "augmented_risk",
     "batch_normalisation",
-    "binary_cross_entropy",
     "build",
     "check_assumptions",
     "coordinates",
-    "cross_entropy",
     "declare",
     "drawn_elements",
     "drift",
@@ -153,7 +149,6 @@ __all__ = [
     "residual",
     "rms_normalisation",
     "split",
-    "squared_loss",
     "stability",
     "stationary_targets",
     "subtract",

@@ -1,8 +1,7 @@
 """What a symmetry is: finite and compact groups, representations, irreps and Fourier, equivariant maps."""
 
-from symscope.groups.checks import check_finite
-from symscope.groups.compact import CompactGroup, as_compact, compact_product, o, so, torus
-from symscope.groups.constructions import (
+from symscope.groups._compact import CompactGroup, as_compact, compact_product, o, so, torus
+from symscope.groups._constructions import (
     block,
     defining,
     from_function,
@@ -11,12 +10,16 @@ from symscope.groups.constructions import (
     regular,
     trivial,
 )
-from symscope.groups.equivariant import EquivariantMaps, equivariant_maps, invariant_vectors
-from symscope.groups.finite import FiniteGroup, from_table
-from symscope.groups.fourier import coset_fourier, fourier, inverse_coset_fourier, inverse_fourier
-from symscope.groups.generated import from_generators
-from symscope.groups.grammar import GRAMMAR, Group, parse
-from symscope.groups.irreps import (
+from symscope.groups._equivariant_maps import EquivariantMaps, equivariant_maps, invariant_vectors
+from symscope.groups._finite_group import FiniteGroup, from_table
+from symscope.groups._fourier import coset_fourier, fourier, inverse_coset_fourier, inverse_fourier
+from symscope.groups._generated import from_generators
+from symscope.groups._grammar import GRAMMAR, Group, parse
+from symscope.groups._group_checks import check_finite
+from symscope.groups._group_products import direct_product, semidirect_product
+from symscope.groups._haar_quadrature import Quadrature, haar_quadrature
+from symscope.groups._homspace import pair_orbits
+from symscope.groups._irreps import (
     CharacterTable,
     character,
     character_table,
@@ -26,14 +29,12 @@ from symscope.groups.irreps import (
     schur_error,
     trivial_index,
 )
-from symscope.groups.isotypic import isotypic_part, isotypic_projector
-from symscope.groups.named import alternating, cyclic, dihedral, octahedral, quaternion, symmetric
-from symscope.groups.permutation import PermutationGroup
-from symscope.groups.products import direct_product, semidirect_product
-from symscope.groups.quadrature import Quadrature, haar_quadrature
-from symscope.groups.representation import Representation, direct_sum, hom, tensor_product
-from symscope.groups.spin import frequency, spin
-from symscope.groups.subgroups import (
+from symscope.groups._isotypic import isotypic_part, isotypic_projector
+from symscope.groups._named_groups import alternating, cyclic, dihedral, octahedral, quaternion, symmetric
+from symscope.groups._permutation import PermutationGroup
+from symscope.groups._representation import Representation, direct_sum, hom, tensor_product
+from symscope.groups._spin import frequency, spin
+from symscope.groups._subgroups import (
     as_group,
     check_subgroup,
     conjugacy_classes,
@@ -41,7 +42,7 @@ from symscope.groups.subgroups import (
     is_normal,
     stabiliser,
 )
-from symscope.groups.unitarity import unitarised, unitarity_error
+from symscope.groups._unitarity import unitarised, unitarity_error
 
 __all__ = [
     "GRAMMAR",
@@ -90,6 +91,7 @@ __all__ = [
     "multiplicities",
     "o",
     "octahedral",
+    "pair_orbits",
     "parse",
     "permutation",
     "quaternion",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from symscope.linear.assumptions import Assumption, check_assumptions
-from symscope.linear.asymmetry import (
+from symscope.linear._asymmetry import (
     SampledAsymmetry,
     asymmetric_part,
     asymmetry_loss,
     sampled_asymmetry_loss,
 )
-from symscope.linear.averages import feature_representation, group_mean, reynolds
-from symscope.linear.components import Component, isotypic_components
-from symscope.linear.descent import FlowTime, descent_rates, flow_time, learning_rate_for, mean_loss_rate
-from symscope.linear.ewk_spectrum import EwkSpectrum, ewk_spectrum, slow_eigenvalue
-from symscope.linear.extremes import ExtremeRates, extreme_rates
-from symscope.linear.flow import Flow, flow
-from symscope.linear.kernelised import (
+from symscope.linear._averages import feature_representation, group_mean, reynolds
+from symscope.linear._closed_flow import Flow, flow
+from symscope.linear._components import Component, isotypic_components
+from symscope.linear._descent import FlowTime, descent_rates, flow_time, learning_rate_for, mean_loss_rate
+from symscope.linear._ewk_spectrum import EwkSpectrum, ewk_spectrum, slow_eigenvalue
+from symscope.linear._extremes import ExtremeRates, extreme_rates
+from symscope.linear._kernelised import (
     FeatureError,
     FeatureMap,
     KernelisedElement,
@@ -26,16 +25,17 @@ from symscope.linear.kernelised import (
     kernelisation_table,
     kernelised_element,
 )
-from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
-from symscope.linear.lightning_callback import lightning_callback
-from symscope.linear.linearised import LinearisedNetwork, linearised, predicted_asymmetry
-from symscope.linear.moments import SecondMoments, second_moments, streamed_moments
-from symscope.linear.rates import IrrepRates, irrep_rates, time_to_asymmetry, undecaying_part
-from symscope.linear.records import Parts, Record
-from symscope.linear.regression import Regression, c_g, k_g, orbit_regression
-from symscope.linear.split import Coupling, Split, coupling, invariant_weights, split
-from symscope.linear.tracker import AsymmetryTracker
-from symscope.linear.tracker_figure import tracker_figure
+from symscope.linear._lazy import LazyNetwork, kernel_change, lazy_loss
+from symscope.linear._lightning_callback import lightning_callback
+from symscope.linear._linear_assumptions import Assumption, check_assumptions
+from symscope.linear._linearised import LinearisedNetwork, linearised, predicted_asymmetry
+from symscope.linear._moments import SecondMoments, second_moments, streamed_moments
+from symscope.linear._orbit_regression import Regression, c_g, k_g, orbit_regression
+from symscope.linear._rates import IrrepRates, irrep_rates, time_to_asymmetry, undecaying_part
+from symscope.linear._records import Parts, Record
+from symscope.linear._tracker import AsymmetryTracker
+from symscope.linear._tracker_figure import tracker_figure
+from symscope.linear._weight_split import Coupling, Split, coupling, invariant_weights, split
 
 __all__ = [
     "Assumption",

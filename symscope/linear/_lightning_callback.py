@@ -1,39 +1,39 @@
-"""The Lightning callback's class; imported only when one is asked for, because it needs Lightning."""
+"""The asymmetry tracker as a callback for a Lightning `Trainer`; Lightning is an optional extra."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-from typing import Any, final
+from typing import Any
 
 from torch import Tensor
 
-from symscope.linear.elements import Symmetry
-from symscope.linear.tracker import AsymmetryTracker
-
-_LIGHTNING = "lightning.pytorch" if importlib.util.find_spec("lightning") else "pytorch_lightning"
-_Base: Any = importlib.import_module(_LIGHTNING).Callback
+from symscope.errors import InputError
+from symscope.linear._weighted_elements import Symmetry
 
 
-@final
-class AsymmetryCallback(_Base):
-    """Makes a tracker when fitting begins, records after every optimiser step, logs `asymmetry`."""
+def lightning_callback(x: Tensor, symmetry: Symmetry, **options: Any) -> Any:
+    """A callback for `Trainer(callbacks=[...])` that tracks the asymmetry of the module it trains.
 
-    def __init__(self, x: Tensor, symmetry: Symmetry, options: dict[str, Any]) -> None:
-        super().__init__()
-        self._x, self._symmetry, self._options = x, symmetry, options
-        self.tracker: AsymmetryTracker | None = None
+    It records after optimiser steps, logs `asymmetry`, and holds the `AsymmetryTracker` as its `tracker`, on
+    which `predict`, `table` and `save` work after fitting.
 
-    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        x = self._x.to(pl_module.device)
-        self.tracker = AsymmetryTracker(
-            pl_module, x, self._symmetry, start=trainer.global_step, **self._options
-        )
+    Args:
+        x: Inputs the asymmetry is measured on; moved to the module's device.
+        symmetry: What acts on the inputs.
+        **options: `outputs`, `weights`, `every`, `quadrature`, `samples`, `seed` of `AsymmetryTracker`.
 
-    def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
-        assert self.tracker is not None
-        if trainer.global_step <= self.tracker.step:  # gradients are still being gathered
-            return
-        record = self.tracker.record(trainer.global_step)
-        if record is not None:
-            pl_module.log("asymmetry", record.asymmetry)
+    Returns:
+        The callback. The Lightning module's `forward` is what is measured.
+
+    Raises:
+        InputError: Lightning is not installed, or an option does not exist.
+    """
+    known = {"outputs", "weights", "every", "quadrature", "samples", "seed"}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InputError(f"expected options among {', '.join(sorted(known))}, got {', '.join(unknown)}.")
+    if not any(importlib.util.find_spec(name) for name in ("lightning", "pytorch_lightning")):
+        raise InputError("Lightning is not installed: pip install lightning.")
+    from symscope.linear._lightning_class import AsymmetryCallback
+
+    return AsymmetryCallback(x, symmetry, options)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from symscope.report.blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
-from symscope.report.files import write_whole
-from symscope.report.irreps import irrep_figure
-from symscope.report.orbits import draw_image, orbit_figure
-from symscope.report.page import page, slug, write_page
-from symscope.report.style import COLOURS, RIGHT, WRONG, figure_bytes, new_figure, save_figure, style
-from symscope.report.svg import image_element, inline_svg
+from symscope.report._inline_svg import image_element, inline_svg
+from symscope.report._irrep_figure import irrep_figure
+from symscope.report._orbit_figure import draw_image, orbit_figure
+from symscope.report._page import page, slug, write_page
+from symscope.report._page_blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
+from symscope.report._style import (
+    COLOURS,
+    FAINT,
+    INK,
+    RIGHT,
+    WRONG,
+    figure_bytes,
+    new_figure,
+    save_figure,
+    style,
+)
 
 __all__ = [
     "COLOURS",
+    "FAINT",
+    "INK",
     "RIGHT",
     "WRONG",
     "Block",
@@ -35,5 +46,4 @@ __all__ = [
     "slug",
     "style",
     "write_page",
-    "write_whole",
 ]

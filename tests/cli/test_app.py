@@ -10,7 +10,7 @@ import pytest
 
 from symscope import __version__
 from symscope.cli import main
-from tests.experiments.program import ENVIRONMENT, symscope
+from tests.runs.program import ENVIRONMENT, symscope
 
 
 def called(*words: str) -> int:

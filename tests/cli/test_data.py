@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from symscope.data import fetch_mnist
-from symscope.data.download import RemoteFile
+from symscope.data._download import RemoteFile
 from tests.cli.test_app import called
 from tests.data.local_mirror import Mirror, serving
 

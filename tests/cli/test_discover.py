@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from symscope.cli.app import main
+from symscope.cli._app import main
 
 NETS = """
 import torch

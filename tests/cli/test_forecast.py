@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 
 from symscope.cli import main
-from tests.forecast.own_code import build
-from tests.forecast.problems import blobs, spots
+from tests.forecasting.own_code import build
+from tests.forecasting.problems import blobs, spots
 
-OWN = "tests.forecast.own_code"
+OWN = "tests.forecasting.own_code"
 
 
 def called(*words: str) -> int:
@@ -194,7 +194,7 @@ def test_ctrl_c_says_that_nothing_was_written(before, few, tmp_path, monkeypatch
     def pressed(*given, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("symscope.forecast.answer.drawn", pressed)
+    monkeypatch.setattr("symscope.forecasting._answer.drawn", pressed)
     assert called("--model", f"{OWN}:build", *few, "--out", str(page)) == 130
     streams = capsys.readouterr()
     assert streams.err.splitlines()[-1] == "symscope: stopped; nothing was written."

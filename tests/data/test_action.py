@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data.action import Action, custom
-from symscope.data.images import flip, flip_both, pixels, shift, shift_both
-from symscope.data.nodes import nodes
-from symscope.data.rotation import dihedral, rotation
-from symscope.data.vectors import linear
+from symscope.data._action import Action, custom
+from symscope.data._images import flip, flip_both, pixels, shift, shift_both
+from symscope.data._nodes import nodes
+from symscope.data._rotation import dihedral, rotation
+from symscope.data._vectors import linear
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

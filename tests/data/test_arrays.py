@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from symscope.data.arrays import are_classes, load_arrays, load_measured
+from symscope.data._arrays import are_classes, load_arrays, load_measured
 from symscope.errors import InputError
 
 X = np.random.default_rng(0).normal(size=(5, 3, 2))

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
 
-from symscope.data.datasets import from_dataset, measured_dataset
+from symscope.data._datasets import from_dataset, measured_dataset
 from symscope.errors import InputError
 
 X = torch.randn(6, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

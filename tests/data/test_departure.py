@@ -8,11 +8,11 @@ import scipy.ndimage
 import torch
 
 from symscope import groups
-from symscope.data.action import custom
-from symscope.data.departure import departure
-from symscope.data.images import shift_both
-from symscope.data.rotation import dihedral, rotation
-from symscope.data.vectors import linear
+from symscope.data._action import custom
+from symscope.data._departure import departure
+from symscope.data._images import shift_both
+from symscope.data._rotation import dihedral, rotation
+from symscope.data._vectors import linear
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

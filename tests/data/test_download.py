@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symscope.data.download import RemoteFile, check_mirrors, download, holds_content, locked
+from symscope.data._download import RemoteFile, check_mirrors, download, holds_content, locked
 from symscope.errors import InputError
 from tests.data.local_mirror import Mirror, serving
 
@@ -223,7 +223,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path):
     script = f"""
 import sys
 from pathlib import Path
-from symscope.data.download import RemoteFile, download
+from symscope.data._download import RemoteFile, download
 file = RemoteFile({FILE.name!r}, {FILE.size}, {FILE.sha256!r})
 download(file, Path({str(tmp_path)!r}), [sys.argv[1]])
 """

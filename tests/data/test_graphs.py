@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from symscope.data.graphs import block_graphs, connected
+from symscope.data._graphs import block_graphs, connected
 from symscope.errors import InputError
 from tests.tolerances import MONTE_CARLO_SIGMAS
 

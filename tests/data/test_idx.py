@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from symscope.data.idx import read_idx
+from symscope.data._idx import read_idx
 from symscope.errors import InputError
 from tests.data.idx_bytes import CODES, idx_bytes
 

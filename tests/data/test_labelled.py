@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data.labelled import LabelledData, check_finite
+from symscope.data._labelled import LabelledData, check_finite
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -8,7 +8,7 @@ import torch
 
 from symscope import groups
 from symscope.data import Action, custom, dihedral, mnist_sample, nodes, pixels, rotation, shift, shift_both
-from symscope.data.laws import check_action
+from symscope.data._laws import check_action
 from symscope.errors import InputError
 
 DIGITS = mnist_sample().x[::500]

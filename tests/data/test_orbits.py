@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data.action import Action, custom
-from symscope.data.images import flip, shift
-from symscope.data.nodes import nodes
-from symscope.data.orbits import orbits
-from symscope.data.rotation import dihedral, rotation
+from symscope.data._action import Action, custom
+from symscope.data._images import flip, shift
+from symscope.data._nodes import nodes
+from symscope.data._orbits import orbits
+from symscope.data._rotation import dihedral, rotation
 from symscope.errors import InputError
 
 SEEDS = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
-from symscope.data.polygons import CORNERS, coverage, polygons
+from symscope.data._polygons import CORNERS, coverage, polygons
 from symscope.errors import InputError
 from tests.tolerances import MONTE_CARLO_SIGMAS, SUB_PIXEL
 

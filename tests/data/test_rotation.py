@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data.rotation import dihedral, rotation
+from symscope.data._rotation import dihedral, rotation
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

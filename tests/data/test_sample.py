@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from symscope.data.mnist import mnist
-from symscope.data.sample import mnist_sample
+from symscope.data._mnist import mnist
+from symscope.data._sample import mnist_sample
 
 SAMPLE = mnist_sample()
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from symscope.data.sectors import climb, image_sectors, share
-from symscope.data.spline import quarter_turns, spline_matrix
+from symscope.data._sectors import climb, image_sectors, share
+from symscope.data._spline import quarter_turns, spline_matrix
 from tests.tolerances import ROUNDING
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data.spline import SplineRotation, prefilter, quarter_turns, spline_matrix
+from symscope.data._spline import SplineRotation, prefilter, quarter_turns, spline_matrix
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data.images import flip
-from symscope.data.nodes import nodes
-from symscope.data.rotation import dihedral
-from symscope.data.stabilisers import default_tolerance, fixing_elements
+from symscope.data._images import flip
+from symscope.data._nodes import nodes
+from symscope.data._rotation import dihedral
+from symscope.data._stabilisers import default_tolerance, fixing_elements
 
 
 @given(bits=st.lists(st.integers(0, 1), min_size=9, max_size=9))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data import vectors
-from symscope.data.vectors import linear
+from symscope.data import _vectors as vectors
+from symscope.data._vectors import linear
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from symscope.discovery import Learning, Training, class_data, dataset, discover, gaussian_data, problem
-from symscope.discovery.discover_page import discovery_page, generator_figure
-from symscope.discovery.fields import LinearField
-from symscope.discovery.layout import Layout
+from symscope.discovery._discovery_page import discovery_page, generator_figure
+from symscope.discovery._fields import LinearField
+from symscope.discovery._parameter_layout import Layout
 from symscope.errors import InputError
 
 
@@ -33,7 +33,7 @@ def test_a_linear_network_has_gl_and_its_page_says_so():
 
 
 def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypatch):
-    monkeypatch.setattr("symscope.discovery.algebra.LARGEST", 100)
+    monkeypatch.setattr("symscope.discovery.exact._lie_algebra.LARGEST", 100)
     net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
     found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
     assert found.algebra is None

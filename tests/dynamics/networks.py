@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from symscope.dynamics import Network, Problem, declare, squared_loss
+from symscope.dynamics import Network, Problem, declare
 from symscope.groups import (
     Representation,
     cyclic,
@@ -16,6 +16,7 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
+from symscope.networks import squared_loss
 
 
 def seeded(seed: int) -> torch.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-import symscope.dynamics.gradients as room
+import symscope.dynamics._gradients as room
 from symscope import InputError
 from symscope.dynamics import (
     Problem,

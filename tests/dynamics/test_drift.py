@@ -17,9 +17,9 @@ from symscope.dynamics import (
     norm,
     random_deviation,
     split,
-    squared_loss,
 )
 from symscope.groups import cyclic, permutation, trivial
+from symscope.networks import squared_loss
 from tests.dynamics.networks import problem, seeded
 from tests.tolerances import ODE
 

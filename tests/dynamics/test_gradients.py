@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-import symscope.dynamics.gradients as room
+import symscope.dynamics._gradients as room
 from symscope import InputError
 from symscope.dynamics import (
     augmented_gradient,

@@ -11,16 +11,15 @@ from symscope.dynamics import (
     IDENTITIES,
     Problem,
     batch_normalisation,
-    cross_entropy,
     declare,
     equation_3_gap,
     identity_errors,
     norm_gate,
     pointwise,
-    squared_loss,
 )
-from symscope.dynamics.identities import induced_matrices
+from symscope.dynamics._identities import induced_matrices
 from symscope.groups import cyclic, dihedral, permutation, symmetric, trivial
+from symscope.networks import cross_entropy, squared_loss
 from tests.dynamics.networks import plane, problem, seeded
 from tests.tolerances import DYNAMICS
 

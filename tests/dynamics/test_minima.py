@@ -10,9 +10,7 @@ import torch
 from symscope import InputError
 from symscope.dynamics import (
     Problem,
-    binary_cross_entropy,
     coordinates,
-    cross_entropy,
     declare,
     equivariant_gradient,
     equivariant_minimum,
@@ -24,10 +22,10 @@ from symscope.dynamics import (
     nominal_risk,
     norm,
     project,
-    squared_loss,
     stationary_targets,
 )
 from symscope.groups import cyclic, permutation
+from symscope.networks import binary_cross_entropy, cross_entropy, squared_loss
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import ROUNDING
 

@@ -20,9 +20,9 @@ from symscope.dynamics import (
     monte_carlo_risk,
     nominal_risk,
     project,
-    squared_loss,
 )
 from symscope.groups import cyclic, permutation, symmetric, trivial
+from symscope.networks import squared_loss
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING

@@ -24,15 +24,15 @@ from symscope.dynamics import (
     project,
     residual,
     split,
-    squared_loss,
     stability,
     unflatten,
 )
 from symscope.groups import cyclic, permutation, symmetric, trivial
+from symscope.networks import squared_loss
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import LANCZOS, MONTE_CARLO_SIGMAS
 
-module = importlib.import_module("symscope.dynamics.stability")  # the function has its name
+module = importlib.import_module("symscope.dynamics._stability")  # the function has its name
 
 
 def basis_of_e(net):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope.dynamics import flatten, gaussian_weights, project, residual
-from symscope.dynamics.stability_spaces import complement, complement_with_basis, equivariant_space
+from symscope.dynamics._stability_spaces import complement, complement_with_basis, equivariant_space
 from tests.dynamics.networks import networks, seeded
 
 SPACES = {

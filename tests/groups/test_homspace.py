@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 
 from symscope.errors import InputError
+from symscope.groups import _homspace as homspace_module
 from symscope.groups import (
     character,
     cyclic,
@@ -20,8 +21,7 @@ from symscope.groups import (
     spin,
     symmetric,
 )
-from symscope.groups import homspace as homspace_module
-from symscope.groups.homspace import dense_null_space, hom_space, iterative_null_space, pair_orbits
+from symscope.groups._homspace import dense_null_space, hom_space, iterative_null_space, pair_orbits
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER
 

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 
 from symscope.groups import character, cyclic, dihedral, from_table, irreps, quaternion, symmetric
-from symscope.groups.splitting import _products, split_regular
+from symscope.groups._splitting import _products, split_regular
 from symscope.testing import assert_representation
 from tests.groups.strategies import finite_groups
 from tests.tolerances import FOURIER

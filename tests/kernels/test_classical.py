@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from symscope.errors import InputError
-from symscope.kernels.classical import (
+from symscope.kernels._classical import (
     arc_cosine,
     linear,
     median_length_scale,
@@ -20,8 +20,8 @@ from symscope.kernels.classical import (
     rbf,
     squared_distances,
 )
-from symscope.kernels.conformance import assert_kernel_laws
-from symscope.kernels.gram import gram
+from symscope.kernels._conformance import assert_kernel_laws
+from symscope.kernels._gram._gram import gram
 from tests.tolerances import CLOSE_POINTS, MONTE_CARLO_SIGMAS, ROUNDING
 
 KERNELS = [linear(), polynomial(3, 0.5), rbf(1.3), arc_cosine(0), arc_cosine(1), arc_cosine(2)]

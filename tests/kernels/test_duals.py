@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from symscope import kernels
 from symscope.errors import InputError
-from symscope.kernels.data_steps import activation_values
-from symscope.kernels.duals import (
+from symscope.kernels.activations import (
     Dual,
     ErfDual,
     ExpDual,
@@ -28,6 +27,7 @@ from symscope.kernels.duals import (
     is_activation,
     module_dual,
 )
+from symscope.kernels.infinite._data_steps import activation_values
 from tests.tolerances import ROUNDING
 
 F64 = torch.float64

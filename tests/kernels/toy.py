@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from symscope.kernels.kernel import Kernel
+from symscope.kernels._kernel import Kernel
 
 
 def polynomial_blocks(x1: Tensor, x2: Tensor | None) -> Tensor:

@@ -9,7 +9,7 @@ from symscope import groups
 from symscope.data import permuted_cube
 from symscope.errors import InputError
 from symscope.linear import feature_representation, group_mean, reynolds
-from symscope.linear.averages import averager, is_orthogonal, mass
+from symscope.linear._averages import averager, is_orthogonal, mass
 from tests.linear.problems import BUILDERS, draw, problems, turned
 from tests.tolerances import FOURIER, MONTE_CARLO_SIGMAS, ROUNDING
 

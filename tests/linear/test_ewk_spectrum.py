@@ -11,8 +11,8 @@ from torch import nn
 from symscope import InputError
 from symscope.data import permuted_cube
 from symscope.kernels import weights_kernel
-from symscope.linear.ewk_spectrum import ewk_spectrum, slow_eigenvalue
-from symscope.training import mlp
+from symscope.linear._ewk_spectrum import ewk_spectrum, slow_eigenvalue
+from symscope.networks import mlp
 
 PAPER = {"learning_rate": 1e-2, "steps": 1000, "remaining": 0.1}
 

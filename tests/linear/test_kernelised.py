@@ -14,14 +14,14 @@ from symscope import InputError
 from symscope.data import linear, permuted_cube, rotation
 from symscope.groups import permutation, symmetric
 from symscope.kernels import weights_kernel
-from symscope.linear.kernelised import (
+from symscope.linear._kernelised import (
     activation_features,
     feature_error,
     gradient_features,
     kernelisation_table,
     kernelised_element,
 )
-from symscope.training import mlp
+from symscope.networks import mlp
 from tests.tolerances import ROUNDING
 
 

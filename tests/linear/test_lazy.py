@@ -11,10 +11,10 @@ from torch import nn
 
 from symscope import InputError
 from symscope.data import permuted_cube
-from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
-from symscope.linear.linearised import linearised
-from symscope.training import mlp
-from symscope.training.initialisation import seeded_weights
+from symscope.linear._lazy import LazyNetwork, kernel_change, lazy_loss
+from symscope.linear._linearised import linearised
+from symscope.networks import mlp
+from symscope.networks._initialisation import seeded_weights
 
 
 def smooth():

@@ -15,11 +15,11 @@ from symscope import InputError
 from symscope.data import permuted_cube
 from symscope.groups import cyclic, permutation
 from symscope.kernels import empirical_ntk_blocks, gradient_descent_prediction, gradient_flow_prediction
-from symscope.linear.asymmetry import asymmetry_loss
-from symscope.linear.flow import flow
-from symscope.linear.linearised import linearised, predicted_asymmetry
-from symscope.linear.regression import c_g, k_g
-from symscope.training import mlp, pair_mlp
+from symscope.linear._asymmetry import asymmetry_loss
+from symscope.linear._closed_flow import flow
+from symscope.linear._linearised import linearised, predicted_asymmetry
+from symscope.linear._orbit_regression import c_g, k_g
+from symscope.networks import mlp, pair_mlp
 from tests.tolerances import ODE
 
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from symscope import InputError
 from symscope.groups import permutation, symmetric, trivial
-from symscope.linear.records import Parts, Record, layer_spaces, parts, table_row
+from symscope.linear._records import Parts, Record, layer_spaces, parts, table_row
 
 
 def test_parts_are_the_average_over_the_group_and_the_rest():

@@ -21,13 +21,13 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
-from symscope.linear.asymmetry import asymmetry_loss
-from symscope.linear.descent import mean_loss_rate
-from symscope.linear.flow import flow
-from symscope.linear.moments import second_moments
-from symscope.linear.regression import orbit_regression
-from symscope.linear.tracker import AsymmetryTracker
-from symscope.training import mlp, pair_mlp
+from symscope.linear._asymmetry import asymmetry_loss
+from symscope.linear._closed_flow import flow
+from symscope.linear._descent import mean_loss_rate
+from symscope.linear._moments import second_moments
+from symscope.linear._orbit_regression import orbit_regression
+from symscope.linear._tracker import AsymmetryTracker
+from symscope.networks import mlp, pair_mlp
 
 
 def layer(d, o, seed, dtype=torch.float64):

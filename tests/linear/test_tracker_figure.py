@@ -7,8 +7,8 @@ import math
 import pytest
 
 from symscope import InputError
-from symscope.linear.records import Parts, Record
-from symscope.linear.tracker_figure import tracker_figure
+from symscope.linear._records import Parts, Record
+from symscope.linear._tracker_figure import tracker_figure
 from symscope.report import figure_bytes
 
 

@@ -19,7 +19,7 @@ from symscope.spectral import (
     precision,
     regression,
 )
-from symscope.spectral.dense import check_gram, check_missing, real_labels
+from symscope.spectral._dense import check_gram, check_missing, real_labels
 from tests.spectral.problems import circulant, random_gram, random_labels
 from tests.tolerances import LEAVE_OUT
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from symscope import InputError
-from symscope.spectral.panels import (
+from symscope.spectral._irrep_parts import SingularBlockError
+from symscope.spectral._panels import (
     Panels,
     columns_of,
     empty_panels,
@@ -19,7 +20,6 @@ from symscope.spectral.panels import (
     panel_bytes,
     solve,
 )
-from symscope.spectral.parts import SingularBlockError
 from tests.tolerances import LEAVE_OUT
 
 

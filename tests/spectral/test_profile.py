@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from symscope import InputError, data, kernels
 from symscope.groups import cyclic, dihedral
 from symscope.spectral import kernel_profile, leave_out, leave_out_streamed, profile_gram, projected_profile
-from symscope.spectral.entries import check_seeds
-from symscope.spectral.profile import check_profile
+from symscope.spectral._kernel_entries import check_seeds
+from symscope.spectral._profile import check_profile
 from tests.spectral.orbit_problems import GROUPS, random_profile
 from tests.spectral.problems import random_gram
 from tests.tolerances import ROUNDING

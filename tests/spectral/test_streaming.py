@@ -15,7 +15,7 @@ from symscope.spectral import (
     leave_out_streamed,
     precision,
 )
-from symscope.spectral.streaming import irrep_batches, orbits_per_panel
+from symscope.spectral._streaming import irrep_batches, orbits_per_panel
 from tests.spectral.orbit_problems import GROUPS, random_missing
 from tests.spectral.problems import random_labels
 from tests.tolerances import GROUP_LEAVE_OUT, SINGLE

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from symscope.training import Stored, train_classifiers, vit
+from symscope.networks import vit
+from symscope.training import Stored, train_classifiers
 from tests.training.problems import EPOCHS
 
 

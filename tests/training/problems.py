@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from symscope.training import FullBatch, MiniBatch, Optimiser, mlp
+from symscope.networks import mlp
+from symscope.training import FullBatch, MiniBatch, Optimiser
 
 
 def generator(seed: int) -> torch.Generator:

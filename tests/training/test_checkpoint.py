@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from symscope.errors import InputError
 from symscope.training import Checkpoint
-from symscope.training.checkpoint import content_sum
+from symscope.training._checkpoint import content_sum
 
 CPU = torch.device("cpu")
 PROBLEM = {"kind": "toy", "seeds": [0, 1]}

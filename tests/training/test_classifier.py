@@ -11,19 +11,18 @@ from torch import nn
 
 from symscope.data import mnist_sample, rotation
 from symscope.errors import InputError
+from symscope.networks import digit_mlp, mlp
 from symscope.training import (
     Acted,
     Checkpoint,
     MiniBatch,
     Optimiser,
     Stored,
-    digit_mlp,
     left_out_data,
-    mlp,
     train_classifiers,
 )
-from symscope.training.classifier import check_classes
-from symscope.training.shuffles import shuffle
+from symscope.training._classifier import check_classes
+from symscope.training._shuffles import shuffle
 from tests.tolerances import STACKED
 from tests.training.interrupted import classifiers
 from tests.training.problems import EPOCHS, masks, pool, steady

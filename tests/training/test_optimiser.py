@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.training.optimiser import Optimiser, of_some_copies
+from symscope.training._optimiser import Optimiser, of_some_copies
 from tests.tolerances import ROUNDING
 
 

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.training import Checkpoint, MiniBatch, Optimiser, Stored, mlp, train_regressors
-from symscope.training.shuffles import shuffle
+from symscope.networks import mlp
+from symscope.training import Checkpoint, MiniBatch, Optimiser, Stored, train_regressors
+from symscope.training._shuffles import shuffle
 from tests.tolerances import STACKED
 from tests.training.problems import EPOCHS, masks, pool
 

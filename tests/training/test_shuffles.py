@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.training.shuffles import Shuffle, one_of_each, shuffle
+from symscope.training._shuffles import Shuffle, one_of_each, shuffle
 
 
 @given(

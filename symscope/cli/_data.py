@@ -1,0 +1,204 @@
+"""`symscope data`: fetch data sets, and look at what a group does to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from symscope.data import Action, LabelledData
+
+CHANNELS = 4  # of a colour image, at most
+COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
+
+data_app = typer.Typer(help="Fetch data, and look at what a group does to it.", no_args_is_help=True)
+
+
+@data_app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="The data set: mnist.", metavar="NAME")],
+    to: Annotated[
+        Path | None, typer.Option(help="Folder to put it in; default: the user's cache.", show_default=False)
+    ] = None,
+    mirrors: Annotated[
+        list[str] | None,
+        typer.Option("--mirror", help="Ask this address instead of the public ones.", metavar="URL"),
+    ] = None,
+) -> None:
+    """Download a data set from public mirrors, checked by SHA-256; an interrupted download goes on.
+
+    Examples:
+
+      [cyan]symscope data fetch mnist[/cyan]
+
+      [cyan]symscope data fetch mnist --to my/folder --mirror https://intranet/mnist/[/cyan]
+    """
+    if name != "mnist":
+        raise InputError(f"symscope can fetch mnist, got {name!r}; {nearest(name, ['mnist'])}")
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from symscope.data import default_folder, fetch_mnist
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        ids: dict[str, Any] = {}
+
+        def advance(file: str, done: int, total: int | None) -> None:
+            if file not in ids:
+                ids[file] = bars.add_task(file, total=total)
+            bars.update(ids[file], completed=done, total=total)
+
+        target = to or default_folder(name)
+        if mirrors:
+            folder = fetch_mnist(target, mirrors, progress=advance)
+        else:
+            folder = fetch_mnist(target, progress=advance)
+    print(f"{name} is in {folder}")
+    print("Use it with --data mnist" if to is None else f"Use it with --data {folder}")
+
+
+@data_app.command()
+def show(
+    group: Annotated[str, typer.Option("--group", "-g", help="The group: C8, D4, C7xC7, ...")] = "C8",
+    action: Annotated[
+        str, typer.Option("--action", "-a", help="How it acts: `symscope list actions`.")
+    ] = "rotation",
+    data: Annotated[
+        str,
+        typer.Option(
+            "--data",
+            "-d",
+            help="sample, mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of images for "
+            "each class, or MODULE:FUNCTION returning a torch dataset.",
+        ),
+    ] = "sample",
+    seeds: Annotated[int, typer.Option(help="How many images, each of another class where possible.")] = 4,
+    seed: Annotated[int, typer.Option(help="Which images: another number draws others.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .png, .svg, .pdf or .html file.")] = Path(
+        "orbits.png"
+    ),
+) -> None:
+    """Draw the orbits of a few images: one row per image, one column per group element.
+
+    Also says how far the action is from an exact, orthogonal group action: rotating pixels is not one.
+
+    Examples:
+
+      [cyan]symscope data show --group C8 --action rotation[/cyan]
+
+      [cyan]symscope data show --group D4 --action dihedral:orthogonal --out orbits.html[/cyan]
+
+      [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --seeds 2[/cyan]
+
+      [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
+    """
+    from symscope.data import default_tolerance, departure, fixing_elements, parse_action
+    from symscope.forecasting import named_classes
+
+    if out.suffix not in (".png", ".svg", ".pdf", ".html"):
+        raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
+    chosen = _few(data, seeds, seed)
+    acting = parse_action(action, group, tuple(chosen.x.shape[-2:]))
+    far = departure(acting, _single(chosen.x))
+    words = [
+        f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
+        f"Departure from a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
+        f"Departure from an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
+    ]
+    points = acting.orbit(chosen.x)
+    stabilisers, _ = fixing_elements(points, chosen.x, acting.group, default_tolerance(points.dtype))
+    if kept := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
+        words.append(f"{kept} of {len(chosen)} images are kept by an element other than the identity.")
+    names = named_classes(data)
+    rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
+    _write(points, acting, rows, words, out)
+    print("\n".join(words))
+    print(f"Picture: {out}")
+
+
+def _images(data: str) -> LabelledData:
+    """The images a user names."""
+    from symscope.data import LabelledData, default_folder
+    from symscope.forecasting import named_data
+
+    source = named_data(data, default_folder("mnist"), task="classification")
+    assert isinstance(source, LabelledData)
+    if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
+        raise InputError(
+            f"--data {data}: expected images [n, height, width], or with up to {CHANNELS} channels [n, "
+            f"channels, height, width], got shape {tuple(source.x.shape)}"
+        )
+    return source
+
+
+def _single(images: Tensor) -> Tensor:
+    """Every channel as an image, those without any light left out."""
+    single = images.flatten(0, -3)
+    lit = single.flatten(1).any(1)
+    return single[lit] if bool(lit.any()) else single[:1]
+
+
+def _few(data: str, count: int, seed: int) -> LabelledData:
+    """A few images, each of another class while there are classes left."""
+    import torch
+
+    source = _images(data)
+    if not 1 <= count <= 64:
+        raise InputError(f"--seeds: expected 1 to 64 images, got {count}")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"--seed is 0 or more, below 2^63; got {seed}")
+    if count > len(source):
+        raise InputError(f"--seeds {count}: {data} has only {len(source)} images")
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(source), generator=generator).tolist()
+    first: dict[int, list[int]] = {}
+    for index in order:
+        first.setdefault(int(source.labels[index]), []).append(index)
+    rounds = max(len(members) for members in first.values())
+    picked = [
+        members[turn] for turn in range(rounds) for _, members in sorted(first.items()) if turn < len(members)
+    ]
+    return source.take(torch.tensor(picked[:count]))
+
+
+def _write(points: Tensor, acting: Action, rows: list[str], words: list[str], out: Path) -> None:
+    from symscope.report import (
+        Picture,
+        Section,
+        Text,
+        figure_bytes,
+        image_element,
+        orbit_figure,
+        page,
+        save_figure,
+        write_page,
+    )
+
+    group = acting.group
+    order = group.order
+    step = -(-order // COLUMNS)
+    shown = range(0, order, step)
+    title = f"{group.name} by {acting.name}" + (f", every {step}th of {order} elements" if step > 1 else "")
+    figure = orbit_figure(
+        points[:, list(shown)],
+        rows=rows,
+        columns=[group.labels[g] for g in shown],
+        title=title,
+    )
+    if out.suffix != ".html":
+        save_figure(figure, out)
+        return
+    alt = (
+        f"Grid of images: a row for each of the classes {', '.join(rows)}, a column per element of "
+        f"{group.name}."
+    )
+    picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
+    sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]
+    write_page(page(title=f"Orbits under {group.name}", lead=words[0], sections=sections), out)

@@ -1,0 +1,256 @@
+"""`symscope discover`: the symmetries of your own network's parameters, as a table and a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.cli._output import check_page_path, results_console
+from symscope.errors import InputError
+from symscope.networks import named_function, user_error, with_seed
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from symscope.discovery import DataSource, Discovery, Learning, Problem
+
+
+def discover(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing, or a "
+            "seed, and returns an nn.Module.",
+            metavar="MODULE:FUNCTION",
+        ),
+    ],
+    loss: Annotated[
+        str, typer.Option(help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION.")
+    ] = "squared",
+    inputs: Annotated[
+        str | None,
+        typer.Option(
+            help="Shape of one input, 3 or 1,8,8, where there is no --data; default: of the first linear "
+            "layer."
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your data, an .npz file with X and y; whole numbers X are tokens where the network looks "
+            "them up. Default: normal inputs and targets."
+        ),
+    ] = None,
+    near: Annotated[
+        float | None,
+        typer.Option(help="Draw parameters this close to the network's own; default: anywhere."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Exact search: auto, all, layers, or none (known ones only).")
+    ] = "auto",
+    learn: Annotated[int, typer.Option(help="Also learn so many generators; 0: none.")] = 0,
+    dependent: Annotated[
+        bool, typer.Option("--dependent", help="Learned fields may look at the data point.")
+    ] = False,
+    steps: Annotated[int, typer.Option(help="Training steps of the learned ones.")] = 1500,
+    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("discovery.html"),
+) -> None:
+    """Find the symmetries of your network's parameters, name them, test them, write a page.
+
+    A symmetry changes parameters and no data point's loss. Found are all linear ones that ignore the data
+    (exactly), the known ones of standard layers, and with --learn also nonlinear or data-dependent ones.
+    Each is tested on parameters and data it was not found on: half the rows of --data are kept for that (a
+    single row cannot be). Your code is run only where you name it.
+
+    Examples:
+
+      [cyan]symscope discover --model mynets:build --loss mse[/cyan]
+
+      [cyan]symscope discover --model nets.py:classifier --loss cross-entropy --inputs 1,8,8[/cyan]
+
+      [cyan]symscope discover --model nets.py:small --learn 2 --dependent --out page.html[/cyan]
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from symscope.discovery import discover as discovered
+    from symscope.discovery import discovery_page
+    from symscope.report import write_page
+
+    if learn < 0 or steps < 1:
+        raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
+    if not 0 <= seed < 2**62:
+        raise InputError(f"--seed {seed}: expected a number of 0 or more, below 2^62")
+    if inputs is not None and data is not None:
+        raise InputError(
+            "--inputs and --data: expected one of them; X in the data says the shape of an input, so leave "
+            "--inputs out, or reshape X"
+        )
+    check_page_path(out)
+    console, progress = results_console(), Console(stderr=True)
+    problem = _problem(model, seed, loss, inputs, data, near)
+    if learn > problem.size:
+        raise InputError(
+            f"--learn {learn}: expected at most {problem.size}, one for each of the network's parameters: no "
+            "point has more directions to move in"
+        )
+    learning = _learning(learn, dependent, steps) if learn else None
+    with progress.status("") as status:
+        found = discovered(
+            problem,
+            seed=seed,
+            method=method,
+            learning=learning,
+            stage=lambda words: status.update(Text(words)),
+            progress=lambda step, of, value: status.update(f"learning: step {step} of {of}, {value:.3g}"),
+        )
+    _print(console, found)
+    write_page(discovery_page(found, f"Symmetries of {model}"), out)
+    console.print(f"Report: {out}", soft_wrap=True)
+
+
+def _learning(generators: int, dependent: bool, steps: int) -> Learning:
+    """Fields that do not see the data learn from several data points at once, which keeps them apart."""
+    from symscope.discovery import POINTWISE, SCALE_FREE, Learning, Training
+
+    training = Training(
+        steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1), batch=1 if dependent else 8
+    )
+    objective = SCALE_FREE if dependent else POINTWISE
+    return Learning(generators, dependent, training=training, objective=objective)
+
+
+def _print(console: Any, found: Discovery) -> None:
+    from symscope.cli._tables import simple_table
+
+    console.print(found.answer(), soft_wrap=True)
+    rows = [
+        (test.name, test.judgement.value, f"{test.loss_drift:.1e}", f"{test.random_loss_drift:.1e}")
+        for test in [*found.tests, *(test for tests in found.learned_tests for test in tests)]
+    ]
+    columns = ("symmetry", "held-out verdict", "loss drift", "random field")
+    if rows:
+        console.print(simple_table("Found", columns, rows))
+    known = [
+        (entry.symmetry.name, entry.symmetry.kind, "holds" if entry.holds else "does not hold")
+        for entry in found.catalogue
+    ]
+    if known:
+        console.print(simple_table("Known symmetries of its layers", ("symmetry", "kind", "held out"), known))
+
+
+def _problem(
+    model: str, seed: int, loss: str, inputs: str | None, data: Path | None, near: float | None
+) -> Problem:
+    import torch
+
+    from symscope.discovery import LOSSES, parameters_near
+    from symscope.discovery import problem as made_problem
+
+    module = _module(model, seed)
+    chosen = loss if loss in LOSSES or ":" not in loss else named_function("--loss", loss)
+    source = _source(module, str(loss), inputs, data)
+    draw = None
+    if near is not None:
+        weights = [w.detach().flatten().double() for w in module.parameters() if w.requires_grad]
+        draw = parameters_near(torch.cat(weights), near) if weights else None
+    return made_problem(module, chosen, source, draw)
+
+
+def _module(model: str, seed: int) -> nn.Module:
+    """The user's network in float64 and evaluation mode, its weights drawn from the seed."""
+    import torch
+    from torch import nn
+
+    from symscope.networks import seeded_weights
+
+    build = named_function("--model", model)
+    seeded = with_seed(f"--model {model}", build, seed)
+    try:
+        with seeded_weights(seed):
+            module = seeded()
+    except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
+        raise user_error(f"--model {model}: it", error) from error
+    if not isinstance(module, nn.Module):
+        raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
+    return module.to(torch.float64).eval()
+
+
+def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None) -> DataSource:
+    """The user's data, or random data of the shapes the network takes and gives."""
+    from symscope.discovery import class_data, dataset, gaussian_data
+
+    if data is not None:
+        x, y = _arrays(data)
+        return dataset(x, y)
+    shape = _shape(inputs, module)
+    outputs = _outputs(module, shape)
+    if loss == "cross-entropy" and outputs:
+        return class_data(shape, outputs[-1])
+    return gaussian_data(shape, outputs)
+
+
+def _arrays(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
+    """X and y in the machine's own byte order: whole numbers as int64, others as float64."""
+    import numpy as np
+    import torch
+
+    from symscope.data import read_arrays
+
+    if path.suffix != ".npz":
+        raise InputError(f"--data {path}: expected an .npz file with arrays X and y")
+    try:
+        x, y = read_arrays(path)
+    except InputError as error:
+        raise InputError(f"--data {error}") from error
+    for name, array in (("X", x), ("y", y)):
+        if array.dtype.kind not in "buif":
+            raise InputError(f"--data {path}: expected real numbers in {name}, got {array.dtype}")
+    x, y = (a.astype(np.float64 if a.dtype.kind == "f" else np.int64) for a in (x, y))
+    if x.ndim == 0 or y.ndim == 0:
+        raise InputError(f"--data {path}: expected rows in X and in y, got single numbers")
+    if len(x) != len(y):
+        raise InputError(f"--data {path}: X and y need as many rows, got {len(x)} and {len(y)}")
+    return torch.from_numpy(x), torch.from_numpy(y)
+
+
+def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
+    from torch import nn
+
+    if inputs is None:
+        first = next((part for part in module.modules() if isinstance(part, nn.Linear)), None)
+        if first is None:
+            raise InputError(
+                "--inputs: the network has no linear layer to tell its input from; say its shape"
+            )
+        return (first.in_features,)
+    try:
+        shape = tuple(int(part) for part in inputs.split(","))
+    except ValueError:
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise InputError(f"--inputs {inputs}: expected a shape of positive numbers, 3 or 1,8,8")
+    return shape
+
+
+def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of one output."""
+    import torch
+
+    like = next(iter(module.parameters()), torch.zeros(()))
+    try:
+        with torch.no_grad():
+            result = module(like.new_zeros(2, *shape))
+    except (Exception, SystemExit) as error:  # whatever the user's forward raises is the user's to see
+        failure = user_error(f"the network, on inputs of shape {(2, *shape)},", error)
+        raise InputError(
+            f"{failure}; say the shape of one input with --inputs, or give inputs of your own, such as "
+            "tokens, with --data"
+        ) from error
+    if not isinstance(result, torch.Tensor) or result.ndim == 0:
+        raise InputError("the network must return one tensor [b, ...], one output for every input")
+    return tuple(result.shape[1:])

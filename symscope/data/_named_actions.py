@@ -1,0 +1,117 @@
+"""Actions by name, as the command line writes them: `rotation`, `shift-x`, `dihedral:orthogonal`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from symscope.data._action import Action
+from symscope.data._images import check_divides, flip, flip_both, shift, shift_both
+from symscope.data._nodes import nodes
+from symscope.data._rotation import dihedral, rotation
+from symscope.errors import InputError, nearest
+from symscope.groups import FiniteGroup, Group, parse
+from symscope.groups import dihedral as dihedral_group
+
+ACTIONS: dict[str, str] = {
+    "rotation": "turns square images by n steps, C<n>; also mirrors, D<n>. Add :orthogonal for an exact one",
+    "dihedral": "turns and mirrors square images, D<n>. Add :orthogonal for an exact one",
+    "shift": "moves images cyclically along both axes, C<n>xC<m> (rows, columns); C<n> along x",
+    "shift-x": "moves images cyclically to the right, C<n>; n divides the width",
+    "shift-y": "moves images cyclically down, C<n>; n divides the height",
+    "flip": "mirrors images left-right, C2; both ways, C2xC2",
+    "flip-x": "mirrors images left-right, C2",
+    "flip-y": "mirrors images up-down, C2",
+    "nodes": "permutes the nodes of graphs, any group of permutations of the nodes (S<n>, C<n>, ...)",
+}
+
+
+def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
+    """The action with a given name, of a given group, on samples of a given shape.
+
+    Args:
+        name: One of `ACTIONS`; "rotation" and "dihedral" may end in ":spline" or ":orthogonal".
+        group: A group or its name, such as "C8" or "C14xC14".
+        shape: Shape of one sample, such as (28, 28).
+
+    Raises:
+        InputError: An unknown name (suggests the nearest), a group that does not fit the action (says which
+            do), or a shape that does not fit either.
+
+    >>> parse_action("rotation:orthogonal", "C8", (28, 28)).group
+    C8 (order 8)
+    >>> parse_action("shift", "C14xC14", (28, 28)).group.order
+    196
+    """
+    known = parse(group) if isinstance(group, str) else group
+    what, _, method = name.strip().partition(":")
+    if what not in ACTIONS:
+        raise InputError(f"expected the name of an action, got {name!r}; {nearest(what, ACTIONS)}")
+    if ":" in name and what not in ("rotation", "dihedral"):
+        raise InputError(f"expected {what} without ':{method}': only rotations have a method.")
+    if not isinstance(known, FiniteGroup):
+        raise InputError(
+            f"expected a listed finite group for {what}; the elements of {known.name} are not listed. "
+            f"{_fits(what)}"
+        )
+    if len(shape) != 2:
+        raise InputError(f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}.")
+    if what in ("rotation", "dihedral"):
+        return _rotation(what, known, shape, method or "spline")
+    if what == "nodes":
+        return _nodes(known, shape)
+    return _shift(what, known, shape) if what.startswith("shift") else _flip(what, known)
+
+
+def _rotation(what: str, group: FiniteGroup, shape: Sequence[int], method: str) -> Action:
+    if shape[0] != shape[1]:
+        raise InputError(f"expected square images to rotate, got {tuple(shape)}. Pad or crop them first.")
+    if what == "rotation" and group.cyclic_factors is not None and len(group.cyclic_factors) == 1:
+        return rotation(group.order, method)
+    if group.order % 2 == 0 and _is_dihedral(group):
+        return dihedral(group.order // 2, method)
+    raise _misfit(what, group)
+
+
+def _is_dihedral(group: FiniteGroup) -> bool:
+    return torch.equal(group.table.cpu(), dihedral_group(group.order // 2).table)
+
+
+def _shift(what: str, group: FiniteGroup, shape: Sequence[int]) -> Action:
+    factors = group.cyclic_factors
+    if factors is None or len(factors) > (2 if what == "shift" else 1):
+        raise _misfit(what, group)
+    if len(factors) == 2:
+        check_divides(factors[0], shape[0], "height")
+        check_divides(factors[1], shape[1], "width")
+        return shift_both(*factors)
+    down = what == "shift-y"
+    check_divides(factors[0], shape[0 if down else 1], "height" if down else "width")
+    return shift(factors[0], "y" if down else "x")
+
+
+def _flip(what: str, group: FiniteGroup) -> Action:
+    if group.cyclic_factors == (2,):
+        return flip("y" if what == "flip-y" else "x")
+    if what == "flip" and group.cyclic_factors == (2, 2):
+        return flip_both()
+    raise _misfit(what, group)
+
+
+def _nodes(group: FiniteGroup, shape: Sequence[int]) -> Action:
+    degree = group.permutations.shape[1]
+    if shape[0] != degree:
+        raise InputError(
+            f"expected samples of {degree} nodes, as {group.name} permutes, got shape {tuple(shape)}. "
+            f"{_fits('nodes')}"
+        )
+    return nodes(group, "adjacency" if shape[1] == degree else "features")
+
+
+def _misfit(what: str, group: FiniteGroup) -> InputError:
+    return InputError(f"expected a group that fits the action {what}, got {group.name}. {_fits(what)}")
+
+
+def _fits(what: str) -> str:
+    return f"{what}: {ACTIONS[what]}."

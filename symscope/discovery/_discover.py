@@ -1,0 +1,203 @@
+"""Everything about one network at once: exact symmetries, known ones, learned ones, each verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
+
+from symscope.discovery._fields import LinearField
+from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._verification import Verification, verify
+from symscope.discovery.exact._lie_algebra import Algebra, is_too_large, lie_algebra
+from symscope.discovery.exact._linear_symmetries import LinearSymmetries, linear_symmetries
+from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
+from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
+from symscope.discovery.learned._learning import Progress, Training, learn
+from symscope.discovery.learned._objective import SCALE_FREE, Objective
+from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
+from symscope.errors import InputError
+
+TESTED = 32  # generators that are tested one by one
+TAKEN_APART = 128  # generators whose algebra is still named
+
+NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
+SHORT = Training(steps=1500, learning_rate=3e-3, decay_every=500)
+
+
+@final
+@dataclass(frozen=True)
+class Learning:
+    """What to learn beside the exact search.
+
+    Attributes:
+        generators: How many.
+        dependent: Whether the action may look at the data point.
+        seeds: How many trainings.
+        training: How long, and how.
+        objective: What to minimise.
+        flow_steps: Runge-Kutta steps along a learned field, whose own error is far larger than theirs.
+        tolerance: Relative loss drift of a learned field that counts as unchanged.
+    """
+
+    generators: int
+    dependent: bool = False
+    seeds: int = 1
+    training: Training = SHORT
+    objective: Objective = SCALE_FREE
+    flow_steps: int = 12
+    tolerance: float = 0.05
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """What was found on one network.
+
+    Attributes:
+        problem: Network and loss.
+        exact: All linear symmetries, data-independent, without those whose test failed.
+        algebra: Their structure; None when there are none, or too many to take apart.
+        tests: Held-out tests of the translations and generators the search gave, the first `TESTED` of them.
+        catalogue: Known symmetries of its layers, verified.
+        conserved: Quantities gradient flow keeps because of them.
+        learned: Learned actions, if asked for.
+        learned_tests: Held-out tests of the fields of every seed.
+    """
+
+    problem: Problem
+    exact: LinearSymmetries
+    algebra: Algebra | None
+    tests: tuple[Verification, ...]
+    catalogue: tuple[VerifiedSymmetry, ...]
+    conserved: tuple[ConservedQuantity, ...]
+    learned: Learned | None
+    learned_tests: tuple[tuple[Verification, ...], ...]
+
+    def answer(self) -> str:
+        """The answer in a sentence or two."""
+        found = self.exact
+        name = self.algebra.name if self.algebra is not None else "a Lie algebra too large to name"
+        continuous = f"{found.dimension} continuous" + (f" ({name})" if found.fields else "")
+        translations = f", {len(found.translations)} translations" if found.translations else ""
+        discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
+        passed = sum(test.holds for test in self.tests)
+        tested = f"; {passed} of {len(self.tests)} tested ones hold on {self.problem.tested_on}"
+        if found.method == "none":
+            known = sum(entry.symmetry.dimension for entry in self.catalogue if entry.holds)
+            return (
+                f"{self.problem.size} parameters: the catalogue alone was tried. Known symmetries of the "
+                f"layers have {known} continuous dimensions and {discrete} generating permutations and sign "
+                f"flips that hold on {self.problem.tested_on}."
+            )
+        return (
+            f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
+            f"{discrete} known generating permutations and sign flips{tested if self.tests else ''}."
+        )
+
+
+def discover(
+    problem: Problem,
+    *,
+    seed: int,
+    method: str = "auto",
+    points: int = 16,
+    learning: Learning | None = None,
+    progress: Progress | None = None,
+    stage: Callable[[str], object] | None = None,
+) -> Discovery:
+    """Find the symmetries of a network's parameters, name them, and test them where they were not found.
+
+    Args:
+        problem: Network and loss.
+        seed: Of all randomness.
+        method: Of the exact search: "auto", "all" or "layers"; "none" leaves it out, for networks beyond its
+            limit, and tries the catalogue alone.
+        points: Held-out parameters of each test.
+        learning: Learn fields too; nothing is learned when None.
+        progress: Called while learning, as `progress(step, steps, objective)`.
+        stage: Called with what is being done, in words.
+
+    Raises:
+        InputError: See `linear_symmetries` and `learn`.
+
+    >>> from torch import nn
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
+    >>> found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
+    >>> found.exact.dimension, found.algebra.name, all(test.holds for test in found.tests)
+    (3, 'R^3', True)
+    """
+    say = stage or (lambda words: None)
+    say("looking among linear fields")
+    exact = NO_SEARCH if method == "none" else linear_symmetries(problem, seed=seed, method=method)
+    say(f"testing on {problem.tested_on}")
+    candidates = [*exact.translations, *exact.fields][:TESTED]
+    tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
+    exact = _passed(exact, {id(f) for f, test in zip(candidates, tests, strict=True) if not test.holds})
+    say("trying the catalogue of known symmetries")
+    known = verified_catalogue(problem, seed=seed, points=points)
+    learned: Learned | None = None
+    learned_tests: tuple[tuple[Verification, ...], ...] = ()
+    if learning is not None:
+        say("learning an action")
+        learned, learned_tests = _learned(problem, learning, seed, points, progress)
+    return Discovery(
+        problem,
+        exact,
+        _algebra(problem, exact),
+        tests,
+        known,
+        conserved_quantities(exact.fields),
+        learned,
+        learned_tests,
+    )
+
+
+def _passed(exact: LinearSymmetries, failed: set[int]) -> LinearSymmetries:
+    """Without the fields, by identity, that held wherever the search looked and failed farther away."""
+
+    def kept(fields: tuple[LinearField, ...]) -> tuple[LinearField, ...]:
+        return tuple(field for field in fields if id(field) not in failed)
+
+    return replace(exact, translations=kept(exact.translations), fields=kept(exact.fields))
+
+
+def _algebra(problem: Problem, exact: LinearSymmetries) -> Algebra | None:
+    """The structure of what was found; what is too large to take apart stays without a name."""
+    if not exact.fields or len(exact.fields) > TAKEN_APART or is_too_large(exact.fields, exact.translations):
+        return None
+    return lie_algebra(exact.fields, problem.size, exact.translations)
+
+
+def _learned(
+    problem: Problem, learning: Learning, seed: int, points: int, progress: Progress | None
+) -> tuple[Learned, tuple[tuple[Verification, ...], ...]]:
+    if learning.tolerance <= 0 or learning.seeds < 1:
+        raise InputError(
+            f"learning needs a positive tolerance and a seed, got {learning.tolerance}, {learning.seeds}"
+        )
+    found = learn(
+        problem,
+        learning.generators,
+        dependent=learning.dependent,
+        seeds=range(seed, seed + learning.seeds),
+        objective=learning.objective,
+        training=learning.training,
+        progress=progress,
+    )
+    tests = tuple(
+        tuple(
+            verify(
+                problem,
+                runge_kutta_action(field, learning.flow_steps),
+                seed=seed,
+                points=points,
+                batch_sizes=(learning.training.batch,),
+                tolerance=learning.tolerance,
+            )
+            for field in found.fields(index)
+        )
+        for index in range(learning.seeds)
+    )
+    return found, tests

@@ -1,0 +1,280 @@
+"""A discovery as a page: what was found, heat maps labelled by parameter names, held-out tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from symscope.discovery._discover import TESTED, Discovery
+from symscope.discovery._fields import LinearField
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._verification import Verification
+from symscope.discovery.known._hidden_spaces import unfollowed
+from symscope.report import (
+    COLOURS,
+    Facts,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    figure_bytes,
+    inline_svg,
+    new_figure,
+    page,
+    style,
+)
+
+SHOWN = 9  # heat maps of generators
+NAMED = 24  # entries whose names still fit along an axis
+
+
+def discovery_page(found: Discovery, title: str) -> str:
+    """The whole page as HTML text, self-contained.
+
+    Args:
+        found: What was found.
+        title: Heading.
+    """
+    sections = [_exact_section(found), _catalogue_section(found)]
+    if found.learned is not None:
+        sections.append(_learned_section(found))
+    sections.append(_evidence_section(found))
+    return page(title=title, lead=found.answer(), sections=sections)
+
+
+def generator_figure(fields: Sequence[LinearField], layout: Layout, columns: int = 3) -> Any:
+    """Heat maps of linear generators on the parameters they touch, labelled by parameter names.
+
+    Args:
+        fields: The generators.
+        layout: Names of the parameters.
+        columns: Maps in a row.
+
+    Returns:
+        A matplotlib figure.
+    """
+    matrices = [(f.name, f.support, f.matrix, f.offset) for f in fields]
+    return _maps(
+        [
+            (
+                name,
+                matrix if not offset.any() else torch.cat([matrix, offset[:, None]], 1),
+                support,
+                offset.any(),
+            )
+            for name, support, matrix, offset in matrices
+        ],
+        layout,
+        columns,
+    )
+
+
+def _maps(maps: Sequence[tuple[str, Tensor, Tensor, Any]], layout: Layout, columns: int) -> Any:
+    rows = -(-len(maps) // columns)
+    largest = max(matrix.shape[0] for _, matrix, _, _ in maps)
+    side = min(max(2.9, 0.2 * largest), 4.0)
+    figure = new_figure(side * min(columns, len(maps)) + 1.0, (side + 0.5) * rows)
+    with style():
+        grid = figure.subplots(rows, min(columns, len(maps)), squeeze=False).flatten()
+        for axes in grid[len(maps) :]:
+            axes.set_axis_off()
+        for axes, (name, matrix, support, constant) in zip(grid, maps, strict=False):
+            top = max(float(matrix.abs().max()), 1e-300)
+            image = axes.imshow(matrix.double().cpu().numpy() / top, cmap="RdBu_r", vmin=-1, vmax=1)
+            names = [layout.entry(int(i)) for i in support]
+            size = 7.5 if len(names) <= 10 else 6
+            across = [*names, "constant"] if constant else names
+            if len(names) <= NAMED:
+                axes.set_xticks(range(len(across)), across, rotation=90, fontsize=size)
+                axes.set_yticks(range(len(names)), names, fontsize=size)
+            else:
+                axes.set(xlabel=f"{names[0]} to {names[-1]}", ylabel="the same")
+            axes.tick_params(length=0)
+            axes.set_title(_wrapped(name), loc="center", fontsize=8)
+        figure.colorbar(image, ax=grid.tolist(), shrink=0.7, label="entry over the largest")
+    return figure
+
+
+def _wrapped(name: str, width: int = 28) -> str:
+    """A name in lines of about equal length."""
+    import textwrap
+
+    lines = -(-len(name) // width)
+    return "\n".join(textwrap.wrap(name, -(-len(name) // lines) + 5)[:4])
+
+
+def _exact_section(found: Discovery) -> Section:
+    exact = found.exact
+    if exact.method == "none":
+        return Section("Exact symmetries", (Text("No exact search was asked for."),))
+    if exact.method == "all":
+        tried = "Every linear field was tried"
+    else:
+        tried = "Every field that mixes, rescales or shifts units between layers it could follow was tried"
+        if left := unfollowed(found.problem):
+            tried += f", which leaves out {', '.join(left[:8])}{' and others' if len(left) > 8 else ''}"
+    blocks: list[Any] = [
+        Text(
+            f"{tried} ({exact.unknowns} unknowns, {exact.constraints} constraints from random parameters and "
+            "data). What is listed changes no loss of any data point."
+        )
+    ]
+    shown = [*exact.translations, *exact.fields]
+    if not shown:
+        blocks.append(Text("None: the network has no continuous linear symmetry that ignores the data."))
+        if found.tests:
+            blocks += _failed(found)
+        return Section("Exact symmetries", tuple(blocks), tally="0")
+    if exact.fields:
+        blocks.append(
+            Facts(
+                (
+                    ("Lie algebra", found.algebra.name if found.algebra is not None else "too large to name"),
+                    ("dimension", str(exact.dimension)),
+                    ("translations", str(len(exact.translations))),
+                    ("quantities gradient flow conserves", str(len(found.conserved))),
+                )
+            )
+        )
+    held = [test for test in found.tests if test.holds]
+    blocks.append(_test_table("Held-out tests of the symmetries found", held))
+    if len(held) < len(found.tests):
+        blocks += _failed(found)
+    if len(shown) > TESTED:
+        blocks.append(Note(f"Only the first {TESTED} of {len(shown)} were tested one by one."))
+    blocks.append(
+        Picture(
+            _svg(generator_figure(shown[:SHOWN], found.problem.layout), "exact", "Heat maps of generators."),
+            "Generators",
+            f"Row: the parameter that moves; column: the one it moves with. The first "
+            f"{min(SHOWN, len(shown))} of {len(shown)}.",
+        )
+    )
+    return Section("Exact symmetries", tuple(blocks), tally=str(len(shown)))
+
+
+def _failed(found: Discovery) -> list[Any]:
+    """Fields that were symmetries at all points the search drew, and are none farther away."""
+    failed = [test for test in found.tests if not test.holds]
+    caption = "Not counted: fields the search gave that fail the held-out test"
+    note = "They keep the losses at the parameters drawn only: farther away an activation changes its form."
+    return [_test_table(caption, failed), Note(note)]
+
+
+def _catalogue_section(found: Discovery) -> Section:
+    rows = tuple(
+        (
+            entry.symmetry.name,
+            entry.symmetry.kind,
+            str(entry.symmetry.dimension or "discrete"),
+            "holds" if entry.holds else entry.tests[0].judgement.value,
+            f"{max(test.loss_drift for test in entry.tests):.1e}",
+        )
+        for entry in found.catalogue
+    )
+    columns = ("symmetry", "kind", "dimension", "on held-out points", "loss drift")
+    numeric = (False, False, True, False, True)
+    blocks: tuple[Any, ...] = (
+        (Table("Known symmetries of these layers, tested on this model", columns, rows, numeric),)
+        if rows
+        else (Text("No layer of this model is in the catalogue of known symmetries."),)
+    )
+    return Section("Known symmetries of its layers", blocks, tally=str(len(rows)))
+
+
+def _learned_section(found: Discovery) -> Section:
+    learned, layout = found.learned, found.problem.layout
+    assert learned is not None
+    kind = "one that sees the data point" if learned.dependent else "one that does not see data"
+    best = int(learned.totals().argmin())
+    everything = torch.arange(found.problem.size)
+    sample = found.problem.sample(max(200, 4 * found.problem.size), 1, seed=learned.seeds[0] + 1)
+    maps = []
+    for number, value in enumerate(learned.values(best, sample)[:SHOWN]):
+        matrix = torch.linalg.lstsq(sample.theta, value).solution.T
+        maps.append((f"learned field {number + 1}: best linear fit", matrix, everything, False))
+    blocks = (
+        Text(
+            f"An action network ({kind}) and {learned.generators.shape[1]} generators were trained together. "
+            "Learned fields are never exact: compare their drift with that of random fields."
+        ),
+        _test_table("Held-out tests, all seeds", [test for tests in found.learned_tests for test in tests]),
+        Picture(
+            _svg(_maps(maps, layout, 3), "learned", "Heat maps of learned fields."),
+            "Learned fields",
+            f"The matrix M that best describes the field as V(θ) = Mθ; best seed, the first {len(maps)} of "
+            f"{learned.generators.shape[1]}.",
+        ),
+        Picture(
+            _svg(_curves(found), "curves", "Held-out objective against training steps."), "Training curves"
+        ),
+    )
+    return Section("Learned symmetries", blocks, tally=str(learned.generators.shape[1]))
+
+
+def _curves(found: Discovery) -> Any:
+    learned = found.learned
+    assert learned is not None
+    figure = new_figure(6.4, 3.2)
+    with style():
+        axes = figure.subplots()
+        for colour, name in zip(
+            COLOURS, ("invariance", "identity", "axiom", "norm", "orthogonality"), strict=False
+        ):
+            values = learned.curves[name].double().cpu().numpy()
+            if np.abs(values).max() > 0:
+                lines = axes.semilogy(learned.looked_at, np.maximum(values, 1e-6), color=colour)
+                lines[0].set_label(name)
+        axes.set(xlabel="step", ylabel="held-out value")
+        axes.grid(True)
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
+def _test_table(caption: str, tests: Sequence[Verification]) -> Table:
+    columns = ("symmetry", "verdict", "loss drift", "random field", "output drift", "group law")
+    rows = tuple(
+        (
+            test.name,
+            test.judgement.value,
+            f"{test.loss_drift:.1e}",
+            f"{test.random_loss_drift:.1e}",
+            f"{test.output_drift:.1e}",
+            "–" if test.group_law is None else f"{test.group_law:.1e}",
+        )
+        for test in tests
+    )
+    return Table(caption, columns, rows, (False, False, True, True, True, True))
+
+
+def _evidence_section(found: Discovery) -> Section:
+    problem = found.problem
+    spaces = found.exact.null_spaces
+    chance = max((space.chance for space in spaces if space.dimension), default=None)
+    gap = min((space.gap for space in spaces if space.dimension), default=None)
+    entries = [("parameters", str(problem.size)), ("weights", ", ".join(problem.layout.names))]
+    if chance is not None and gap is not None:
+        entries += [
+            ("smallest gap in singular values", f"{gap:.1e} times"),
+            ("largest chance of such a gap by accident", f"{chance:.1e}" if chance > 0 else "below 1e-300"),
+        ]
+    if found.tests:
+        first = found.tests[0]
+        entries.append(
+            (
+                "held-out test",
+                f"{first.points} parameter vectors; a symmetry that passes fails on less than "
+                f"{first.failing_share:.0%} of points with confidence {1 - first.level:.0%}",
+            )
+        )
+    table = Table("What the answer rests on", ("what", "measured"), tuple(entries), (False, False))
+    return Section("Evidence", (table,))
+
+
+def _svg(figure: Any, prefix: str, alt: str) -> str:
+    return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)

@@ -1,0 +1,210 @@
+"""Vector fields on parameters: the infinitesimal actions `V_h(theta) = D_g a_X|_(I, theta)(h)`.
+
+A field is called with one flat parameter vector and one batch of data, and gives a tangent vector. Fields
+that do not depend on data ignore the batch. Everything is made for `torch.func` transforms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from symscope.discovery._sampling import Sample
+from symscope.discovery.exact._monomials import Dictionary
+from symscope.errors import InputError
+
+
+class Field(ABC):
+    """A vector field on parameters; `data_dependent` says whether it looks at the batch."""
+
+    name: str
+    data_dependent: bool
+
+    @abstractmethod
+    def __call__(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "n"]:
+        """The tangent vector at theta, for the batch (x, y)."""
+
+
+@final
+@dataclass(frozen=True)
+class LinearField(Field):
+    """`V(theta)_S = M theta_S + c` on some entries S of the parameters, zero on the others.
+
+    Keeping only the entries a generator touches keeps those of large networks small.
+
+    Attributes:
+        support: The entries S, each once.
+        matrix: M.
+        offset: c.
+        name: For people.
+
+    >>> rescaling = LinearField(torch.arange(2), torch.diag(torch.tensor([1.0, -1.0])), torch.zeros(2))
+    >>> nothing = torch.zeros(1, 1)
+    >>> rescaling(torch.tensor([3.0, 5.0, 7.0]), nothing, nothing)
+    tensor([ 3., -5.,  0.])
+    """
+
+    support: Int[Tensor, "k"]
+    matrix: Float[Tensor, "k k"]
+    offset: Float[Tensor, "k"]
+    name: str = "linear field"
+    data_dependent: bool = False
+
+    def __post_init__(self) -> None:
+        if len(torch.unique(self.support)) != len(self.support):
+            raise InputError(f"support: expected every entry once, got {self.support.tolist()}")
+
+    def __call__(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "n"]:
+        support = self.support.to(theta.device)
+        moved = self.matrix.to(theta) @ theta[support] + self.offset.to(theta)
+        return torch.zeros_like(theta).index_add(0, support, moved)
+
+    def dense(self, size: int) -> Float[Tensor, "n n"]:
+        """The generator as a full matrix (a heat map's data); the offset is not in it."""
+        full = torch.zeros(size, size, dtype=self.matrix.dtype, device=self.matrix.device)
+        full[self.support[:, None], self.support[None, :]] = self.matrix
+        return full
+
+    def dense_offset(self, size: int) -> Float[Tensor, "n"]:
+        """The constant part as a full vector."""
+        full = torch.zeros(size, dtype=self.matrix.dtype, device=self.matrix.device)
+        return full.index_copy(0, self.support, self.offset)
+
+
+@final
+@dataclass(frozen=True)
+class DictionaryField(Field):
+    """`V(theta, x)_i = sum_k C_ik m_k(theta, x, y)`, monomials m_k in parameters and one data point.
+
+    Attributes:
+        dictionary: The monomials.
+        coefficients: C.
+        name: For people.
+        data_dependent: Whether a monomial with data in it has a coefficient.
+    """
+
+    dictionary: Dictionary
+    coefficients: Float[Tensor, "n k"]
+    name: str = "polynomial field"
+    data_dependent: bool = False
+
+    def __call__(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "n"]:
+        return self.coefficients @ self.dictionary.values(theta, x, y)
+
+
+@final
+@dataclass(frozen=True)
+class FunctionField(Field):
+    """Any function of parameters and batch as a field: a learned one, a bracket, one from a paper.
+
+    Attributes:
+        function: `(theta [n], x [b, ...], y [b, ...]) -> [n]`, differentiable.
+        name: For people.
+        data_dependent: Whether it looks at the batch.
+    """
+
+    function: Callable[[Tensor, Tensor, Tensor], Tensor]
+    name: str = "field"
+    data_dependent: bool = True
+
+    def __call__(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "n"]:
+        return self.function(theta, x, y)
+
+
+def linear_field(
+    matrix: Float[Tensor, "n n"], offset: Float[Tensor, "n"] | None = None, name: str = "linear field"
+) -> LinearField:
+    """A linear (or affine) field from its full matrix; keeps the entries it touches.
+
+    >>> linear_field(torch.diag(torch.tensor([0.0, 1.0, -1.0]))).support.tolist()
+    [1, 2]
+    """
+    constant = torch.zeros_like(matrix[0]) if offset is None else offset
+    touched = (matrix != 0).any(0) | (matrix != 0).any(1) | (constant != 0)
+    support = torch.nonzero(touched)[:, 0]
+    return LinearField(support, matrix[support][:, support], constant[support], name)
+
+
+def random_linear_field(size: int, seed: int, name: str = "random linear field") -> LinearField:
+    """A linear field with a normal matrix of norm one: what a field that is no symmetry looks like."""
+    matrix = torch.randn(size, size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return LinearField(
+        torch.arange(size), matrix / matrix.norm(), torch.zeros(size, dtype=torch.float64), name
+    )
+
+
+def field_values(field: Field, sample: Sample) -> Float[Tensor, "p n"]:
+    """The field at every point of a sample."""
+    return torch.func.vmap(field)(sample.theta, sample.x, sample.y)
+
+
+def bracket(first: Field, second: Field) -> Field:
+    """The Lie bracket of two fields, `[V, W] = DW . V - DV . W`.
+
+    For linear fields `V = A theta`, `W = B theta` it is `(BA - AB) theta`: minus the commutator, so that a
+    left action has `[V_h1, V_h2] = -V_[h1, h2]`.
+
+    Args:
+        first: V.
+        second: W.
+
+    Returns:
+        A linear field for linear ones, otherwise one that takes Jacobian-vector products.
+
+    >>> A, B = torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    >>> bracket(linear_field(A), linear_field(B)).matrix
+    tensor([[-1.,  0.],
+            [ 0.,  1.]])
+    """
+    name = f"[{first.name}, {second.name}]"
+    if isinstance(first, LinearField) and isinstance(second, LinearField):
+        return _linear_bracket(first, second, name)
+
+    def of(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        v, w = first(theta, x, y), second(theta, x, y)
+        along_v = torch.func.jvp(lambda point: second(point, x, y), (theta,), (v,))[1]
+        along_w = torch.func.jvp(lambda point: first(point, x, y), (theta,), (w,))[1]
+        return along_v - along_w
+
+    return FunctionField(of, name, first.data_dependent or second.data_dependent)
+
+
+def _linear_bracket(first: LinearField, second: LinearField, name: str) -> LinearField:
+    support, where = torch.unique(torch.cat([first.support, second.support]), return_inverse=True)
+    a, b = where[: len(first.support)], where[len(first.support) :]
+    size = len(support)
+    A, B = first.matrix.new_zeros(size, size), second.matrix.new_zeros(size, size)
+    A[a[:, None], a], B[b[:, None], b] = first.matrix, second.matrix
+    c, d = first.matrix.new_zeros(size), second.matrix.new_zeros(size)
+    c[a], d[b] = first.offset, second.offset
+    return LinearField(support, B @ A - A @ B, B @ c - A @ d, name)
+
+
+def combination(fields: list[Field], weights: Float[Tensor, "k"], name: str = "combination") -> Field:
+    """`sum_k w_k V_k`.
+
+    Raises:
+        InputError: Not one weight for every field, or no fields.
+    """
+    if not fields or len(fields) != len(weights):
+        raise InputError(f"expected one weight for each field, got {len(weights)} for {len(fields)}")
+
+    def of(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        values = torch.stack([field(theta, x, y) for field in fields])
+        return weights.to(theta) @ values
+
+    return FunctionField(of, name, any(field.data_dependent for field in fields))

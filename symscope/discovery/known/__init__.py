@@ -1,0 +1,1 @@
+"""Known symmetries of standard layers, found in a module by following its units."""

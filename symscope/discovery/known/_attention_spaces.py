@@ -1,0 +1,60 @@
+"""Hidden spaces of torch's own attention: queries with keys, values with the output, head by head."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.known._spaces import Between, HiddenSpace, Side
+
+
+def attention_spaces(name: str, module: nn.MultiheadAttention, layout: Layout) -> list[HiddenSpace]:
+    """For every head: `Q -> A Q, K -> A^-T K` and `V -> A V, O -> O A^-1`, biases included.
+
+    Args:
+        name: Of the module.
+        module: torch's own attention.
+        layout: Of the whole network.
+
+    Returns:
+        Two spaces a head; none where the projections are frozen or of different sizes.
+    """
+    stem = f"{name}." if name else ""
+    weight, bias = f"{stem}in_proj_weight", f"{stem}in_proj_bias"
+    out, out_bias = f"{stem}out_proj.weight", f"{stem}out_proj.bias"
+    if weight not in layout.names or out not in layout.names:
+        return []
+    if module.in_proj_bias is not None and bias not in layout.names:
+        return []
+    rows = layout.indices(weight)
+    biases = layout.indices(bias) if bias in layout.names else None
+    if biases is not None:
+        rows = torch.cat([rows, biases[:, None]], 1)
+    query, key, value = rows.chunk(3)
+    columns = layout.indices(out).T
+    spaces, size = [], module.head_dim
+    for head in range(module.num_heads):
+        part = slice(head * size, (head + 1) * size)
+        where = f"head {head} of {name or 'the attention'}"
+        pair = (Side(weight, query[part], False), Side(weight, key[part], True))
+        spaces.append(HiddenSpace(f"queries and keys of {where}", pair, Between.LINEAR))
+        pair = (Side(weight, value[part], False), Side(out, columns[part], True))
+        shifts: tuple[tuple[Tensor, Tensor | None], ...] = ()
+        if biases is not None and out_bias in layout.names:
+            own = biases.chunk(3)[2][part, None]
+            shifts = ((own, None), (columns[part], layout.indices(out_bias)))
+        spaces.append(HiddenSpace(f"values of {where}", pair, Between.LINEAR, shifts))
+    return spaces
+
+
+def unit_rows(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+    """Positions of a linear layer's weights and bias by output unit; None where a part is frozen."""
+    if f"{name}.weight" not in layout.names:
+        return None
+    rows = layout.indices(f"{name}.weight")
+    if getattr(module, "bias", None) is None:
+        return rows
+    if f"{name}.bias" not in layout.names:
+        return None
+    return torch.cat([rows, layout.indices(f"{name}.bias")[:, None]], 1)

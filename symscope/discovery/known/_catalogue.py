@@ -1,0 +1,251 @@
+"""Known symmetries of standard layers, found in a user's model and verified on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+
+from symscope.discovery._candidates import Transformation
+from symscope.discovery._fields import LinearField
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._sample_losses import LOSSES, cross_entropy_loss
+from symscope.discovery._verification import Verification, verify
+from symscope.discovery.known._hidden_spaces import hidden_spaces, traced
+from symscope.discovery.known._spaces import Between, HiddenSpace, sparse_field
+
+NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
+
+
+@final
+@dataclass(frozen=True)
+class KnownSymmetry:
+    """One entry of the catalogue, applied to a model.
+
+    Attributes:
+        name: In words, "rescaling of the hidden units between 0 and 2".
+        kind: "general linear", "rescaling", "permutation", "sign flip", "shift", "translation" or "scaling".
+        fields: Generators of its Lie algebra; none for discrete symmetries.
+        transformations: Generators of a discrete group; none for continuous ones.
+        exact: Whether it holds exactly; a normalisation with eps > 0 is only nearly free of scale.
+    """
+
+    name: str
+    kind: str
+    fields: tuple[LinearField, ...] = ()
+    transformations: tuple[Transformation, ...] = ()
+    exact: bool = True
+
+    @property
+    def dimension(self) -> int:
+        """Of the Lie algebra."""
+        return len(self.fields)
+
+
+@final
+@dataclass(frozen=True)
+class VerifiedSymmetry:
+    """A catalogue entry with the held-out tests of a random element of it, or of some of its generators."""
+
+    symmetry: KnownSymmetry
+    tests: tuple[Verification, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(test.holds for test in self.tests)
+
+
+def catalogue(problem: Problem) -> tuple[KnownSymmetry, ...]:
+    """The symmetries a model has by its layers.
+
+    - layers with nothing but linear maps between them, queries with keys, values with outputs: `GL(h)`
+      (`W1 -> A W1, W2 -> W2 A^-1`), and shifts of the biases between them;
+    - ReLU, leaky ReLU, max pooling between: rescaling of every unit, permutations;
+    - tanh and other odd activations: sign flips and permutations; other activations: permutations;
+    - a layer before a normalisation: its scale (nearly, for eps > 0), and the mean of its outputs;
+    - the last layer before a softmax (cross-entropy): a vector added to all its rows;
+    - the bias of keys.
+
+    Args:
+        problem: Network and loss.
+
+    Returns:
+        The entries; `verified_catalogue` tests each.
+
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    >>> [(s.kind, s.dimension) for s in catalogue(problem(net, "squared", gaussian_data((3,), (2,))))]
+    [('rescaling', 4), ('permutation', 0)]
+    """
+    entries = [e for space in hidden_spaces(problem) for e in space_symmetries(space, problem.size)]
+    entries += _normalised(problem)
+    entries += _softmax(problem)
+    entries += _key_biases(problem)
+    return tuple(entries)
+
+
+def verified_catalogue(problem: Problem, *, seed: int, points: int = 16) -> tuple[VerifiedSymmetry, ...]:
+    """Every catalogue entry, with held-out tests on this very model.
+
+    Of a Lie algebra a random element is tested: it keeps still only if all generators do, up to accidents. Of
+    a discrete group three generators are drawn.
+
+    Args:
+        problem: Network and loss.
+        seed: Of the random elements and the held-out points.
+        points: Held-out points of each test.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for entry in catalogue(problem):
+        tests = []
+        if entry.fields:
+            weights = torch.randn(len(entry.fields), generator=generator, dtype=torch.float64)
+            element = linear_combination(entry.fields, weights, entry.name)
+            tests.append(verify(problem, element, seed=seed, points=points))
+        count = len(entry.transformations)
+        drawn = torch.randperm(count, generator=generator)[:3].tolist()
+        tests += [verify(problem, entry.transformations[i], seed=seed, points=points) for i in drawn]
+        found.append(VerifiedSymmetry(entry, tuple(tests)))
+    return tuple(found)
+
+
+def linear_combination(
+    fields: tuple[LinearField, ...], weights: Tensor, name: str = "combination"
+) -> LinearField:
+    """`sum_k w_k V_k` of linear fields, as one linear field on the entries they touch.
+
+    >>> from symscope.discovery import linear_field
+    >>> a, b = (linear_field(torch.diag(torch.tensor(d))) for d in ([1.0, 0.0], [0.0, 1.0]))
+    >>> linear_combination((a, b), torch.tensor([2.0, 3.0])).matrix.diagonal()
+    tensor([2., 3.])
+    """
+    support = torch.unique(torch.cat([field.support for field in fields]))
+    matrix = fields[0].matrix.new_zeros(len(support), len(support))
+    offset = matrix.new_zeros(len(support))
+    for field, weight in zip(fields, weights.tolist(), strict=True):
+        at = torch.searchsorted(support, field.support)
+        matrix[at[:, None], at] += weight * field.matrix
+        offset[at] += weight * field.offset
+    return LinearField(support, matrix, offset, name)
+
+
+def space_symmetries(space: HiddenSpace, parameters: int) -> list[KnownSymmetry]:
+    """What may act on a hidden space, from what lies between its layers."""
+    units, entries = range(space.size), []
+    if space.between is Between.LINEAR and space.mixes:
+        fields = tuple(space.mixing(a, b) for a in units for b in units)
+        entries.append(KnownSymmetry(f"GL({space.size}) on the {space.name}", "general linear", fields))
+    elif space.between in (Between.LINEAR, Between.HOMOGENEOUS):
+        fields = tuple(space.rescaling(a) for a in units)
+        entries.append(KnownSymmetry(f"rescaling of the {space.name}", "rescaling", fields))
+    if space.between is Between.LINEAR and space.shifts:
+        fields = tuple(space.shift(a) for a in units)
+        entries.append(KnownSymmetry(f"shifts of the {space.name}", "shift", fields))
+    if space.between is Between.ODD:
+        flips = tuple(space.flip(a, parameters) for a in units)
+        entries.append(KnownSymmetry(f"sign flips of the {space.name}", "sign flip", transformations=flips))
+    if space.permutes and space.size > 1 and not (space.mixes and space.between is Between.LINEAR):
+        swaps = tuple(space.swap(a, a + 1, parameters) for a in units[:-1])
+        entries.append(
+            KnownSymmetry(f"permutations of the {space.name}", "permutation", transformations=swaps)
+        )
+    return entries
+
+
+def translation(positions: Tensor, name: str) -> LinearField:
+    """The same constant added to some entries."""
+    size = len(positions)
+    zero = torch.zeros(size, size, dtype=torch.float64)
+    return LinearField(positions, zero, torch.ones(size, dtype=torch.float64), name)
+
+
+def _columns(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+    """Flat positions `[in (+ 1), out]` of a layer's columns, its bias last; None where a part is frozen."""
+    stem = f"{name}." if name else ""
+    if f"{stem}weight" not in layout.names:
+        return None
+    weight = layout.indices(f"{stem}weight")
+    columns = weight.reshape(weight.shape[0], -1).T
+    if getattr(module, "bias", None) is None:
+        return columns
+    if f"{stem}bias" not in layout.names:
+        return None
+    return torch.cat([columns, layout.indices(f"{stem}bias")[None]])
+
+
+def _normalised(problem: Problem) -> list[KnownSymmetry]:
+    """Layers that only a normalisation reads: free of scale, and of their mean where it is taken off."""
+    module, layout = problem.network.module, problem.layout
+    graph, named, entries = traced(module), dict(module.named_modules()), []
+    for node in graph.nodes if graph is not None else ():
+        writer = named.get(str(node.target)) if node.op == "call_module" else None
+        users = list(node.users)
+        if not isinstance(writer, nn.Linear | nn.Conv1d | nn.Conv2d) or len(users) != 1:
+            continue
+        norm = named.get(str(users[0].target)) if users[0].op == "call_module" else None
+        columns = _columns(str(node.target), writer, layout)
+        if not isinstance(norm, NORMS) or columns is None:
+            continue
+        name, after = str(node.target), str(users[0].target)
+        flat = columns.reshape(-1)
+        scale = sparse_field(flat, flat, torch.ones(len(flat)).double(), f"scaling of {name} before {after}")
+        free = getattr(norm, "eps", None) == 0
+        entries.append(KnownSymmetry(scale.name, "scaling", (scale,), exact=free))
+        if isinstance(norm, nn.LayerNorm) and isinstance(writer, nn.Linear):
+            what = f"mean of the outputs of {name}, which {after} takes off"
+            fields = tuple(translation(c, f"{what}: column {i}") for i, c in enumerate(columns))
+            entries.append(KnownSymmetry(f"translation of the {what}", "translation", fields))
+    return entries
+
+
+def _softmax(problem: Problem) -> list[KnownSymmetry]:
+    """The last linear layer, when a softmax reads it: in the loss, or at the network's end.
+
+    A user's own loss may hold a softmax: the entry is then made, and the test on the model decides.
+    """
+    name, reads = _last_layer(problem.network.module)
+    reads |= problem.loss is cross_entropy_loss or problem.loss not in LOSSES.values()
+    layer = problem.network.module.get_submodule(name) if name is not None else None
+    if name is None or not reads or not isinstance(layer, nn.Linear):
+        return []
+    columns = _columns(name, layer, problem.layout)
+    what = f"outputs of {name or 'the layer'} before the softmax"
+    fields = tuple(
+        translation(c, f"translation of the {what}: column {i}")
+        for i, c in enumerate(columns if columns is not None else ())
+    )
+    return [KnownSymmetry(f"translation of the {what}", "translation", fields)] if fields else []
+
+
+def _last_layer(module: nn.Module) -> tuple[str | None, bool]:
+    """The name of the module whose outputs are the network's, and whether a softmax follows it."""
+    if isinstance(module, nn.Linear):
+        return "", False
+    graph, named = traced(module), dict(module.named_modules())
+    if graph is None:
+        return None, False
+    end: Any = next(node for node in graph.nodes if node.op == "output").args[0]
+    softmax = False
+    while _calls(end) and isinstance(named[str(end.target)], nn.Softmax | nn.LogSoftmax):
+        softmax, end = True, end.args[0]
+    return (str(end.target) if _calls(end) and len(end.users) == 1 else None), softmax
+
+
+def _calls(node: Any) -> bool:
+    return getattr(node, "op", "") == "call_module"
+
+
+def _key_biases(problem: Problem) -> list[KnownSymmetry]:
+    """A bias of the keys adds one number to all scores of a query: the softmax takes it off."""
+    entries = []
+    for name, module in problem.network.module.named_modules():
+        bias = f"{name}.in_proj_bias" if name else "in_proj_bias"
+        if isinstance(module, nn.MultiheadAttention) and bias in problem.layout.names:
+            keys = problem.layout.indices(bias).chunk(3)[1]
+            fields = tuple(translation(k[None], f"key bias {i} of {name}") for i, k in enumerate(keys))
+            entries.append(KnownSymmetry(f"translation of the key bias of {name}", "translation", fields))
+    return entries

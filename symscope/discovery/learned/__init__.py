@@ -1,0 +1,1 @@
+"""Learned symmetries: actions and generators as networks, trained together."""

@@ -1,0 +1,125 @@
+"""What learning gives: the actions and generators of several seeds, their fields and training curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from symscope.discovery._candidates import OneParameterAction
+from symscope.discovery._fields import Field, FunctionField
+from symscope.discovery._sampling import Sample
+from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
+from symscope.discovery.learned._objective import Objective
+from symscope.discovery.learned._parameter_action import Action, action_field, identity_and_fields
+from symscope.errors import InputError
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Actions and generators, one for each seed, and how they came about.
+
+    Attributes:
+        action: The architecture; its own weights are those of no seed.
+        weights: The actions' weights by name, stacked over seeds.
+        generators: The generators h.
+        seeds: As given to `learn`.
+        dependent: Whether the action looks at data.
+        objective: What was minimised.
+        looked_at: The steps at which curves were recorded.
+        curves: Held-out terms by name, and "total".
+        best: The step whose state is kept, for each seed.
+        stopped_early: Whether no seed got better for long enough.
+    """
+
+    action: nn.Module
+    weights: dict[str, Tensor]
+    generators: Float[Tensor, "s k p p"]
+    seeds: tuple[int, ...]
+    dependent: bool
+    objective: Objective
+    looked_at: tuple[int, ...]
+    curves: dict[str, Float[Tensor, "looks s"]]
+    best: Int[Tensor, "s"]
+    stopped_early: bool
+
+    def totals(self) -> Float[Tensor, "s"]:
+        """The held-out objective of the state kept, for each seed."""
+        return self.curves["total"].nan_to_num(nan=float("inf")).min(0).values
+
+    def action_of(self, index: int) -> Action:
+        """The action of one seed, `(g, theta [b, n], data [b, q]) -> [b, n]`."""
+        return seed_action(self.action, {name: w[index] for name, w in self.weights.items()})
+
+    def values(self, index: int, sample: Sample) -> Float[Tensor, "k b n"]:
+        """All fields of one seed at every point of a sample."""
+        data = shown_data(sample.theta, sample.x, sample.y, self.dependent)
+        with torch.no_grad():
+            return identity_and_fields(self.action_of(index), self.generators[index], sample.theta, data)[1]
+
+    def fields(self, index: int) -> list[Field]:
+        """The fields `V_h` of one seed, for verification, flows and brackets."""
+        action = self.action_of(index)
+
+        def of(h: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+            def value(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+                data = shown_data(theta[None], x[None], y[None], self.dependent)
+                return action_field(action, h, theta[None], data)[0]
+
+            return value
+
+        kind = "data-dependent" if self.dependent else "data-independent"
+        return [
+            FunctionField(of(h), f"learned {kind} generator {number + 1}", self.dependent)
+            for number, h in enumerate(self.generators[index])
+        ]
+
+
+def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
+    """The flow of a field in a fixed number of fourth-order Runge-Kutta steps, all points at once.
+
+    For fields that are networks an adaptive solver, point by point, takes a hundred times as long.
+
+    Raises:
+        InputError: Less than one step.
+
+    >>> from symscope.discovery import linear_field
+    >>> grow = linear_field(torch.eye(1, dtype=torch.float64))
+    >>> one = torch.ones(1, dtype=torch.float64)
+    >>> runge_kutta_action(grow, 20).function(torch.tensor(1.0), one, one[None], one[None]).round(decimals=5)
+    tensor([2.7183], dtype=torch.float64)
+    """
+    if steps < 1:
+        raise InputError(f"steps: expected at least 1, got {steps}")
+
+    def moved(time: Tensor, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        step = time / steps
+        for _ in range(steps):
+            k1 = field(theta, x, y)
+            k2 = field(theta + step / 2 * k1, x, y)
+            k3 = field(theta + step / 2 * k2, x, y)
+            k4 = field(theta + step * k3, x, y)
+            theta = theta + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return theta
+
+    return OneParameterAction(moved, field.name, field.data_dependent, field)
+
+
+def seed_action(skeleton: nn.Module, state: dict[str, Tensor]) -> Action:
+    """The action with weights of its own."""
+    if isinstance(skeleton, MLPAction):
+        return MLPCopy(skeleton, state)
+    return lambda g, theta, data: functional_call(skeleton, state, (g, theta, data))
+
+
+def shown_data(theta: Tensor, x: Tensor, y: Tensor, dependent: bool) -> Tensor:
+    """What the action is shown: the flattened batches, or nothing."""
+    if not dependent:
+        return theta[:, :0]
+    return torch.cat([x.flatten(1).to(theta), y.flatten(1).to(theta)], 1)

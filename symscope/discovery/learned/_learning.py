@@ -1,0 +1,329 @@
+"""Learning symmetries: an action network and generators trained together, several seeds at once (Sec. 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+from torch.func import stack_module_state, vmap
+
+from symscope.discovery._parameter_problem import Problem, sample_gradients
+from symscope.discovery._sampling import Sample
+from symscope.discovery.learned._action_networks import MLPAction, check_action
+from symscope.discovery.learned._learned_symmetries import Learned, seed_action, shown_data
+from symscope.discovery.learned._objective import (
+    TERMS,
+    Draw,
+    Objective,
+    action_data,
+    all_pairs,
+    objective_terms,
+)
+from symscope.errors import InputError
+
+LOOKED_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
+
+Progress = Callable[[int, int, float], object]
+Builder = Callable[[int], nn.Module]
+
+
+@final
+@dataclass(frozen=True)
+class Training:
+    """How long, and how, to train (Adam).
+
+    Attributes:
+        steps: At most.
+        learning_rate: The paper's is 1e-3.
+        decay: The learning rate is multiplied by it every `decay_every` steps (the paper: 0.6 every 1000).
+        decay_every: See `decay`; 0 for never.
+        samples: Parameter vectors to learn from, each with its own batch.
+        held_out: Further ones, for the curves and for stopping.
+        minibatch: Samples in a step.
+        batch: Data points in a sample's batch; the paper uses 1.
+        look_every: Steps between two looks at the held-out objective.
+        patience: Stop after so many looks in which no seed got better.
+        improvement: What counts as better, relative to the best so far.
+        pairs: Pairs of generators the axiom looks at in a step, drawn anew each time.
+        axiom_points: Samples it looks at in a step.
+        axiom_every: It is looked at in one of so many steps, and counts so many times there: its second
+            derivatives cost more than everything else together.
+
+    Raises:
+        InputError: A number out of its range.
+    """
+
+    steps: int = 5000
+    learning_rate: float = 1e-3
+    decay: float = 0.6
+    decay_every: int = 1000
+    samples: int = 10_000
+    held_out: int = 512
+    minibatch: int = 128
+    batch: int = 1
+    look_every: int = 100
+    patience: int = 10
+    improvement: float = 1e-3
+    pairs: int = 1
+    axiom_points: int = 32
+    axiom_every: int = 5
+
+    def __post_init__(self) -> None:
+        counts = ("steps", "samples", "held_out", "minibatch", "batch", "look_every", "patience", "pairs")
+        for name in (*counts, "axiom_points", "axiom_every"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if self.decay_every < 0 or not 0 < self.decay <= 1 or not self.learning_rate > 0:
+            raise InputError(
+                "expected a positive learning rate, a decay in (0, 1] and decay_every of 0 or more; got "
+                f"{self.learning_rate}, {self.decay} and {self.decay_every}"
+            )
+
+
+def learn(
+    problem: Problem,
+    generators: int,
+    *,
+    dependent: bool,
+    seeds: Sequence[int],
+    objective: Objective,
+    training: Training,
+    action: Builder | None = None,
+    size: int | None = None,
+    progress: Progress | None = None,
+) -> Learned:
+    """Train an action and its generators (Eq. 11), one copy for each seed, all as one batched computation.
+
+    Samples of parameters and data are shared by the seeds; they are drawn from the first seed. Each seed has
+    weights and generators of its own, and its result does not depend on the others, to rounding. The state
+    kept is the one with the lowest held-out objective.
+
+    Args:
+        problem: The network, its loss, and where parameters and data come from.
+        generators: How many, k.
+        dependent: Whether the action may look at the batch (inputs and targets).
+        seeds: One for each copy.
+        objective: What to minimise.
+        training: How.
+        action: Builds the action for a seed; an `MLPAction` as in the paper when None. It must be a module
+            with `forward(g, theta, data)`; data has no columns for a data-independent action.
+        size: Group elements are `size x size` matrices; the number of parameters when None.
+        progress: Called as `progress(step, steps, mean held-out objective)` at every look.
+
+    Raises:
+        InputError: No seeds or generators, more generators than parameters where the objective keeps their
+            fields apart at every point, an action of another shape, an objective that is not finite, or so
+            many parameters that the group's matrices alone take a gibibyte.
+
+    >>> from symscope.discovery import LinearAction, gaussian_data, problem
+    >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
+    >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
+    >>> short = Training(steps=600, samples=1000, learning_rate=1e-2)
+    >>> found = learn(made, 1, dependent=False, seeds=[0], objective=Objective(), training=short,
+    ...               action=lambda seed: LinearAction())
+    >>> h = found.generators[0, 0] / found.generators[0, 0].norm() * 2**0.5
+    >>> h.diagonal().sum().abs() < 0.05, (h[0, 0] * h[1, 1] + 1).abs() < 0.05  # +-diag(1, -1)
+    (tensor(True), tensor(True))
+    """
+    matrices = problem.size if size is None else size
+    _check(problem, generators, seeds, matrices)
+    if objective.orthogonality == "pointwise" and generators > problem.size:
+        raise InputError(
+            f"generators: expected at most {problem.size}, one for each parameter, got {generators}: no more "
+            "fields are at right angles to each other at a point"
+        )
+    samples = problem.sample(training.samples + training.held_out, training.batch, seed=seeds[0])
+    columns = action_data(problem, _rows(samples, slice(0, 1))).shape[1] if dependent else 0
+    copies = [_built(action, seed, matrices, problem, columns) for seed in seeds]
+    check_action(copies[0], matrices, problem.size, columns)
+    learning = _Learning(
+        problem, copies, generators, matrices, dependent, seeds, objective, training, samples
+    )
+    return learning.run(progress)
+
+
+@final
+class _Learning:
+    """The moving parts: stacked weights and generators, their optimiser, the record, the best so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        copies: list[nn.Module],
+        generators: int,
+        size: int,
+        dependent: bool,
+        seeds: Sequence[int],
+        objective: Objective,
+        training: Training,
+        samples: Sample,
+    ) -> None:
+        self.problem, self.objective, self.training = problem, objective, training
+        self.skeleton, self.dependent, self.seeds = copies[0], dependent, tuple(seeds)
+        stacked, buffers = stack_module_state(copies)
+        self.weights: dict[str, Tensor] = {name: w.detach().requires_grad_() for name, w in stacked.items()}
+        self.buffers: dict[str, Tensor] = dict(buffers)
+        self.generators = torch.stack([_start(generators, size, seed, problem) for seed in seeds])
+        self.generators.requires_grad_()
+        count = training.samples
+        self.samples, self.held_out = _rows(samples, slice(0, count)), _rows(samples, slice(count, None))
+        self.gradients = _gradients(problem, self.samples, objective)
+        self.randomness = torch.Generator().manual_seed(seeds[0])
+        self.optimiser = torch.optim.Adam([*self.weights.values(), self.generators], training.learning_rate)
+        self.looked_at: list[int] = []
+        self.curves: dict[str, list[Tensor]] = {name: [] for name in (*TERMS, "total")}
+        self.lowest = torch.full((len(seeds),), float("inf"), dtype=problem.dtype, device=problem.device)
+        self.best = torch.zeros(len(seeds), dtype=torch.int64)
+        self.kept = self._state()
+
+    def run(self, progress: Progress | None) -> Learned:
+        training, idle = self.training, 0
+        schedule = torch.optim.lr_scheduler.StepLR(
+            self.optimiser, training.decay_every or training.steps + 1, training.decay
+        )
+        for step in range(training.steps + 1):
+            if step % training.look_every == 0 or step == training.steps:
+                idle = 0 if self._look(step) else idle + 1
+                if progress:
+                    progress(step, training.steps, float(self.curves["total"][-1].mean()))
+                if idle >= training.patience or step == training.steps:
+                    break
+            self.optimiser.zero_grad()
+            rows = torch.randint(training.samples, (training.minibatch,), generator=self.randomness)
+            rows = rows.to(self.problem.device)
+            gradients = None if self.gradients is None else self.gradients[rows]
+            terms = self._terms(_rows(self.samples, rows), self._draw(step), gradients)
+            self.objective.total(terms).sum().backward()
+            self.optimiser.step()
+            schedule.step()
+        weights, generators = self.kept
+        curves = {name: torch.stack(values) for name, values in self.curves.items()}
+        return Learned(
+            self.skeleton,
+            {**weights, **self.buffers},
+            generators,
+            self.seeds,
+            self.dependent,
+            self.objective,
+            tuple(self.looked_at),
+            curves,
+            self.best,
+            idle >= training.patience,
+        )
+
+    def _terms(
+        self, sample: Sample, draw: Draw, gradients: Tensor | None = None, *, every: bool = False
+    ) -> dict[str, Tensor]:
+        data = shown_data(sample.theta, sample.x, sample.y, self.dependent)
+
+        def of(
+            weights: dict[str, Tensor], buffers: dict[str, Tensor], generators: Tensor
+        ) -> dict[str, Tensor]:
+            action = seed_action(self.skeleton, {**weights, **buffers})
+            return objective_terms(
+                self.objective,
+                self.problem,
+                action,
+                generators,
+                sample,
+                data,
+                draw,
+                gradients=gradients,
+                every=every,
+            )
+
+        return vmap(of)(self.weights, self.buffers, self.generators)
+
+    def _draw(self, step: int) -> Draw:
+        count = self.generators.shape[1]
+        pairs = all_pairs(self.objective, count)
+        chosen = torch.randperm(len(pairs), generator=self.randomness)[: self.training.pairs]
+        times = (2 * torch.rand(count, generator=self.randomness) - 1) * self.objective.time
+        every = self.training.axiom_every
+        counts = every if step % every == 0 else 0
+        return Draw(pairs[chosen], times.to(self.generators), counts, self.training.axiom_points)
+
+    def _look(self, step: int) -> bool:
+        """Record the held-out terms; whether some seed got better."""
+        with torch.no_grad():
+            count = self.generators.shape[1]
+            times = torch.full((count,), self.objective.time)
+            pairs = all_pairs(self.objective, count)
+            pairs = pairs[:: -(-len(pairs) // LOOKED_PAIRS) or 1]  # of many generators, some
+            draw = Draw(pairs, times.to(self.generators), points=64)
+            terms = self._terms(self.held_out, draw, every=True)
+            total = self.objective.total(terms)
+        if not bool(torch.isfinite(total).all()):
+            bad = [seed for seed, value in zip(self.seeds, total, strict=True) if not value.isfinite()]
+            raise InputError(
+                f"the objective is not finite at step {step} for seeds {bad}; lower the learning rate "
+                f"({self.training.learning_rate}) or draw smaller parameters or data"
+            )
+        self.looked_at.append(step)
+        for name, value in {**terms, "total": total}.items():
+            self.curves[name].append(value.detach().clone())
+        better = total < self.lowest
+        clearly = bool((total < self.lowest * (1 - self.training.improvement)).any())
+        self.lowest = torch.where(better, total, self.lowest)
+        self.best[better.cpu()] = step
+        for kept, now in zip(_tensors(self.kept), _tensors(self._state()), strict=True):
+            kept[better] = now[better]
+        return clearly
+
+    def _state(self) -> tuple[dict[str, Tensor], Tensor]:
+        return {n: w.detach().clone() for n, w in self.weights.items()}, self.generators.detach().clone()
+
+
+GRADIENT_BYTES = 2**28
+
+
+def _gradients(problem: Problem, samples: Sample, objective: Objective) -> Tensor | None:
+    """`D_theta L` of all samples, once, where it is small; steps then need no derivative of the network."""
+    needed = 8 * samples.points * samples.batch * problem.size
+    if objective.form == "integrated" or needed > GRADIENT_BYTES:
+        return None
+    return sample_gradients(problem, samples).detach()
+
+
+def _tensors(state: tuple[dict[str, Tensor], Tensor]) -> list[Tensor]:
+    return [*state[0].values(), state[1]]
+
+
+def _rows(sample: Sample, rows: slice | Tensor) -> Sample:
+    return Sample(sample.theta[rows], sample.x[rows], sample.y[rows])
+
+
+def _built(action: Builder | None, seed: int, size: int, problem: Problem, columns: int) -> nn.Module:
+    """The action of one seed; the global random state is as it was afterwards."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = MLPAction(problem.size, columns, size) if action is None else action(seed)
+    return made.to(problem.device, problem.dtype)
+
+
+def _start(generators: int, size: int, seed: int, problem: Problem) -> Tensor:
+    randomness = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(generators, size, size, generator=randomness, dtype=torch.float64) / size**0.5
+    return drawn.to(problem.device, problem.dtype)
+
+
+GENERATOR_BYTES = 2**30
+
+
+def _check(problem: Problem, generators: int, seeds: Sequence[int], size: int) -> None:
+    if generators < 1 or not seeds or len(set(seeds)) < len(seeds) or size < 1:
+        raise InputError(
+            "expected at least one generator, different seeds (at least one) and a positive size; got "
+            f"{generators}, {list(seeds)} and {size}"
+        )
+    needed = 8 * len(seeds) * size**2 * (64 + 4 * generators)  # first layer and generators, with Adam's state
+    if needed > GENERATOR_BYTES:
+        raise InputError(
+            f"learning {generators} generators of {size} x {size} matrices for {len(seeds)} seeds needs "
+            f"about {needed / 2**30:.1f} GiB, the limit is {GENERATOR_BYTES / 2**30:g} GiB "
+            f"({problem.size} parameters); give a smaller `size` for the group, freeze parameters, or use "
+            "the exact method, which uses the network's structure"
+        )

@@ -1,0 +1,1 @@
+"""What symmetries are good for: conserved quantities, flows along them, larger networks."""

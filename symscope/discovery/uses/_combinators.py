@@ -1,0 +1,252 @@
+"""New symmetries from known ones: from a part of a network to the whole, and to smaller batches (Sec. 4).
+
+A symmetry of a part must keep the part's outputs; one that only keeps some loss of the part does not carry
+over, except where the combinator says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor, nn
+
+from symscope.discovery._candidates import OneParameterAction, Transformation
+from symscope.discovery._fields import Field, FunctionField, LinearField
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_problem import Problem, problem
+from symscope.discovery._sampling import DataSource
+from symscope.errors import InputError
+
+Features = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+C = TypeVar("C", Field, OneParameterAction, Transformation)
+
+
+def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None = None) -> C:
+    """Prop. 4.1: the action on a whole network of a symmetry of a part, `a'_X = (theta_1, a_h(theta_1, X))`.
+
+    Args:
+        candidate: A symmetry of the part: field, one-parameter action or transformation.
+        positions: Where the part's parameters lie in the whole network's flat vector.
+        features: `h`: (whole theta, x, y) to the inputs and targets the part sees; None where the part's
+            symmetry does not look at data. It must not depend on the part's own parameters.
+
+    Returns:
+        A candidate of the same kind for the whole network.
+
+    Raises:
+        InputError: A data-dependent candidate without features, or positions that repeat.
+
+    >>> from symscope.discovery import linear_field
+    >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])), name="rescaling")
+    >>> induced(rescaling, torch.tensor([5, 9])).support.tolist()
+    [5, 9]
+    """
+    if len(torch.unique(positions)) != len(positions):
+        raise InputError(f"positions: expected every entry once, got {positions.tolist()}")
+    if candidate.data_dependent and features is None:
+        raise InputError(
+            f"{candidate.name} depends on data: give features, what the part of the network sees of them"
+        )
+    if isinstance(candidate, LinearField):
+        support = positions[candidate.support]
+        return LinearField(support, candidate.matrix, candidate.offset, candidate.name)
+    seen: Features = features or _as_they_are
+
+    def embedded(theta: Tensor, value: Tensor) -> Tensor:
+        return theta.index_copy(0, positions.to(theta.device), value)
+
+    def parts(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return (theta[positions.to(theta.device)], *seen(theta, x, y))
+
+    name, dependent = candidate.name, candidate.data_dependent
+    if isinstance(candidate, Field):
+        field = candidate
+
+        def moves(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+            return embedded(torch.zeros_like(theta), field(*parts(theta, x, y)))
+
+        return FunctionField(moves, name, dependent)
+    if isinstance(candidate, OneParameterAction):
+        action = candidate.function
+
+        def acts(time: Tensor, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+            return embedded(theta, action(time, *parts(theta, x, y)))
+
+        return OneParameterAction(acts, name, dependent)
+    change = candidate.function
+    return Transformation(lambda theta, x, y: embedded(theta, change(*parts(theta, x, y))), name, dependent)
+
+
+def _as_they_are(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return x, y
+
+
+def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) -> C:
+    """Cor. 4.2: a symmetry of `U sigma(V x)` with h hidden units acts on h of the units of a wider network.
+
+    Symmetries of the squared loss carry over as well as those of the outputs: the narrow network sees as
+    target what the other units leave of it, `y - U' sigma(V' x)`.
+
+    Args:
+        candidate: A symmetry of the narrow network.
+        narrow: Two layers, h hidden units.
+        wide: The same two layers, more hidden units.
+        units: Which of the wide network's units play the narrow one's.
+
+    Raises:
+        InputError: Networks of other shapes, or units that do not fit.
+
+    >>> from torch import nn
+    >>> from symscope.discovery import gaussian_data, linear_field
+    >>> nets = [nn.Sequential(*[nn.Linear(a, b, bias=False) for a, b in ((1, h), (h, 1))]) for h in (1, 3)]
+    >>> small, large = (problem(net, "squared", gaussian_data((1,), (1,))) for net in nets)
+    >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])))
+    >>> wider(rescaling, small, large, [2]).support.tolist()
+    [2, 5]
+    """
+    positions = wider_positions(narrow.layout, wide.layout, units)
+    # with the outer weights of the units (and the outer bias, where the narrow network has it) at zero, the
+    # wide network's outputs are what the other units give
+    outer = [name for name in narrow.layout.names[1:] if not _is_inner(name, narrow.layout)]
+    silent = torch.cat([positions[narrow.layout.indices(name).reshape(-1)] for name in outer])
+
+    def rest(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        others = wide.outputs(theta.index_fill(0, silent.to(theta.device), 0.0), x)
+        return x, y - others
+
+    return induced(candidate, positions, rest)
+
+
+def _is_inner(name: str, layout: Layout) -> bool:
+    """Whether a parameter of a two-layer network belongs to the first layer."""
+    return name.rpartition(".")[0] == layout.names[0].rpartition(".")[0]
+
+
+def wider_positions(narrow: Layout, wide: Layout, units: Sequence[int]) -> Int[Tensor, "k"]:
+    """Where the parameters of a narrow two-layer network lie in a wide one.
+
+    Raises:
+        InputError: Networks of other shapes, or units that do not fit.
+    """
+    if narrow.names != wide.names or not _two_layers(narrow) or not _two_layers(wide):
+        raise InputError(
+            f"expected two networks of two linear layers with the same names, got {narrow.names} and "
+            f"{wide.names}"
+        )
+    h, available = narrow.shapes[0][0], wide.shapes[0][0]
+    if len(units) != h or len(set(units)) != h or not all(0 <= u < available for u in units):
+        raise InputError(f"units: expected {h} different ones from 0 to {available - 1}, got {list(units)}")
+    rows = torch.tensor(list(units))
+    parts = []
+    for name, shape in zip(narrow.names, narrow.shapes, strict=True):
+        where = wide.indices(name)
+        if _is_inner(name, narrow):
+            where = where[rows]
+        elif len(shape) == 2:
+            where = where[:, rows]
+        if tuple(where.shape) != shape:
+            raise InputError(
+                f"parameter {name!r}: expected {list(shape)} for these units, got {list(where.shape)}"
+            )
+        parts.append(where.reshape(-1))
+    return torch.cat(parts)
+
+
+def _two_layers(layout: Layout) -> bool:
+    matrices = [shape for shape in layout.shapes if len(shape) == 2]
+    return len(matrices) == 2 and matrices[1][1] == matrices[0][0] and len(layout.shapes[0]) == 2
+
+
+def part_problem(whole: Problem, start: int, stop: int, data: DataSource) -> Problem:
+    """Some consecutive layers of an `nn.Sequential` as a problem of their own, with the squared loss.
+
+    Args:
+        whole: A network that is an `nn.Sequential`.
+        start: First layer.
+        stop: Layer after the last.
+        data: Draws inputs of the part and targets for its outputs.
+
+    Raises:
+        InputError: Another module, or layers that are not there.
+    """
+    return problem(_layers(whole, start, stop), "squared", data, dtype=whole.dtype)
+
+
+def deeper(candidate: C, whole: Problem, start: int, stop: int) -> C:
+    """Cor. 4.3: a symmetry of some consecutive layers of an `nn.Sequential` acts on the whole.
+
+    Args:
+        candidate: A symmetry of the part's outputs (that does not look at targets).
+        whole: A network that is an `nn.Sequential`.
+        start: First layer of the part.
+        stop: Layer after its last.
+
+    Returns:
+        The candidate on the whole network; its data are what the layers before make of the inputs.
+
+    Raises:
+        InputError: Another module, or layers that are not there.
+    """
+    _layers(whole, start, stop)
+    before = _layers(whole, 0, start) if start else nn.Sequential()
+    names = [name for name in whole.layout.names if start <= int(name.split(".")[0]) < stop]
+    if not names:
+        raise InputError(
+            f"layers {start} to {stop - 1} have no trainable parameters, so nothing can act there"
+        )
+
+    def features(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        weights = {**whole.network.constants(whole.dtype), **whole.layout.named(theta)}
+        own = {name: w for name, w in weights.items() if int(name.split(".")[0]) < start}
+        return (torch.func.functional_call(before, own, (x,)) if start else x), y
+
+    return induced(candidate, whole.layout.only(names), features)
+
+
+def _layers(whole: Problem, start: int, stop: int) -> nn.Sequential:
+    module = whole.network.module
+    if not isinstance(module, nn.Sequential):
+        raise InputError(f"expected an nn.Sequential to take layers from, got {type(module).__name__}")
+    if not 0 <= start < stop <= len(module):
+        raise InputError(f"expected layers 0 <= start < stop <= {len(module)}, got {start} and {stop}")
+    return nn.Sequential(*list(module)[start:stop])
+
+
+def smaller_batch(candidate: C, size: int, x: Shaped[Tensor, "e *s"], y: Shaped[Tensor, "e *t"]) -> C:
+    """Prop. 4.4: a symmetry for batches of one size is one for smaller batches, filled up with other data.
+
+    Args:
+        candidate: A symmetry for batches of `size` data points.
+        size: Its batch size.
+        x: Inputs to fill up with, at least `size - 1`.
+        y: Their targets.
+
+    Returns:
+        A candidate for batches of 1 to `size` data points.
+
+    Raises:
+        InputError: Too few data to fill up with; at use, a larger batch.
+    """
+    if size < 1 or x.shape[0] < size - 1:
+        raise InputError(
+            f"expected at least {size - 1} data points to fill a batch of {size}, got {x.shape[0]}"
+        )
+
+    def filled(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        missing = size - inputs.shape[0]
+        if missing < 0:
+            raise InputError(f"{candidate.name}: made for up to {size} data points, got {inputs.shape[0]}")
+        return torch.cat([inputs, x[:missing].to(inputs)]), torch.cat([targets, y[:missing].to(targets)])
+
+    name, dependent = f"{candidate.name}, for up to {size} data points", candidate.data_dependent
+    if isinstance(candidate, Field):
+        field = candidate
+        return FunctionField(lambda t, a, b: field(t, *filled(a, b)), name, dependent)
+    if isinstance(candidate, OneParameterAction):
+        action = candidate.function
+        return OneParameterAction(lambda s, t, a, b: action(s, t, *filled(a, b)), name, dependent)
+    change = candidate.function
+    return Transformation(lambda t, a, b: change(t, *filled(a, b)), name, dependent)

@@ -1,0 +1,95 @@
+"""Flows of fields: moving along a symmetry for a finite time."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from symscope.discovery._fields import Field, LinearField, field_values
+from symscope.discovery._sampling import Sample
+from symscope.errors import InputError
+
+ACCURACY = 1e-10  # relative and absolute, of the ODE solver
+
+
+def flow(
+    field: Field,
+    theta: Float[Tensor, "n"],
+    x: Shaped[Tensor, "b *s"],
+    y: Shaped[Tensor, "b *t"],
+    time: float | int,
+    accuracy: float = ACCURACY,
+) -> Float[Tensor, "n"]:
+    """Where a field carries parameters in a time: `d theta / dt = V(theta)`, the batch held fixed.
+
+    Linear fields use the matrix exponential, others an eighth-order Runge-Kutta solver.
+
+    Args:
+        field: V.
+        theta: Where to start.
+        x: Inputs of the batch the field may look at.
+        y: Targets.
+        time: How long; negative goes back.
+        accuracy: Relative and absolute error allowed to the ODE solver.
+
+    Returns:
+        The parameters after that time.
+
+    Raises:
+        InputError: The field is not finite on the way (its flow blows up before that time).
+
+    >>> from symscope.discovery import linear_field
+    >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64))
+    >>> nothing = torch.zeros(1, 1, dtype=torch.float64)
+    >>> start = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    >>> flow(turn, start, nothing, nothing, torch.pi / 2).round(decimals=9)
+    tensor([0., 1.], dtype=torch.float64)
+    """
+    alone = Sample(theta[None], x[None], y[None])
+    return sample_flow(field, alone, time, accuracy)[0]
+
+
+def sample_flow(
+    field: Field, sample: Sample, time: float | int, accuracy: float = ACCURACY
+) -> Float[Tensor, "p n"]:
+    """The flow from every point of a sample, each with its own batch; one system of equations for all.
+
+    Raises:
+        InputError: As for `flow`.
+    """
+    if isinstance(field, LinearField):
+        return _linear_flow(field, sample.theta, time)
+    from scipy.integrate import solve_ivp  # half a second, which linear fields need not wait for
+
+    shape = sample.theta.shape
+
+    def velocity(_: float, state: np.ndarray) -> np.ndarray:
+        here = torch.from_numpy(state.reshape(shape)).to(sample.theta)
+        with torch.no_grad():
+            values = field_values(field, Sample(here, sample.x, sample.y))
+        there: np.ndarray = values.detach().double().cpu().numpy().reshape(-1)
+        if not np.isfinite(there).all():
+            raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
+        return there
+
+    start = sample.theta.detach().double().cpu().numpy().reshape(-1)
+    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", rtol=max(accuracy, 1e-13), atol=accuracy)
+    if not path.success:
+        raise InputError(f"{field.name}: the flow cannot be followed to time {time} ({path.message})")
+    return torch.from_numpy(path.y[:, -1].reshape(shape)).to(sample.theta)
+
+
+def _linear_flow(
+    field: LinearField, theta: Float[Tensor, "*p n"], time: float | int
+) -> Float[Tensor, "*p n"]:
+    """`exp(t [[M, c], [0, 0]])` on (theta_S, 1), the other entries as they are."""
+    size = len(field.support)
+    generator = field.matrix.new_zeros(size + 1, size + 1)
+    generator[:size, :size], generator[:size, size] = field.matrix, field.offset
+    step = torch.linalg.matrix_exp(time * generator).to(theta)
+    part = theta[..., field.support] @ step[:size, :size].T + step[:size, size]
+    if not bool(torch.isfinite(part).all()):
+        raise InputError(f"{field.name}: the matrix exponential overflows at time {time}; use a shorter time")
+    return theta.index_copy(-1, field.support.to(theta.device), part)

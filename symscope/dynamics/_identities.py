@@ -1,0 +1,289 @@
+"""Every lemma, proposition and corollary of the paper as a number that is zero when it holds.
+
+Each is computed from independent ingredients: sums over all group elements on one side, projections found
+from generators on the other; derivatives by automatic differentiation of the risk in question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import torch
+from torch import Tensor
+
+from symscope.dynamics._averaged_elements import all_elements
+from symscope.dynamics._declared_network import Layers, Network
+from symscope.dynamics._gradients import (
+    augmented_gradient,
+    equivariant_gradient,
+    gradient_field,
+    gradient_of,
+    nominal_gradient,
+)
+from symscope.dynamics._layer_vectors import (
+    flatten,
+    gaussian_weights,
+    inner,
+    norm,
+    project,
+    residual,
+    subtract,
+    transform,
+    unflatten,
+)
+from symscope.dynamics._minima import stationary_targets
+from symscope.dynamics._risks import (
+    Problem,
+    augmented_problem,
+    augmented_risk,
+    equivariant_risk,
+    feature_averaged_risk,
+    nominal_risk,
+)
+from symscope.dynamics._training_flow import gradient_descent, gradient_flow
+from symscope.groups import direct_sum, equivariant_maps, hom
+
+FLOW_TIME = 0.5
+
+
+@final
+@dataclass(frozen=True)
+class Identity:
+    """One statement of the paper on one problem.
+
+    Attributes:
+        name: "Lemma 4".
+        statement: What it says.
+        error: The largest relative violation; rounding when it holds.
+    """
+
+    name: str
+    statement: str
+    error: float
+
+
+def identity_errors(problem: Problem, *, seed: int = 0) -> tuple[Identity, ...]:
+    """Every identity of `IDENTITIES` on one problem, with random layers.
+
+    Args:
+        problem: A small network (matrices of all elements on all layers are built), float64, with at least as
+            many target numbers as E has dimensions.
+        seed: Of the random layers.
+
+    >>> from symscope.groups import cyclic, permutation
+    >>> from symscope.dynamics import declare
+    >>> from symscope.networks import squared_loss
+    >>> v = permutation(cyclic(3)); x = torch.eye(3).double()
+    >>> found = identity_errors(Problem(declare([v, v, v]), squared_loss, x, x.flip(0) ** 2 + x[1]))
+    >>> len(found), max(one.error for one in found) < 1e-10
+    (14, True)
+    """
+    out = []
+    for name, (statement, check) in IDENTITIES.items():
+        generator = torch.Generator().manual_seed(seed)
+        out.append(Identity(name, statement, check(problem, generator)))
+    return tuple(out)
+
+
+def equation_3_gap(problem: Problem, *, seed: int = 0) -> float:
+    """`R_aug(A) - R_FA(A)` relative to R_aug, for random layers off E: zero if Eq. 3 held as printed."""
+    weights = _drawn(problem.network, torch.Generator().manual_seed(seed))
+    augmented = float(augmented_risk(problem, weights))
+    return (augmented - float(feature_averaged_risk(problem, weights))) / augmented
+
+
+def induced_matrices(network: Network) -> Tensor:
+    """rho_bar(g) on flattened layers for every element, `[order, parameters, parameters]`."""
+    eye = unflatten(network, torch.eye(network.parameters, dtype=torch.float64))
+    moved = [flatten(transform(network, g, eye)).T for g in all_elements(network.group)]
+    return torch.stack(moved)
+
+
+def _drawn(network: Network, generator: torch.Generator) -> Layers:
+    return gaussian_weights(network, generator, scale="preserving")
+
+
+def _gap(a: Tensor, b: Tensor) -> float:
+    """`|a - b|` relative to the larger of the two."""
+    size = max(float(torch.linalg.vector_norm(a)), float(torch.linalg.vector_norm(b)), 1e-300)
+    return float(torch.linalg.vector_norm(a - b)) / size
+
+
+def _lemma_1(problem: Problem, generator: torch.Generator) -> float:
+    """Layers of E are fixed by all g; and no others are: the characters count the fixed dimensions."""
+    network = problem.network
+    inside = project(network, _drawn(network, generator))
+    elements = all_elements(network.group)
+    moved = max(_gap(flatten(transform(network, g, inside)), flatten(inside)) for g in elements)
+    traces = [
+        sum(float(w(g).trace() * v(g).trace()) for v, w in zip(network.sources, network.targets, strict=True))
+        for g in elements
+    ]
+    return max(moved, abs(sum(traces) / len(traces) - network.equivariant_dimension))
+
+
+def _lemma_2(problem: Problem, generator: torch.Generator) -> float:
+    network = problem.network
+    a, b = _drawn(network, generator), _drawn(network, generator)
+    moved = [flatten(transform(network, g, a)) for g in all_elements(network.group)]
+    mean = _gap(torch.stack(moved).mean(dim=0), flatten(project(network, a)))
+    angle = abs(float(inner(residual(network, a), project(network, b)))) / float(norm(a) * norm(b))
+    return max(mean, angle)
+
+
+def _lemma_3(problem: Problem, generator: torch.Generator) -> float:
+    network, group = problem.network, problem.network.group
+    weights = _drawn(network, generator)
+    errors = []
+    for g in all_elements(group):
+        left = network.forward(weights, network.sources[0].act(g, problem.x))
+        right = network.forward(transform(network, group.inverse(g), weights), problem.x)
+        errors.append(_gap(left, network.output.act(g, right)))
+    return max(errors)
+
+
+def _lemma_4(problem: Problem, generator: torch.Generator) -> float:
+    weights = _drawn(problem.network, generator)
+    return _gap(augmented_risk(problem, weights), augmented_risk(problem, weights, over="layers"))
+
+
+def _lemma_5(problem: Problem, generator: torch.Generator) -> float:
+    """Against the projection on maps L -> L that commute with G, found from generators."""
+    network = problem.network
+    a, b = flatten(_drawn(network, generator)), flatten(_drawn(network, generator))
+    outer = torch.outer(a, b)
+    rho = induced_matrices(network)
+    mean = torch.einsum("gij,jk,glk->il", rho, outer, rho) / len(rho)
+    space = direct_sum(*(hom(v, w) for v, w in zip(network.sources, network.targets, strict=True)))
+    return _gap(mean, equivariant_maps(space, space).project(outer))
+
+
+def _lemma_6(problem: Problem, generator: torch.Generator) -> float:
+    network = problem.network
+    count = network.parameters
+    form = torch.randn(count, count, generator=generator, dtype=torch.float64)
+    inside = flatten(project(network, _drawn(network, generator)))
+    outside = flatten(residual(network, _drawn(network, generator)))
+    rho = induced_matrices(network)
+    projected = torch.einsum("gij,jk,glk->il", rho, form, rho) / len(rho)
+    same = abs(float(inside @ projected @ inside - inside @ form @ inside)) / float(inside @ inside)
+    size = float(torch.linalg.vector_norm(inside) * torch.linalg.vector_norm(outside))
+    cross = abs(float(inside @ projected @ outside)) / size if size else 0.0
+    return max(same, cross)
+
+
+def _lemma_7(problem: Problem, generator: torch.Generator) -> float:
+    network = problem.network
+    a, b = _drawn(network, generator), _drawn(network, generator)
+    size = float(norm(a) * norm(b))
+    product = float(inner(a, b))
+    moved = [(transform(network, g, a), transform(network, g, b)) for g in all_elements(network.group)]
+    return max(abs(float(inner(x, y)) - product) / size for x, y in moved)
+
+
+def _proposition_1(problem: Problem, generator: torch.Generator) -> float:
+    network = problem.network
+    inside = project(network, _drawn(network, generator))
+    augmented = flatten(augmented_gradient(problem, inside))
+    projected = flatten(project(network, nominal_gradient(problem, inside)))
+    equivariant = flatten(gradient_of(partial(equivariant_risk, problem), inside))
+    return max(_gap(augmented, projected), _gap(equivariant, projected))
+
+
+def _proposition_2(problem: Problem, generator: torch.Generator) -> float:
+    network = problem.network
+    inside = flatten(project(network, _drawn(network, generator)))
+    rho = induced_matrices(network)
+    plain = hessian_of(partial(nominal_risk, problem), network, inside)
+    augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
+    equivariant = hessian_of(partial(equivariant_risk, problem), network, inside)
+    averaged = torch.einsum("gij,jk,glk->il", rho, plain, rho) / len(rho)
+    projector = rho.mean(dim=0)
+    return max(_gap(augmented, averaged), _gap(equivariant, projector @ plain @ projector))
+
+
+def _proposition_3(problem: Problem, generator: torch.Generator) -> float:
+    """Positive curvature is passed on: lowest of R <= lowest of R_aug <= lowest of R_eqv on E."""
+    network = problem.network
+    inside = flatten(project(network, _drawn(network, generator)))
+    plain = hessian_of(partial(nominal_risk, problem), network, inside)
+    augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
+    values, vectors = torch.linalg.eigh(induced_matrices(network).mean(dim=0))
+    basis = vectors[:, values > 0.5]
+    equivariant = basis.T @ hessian_of(partial(equivariant_risk, problem), network, inside) @ basis
+    low = [float(torch.linalg.eigvalsh(h)[0]) for h in (plain, augmented, equivariant)]
+    size = float(torch.linalg.matrix_norm(plain))
+    return max(low[0] - low[1], low[1] - low[2], 0.0) / size
+
+
+def _corollary_1(problem: Problem, generator: torch.Generator) -> float:
+    """The augmented flow from E, followed by the ODE solver, stays in E; descent is that of R_eqv.
+
+    Where slopes jump, a flow may slide along a kink and cannot be followed; descent alone is looked at then.
+    """
+    network = problem.network
+    inside = project(network, _drawn(network, generator))
+    # steps of equal length: an adaptive solver would take others for fields that differ by rounding
+    ends = [
+        gradient_descent(network, gradient_field(problem, strategy), inside, rate=0.01, steps=50, every=50)
+        for strategy in ("augmented", "equivariant")
+    ]
+    apart = norm(subtract(ends[0].weights[-1], ends[1].weights[-1])) / ends[0].travelled()[-1]
+    paths = ends[:1]
+    if not any(step.kinked for steps in network.steps for step in steps):
+        paths.append(gradient_flow(network, gradient_field(problem, "augmented"), inside, [FLOW_TIME]))
+    return max(float(apart), *(float(path.drift()[-1] / path.travelled()[-1]) for path in paths))
+
+
+def _corollary_2(problem: Problem, generator: torch.Generator) -> float:
+    """Targets are moved until layers are stationary for R_eqv; the gradient of R_aug must vanish there.
+
+    It is measured against the gradient of R, which need not.
+    """
+    layers = project(problem.network, _drawn(problem.network, generator))
+    stationary = stationary_targets(problem, layers)
+    plain = float(norm(nominal_gradient(problem, layers)))
+    equivariant = float(norm(equivariant_gradient(stationary, layers)))
+    return max(float(norm(augmented_gradient(stationary, layers))), equivariant) / plain
+
+
+def _decoupling(problem: Problem, generator: torch.Generator) -> float:
+    """No curvature of R_aug mixes E and E_perp."""
+    network = problem.network
+    inside = flatten(project(network, _drawn(network, generator)))
+    augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
+    projector = induced_matrices(network).mean(dim=0)
+    mixed = projector @ augmented @ (torch.eye(network.parameters, dtype=torch.float64) - projector)
+    return float(torch.linalg.matrix_norm(mixed) / torch.linalg.matrix_norm(augmented))
+
+
+def _equation_3(problem: Problem, generator: torch.Generator) -> float:
+    inside = project(problem.network, _drawn(problem.network, generator))
+    return _gap(augmented_risk(problem, inside), feature_averaged_risk(problem, inside))
+
+
+def hessian_of(risk: Callable[[Layers], Tensor], network: Network, at: Tensor) -> Tensor:
+    """The dense Hessian of a risk at flattened layers, by torch's own double differentiation."""
+    found = torch.autograd.functional.hessian(lambda v: risk(unflatten(network, v)), at)
+    return torch.as_tensor(found)
+
+
+IDENTITIES: Mapping[str, tuple[str, Callable[[Problem, torch.Generator], float]]] = {
+    "Lemma 1": ("A is equivariant if and only if every element leaves it in place.", _lemma_1),
+    "Lemma 2": ("The mean over the group is the orthogonal projection on E.", _lemma_2),
+    "Lemma 3": ("Transforming inputs is transforming layers back.", _lemma_3),
+    "Lemma 4": ("The augmented risk is the mean risk of transformed layers.", _lemma_4),
+    "Lemma 5": ("The mean over the group projects tensors on invariant ones.", _lemma_5),
+    "Lemma 6": ("An invariant form agrees on E and does not mix E with E_perp.", _lemma_6),
+    "Lemma 7": ("The action on layers is unitary.", _lemma_7),
+    "Prop. 1": ("On E the gradients of R_aug and R_eqv are the projected gradient of R.", _proposition_1),
+    "Prop. 2": ("On E the Hessians of R_aug and R_eqv are projections of that of R.", _proposition_2),
+    "Prop. 3": ("Positive curvature passes from R to R_aug to R_eqv.", _proposition_3),
+    "Cor. 1": ("E is invariant under the augmented flow, which is the equivariant flow there.", _corollary_1),
+    "Cor. 2": ("Equivariant stationary points are the same for both.", _corollary_2),
+    "Sec. 4.2": ("Near E the motions in E and E_perp decouple.", _decoupling),
+    "Eq. 3 on E": ("Feature averaging has the augmented risk, for equivariant layers.", _equation_3),
+}

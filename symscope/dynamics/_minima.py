@@ -1,0 +1,154 @@
+"""Stationary points of the equivariant risk, found in coordinates of E."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from symscope.dynamics._declared_network import Layers, Network
+from symscope.dynamics._risks import Problem, nominal_risk
+from symscope.errors import InputError
+
+LARGEST_COORDINATES = 1000
+_POLISH = 50
+_NEWTON = 4
+
+
+def equivariant_minimum(
+    problem: Problem, weights: Sequence[Tensor], *, tolerance: float = 1e-11, steps: int = 2000
+) -> Layers:
+    """A local minimum of R_eqv, by quasi-Newton and Newton steps.
+
+    Args:
+        problem: Network, loss and data, float64, with smooth steps.
+        weights: Where to start; projected on E.
+        tolerance: Largest gradient norm accepted.
+        steps: Of the quasi-Newton method.
+
+    Raises:
+        InputError: Too many coordinates, or no stationary point found: give another start or more steps.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare
+    >>> from symscope.networks import squared_loss
+    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double())
+    >>> equivariant_minimum(problem, [torch.zeros(1, 2).double()])[0].round(decimals=9).tolist()
+    [[1.0, 1.0]]
+    """
+    from scipy.optimize import least_squares, minimize
+
+    network = problem.network
+    if network.equivariant_dimension > LARGEST_COORDINATES:
+        raise InputError(
+            f"expected at most {LARGEST_COORDINATES} coordinates of E, got "
+            f"{network.equivariant_dimension}: use gradient_descent on the equivariant risk."
+        )
+
+    def risk(c: Tensor) -> Tensor:
+        return nominal_risk(problem, from_coordinates(network, c))
+
+    def gradient(c: np.ndarray) -> np.ndarray:
+        leaf = torch.from_numpy(c.copy()).requires_grad_()
+        return torch.autograd.grad(risk(leaf), leaf)[0].numpy()
+
+    def curvature(c: np.ndarray) -> np.ndarray:
+        return np.asarray(torch.autograd.functional.hessian(risk, torch.from_numpy(c.copy())))
+
+    start = coordinates(network, weights).detach().to(torch.float64).cpu().numpy()
+    found = minimize(  # type: ignore[call-overload]
+        lambda c: float(risk(torch.from_numpy(c.copy()))),
+        start,
+        jac=gradient,
+        method="BFGS",
+        options={"gtol": 1e-9, "maxiter": steps},
+    )
+    # quasi-Newton steps stop at the rounding of the risk; the gradient itself can be brought lower
+    best = least_squares(
+        gradient, found.x, jac=curvature, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=_POLISH
+    ).x
+    for _ in range(_NEWTON):
+        at = best - np.linalg.lstsq(curvature(best), gradient(best), rcond=1e-12)[0]
+        best = at if np.linalg.norm(gradient(at)) < np.linalg.norm(gradient(best)) else best
+    if (left := float(np.linalg.norm(gradient(best)))) <= tolerance:
+        return from_coordinates(network, torch.from_numpy(best))
+    raise InputError(
+        f"no stationary point of the equivariant risk within {steps} steps (gradient "
+        f"{left:.2g}): give another start, more steps, smooth steps."
+    )
+
+
+def coordinates(network: Network, weights: Sequence[Tensor]) -> Tensor:
+    """The coefficients of `Pi_E A` in orthonormal bases of the layers' Hom spaces, one after the other.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare
+    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
+    [1.414214]
+    """
+    found = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
+    return torch.cat(found, dim=-1)
+
+
+def from_coordinates(network: Network, c: Tensor) -> Layers:
+    """The equivariant layers with given coefficients: the inverse of `coordinates`.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare
+    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> from_coordinates(net, torch.tensor([2.0]).sqrt())[0].round(decimals=6).tolist()
+    [[1.0, 1.0]]
+    """
+    sizes = [maps.dimension for maps in network.maps]
+    return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes, dim=-1), strict=True))
+
+
+def stationary_targets(problem: Problem, weights: Sequence[Tensor]) -> Problem:
+    """The problem with targets moved, as little as possible, until layers of E are stationary for R_eqv.
+
+    The gradient on E is affine in the targets for the losses of `symscope.networks._losses`; the smallest
+    change that makes it zero solves a linear system.
+
+    Args:
+        problem: Network, loss and data, float64, one batch.
+        weights: Equivariant layers.
+
+    Raises:
+        InputError: Fewer targets than coordinates of E, or a loss that is not affine in this sense.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare
+    >>> from symscope.networks import squared_loss
+    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double())
+    >>> stationary_targets(problem, [torch.full((1, 2), 3.0).double()]).y.round(decimals=9).tolist()
+    [[3.0]]
+    """
+    network = problem.network
+    at = coordinates(network, weights).detach().requires_grad_()
+
+    def slope(y: Tensor) -> Tensor:
+        risk = problem.loss(network.forward(from_coordinates(network, at), problem.x), y).mean()
+        return torch.autograd.grad(risk, at, create_graph=True)[0]
+
+    if problem.y.numel() < network.equivariant_dimension or problem.y.ndim != 2:
+        raise InputError(
+            f"expected one batch with at least {network.equivariant_dimension} target numbers, as many as E "
+            f"has dimensions, got shape {tuple(problem.y.shape)}: give more samples."
+        )
+    change = torch.as_tensor(torch.autograd.functional.jacobian(slope, problem.y)).flatten(1)
+    start = slope(problem.y).detach()
+    moved = torch.linalg.lstsq(change, -start, driver="gelsd").solution.reshape(problem.y.shape)
+    found = replace(problem, y=problem.y + moved)
+    left = float(slope(found.y).detach().norm())
+    if left > 1e-9 * float(start.norm()):
+        raise InputError(
+            f"expected a loss whose gradient is affine in the targets; {left:.2g} of it is left: use "
+            "squared_loss, cross_entropy or binary_cross_entropy."
+        )
+    return found

@@ -1,0 +1,248 @@
+"""Is E stable under augmentation? The spectrum of Hess R_aug on E_perp (Section 4.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
+from symscope.dynamics._averaged_elements import all_elements
+from symscope.dynamics._curvature import LARGEST_DENSE, hessian_product
+from symscope.dynamics._declared_network import Layers, Network
+from symscope.dynamics._layer_vectors import add, check_one_in_e, inner, norm, subtract, transform
+from symscope.dynamics._risks import Problem, augmented_problem
+from symscope.dynamics._stability_spaces import Space, complement, complement_with_basis, equivariant_space
+from symscope.errors import InputError
+from symscope.numerics import ROUNDING, Ends, exact_ends, iterated_ends
+
+ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
+SAME = 1e-6  # how far apart unit directions may be that elements move alike
+NEUTRAL = 1e-9  # of the largest curvature: an eigenvalue up to this counts as zero
+EXACT_UP_TO = 512  # dimensions: as many products as Lanczos takes, and no eigenvalue is missed
+MOST_PRODUCTS = 20_000  # where LARGEST_DENSE forbids to build the matrix instead
+
+Product = Callable[[Layers], Layers]
+
+
+@final
+@dataclass(frozen=True)
+class Extremes:
+    """The two ends of a spectrum, with how well they are known.
+
+    Attributes:
+        lowest: The smallest eigenvalue.
+        highest: The largest.
+        lowest_direction: Unit layers along the smallest.
+        highest_direction: Unit layers along the largest.
+        residual: The larger `|H v - value v|` of the two: a true eigenvalue lies within that distance.
+        products: Products with the Hessian that it took.
+        dimension: Of the subspace.
+    """
+
+    lowest: float
+    highest: float
+    lowest_direction: Layers
+    highest_direction: Layers
+    residual: float
+    products: int
+    dimension: int
+
+
+@final
+@dataclass(frozen=True)
+class Stability:
+    """What curvature says about augmented training near E.
+
+    Attributes:
+        outside: Extremes of Hess R_aug on E_perp; None when E is everything.
+        inside: Extremes on E, where Hess R_aug = Hess R_eqv; None when E is zero.
+        elements: How many group elements were averaged over.
+        standard_error: Of the lowest eigenvalue outside, over sampled elements; 0 for an exact average,
+            infinite for elements that tell nothing of it: a single one, or several that all act alike.
+    """
+
+    outside: Extremes | None
+    inside: Extremes | None
+    elements: int
+    standard_error: float
+
+    @property
+    def growth_rate(self) -> float:
+        """`-lowest`: near E, `|A_{E_perp}|` grows (or, negative, falls) at most like exp(rate t)."""
+        return -math.inf if self.outside is None else -self.outside.lowest
+
+    @property
+    def stabilising_penalty(self) -> float:
+        """The smallest gamma for which `R_aug + gamma |A_{E_perp}|^2` has no negative curvature on E_perp.
+
+        The penalty adds `2 gamma` to every eigenvalue there: `gamma = max(0, -lowest / 2)`.
+        """
+        return 0.0 if self.outside is None else max(0.0, -self.outside.lowest / 2)
+
+    @property
+    def verdict(self) -> str:
+        """`stable`, `unstable`, or `neutral` where the lowest eigenvalue cannot be told from zero.
+
+        That is where it is at most 1e-9 of the largest absolute one, four standard errors, the residual times
+        the root of the dimension (a lower one could hide that far below), or the rounding of the largest one
+        on E or outside: 1e-14 of it, 8e-6 in float32.
+        """
+        if self.outside is None:
+            return "stable"
+        ends = self.outside
+        hidden = math.sqrt(ends.dimension) * ends.residual
+        rounding = _rounding(ends.lowest_direction[0].dtype) * max(_largest(ends), _largest(self.inside))
+        margin = max(NEUTRAL * _largest(ends), 4 * self.standard_error, hidden, rounding)
+        if abs(ends.lowest) <= margin:
+            return "neutral"
+        return "stable" if ends.lowest > 0 else "unstable"
+
+
+def stability(
+    problem: Problem,
+    weights: Sequence[Tensor],
+    *,
+    elements: Sequence[Any] | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-8,
+) -> Stability:
+    """The extreme eigenvalues of Hess R_aug on E_perp and on E, from Hessian products.
+
+    On E_perp: eigenvalues of `(I - Pi) H (I - Pi)` without its zeros on E. Up to 512 dimensions they come
+    from the whole matrix in a basis of the subspace; above, from block Lanczos. Where that is slow, up to
+    4000 dimensions, from the whole matrix again.
+
+    Args:
+        problem: Network, loss and data.
+        weights: Equivariant layers, without an axis of runs; any point of E, not only a stationary one.
+        elements: What augmentation averages over; by default all of the group. For groups too large, give
+            `drawn_elements(group, passes, generator)`: the verdict then allows for their standard error.
+        seed: Of Lanczos' first vectors.
+        tolerance: Accuracy asked of Lanczos, relative to the largest absolute eigenvalue; no better than the
+            rounding of the layers' precision.
+
+    Raises:
+        InputError: Layers that are not equivariant, a group too large, products that are not finite, or
+            Lanczos that does not converge.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare
+    >>> from symscope.networks import squared_loss
+    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
+    >>> found = stability(Problem(net, squared_loss, x, y), [torch.ones(1, 2).double()])
+    >>> found.verdict, round(found.outside.lowest, 12), found.stabilising_penalty
+    ('stable', 0.5, 0.0)
+    """
+    network = problem.network
+    check_one_in_e(network, weights, ON_E)
+    chosen = all_elements(network.group) if elements is None else list(elements)
+    product = hessian_product(augmented_problem(problem, chosen), weights)
+    like = weights[0]
+    inside = _extremes(network, product, "on", like, seed, tolerance)
+    outside = _extremes(network, product, "outside", like, seed, tolerance, _largest(inside))
+    error = 0.0
+    if elements is not None and outside is not None:
+        error = _sampling_error(problem, weights, chosen, outside.lowest_direction)
+    return Stability(outside, inside, len(chosen), error)
+
+
+def _extremes(
+    network: Network,
+    product: Product,
+    part: str,
+    like: Tensor,
+    seed: int,
+    tolerance: float,
+    elsewhere: float = 0.0,
+) -> Extremes | None:
+    space = equivariant_space(network) if part == "on" else complement(network)
+    if space.dimension == 0:
+        return None
+    large = space.dimension > EXACT_UP_TO
+    found = _iterated(space, product, part, like, seed, tolerance, elsewhere) if large else None
+    products = 0 if found is None else found.products
+    if found is None or not found.converged:
+        space = space if part == "on" else complement_with_basis(network, like.device)
+        found = exact_ends(_times(space, product, like), space.dimension, like.device)
+        products += found.products
+    low, high = (tuple(layer.to(like) for layer in space.layers(v)) for v in found.vectors.mT)
+    lowest, highest = found.values.tolist()
+    error = float(found.residuals.max())
+    return Extremes(lowest, highest, low, high, error, products, space.dimension)
+
+
+def _iterated(
+    space: Space, product: Product, part: str, like: Tensor, seed: int, tolerance: float, elsewhere: float
+) -> Ends:
+    """Ends by Lanczos; not converged only where the whole matrix may be built instead."""
+    root = math.sqrt(space.dimension)
+    small = space.dimension <= LARGEST_DENSE
+    found = iterated_ends(
+        _times(space, product, like),
+        lambda rows: space.numbers(space.layers(rows)),
+        space.size,
+        dimension=space.dimension,
+        seed=seed,
+        tolerance=max(tolerance, root * _rounding(like.dtype)),
+        limit=space.dimension if small else MOST_PRODUCTS,
+        floor=elsewhere * _rounding(like.dtype),
+        device=like.device,
+    )
+    if not (found.converged or small):
+        reached = root * float(found.residuals.max()) / found.scale
+        raise InputError(
+            f"expected the ends of the spectrum {part} E to {tolerance:g} of the largest curvature, got "
+            f"{reached:.2g} after {found.products} Hessian products: give a larger tolerance. The lowest "
+            f"eigenvalue is {float(found.values[0]):.3g} or lower."
+        )
+    return found
+
+
+def _times(space: Space, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:
+    """The Hessian in coordinates of a subspace; projections are in float64 whatever the layers are."""
+
+    def times(vector: Tensor) -> Tensor:
+        image = product(tuple(layer.to(like) for layer in space.layers(vector)))
+        return space.numbers(tuple(layer.to(torch.float64) for layer in image))
+
+    return times
+
+
+def _largest(ends: Extremes | None) -> float:
+    return 0.0 if ends is None else max(abs(ends.lowest), abs(ends.highest))
+
+
+def _rounding(dtype: torch.dtype) -> float:
+    """What products in a precision leave of a zero eigenvalue, relative to the largest."""
+    return ROUNDING * torch.finfo(dtype).eps
+
+
+def _sampling_error(
+    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any], direction: Layers
+) -> float:
+    """The standard error of `v . H_aug v` over sampled elements, v held fixed.
+
+    On E, `Hess R_aug = mean_g rho_bar(g)^-1 Hess R rho_bar(g)` (Prop. 2), so each element adds the curvature
+    of R along `rho_bar(g) v`.
+    """
+    network = problem.network
+    product = hessian_product(problem, weights)
+    moved = [transform(network, network.group.inverse(g), direction) for g in elements]
+    if all(float(norm(subtract(m, moved[0]))) <= SAME for m in moved):
+        return math.inf  # one curvature, however often: nothing says how much others differ
+    curvatures = torch.stack([inner(m, product(m)) for m in moved])
+    return float(curvatures.std() / math.sqrt(len(elements)))
+
+
+def perturbed(weights: Sequence[Tensor], direction: Layers, size: float) -> Layers:
+    """`A + size * direction`, direction brought to unit length.
+
+    >>> perturbed([torch.zeros(1, 1)], (torch.full((1, 1), 2.0),), 0.5)
+    (tensor([[0.5000]]),)
+    """
+    return add(weights, direction, size / float(norm(direction)))

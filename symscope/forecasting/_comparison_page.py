@@ -1,0 +1,213 @@
+"""Several networks asked about one problem: their verdicts side by side, on one page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from symscope.errors import InputError
+from symscope.forecasting._answer import Forecast
+from symscope.forecasting._forecast_page import forecast_sections, repeat_section
+from symscope.forecasting._summary import answer
+from symscope.report import (
+    COLOURS,
+    Block,
+    Command,
+    Facts,
+    Picture,
+    Section,
+    Table,
+    Text,
+    figure_bytes,
+    inline_svg,
+    new_figure,
+    page,
+    style,
+)
+
+MARKS: dict[str, dict[str, Any]] = {
+    "forecast": {"marker": "o", "color": COLOURS[0], "markersize": 10},
+    "trained": {"marker": "D", "color": COLOURS[1], "markersize": 8},
+    "trained with another optimiser": {
+        "marker": "D",
+        "color": "none",
+        "markeredgecolor": COLOURS[1],
+        "markersize": 12,  # a ring where both are the same
+    },
+}
+WILL = {"Yes": "will", "No": "will not", "Not surely": "may"}
+
+
+def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
+    """Forecasts of several networks for the same data and group, as one page of HTML text.
+
+    Args:
+        forecasts: One for each network, in the order they are shown.
+        command: What was typed, for the section on how to repeat it.
+
+    Raises:
+        InputError: No forecast, two of one name, or forecasts of different data or groups.
+    """
+    check_comparable(forecasts)
+    problem = forecasts[0].problem
+    sections = [_side_by_side(forecasts)]
+    for found in forecasts:
+        sections += forecast_sections(found, found.model.name)
+    sections.append(_repeat(forecasts, command))
+    title = f"Which network will learn {problem.group.name} by {problem.action.name}?"
+    return page(title=title, lead=lead(forecasts), sections=sections)
+
+
+def check_comparable(forecasts: Sequence[Forecast]) -> None:
+    """Refuses forecasts that do not belong on one page."""
+    if not forecasts:
+        raise InputError("a comparison needs at least one forecast, got none.")
+    names = [found.model.name for found in forecasts]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"every network of a comparison needs a name of its own, repeated: {repeated[0]}.")
+    asked = {
+        (found.problem.data.name, found.problem.group.name, found.problem.action.name) for found in forecasts
+    }
+    if len(asked) > 1:
+        listed = "; ".join(", ".join(one) for one in sorted(asked))
+        raise InputError(f"a comparison is about one data set, group and action, got {listed}.")
+
+
+def lead(forecasts: Sequence[Forecast]) -> str:
+    """What was found for each network, in one sentence each; the first says what is counted."""
+    sentences: list[str] = []
+    for found in forecasts:
+        words = found.problem.task.words
+        what = words.unseen if found.missing is None else "the missing cases"
+        share = f"{found.expected:.0%}"
+        expected = f"expected to {words.does.format(share=share, what=what)}" if not sentences else share
+        text = f"{found.model.name} {WILL[answer(found)]}: {expected}"
+        if found.outcome is not None:
+            text += f"; trained, it {words.did.format(share=f'{found.outcome.accuracy:.0%}')}"
+        sentences.append(text + ".")
+    return " ".join(sentences)
+
+
+def verdict_table(forecasts: Sequence[Forecast]) -> Table:
+    """The answers side by side, for the page and the terminal; what was not measured is a dash.
+
+    The difference is the mean over classes of |forecast - trained|; two trainings with different optimisers
+    differ by the noise floor, measured in the same way.
+    """
+    words = forecasts[0].problem.task.words
+    rows = tuple(_row(found) for found in forecasts)
+    columns = (
+        "network",
+        "learns it",
+        "forecast",
+        "95 % interval",
+        "trained",
+        "difference",
+        "noise floor",
+        "first advice",
+    )
+    return Table(
+        f"{words.heading}; the target is {forecasts[0].target:.2f}",
+        columns,
+        rows,
+        numeric=(False, False, *(True,) * 5, False),
+    )
+
+
+def _row(found: Forecast) -> tuple[str, ...]:
+    low, high = found.interval
+    trained = apart = floor = math.nan
+    if found.outcome is not None:
+        trained, floor = found.outcome.accuracy, found.outcome.noise_floor
+        apart = float((found.expected_by_class - found.outcome.class_accuracy).abs().nanmean())
+    first = "none"
+    if found.advice:
+        best = found.advice[0]
+        first = f"{best.text} Then {best.accuracy:.2f}."
+    return (
+        found.model.name,
+        answer(found).lower(),
+        f"{found.expected:.2f}",
+        f"{low:.2f} to {high:.2f}",
+        *("–" if math.isnan(value) else f"{value:.2f}" for value in (trained, apart, floor)),
+        first,
+    )
+
+
+def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
+    trained = any(found.outcome is not None for found in forecasts)
+    alt = f"{forecasts[0].problem.task.words.heading}, a row for each network. {lead(forecasts)}"
+    caption = "Bars: where the forecast puts 95 % of new draws of items; training adds noise of its own."
+    drawing = figure_bytes(comparison_figure(forecasts), "svg").decode()
+    element = inline_svg(drawing, prefix="comparison", alt=alt)
+    picture = Picture(element, "Forecast and outcome" if trained else "The forecasts", caption)
+    blocks = (verdict_table(forecasts), picture, Text(_question(forecasts[0], trained)))
+    return Section("Side by side", blocks, anchor="side-by-side")
+
+
+def _question(found: Forecast, trained: bool) -> str:
+    words = found.problem.task.words
+    if found.missing is None:
+        text = (
+            f"{found.problem.data.name}, {words.many} {', '.join(found.problem.class_names)}: every item is "
+            f"shown in {found.problem.group.order} transformations, except the items of one {words.one}, "
+            "which lack one. What does the network make of those it lacks?"
+        )
+    else:
+        text = f"Some {words.many} lack some transformations: what does the network make of those?"
+    text += " The forecast is made before training."
+    if trained:
+        text += (
+            " The check trains the network twice, with different optimisers: what the two differ by, mean "
+            f"over {words.many}, is the noise floor, and the forecast's difference is measured in the same "
+            "way."
+        )
+    return text
+
+
+def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
+    """A row for each network: forecast with its interval, and what two trainings gave."""
+    figure = new_figure(8.0, 1.5 + 0.55 * len(forecasts))
+    low = min(0.0, *(value for found in forecasts for _, value in _marks(found)))
+    with style():
+        axes = figure.subplots()
+        for row, found in enumerate(forecasts):
+            axes.plot(found.interval, [row, row], "-", color=COLOURS[0], linewidth=5, alpha=0.35)
+            for name, value in _marks(found):
+                label = name if row == 0 else None
+                axes.plot([value], [row], linestyle="none", label=label, **MARKS[name])
+        axes.axvline(forecasts[0].target, color="#8b939c", linestyle="--", label="target")
+        axes.set_yticks(range(len(forecasts)), [found.model.name for found in forecasts])
+        axes.set(
+            xlabel=forecasts[0].problem.task.words.heading,
+            xlim=(low - 0.02, 1.02),
+            ylim=(len(forecasts) - 0.5, -0.5),
+        )
+        figure.legend(loc="outside lower center", ncols=4, fontsize=9)
+    return figure
+
+
+def _marks(found: Forecast) -> list[tuple[str, float]]:
+    """The points of a row, the last one on top."""
+    marks = [("forecast", found.expected)]
+    if found.outcome is not None:
+        marks.append(("trained with another optimiser", float(found.outcome.second_accuracy.nanmean())))
+        marks.append(("trained", found.outcome.accuracy))
+    return marks
+
+
+def _repeat(forecasts: Sequence[Forecast], command: str) -> Section:
+    """One command, the settings of each network folded away, and what a forecast is."""
+    blocks: list[Block] = [Command(command)] if command else []
+    closing: list[Block] = []
+    for found in forecasts:
+        name = found.model.name
+        for block in repeat_section(found, "").blocks:
+            if isinstance(block, Facts):
+                blocks.append(replace(block, summary=f"Settings of {name}"))
+            elif block not in closing:
+                closing.append(block)
+    return Section("How to repeat it", (*blocks, *closing), anchor="repeat")

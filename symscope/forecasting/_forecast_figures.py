@@ -1,0 +1,210 @@
+"""Pictures of a forecast: missing cases, forecast beside outcome, more transformations, the spectrum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.forecasting._answer import Forecast
+from symscope.report import COLOURS, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
+
+SHOWN = 8  # pictures in a row
+LONGEST = 17  # letters of a line above a picture
+NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
+LETTER = 0.085  # inches of a letter below an axis
+MOST_TICKS = 70
+
+
+def cases_figure(found: Forecast) -> Any | None:
+    """Missing images that will be read wrong, and ones that will be read right; None if they are no images.
+
+    The ones with the widest margin of each kind, each from another class while there are classes left. For
+    numbers, with what will be said beside what is true.
+    """
+    if found.problem.action.sample_ndim != 2 or found.problem.action.name == "nodes":
+        return None
+    expected = found.first_expectation
+    rows = [
+        (title, colour, _chosen(found, right))
+        for title, colour, right in (("will fail", WRONG, False), ("will work", RIGHT, True))
+    ]
+    rows = [row for row in rows if row[2]]
+    lines = max((_said(found, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
+    height = 1.75 + 0.2 * lines
+    figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
+    with style():
+        grid = figure.subplots(len(rows), SHOWN, squeeze=False)
+        for line, (title, colour, chosen) in zip(grid, rows, strict=True):
+            for axes in line:
+                axes.set_axis_off()
+            for axes, k in zip(line, chosen, strict=False):
+                s, g = int(expected.seeds[k]), int(expected.elements[k])
+                image = found.first.images[s, g]
+                draw_image(axes, image, float(image.min()), float(image.max()))
+                where = found.problem.element_names[g]
+                axes.set_title(
+                    f"{_said(found, k)}\n{where}",
+                    fontsize=8,
+                    fontweight="normal",
+                    loc="center",
+                    color=colour,
+                    parse_math=False,  # a user's names are no formulas
+                )
+            line[0].text(
+                -0.25,
+                0.5,
+                title,
+                transform=line[0].transAxes,
+                rotation=90,
+                va="center",
+                ha="right",
+                color=colour,
+            )
+    return figure
+
+
+def _said(found: Forecast, k: int) -> str:
+    """What is said of one missing point, and what is true."""
+    expected, s = found.first_expectation, int(found.first_expectation.seeds[k])
+    targets = found.first.targets
+    if targets is not None:
+        said = targets.in_units(expected.prediction[k : k + 1])[0]
+        return f"says {in_words(said)}\nis {in_words(targets.values[s])}"
+    assert expected.read_as is not None
+    names = found.problem.class_names
+    true, read = int(found.first.positions[s]), int(expected.read_as[k])
+    if read == true:
+        return _shortened(names[true])
+    line = f"{names[true]} read as {names[read]}"
+    if len(line) <= LONGEST:
+        return line
+    return f"{_shortened(names[true])}\nread as {_shortened(names[read], LONGEST - 8)}"
+
+
+def _shortened(name: str, most: int = LONGEST) -> str:
+    """A name that fits above a picture.
+
+    >>> _shortened("cats"), _shortened("great crested grebes")
+    ('cats', 'great crested gr…')
+    """
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def in_words(numbers: Float[Tensor, "t"]) -> str:
+    """One or several numbers, the first two of many.
+
+    >>> in_words(torch.tensor([0.12345])), in_words(torch.tensor([1.0, 2.5, 3.0]))
+    ('0.123', '1, 2.5, …')
+    """
+    shown = [f"{float(value):.3g}" for value in numbers[:2]]
+    return ", ".join([*shown, "…"] if len(numbers) > 2 else shown)
+
+
+def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -> None:
+    """The axis of scores: from `bottom`, or from below the lowest score down to -1, where it is cut."""
+    lowest = min([0.0, *(value for value in values if not math.isnan(value))])
+    if lowest < 0:
+        axes.axhline(0, color="#c4c9cf", linewidth=0.8, zorder=0)
+        bottom = max(-1.0, lowest) - 0.03
+    axes.set_ylabel(f"{label} (cut at -1)" if lowest < -1 else label)
+    axes.set_ylim(bottom, 1.05)
+
+
+def _chosen(found: Forecast, right: bool) -> list[int]:
+    """Positions of missing points, widest margin first, class by class."""
+    expected = found.first_expectation
+    ranked = expected.margin.argsort(descending=right)
+    order = ranked[expected.right[ranked] == right].tolist()
+    turns: dict[int, int] = {}
+    keyed = []
+    for rank, k in enumerate(order):
+        label = int(found.first.labels[int(expected.seeds[k])])
+        turns[label] = turns.get(label, 0) + 1
+        keyed.append((turns[label], rank, k))
+    return [k for _, _, k in sorted(keyed)[:SHOWN]]
+
+
+def classes_figure(found: Forecast) -> Any:
+    """The score on missing points by class: forecast, and beside it what training gave; not below -1."""
+    words = found.problem.task.words
+    count = len(found.classes)
+    bars: list[tuple[str, Tensor, str]] = [("forecast", found.class_accuracy.mean(0), COLOURS[0])]
+    if found.pilot is not None:
+        words_of = f"forecast after a pilot of {found.pilot.epochs} epochs"
+        bars.append((words_of, found.pilot.class_accuracy, COLOURS[3]))
+    if found.outcome is not None:
+        bars.append(("trained", found.outcome.class_accuracy, COLOURS[1]))
+        bars.append(("trained with the other optimiser", found.outcome.second_accuracy, COLOURS[4]))
+    width = 0.8 / len(bars)
+    wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
+    names, upright = _tick_labels(found.problem.class_names, wide - 0.8)
+    figure = new_figure(wide, 3.6 + (LETTER * max(map(len, names)) if upright else 0))
+    with style():
+        axes = figure.subplots()
+        places = torch.arange(count).double()
+        for k, (name, values, colour) in enumerate(bars):
+            at = (places + (k - (len(bars) - 1) / 2) * width).tolist()
+            # a sliver for zero, nothing for classes that were not asked
+            heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
+            axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
+        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
+        every = -(-count // MOST_TICKS)
+        axes.set_xticks(
+            places.tolist()[::every], names[::every], rotation=90 if upright else 0, parse_math=False
+        )
+        axes.set_xlabel(f"{words.one} with a missing transformation")
+        _score_axis(axes, [float(value) for _, values, _ in bars for value in values], words.axis, 0.0)
+        figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
+    return figure
+
+
+def _tick_labels(names: Sequence[str], room: float) -> tuple[list[str], bool]:
+    """Names below an axis, a line for each word, and whether they must stand upright, on one line, to fit.
+
+    >>> _tick_labels(["lowest half", "highest half"], 3.0)
+    (['lowest\\nhalf', 'highest\\nhalf'], False)
+    """
+    longest = max(len(word) for name in names for word in name.split(" "))
+    if longest * LETTER * len(names) <= room:
+        return [name.replace(" ", "\n") for name in names], False
+    return [_shortened(name, 2 * LONGEST) for name in names], True
+
+
+def density_figure(found: Forecast) -> Any | None:
+    """The score against the number of transformations, not below -1; None if the action has no family."""
+    if len(found.densities) < 2:
+        return None
+    figure = new_figure(5.6, 3.2)
+    with style():
+        axes = figure.subplots()
+        orders = [one.transformations for one in found.densities]
+        axes.plot(orders, [one.accuracy for one in found.densities], "o-", color=COLOURS[0], label="forecast")
+        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
+        axes.axvline(found.problem.group.order, color=COLOURS[1], linestyle=":", label="as asked")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(orders, [str(n) for n in orders])
+        axes.minorticks_off()
+        axes.set_xlabel("transformations")
+        _score_axis(axes, [one.accuracy for one in found.densities], found.problem.task.words.axis, -0.03)
+        axes.legend(fontsize=8)
+    return figure
+
+
+def spectrum_figure(found: Forecast) -> Any:
+    """Which irreps hold missing points in place."""
+    rows = [
+        {
+            "irrep": one.irrep,
+            "share": one.share,
+            "weight": one.weight,
+            "trivial": one.trivial,
+            "limits": one.limits,
+        }
+        for one in found.irreps
+    ]
+    return irrep_figure(rows, title=f"Irreps of {found.problem.group.name}")

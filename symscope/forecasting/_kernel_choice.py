@@ -1,0 +1,182 @@
+"""Which kernel stands for the network, why, and what it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.errors import InputError
+from symscope.kernels import Extent, Kernel, Network, UnsupportedLayer, empirical_ntk, infinite_width
+from symscope.networks import Model, laid_out
+
+BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
+FINITE_POINTS = 256  # points a finite-width kernel is asked for by default
+MOST_POINTS = 6000  # of any Gram matrix: 0.3 GB, and as much again to solve with it
+MOST_ITEMS = 8  # of a class, by default: more change forecasts little
+
+
+@final
+@dataclass(frozen=True)
+class Tangent:
+    """The kernel a forecast uses.
+
+    Attributes:
+        kind: "infinite" or "finite".
+        reason: Why this one, in a sentence.
+        entry: Numbers propagated for one entry of a Gram matrix, where known.
+        kernel: The kernel of the network with a given seed; the same for every seed if infinite.
+    """
+
+    kind: str
+    reason: str
+    entry: float
+    kernel: Callable[[int], Callable[[Tensor], Tensor]]
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "infinite-width NTK" if self.kind == "infinite" else "finite-width NTK at initialisation"
+
+    def affordable(self, points: int, effort: float) -> bool:
+        """Whether a Gram matrix over so many points is within the budget."""
+        if points > MOST_POINTS:
+            return False
+        if self.kind == "finite":
+            return points <= 2 * FINITE_POINTS * math.sqrt(effort)
+        return points**2 / 2 * self.entry <= 2 * BUDGET * effort
+
+
+def tangent_of(
+    model: Model, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
+) -> Tangent:
+    """The infinite-width kernel where the architecture has one, else the finite one of the network itself.
+
+    Args:
+        model: The network.
+        shape: Shape of one item.
+        kernel: "auto"; or "infinite" or "finite" to insist.
+        points: The fewest it will be asked for; "auto" takes the finite kernel where the infinite one would
+            take too long for them.
+        effort: Multiplies the budget.
+
+    Raises:
+        InputError: An unknown choice, or an infinite-width kernel that does not exist.
+    """
+    if kernel not in ("auto", "infinite", "finite"):
+        raise InputError(f"kernel: expected 'auto', 'infinite' or 'finite', got {kernel!r}.")
+    if kernel == "finite":
+        return _finite(model, "The finite-width kernel was asked for.")
+    if model.fixed and kernel == "auto":
+        return _finite(model, "The weights come from a file: the kernel is taken at these weights.")
+    module = model.builder(0)
+    x = laid_out(torch.zeros(1, *shape, dtype=torch.float64), model.layout)
+    try:
+        before, rest = leading_data_part(module)
+        with torch.no_grad():
+            reduced = before(x)
+        limit = infinite_width(rest, parameterisation="standard")
+        shapes = limit.network.shapes(tuple(reduced.shape[1:]))
+        entry = entry_numbers(limit.network, shapes)
+    except UnsupportedLayer as error:
+        if kernel == "infinite":
+            raise
+        return _finite(model, f"The architecture has no infinite-width kernel: {_first_clause(error)}.")
+    except InputError as error:
+        if kernel == "infinite":
+            raise
+        return _finite(model, f"The infinite-width kernel cannot take it: {_first_clause(error)}.")
+    reason = "Every layer has an infinite-width form, so nothing depends on an initialisation."
+    found = Tangent("infinite", reason, entry, lambda seed: _Infinite(model.layout, before, limit.ntk))
+    if kernel == "auto" and points and not found.affordable(points, effort):
+        times = points**2 / 2 * entry / BUDGET
+        return _finite(
+            model,
+            f"The infinite-width kernel exists, but takes {entry:.1g} numbers for each pair of points, "
+            f"{times:.0f} times the budget; kernel='infinite' insists.",
+        )
+    return found
+
+
+def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
+    """A network in two parts: what it does to the data before any weight, and the rest.
+
+    Pooling the data first and propagating kernels after gives the same numbers and costs much less than
+    propagating covariances of all pixels.
+
+    >>> before, rest = leading_data_part(nn.Sequential(nn.AvgPool2d(2), nn.Conv2d(1, 2, 3)))
+    >>> before, len(rest)
+    (Sequential(
+      (0): AvgPool2d(kernel_size=2, stride=2, padding=0)
+    ), 1)
+    """
+    if not isinstance(module, nn.Sequential):
+        return nn.Sequential(), module
+    parts = list(module)
+    count = 0
+    while count < len(parts) - 1 and isinstance(parts[count], (nn.AvgPool2d, nn.AvgPool1d, nn.Identity)):
+        count += 1
+    return nn.Sequential(*parts[:count]), nn.Sequential(*parts[count:])
+
+
+def entry_numbers(network: Network, shapes: Sequence[tuple[int, ...]]) -> float:
+    """How many covariances are propagated for one entry: positions, or pairs of them where layers pool."""
+    total = 0.0
+    for law, extent, shape in zip(network.laws, network.extents, shapes, strict=True):
+        positions = math.prod(shape[1:])
+        if extent is Extent.ALL:
+            total += positions**2
+        elif extent is Extent.EQUAL and not law.fixed:  # the data's own products are one matrix product
+            total += positions
+    return total
+
+
+def default_items(tangent: Tangent, classes: int, order: int, smallest: int, effort: float) -> int:
+    """Items of each class that the budget allows, from 2 to 8."""
+    if tangent.kind == "finite":
+        points = FINITE_POINTS * math.sqrt(effort)
+    else:
+        points = math.sqrt(2 * BUDGET * effort / tangent.entry)
+    points = min(points, MOST_POINTS / 2)
+    return max(2, min(MOST_ITEMS, smallest, int(points / (classes * order))))
+
+
+@final
+@dataclass(frozen=True)
+class _Infinite:
+    """An infinite-width kernel on points as the data has them."""
+
+    layout: str
+    before: nn.Module
+    ntk: Kernel
+
+    def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
+        with torch.no_grad():
+            return self.ntk(self.before(laid_out(points, self.layout)))
+
+
+@final
+@dataclass(frozen=True)
+class FiniteKernel:
+    """The tangent kernel of a module at its present weights, mean over its outputs."""
+
+    layout: str
+    module: nn.Module
+
+    def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
+        module = self.module.to(points.device)
+        with torch.no_grad():
+            return empirical_ntk(module)(laid_out(points, self.layout))
+
+
+def _finite(model: Model, reason: str) -> Tangent:
+    return Tangent("finite", reason, 0.0, lambda seed: FiniteKernel(model.layout, model.builder(seed)))
+
+
+def _first_clause(error: InputError) -> str:
+    return str(error).split(". ")[0].removesuffix(".")

@@ -1,0 +1,163 @@
+"""The groups everybody knows by name."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+from symscope.errors import InputError
+from symscope.groups._finite_group import FiniteGroup
+from symscope.groups._generated import from_generators, permutation_table
+from symscope.groups._permutation import PermutationGroup
+
+LARGEST_TABLE = 16_384  # elements: a table of 2 GB
+LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
+
+
+def cyclic(n: int) -> FiniteGroup:
+    """C_n, the rotations of a regular n-gon: element k is r^k.
+
+    >>> cyclic(8).table[5, 6].item()
+    3
+    """
+    _check_size(n, "C")
+    k = torch.arange(n)
+    table = (k[:, None] + k) % n
+    return FiniteGroup(
+        f"C{n}",
+        table,
+        table,
+        (1,) if n > 1 else (),
+        tuple(_power("r", i) for i in range(n)),
+        cyclic_factors=(n,),
+    )
+
+
+def dihedral(n: int) -> FiniteGroup:
+    """D_n, the symmetries of a regular n-gon, order 2n: element k < n is r^k, element n + k is r^k s.
+
+    `s r = r^-1 s`. It permutes the n corners: r moves each to the next, s sends corner v to -v.
+
+    >>> g = dihedral(3); g.order, g.is_abelian
+    (6, False)
+    """
+    _check_size(n, "D")
+    k = torch.arange(n).repeat(2)
+    s = torch.tensor([0, 1]).repeat_interleave(n)
+    power = (k[:, None] + torch.where(s[:, None] == 1, -k, k)) % n
+    table = power + n * ((s[:, None] + s) % 2)
+    corners = (k[:, None] + torch.where(s[:, None] == 1, -torch.arange(n), torch.arange(n))) % n
+    labels = [_power("r", i) for i in range(n)]
+    labels += [" ".join(w for w in (_power("r", i) if i else "", "s") if w) for i in range(n)]
+    # on fewer than three corners the reflection acts as a rotation does: act on the group itself instead
+    return FiniteGroup(f"D{n}", table, corners if n > 2 else table, (1, n) if n > 1 else (1,), tuple(labels))
+
+
+def symmetric(n: int) -> FiniteGroup | PermutationGroup:
+    """S_n, all permutations of n points, in lexicographic order; beyond S7 not listed, only generated.
+
+    >>> symmetric(4).order, symmetric(10).order
+    (24, 3628800)
+    """
+    _check_size(n, "S")
+    if n > LARGEST_LISTED_DEGREE:
+        turn = torch.roll(torch.arange(n), -1)
+        swap = torch.tensor([1, 0, *range(2, n)])
+        return PermutationGroup(f"S{n}", torch.stack([turn, swap]))
+    perms = torch.tensor(list(itertools.permutations(range(n))))
+    return _listed_permutations(f"S{n}", perms, [[1, 0, *range(2, n)], [*range(1, n), 0]] if n > 1 else [])
+
+
+def alternating(n: int) -> FiniteGroup | PermutationGroup:
+    """A_n, the even permutations of n points, in lexicographic order; beyond A7 only generated.
+
+    >>> alternating(4).order
+    12
+    """
+    _check_size(n, "A")
+    triples = [[1, i, *range(2, i), 0, *range(i + 1, n)] for i in range(2, n)]  # 0 -> 1 -> i -> 0
+    if n > LARGEST_LISTED_DEGREE:
+        return PermutationGroup(f"A{n}", torch.tensor(triples))
+    even = [p for p in itertools.permutations(range(n)) if _is_even(p)]
+    return _listed_permutations(f"A{n}", torch.tensor(even), triples)
+
+
+def quaternion() -> FiniteGroup:
+    """Q8 = {+-1, +-i, +-j, +-k}: the smallest group with an irrep that cannot be made real.
+
+    >>> q = quaternion(); q.order, sorted(q.element_orders.tolist())
+    (8, [1, 2, 4, 4, 4, 4, 4, 4])
+    """
+    units = torch.zeros(4, 4, 4, dtype=torch.int64)  # units[a, b, c]: coefficient of c in ab, for 1, i, j, k
+    for a in range(4):
+        units[0, a, a] = units[a, 0, a] = 1
+        units[a, a, 0] = -1 if a else 1
+    for a, b, c in ((1, 2, 3), (2, 3, 1), (3, 1, 2)):
+        units[a, b, c], units[b, a, c] = 1, -1
+    product = units.abs().argmax(dim=2)
+    sign = units.sum(dim=2)
+    signs = torch.tensor([1, -1]).repeat(4)
+    index = torch.arange(4).repeat_interleave(2)
+    total = sign[index[:, None], index] * signs[:, None] * signs
+    table = 2 * product[index[:, None], index] + (total < 0).to(torch.int64)
+    return FiniteGroup("Q8", table, table, (2, 4), ("1", "-1", "i", "-i", "j", "-j", "k", "-k"))
+
+
+def octahedral() -> FiniteGroup:
+    """O, the 24 rotations of the cube, made from quarter turns about two axes; it permutes the 6 faces.
+
+    >>> o = octahedral(); o.order, tuple(o.permutations.shape), tuple(o.matrices.shape)
+    (24, (24, 6), (24, 3, 3))
+    """
+    about_z = torch.tensor([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]], dtype=torch.float64)
+    about_x = torch.tensor([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]], dtype=torch.float64)
+    group = from_generators([about_z, about_x], name="O")
+    assert group.matrices is not None
+    matrices = group.matrices.round()
+    faces = torch.cat([torch.eye(3), -torch.eye(3)]).to(torch.float64)
+    moved = torch.einsum("gij,fj->gfi", matrices, faces)
+    permutations = torch.einsum("gfi,ei->gfe", moved, faces).argmax(dim=2)
+    return FiniteGroup("O", group.table, permutations, group.generators, group.labels, matrices=matrices)
+
+
+def _listed_permutations(name: str, perms: torch.Tensor, generators: list[list[int]]) -> FiniteGroup:
+    position = {tuple(p): i for i, p in enumerate(perms.tolist())}
+    gens = tuple(dict.fromkeys(position[tuple(g)] for g in generators))
+    labels = tuple(_cycles(p) for p in perms.tolist())
+    factors = (perms.shape[0],) if perms.shape[0] <= 2 else None
+    return FiniteGroup(name, permutation_table(perms), perms, gens, labels, cyclic_factors=factors)
+
+
+def _is_even(p: tuple[int, ...]) -> bool:
+    return sum(p[i] > p[j] for i in range(len(p)) for j in range(i + 1, len(p))) % 2 == 0
+
+
+def _cycles(p: list[int]) -> str:
+    """Cycle notation: `(0 1)(2 3 4)`, `e` for the identity."""
+    seen: set[int] = set()
+    text = ""
+    for start in range(len(p)):
+        cycle, at = [], start
+        while at not in seen:
+            seen.add(at)
+            cycle.append(str(at))
+            at = p[at]
+        if len(cycle) > 1:
+            text += f"({' '.join(cycle)})"
+    return text or "e"
+
+
+def _power(letter: str, k: int) -> str:
+    return "e" if k == 0 else letter if k == 1 else f"{letter}^{k}"
+
+
+def _check_size(n: int, family: str) -> None:
+    if n < 1:
+        raise InputError(f"expected a positive size, as in {family}4, got {family}{n}.")
+    per_size = {"C": 1, "D": 2}.get(family)
+    if per_size is not None and per_size * n > LARGEST_TABLE:
+        raise InputError(
+            f"{family}{n} is too large: its table would have {per_size * n} x {per_size * n} products; "
+            f"expected at most {family}{LARGEST_TABLE // per_size}."
+        )

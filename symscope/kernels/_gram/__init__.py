@@ -1,0 +1,1 @@
+"""Gram matrices of any size: tiles, storage on disk, health."""

@@ -1,0 +1,1 @@
+"""Kernels for other libraries: scikit-learn and GPyTorch."""

@@ -1,0 +1,1 @@
+"""Kernels of networks of finite width: empirical NTK, conjugate kernel, weights kernel."""

@@ -1,0 +1,177 @@
+"""How an empirical NTK is computed: Jacobians multiplied, or their rows pushed through the network.
+
+Contraction costs `2 p` operations per pair of inputs and pair of outputs (per output for the trace), products
+cost one forward-mode pass, about `2 F` operations for a forward pass of F, per pair of inputs and output.
+Dense networks have F = 2 p, so the trace is contracted and whole blocks of many outputs go through products;
+convolutions reuse weights (F much larger than p) and are contracted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.kernels.finite._assembly import assembled, inner_of_rows, mirror
+from symscope.networks import FiniteNetwork, Probe, Weights, jacobian_rows, products
+from symscope.numerics import byte_text
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """A method with the sizes that keep it within its memory.
+
+    Attributes:
+        method: "contraction" or "products".
+        whole: Whether every pair of outputs is wanted, or the sum over equal ones.
+        rows_at_once: Jacobian rows (input and output) held at once.
+        inputs_at_once: Inputs that go through the network together in a product.
+    """
+
+    method: str
+    whole: bool
+    rows_at_once: int
+    inputs_at_once: int
+
+
+def plan(
+    network: FiniteNetwork, size: Probe, cotangents: Tensor, memory: int, method: str, whole: bool = False
+) -> Plan:
+    """The cheaper method that fits in memory, with its sizes.
+
+    Args:
+        network: The network.
+        size: What `probe` found.
+        cotangents: Combinations of outputs [c, o].
+        memory: Bytes.
+        method: "auto", or the method to use.
+        whole: Whether all pairs of combinations are wanted.
+
+    Returns:
+        The plan.
+
+    Raises:
+        InputError: If the memory is too small for the method.
+    """
+    weights, item = network.n_weights(), cotangents.dtype.itemsize
+    row = (
+        2 * weights + 3 * size.activations
+    ) * item  # a gradient, a copy of it, activations and their gradients
+    rows = memory // row
+    count = len(cotangents)
+    pair = 2 * count if whole else 2  # rows without which no pair of inputs can be contracted
+    one_input = 3 * size.activations * item
+    smallest = 4 * weights * item + one_input
+    if method == "auto":
+        cheaper = size.flops < count * weights if whole else size.flops < weights
+        method = "products" if cheaper or rows < pair else "contraction"
+    needed = pair * row if method == "contraction" else smallest
+    if memory < needed:
+        raise InputError(
+            f"memory: {method} needs at least {needed} bytes ({byte_text(needed)}) for {weights} weights and "
+            f"{size.activations} activations per input, got {byte_text(memory)}."
+        )
+    inputs_at_once = max(1, (memory - 4 * weights * item) // one_input)
+    return Plan(method, whole, rows, inputs_at_once)
+
+
+def contraction(
+    how: Plan,
+    network: FiniteNetwork,
+    x1: Shaped[Tensor, "b n1 *s"],
+    x2: Shaped[Tensor, "b n2 *s"] | None,
+    cotangents: Float[Tensor, "c o"],
+) -> Float[Tensor, "b n1 n2 *cc"]:
+    """Products of Jacobian rows, chunk by chunk: summed over combinations of outputs, or all their pairs."""
+    if not how.whole:  # a sum over outputs can be taken a few outputs at a time
+        few = max(1, how.rows_at_once // 2)
+        parts = (_contraction(how, network, x1, x2, some) for some in cotangents.split(few))
+        total = next(parts)
+        for part in parts:
+            total += part
+        return total
+    return _contraction(how, network, x1, x2, cotangents)
+
+
+def _contraction(
+    how: Plan, network: FiniteNetwork, x1: Tensor, x2: Tensor | None, cotangents: Tensor
+) -> Tensor:
+    return assembled(
+        lambda x: _rows(network, x, cotangents),
+        lambda first, second: inner_of_rows(first, second, how.whole),
+        x1,
+        x2,
+        how.rows_at_once // len(cotangents),
+        (len(cotangents),) * 2 if how.whole else (),
+        cotangents,
+    )
+
+
+def products_matrix(
+    how: Plan,
+    network: FiniteNetwork,
+    x1: Shaped[Tensor, "b n1 *s"],
+    x2: Shaped[Tensor, "b n2 *s"] | None,
+    cotangents: Float[Tensor, "c o"],
+) -> Float[Tensor, "b n1 n2 *cc"]:
+    """The same numbers column by column: `J(x1) (J(x2_j)^T cotangent)`, a forward-mode pass for each."""
+    count = len(cotangents)
+    others = x1 if x2 is None else x2
+    pairs = (count, count) if how.whole else ()
+    result = cotangents.new_empty(*x1.shape[:2], others.shape[1], *pairs)
+    rows = max(1, min(how.rows_at_once // 2, 128))  # tangents at once: the rest of the memory is for x1
+    inputs = max(1, min(how.inputs_at_once // (2 * rows + 2), x1.shape[1]))
+    for index in range(x1.shape[0]):
+        for j in range(others.shape[1]):
+            for start in range(0, count, rows):
+                some = cotangents[start : start + rows]
+                tangents = {
+                    name: t[0] for name, t in jacobian_rows(network, others[index, j : j + 1], some).items()
+                }
+                first = j if x2 is None else 0  # the rest is known by symmetry
+                columns = [products(network, x, tangents) for x in x1[index, first:].split(inputs)]
+                column = torch.cat(columns, dim=1)  # [rows, n1 - first, o]
+                if how.whole:
+                    result[index, first:, j, :, start : start + rows] = torch.einsum(
+                        "mio,co->icm", column, cotangents
+                    )
+                else:
+                    value = torch.einsum("mio,mo->i", column, some)
+                    result[index, first:, j] = value if start == 0 else result[index, first:, j] + value
+    if x2 is not None:
+        return result
+    n = x1.shape[1]
+    lower = torch.ones(n, n, dtype=torch.bool, device=x1.device).tril().reshape(n, n, *(1 for _ in pairs))
+    return _diagonal_blocks_symmetric(torch.where(lower, result, mirror(result)))
+
+
+def row_norms(
+    how: Plan, network: FiniteNetwork, x: Shaped[Tensor, "n *s"], cotangents: Float[Tensor, "c o"]
+) -> Float[Tensor, " n"]:
+    """`sum_a |grad (cotangent_a . f)(x_i)|^2` for every input, without any other pair."""
+    parts = []
+    few = min(len(cotangents), max(1, how.rows_at_once))
+    for chunk in x.split(max(1, how.rows_at_once // few)):
+        total = cotangents.new_zeros(len(chunk))
+        for some in cotangents.split(few):
+            for rows in jacobian_rows(network, chunk, some).values():
+                total += rows.flatten(1).square().sum(1)
+        parts.append(total)
+    return torch.cat(parts)
+
+
+def _rows(network: FiniteNetwork, x: Tensor, cotangents: Tensor) -> Weights:
+    rows = jacobian_rows(network, x.flatten(0, 1), cotangents)
+    return {name: t.detach().reshape(*x.shape[:2], len(cotangents), -1) for name, t in rows.items()}
+
+
+def _diagonal_blocks_symmetric(matrix: Tensor) -> Tensor:
+    if matrix.ndim == 5:
+        blocks = matrix.diagonal(dim1=1, dim2=2)  # [b, c, c, n]
+        blocks.copy_((blocks + blocks.transpose(1, 2)) / 2)
+    return matrix

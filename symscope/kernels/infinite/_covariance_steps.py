@@ -1,0 +1,154 @@
+"""How operations act on a covariance, `[*lead, *p]` for equal positions, `[*lead, *p, *p']` for all pairs."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from symscope.kernels.infinite._operations import (
+    Conv,
+    Flatten,
+    GlobalPool,
+    Normalise,
+    Operation,
+    Pad,
+    Pool,
+    Scale,
+)
+from symscope.kernels.infinite._sliding_windows import Window, padded, window_sum
+from symscope.kernels.infinite._wide_network import Extent
+
+
+def position_axes(axes: int, extent: Extent) -> tuple[list[int], list[int]]:
+    """The trailing axes of the first and of the second position; the second list is empty for equal
+    positions.
+
+    Args:
+        axes: Number of axes of positions (2 for images).
+        extent: What the covariance holds.
+
+    >>> position_axes(2, Extent.ALL)
+    ([-4, -3], [-2, -1])
+    """
+    if extent is Extent.ALL:
+        return list(range(-2 * axes, -axes)), list(range(-axes, 0))
+    return list(range(-axes, 0)), []
+
+
+def restricted(k: Tensor, axes: int, have: Extent, want: Extent) -> Tensor:
+    """A covariance for fewer pairs of positions: equal ones out of all (one position alone is both).
+
+    >>> restricted(torch.arange(4.0).reshape(2, 2), 1, Extent.ALL, Extent.EQUAL)
+    tensor([0., 3.])
+    """
+    if have == want or axes == 0:
+        return k
+    if want is Extent.ALL:
+        return k.reshape(*k.shape, *[1] * axes)
+    positions = k.shape[-axes:]
+    return equal_positions(k, axes).reshape(*k.shape[: -2 * axes], *positions)
+
+
+def equal_positions(k: Tensor, axes: int) -> Tensor:
+    """The entries of equal positions of a covariance of all pairs, as a view `[*lead, positions]`."""
+    count = math.prod(k.shape[k.ndim - axes :])
+    return k.view(*k.shape[: k.ndim - 2 * axes], count, count).diagonal(dim1=-2, dim2=-1)
+
+
+def first(q: Tensor, axes: int, extent: Extent) -> Tensor:
+    """Variances `[*lead, *p]`, ready to broadcast as those of the first position."""
+    return q.reshape(*q.shape, *[1] * axes) if extent is Extent.ALL else q
+
+
+def second(q: Tensor, axes: int, extent: Extent) -> Tensor:
+    """Variances `[*lead, *p]`, ready to broadcast as those of the second position."""
+    if extent is not Extent.ALL:
+        return q
+    lead = q.ndim - axes
+    return q.reshape(*q.shape[:lead], *[1] * axes, *q.shape[lead:])
+
+
+def convolved(k: Tensor, conv: Conv, extent: Extent) -> Tensor:
+    """The average over the filter window: both positions move together, along one axis after the other."""
+    left, right = position_axes(len(conv.windows), extent)
+    for i, window in enumerate(conv.windows):
+        k = window_sum(k, [side[i] for side in (left, right) if side], window)
+    taps = math.prod(window.size for window in conv.windows)
+    return k / taps if k.ndim == 0 or all(w.trivial for w in conv.windows) else k.div_(taps)
+
+
+def pooled(k: Tensor, pool: Pool) -> Tensor:
+    """Average pooling of a covariance of all pairs: each position has its own window."""
+    axes = len(pool.windows)
+    positions = k.shape[-axes:]
+    for side in position_axes(axes, Extent.ALL):
+        for axis, window in zip(side, pool.windows, strict=True):
+            k = window_sum(k, [axis], window)
+    if pool.divisor is not None:
+        return k / pool.divisor**2
+    share = covered_positions(pool.windows, tuple(positions)).to(k)
+    return k / (first(share, axes, Extent.ALL) * second(share, axes, Extent.ALL))
+
+
+def covered_positions(windows: tuple[Window, ...], positions: tuple[int, ...]) -> Tensor:
+    """How many positions, padding left out, each output of a pooling window covers.
+
+    >>> covered_positions((Window(2, stride=2, before=1, after=1),), (4,))
+    tensor([1., 2., 1.])
+    """
+    count = torch.ones(())
+    for window, size in zip(windows, positions, strict=True):
+        count = count[..., None] * window_sum(torch.ones(size), [0], window)
+    return count
+
+
+def pad_positions(k: Tensor, pad: Pad, extent: Extent) -> Tensor:
+    """Padding of the covariance: zero, or the covariance of the positions that are copied."""
+    for side in position_axes(len(pad.before), extent):
+        if side:
+            k = padded(k, side, pad.before, pad.after, pad.mode)
+    return k
+
+
+def patches(x: Tensor, conv: Conv) -> Tensor:
+    """The windows of a convolution over data `[*lead, c, *p]`, as vectors: `[*lead, outputs, c * taps]`."""
+    axes = len(conv.windows)
+    lead = x.ndim - axes - 1
+    for i, window in enumerate(conv.windows):
+        mode = "circular" if window.circular else "zeros"
+        x = padded(x, [lead + 1 + i], [window.before], [window.after], mode)
+        reach = window.dilation * (window.size - 1) + 1
+        x = x.unfold(lead + 1 + i, reach, window.stride)[..., :: window.dilation]
+    x = x.movedim(lead, lead + axes)  # channels behind the positions
+    return x.flatten(lead, lead + axes - 1).flatten(lead + 1).contiguous()
+
+
+def linear_step(operation: Operation, k: Tensor, axes: int, extent: Extent) -> Tensor:
+    """Operations that act on covariances and tangent kernels alike."""
+    match operation:
+        case Flatten():
+            return k.mean(list(range(-axes, 0))) if axes else k
+        case GlobalPool(keep):
+            mean = k.mean(list(range(-2 * axes, 0)))
+            return mean.reshape(*mean.shape, *[1] * axes) if keep else mean
+        case Pool():
+            return pooled(k, operation) if extent is Extent.ALL else k
+        case Pad():
+            return pad_positions(k, operation, extent)
+        case Scale(factor):
+            return k.mul_(factor**2)
+    raise TypeError(f"no rule for {operation}")
+
+
+def extent_left(operation: Operation, need: Extent) -> Extent:
+    """What a rule leaves behind, given what it read."""
+    return Extent.EQUAL if isinstance(operation, Flatten | GlobalPool) else need
+
+
+def squared_norm(operation: Normalise, variance: Tensor, axes: int) -> Tensor:
+    """The squared norm per channel, `[b, n, *p]`; axes of length one if the norm runs over positions."""
+    if operation.over == "all" and axes:
+        variance = variance.mean(list(range(-axes, 0)), keepdim=True)
+    return variance + operation.eps

@@ -1,0 +1,152 @@
+"""The operations a wide network is made of: plain values, to be inspected, compared and pickled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from symscope.kernels.activations._dual import Dual
+from symscope.kernels.infinite._sliding_windows import Window
+
+
+@final
+@dataclass(frozen=True)
+class Weights:
+    """How a layer with weights acts on kernels, A being the average over its inputs (fan-in).
+
+    `K <- w_var A(K) + b_var`, `Theta <- w_var A(Theta) + w_rate A(K) + b_rate`. In the NTK parameterisation
+    the rates equal the variances; in the standard one they are the fan-in and 1; they are zero for what is
+    not trained.
+    """
+
+    w_var: float
+    b_var: float
+    w_rate: float
+    b_rate: float
+
+
+@final
+@dataclass(frozen=True)
+class Input:
+    """The data themselves."""
+
+
+@final
+@dataclass(frozen=True)
+class Dense:
+    """A fully connected layer on vectors."""
+
+    features_in: int
+    features_out: int
+    weights: Weights
+
+
+@final
+@dataclass(frozen=True)
+class Conv:
+    """A convolution; one window per axis of positions."""
+
+    channels_in: int
+    channels_out: int
+    windows: tuple[Window, ...]
+    weights: Weights
+
+
+@final
+@dataclass(frozen=True)
+class Pad:
+    """Padding of positions; mode is "zeros", "circular", "reflect" or "replicate"."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    mode: str
+
+
+@final
+@dataclass(frozen=True)
+class Pool:
+    """Average pooling: the window sum over `divisor`, or over the positions really covered if it is None."""
+
+    windows: tuple[Window, ...]
+    divisor: float | None
+
+
+@final
+@dataclass(frozen=True)
+class GlobalPool:
+    """The mean over all positions; `keep` leaves axes of length one, `axes` is how many there must be."""
+
+    keep: bool
+    axes: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Flatten:
+    """Positions become features; `features` is the length the module promised, where it did."""
+
+    features: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Unflatten:
+    """Features of the data become channels and positions."""
+
+    shape: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Normalise:
+    """Division by the root mean square: over channels at each position, or over positions too.
+
+    `over` is "channels" or "all"; `eps` is added to the variance.
+    """
+
+    over: str
+    eps: float
+    shape: tuple[int, ...] | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Activate:
+    """An elementwise activation."""
+
+    dual: Dual
+
+
+@final
+@dataclass(frozen=True)
+class Scale:
+    """Multiplication by a constant."""
+
+    factor: float
+
+
+@final
+@dataclass(frozen=True)
+class Sum:
+    """The sum of branches (residual connections)."""
+
+
+Operation = (
+    Input | Dense | Conv | Pad | Pool | GlobalPool | Flatten | Unflatten | Normalise | Activate | Scale | Sum
+)
+
+
+@final
+@dataclass(frozen=True)
+class Node:
+    """One step of a network.
+
+    Attributes:
+        operation: What is done.
+        inputs: To which earlier nodes, by index.
+        name: What the user's module calls it, for messages.
+    """
+
+    operation: Operation
+    inputs: tuple[int, ...]
+    name: str

@@ -1,0 +1,351 @@
+"""A monitor for anyone's training loop: how symmetric are predictions and weights, and what was foretold?
+
+Five lines:
+
+    tracker = AsymmetryTracker(net, points, symmetry)              # before training
+    for batch in batches:
+        ...                                                        # your training step
+        tracker.record()
+    tracker.predict(x, y, learning_rate=0.1, loss="mean")          # what theory says, if you like
+    tracker.save("asymmetry.png")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from jaxtyping import Shaped
+from torch import Tensor, nn
+
+from symscope.errors import InputError
+from symscope.groups import Quadrature
+from symscope.linear._asymmetry import asymmetric_part, sampled_asymmetry_loss
+from symscope.linear._closed_flow import Flow
+from symscope.linear._linearised import linearised
+from symscope.linear._records import LayerSymmetry, Record, layer_spaces, parts, table_row
+from symscope.linear._weighted_elements import Symmetry, drawn, moved, moved_back
+from symscope.networks import DEFAULT_MEMORY, named
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+class AsymmetryTracker:
+    """Records, during training, how far a network is from symmetric, and lays the theory over it.
+
+    The network as it is when the tracker is made is the first record, and where the theory starts. Measuring
+    leaves training alone: it runs in eval mode without gradients, and every layer gets its own mode back.
+
+    Args:
+        module: The network that is trained, from [n, *shape] to [n] or [n, *output].
+        x: Inputs the asymmetry is measured on; some hundreds are enough.
+        symmetry: What acts on the inputs: a data action, a representation, or matrices `[order, d, d]` that
+            act as `x g`.
+        outputs: What acts on the outputs; nothing moves by default, which asks for invariance.
+        weights: For parameters by name, the representations on the layer: `(on its inputs, on its outputs)`
+            for a weight `[out, in]` that acts as `W x`, one representation for a bias.
+        every: Measure at every so many calls of `record`.
+        start: The step the network is at now.
+        quadrature: For compact groups, the elements that stand for the group.
+        samples: For large groups, how many random elements stand for it, instead of all.
+        seed: Of those.
+
+    Attributes:
+        records: What was measured, in order.
+        theory: What was predicted, in order; empty until `predict`.
+
+    Raises:
+        InputError: The module does not take x, the symmetry does not fit, or a weight does not exist or has
+            another shape than its representations.
+
+    >>> from symscope.groups import cyclic, permutation
+    >>> net = nn.Linear(2, 1, bias=False)
+    >>> _ = nn.init.constant_(net.weight[:, :1], 3.0), nn.init.constant_(net.weight[:, 1:], 1.0)
+    >>> tracker = AsymmetryTracker(net, torch.eye(2), permutation(cyclic(2)))
+    >>> _ = nn.init.constant_(net.weight, 2.0)  # stands for training
+    >>> _ = tracker.record()
+    >>> [(r.step, r.symmetric, r.asymmetry) for r in tracker.records]
+    [(0, 2.0, 1.0), (1, 2.0, 0.0)]
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        x: Shaped[Tensor, "n *s"],
+        symmetry: Symmetry,
+        *,
+        outputs: Symmetry | None = None,
+        weights: Mapping[str, LayerSymmetry] | None = None,
+        every: int = 1,
+        start: int = 0,
+        quadrature: Quadrature | None = None,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        if every < 1 or start < 0:
+            raise InputError(f"expected every of at least 1 and start of at least 0, got {every}, {start}.")
+        if samples is not None and quadrature is not None:
+            raise InputError("expected a quadrature or a number of samples, not both.")
+        self.module, self.x, self.symmetry, self.outputs = module, x.detach(), symmetry, outputs
+        self.every, self.quadrature, self.samples, self.seed = every, quadrature, samples, seed
+        self._spaces = layer_spaces(module, weights or {})
+        self._start = {name: t.detach().clone() for name, t in module.state_dict().items()}
+        self._start_step, self._step = start, start
+        self.records: list[Record] = []
+        self.theory: tuple[Record, ...] = ()
+        self._check_runs()
+        self._measure(start)
+
+    @property
+    def step(self) -> int:
+        """The step of the last call of `record`."""
+        return self._step
+
+    def record(self, step: int | None = None) -> Record | None:
+        """Measure the network as it is now.
+
+        Args:
+            step: The number of training steps so far; None counts calls.
+
+        Returns:
+            What was measured; None at the calls `every` leaves out.
+
+        Raises:
+            InputError: A step that is not after the last one.
+        """
+        at = self._step + 1 if step is None else step
+        if at <= self._step:
+            raise InputError(f"step: expected a number above {self._step}, the last one, got {at}.")
+        self._step = at
+        if (at - self._start_step) % self.every:
+            return None
+        return self._measure(at)
+
+    def predict(
+        self,
+        x: Shaped[Tensor, "n *s"],
+        y: Shaped[Tensor, "*targets"],
+        *,
+        learning_rate: float,
+        loss: str,
+        steps: Sequence[float | int] | None = None,
+        flow: bool = False,
+        memory: int | float | str = DEFAULT_MEMORY,
+    ) -> tuple[Record, ...]:
+        """What the network, linearised at the tracker's start, does under full-batch gradient descent.
+
+        For a linear layer this is the exact closed form (Eq. 3 and 5); for a network it holds as long as
+        training moves its weights little (Eq. 10), and what the measured curve does besides is what the
+        network's features learned. Momentum, Adam, weight decay and small batches are outside it.
+
+        Args:
+            x: Training inputs, all of them.
+            y: Targets [n, o], or [n].
+            learning_rate: Of plain gradient descent.
+            loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
+            steps: At which steps; None for those recorded.
+            flow: Gradient flow instead of gradient descent.
+            memory: Working memory of the kernel.
+
+        Returns:
+            Records like the measured ones, also kept as `theory`.
+
+        Raises:
+            InputError: As `linearised`; also if gradient descent diverges at this learning rate.
+        """
+        lin = linearised(
+            self.module, x, y, learning_rate=learning_rate, loss=loss, params=self._start, memory=memory
+        )
+        start = lin.network.weights(torch.float64)
+        chosen = self._steps(steps)
+        found: list[Record] = []
+        for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
+            states = [
+                {name: start[name] + by for name, by in named(lin.network, change).items()} for change in some
+            ]
+            here = chosen[len(found) : len(found) + len(some)]
+            found += self._foretold(here, partial(lin.outputs, displacements=some), states)
+        self.theory = tuple(found)
+        return self.theory
+
+    def predict_linear(
+        self, solution: Flow, *, learning_rate: float, steps: Sequence[int] | None = None
+    ) -> tuple[Record, ...]:
+        """The closed form of a linear model on whole orbits, from `K_G` and `C_G` alone (Eq. 3 and 5).
+
+        For data too large to hold, or seen through random group elements: `flow(problem.k, problem.c)` of an
+        `orbit_regression` needs second moments only. The module must be `nn.Linear(..., bias=False)`.
+
+        Args:
+            solution: The flow of the regression problem, `d x o` weights.
+            learning_rate: For the loss `1/2 sum |f - y|^2` over all orbits; for a mean see `mean_loss_rate`.
+            steps: At which steps of gradient descent; None for those recorded.
+
+        Returns:
+            Records like the measured ones, also kept as `theory`.
+
+        Raises:
+            InputError: A module that is not linear, weights that do not fit, a rate that diverges.
+        """
+        if not isinstance(self.module, nn.Linear) or self.module.bias is not None:
+            raise InputError(
+                f"expected nn.Linear(..., bias=False), whose training has this closed form, got "
+                f"{type(self.module).__name__}; use predict, which linearises any module."
+            )
+        chosen = [int(step) for step in self._steps(steps)]
+        w0 = self._start["weight"].to(solution.rates).mT.reshape(solution.minimum.shape)
+        since = torch.tensor(chosen) - self._start_step
+        path = solution.descent(w0, learning_rate, since).reshape(
+            len(chosen), *self._start["weight"].mT.shape
+        )
+        self.theory = tuple(
+            self._foretold(chosen, partial(_linear_outputs, path), [{"weight": w.mT} for w in path])
+        )
+        return self.theory
+
+    def table(self) -> pd.DataFrame:
+        """Everything measured and predicted, one row per step; column `kind` says which.
+
+        Parts of weights are columns `<name> symmetric` and `<name> asymmetric`.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                table_row(kind, record)
+                for kind, records in (("measured", self.records), ("theory", self.theory))
+                for record in records
+            ]
+        )
+
+    def figure(self) -> Any:
+        """The asymmetry over training with the theory laid over it, and the parts of predictions and weights.
+
+        Returns:
+            A matplotlib figure.
+        """
+        from symscope.linear._tracker_figure import tracker_figure
+
+        return tracker_figure(self.records, self.theory)
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure to a file that ends in .png, .svg or .pdf.
+
+        Raises:
+            InputError: Another ending, or a folder that cannot be written.
+        """
+        from symscope.report import save_figure
+
+        save_figure(self.figure(), Path(path))
+
+    def _steps(self, steps: Sequence[float | int] | None) -> list[float | int]:
+        chosen = [r.step for r in self.records] if steps is None else list(steps)
+        if not chosen or min(chosen) < self._start_step:
+            raise InputError(
+                f"steps: expected some, from {self._start_step} on, where the tracker began, got {chosen}."
+            )
+        return chosen
+
+    def _foretold(
+        self,
+        steps: Sequence[float | int],
+        f: Callable[[Tensor], Tensor],
+        states: Sequence[Mapping[str, Tensor]],
+    ) -> list[Record]:
+        points = self.x.to(torch.float64) if self.x.is_floating_point() else self.x
+        with torch.no_grad():
+            return self._records(steps, f, points, states)
+
+    def _check_runs(self) -> None:
+        with _measuring(self.module):
+            try:
+                self.module(self.x)
+            except Exception as error:  # whatever the user's forward raises
+                raise InputError(
+                    f"x: the module cannot be evaluated on inputs of shape {list(self.x.shape)}, "
+                    f"{self.x.dtype}: {error}"
+                ) from error
+
+    def _measure(self, step: int) -> Record:
+        with _measuring(self.module):
+            weights = dict(self.module.named_parameters())
+            [record] = self._records([step], lambda z: self.module(z).unsqueeze(1), self.x, [weights])
+        self.records.append(record)
+        return record
+
+    def _records(
+        self,
+        steps: Sequence[float | int],
+        f: Callable[[Tensor], Tensor],
+        x: Tensor,
+        states: Sequence[Mapping[str, Tensor]],
+    ) -> list[Record]:
+        """One record per step; f gives the outputs at all of them, `[n, steps, *output]`."""
+        spreads = [0.0] * len(steps)
+        if self.samples is None:
+            part = asymmetric_part(f, x, self.symmetry, self.outputs, self.quadrature)
+            asymmetry, mean = _mean_norms(part), f(x) - part
+        else:
+            elements = drawn(self.symmetry, self.samples, self.seed)
+            images = [f(moved(self.symmetry, g, x)) for g in elements]
+            if self.outputs is not None:
+                images = [moved_back(self.outputs, g, y) for g, y in zip(elements, images, strict=True)]
+            mean = torch.stack(images).mean(0)
+            asymmetry, spreads = self._sampled(f, x, len(steps))
+        return [
+            Record(
+                step,
+                size,
+                loss,
+                spread,
+                {name: parts(space, state[name]) for name, space in self._spaces.items()},
+            )
+            for step, size, loss, spread, state in zip(
+                steps, _mean_norms(mean), asymmetry, spreads, states, strict=True
+            )
+        ]
+
+    def _sampled(
+        self, f: Callable[[Tensor], Tensor], x: Tensor, count: int
+    ) -> tuple[list[float], list[float]]:
+        assert self.samples is not None
+        found = [
+            sampled_asymmetry_loss(
+                lambda z, at=at: f(z)[:, at],  # type: ignore[misc]
+                x,
+                self.symmetry,
+                self.outputs,
+                samples=self.samples,
+                seed=self.seed,
+            )
+            for at in range(count)
+        ]
+        return [loss.value for loss in found], [loss.standard_error for loss in found]
+
+
+def _mean_norms(part: Tensor) -> list[float]:
+    """`[n, steps, *output] -> [steps]`: the norm of each output, averaged over inputs."""
+    return torch.linalg.vector_norm(part.reshape(*part.shape[:2], -1), dim=2).mean(0).tolist()
+
+
+def _linear_outputs(path: Tensor, x: Tensor) -> Tensor:
+    return torch.einsum("nd,tdo->nto", x, path.to(x))
+
+
+@contextmanager
+def _measuring(module: nn.Module) -> Iterator[None]:
+    """Eval mode without gradients; afterwards every part of the module is in the mode it was in."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part, mode in modes:
+            part.training = mode

@@ -1,0 +1,193 @@
+"""The networks of "On the Ability of Deep Networks to Learn Symmetries from Data", as builders.
+
+Each takes a seed and gives a network in the paper's own initialisation (PyTorch's default where the paper
+names it). Classifiers return logits: the papers' last layer, log-softmax, is in the loss.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.errors import InputError
+from symscope.networks._initialisation import seeded_weights
+from symscope.networks._vision_transformer import VisionTransformer
+from symscope.numerics import check_count
+
+
+def mlp(
+    widths: Sequence[int],
+    dropout: float = 0.0,
+    *,
+    last_bias: bool = True,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+) -> nn.Sequential:
+    """A ReLU network of full connections, with dropout after every hidden layer.
+
+    Args:
+        widths: Inputs, hidden layers, outputs: two numbers or more.
+        dropout: Probability that a hidden unit is silent in a training step.
+        last_bias: Whether the last layer has a bias.
+        seed: Of the weights.
+        dtype: Of the weights.
+
+    Returns:
+        `[n, *shape] -> [n, outputs]`; inputs are flattened.
+
+    Raises:
+        InputError: Fewer than two widths, one below 1, or a probability outside [0, 1).
+
+    >>> mlp((784, 512, 128, 10), 0.5, last_bias=False)
+    Sequential(
+      (0): Flatten(start_dim=1, end_dim=-1)
+      (1): Linear(in_features=784, out_features=512, bias=True)
+      (2): ReLU()
+      (3): Dropout(p=0.5, inplace=False)
+      (4): Linear(in_features=512, out_features=128, bias=True)
+      (5): ReLU()
+      (6): Dropout(p=0.5, inplace=False)
+      (7): Linear(in_features=128, out_features=10, bias=False)
+    )
+    """
+    if len(widths) < 2:
+        raise InputError(f"widths: expected inputs and outputs at least, got {tuple(widths)}.")
+    sizes = [check_count("widths", width) for width in widths]
+    if not 0 <= dropout < 1:
+        raise InputError(f"dropout: expected a probability from 0 up to, not including, 1, got {dropout}.")
+    layers: list[nn.Module] = [nn.Flatten()]
+    with seeded_weights(seed):
+        for before, after in itertools.pairwise(sizes[:-1]):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+            if dropout:
+                layers.append(nn.Dropout(dropout))
+        layers.append(nn.Linear(sizes[-2], sizes[-1], bias=last_bias))
+    return nn.Sequential(*layers).to(dtype)
+
+
+def digit_mlp(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
+    """Fig. 1's MLP (App. B.1): 784-512-128-10, dropout 0.5, no bias in the last layer.
+
+    >>> sum(weight.numel() for weight in digit_mlp().parameters())
+    468864
+    """
+    return mlp((784, 512, 128, 10), 0.5, last_bias=False, seed=seed, dtype=dtype)
+
+
+def conv_net(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
+    """Fig. 1's ConvNet (App. B.1) for images `[n, 1, 28, 28]`: 24@5x5, pool, 32@3x3, pool, 256, 10.
+
+    >>> sum(weight.numel() for weight in conv_net().parameters())
+    215194
+    """
+    with seeded_weights(seed):
+        return nn.Sequential(
+            nn.Conv2d(1, 24, 5),
+            nn.MaxPool2d(2),
+            nn.ReLU(),
+            nn.Conv2d(24, 32, 3),
+            nn.MaxPool2d(2),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(800, 256),
+            nn.ReLU(),
+            nn.Linear(256, 10),
+        ).to(dtype)
+
+
+def vit(
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+    *,
+    side: int = 28,
+    patch: int = 4,
+    channels: int = 1,
+    dim: int = 256,
+    depth: int = 2,
+    heads: int = 4,
+    hidden: int = 256,
+    classes: int = 10,
+) -> VisionTransformer:
+    """Fig. 1's vision transformer (App. B.1) for images `[n, channels, side, side]`.
+
+    Pre-norm blocks, heads of 64, fixed sine positions, mean over patches.
+
+    Raises:
+        InputError: A size below 1, a patch that does not divide the side, or a dim not divisible by 4.
+
+    >>> sum(weight.numel() for weight in vit().parameters())
+    797482
+    """
+    sizes = {"side": side, "patch": patch, "channels": channels, "dim": dim, "depth": depth}
+    for name, size in (sizes | {"heads": heads, "hidden": hidden, "classes": classes}).items():
+        check_count(name, size)
+    if side % patch:
+        raise InputError(f"patch: expected a divisor of the image's side, {side}, got {patch}.")
+    with seeded_weights(seed):
+        net = VisionTransformer(side, patch, channels, dim, depth, heads, hidden, classes)
+    return net.to(dtype)
+
+
+@final
+class ScaledLinear(nn.Module):
+    """A full connection in NTK parameterisation: `w_std W x / sqrt(inputs) + b_std b`; W, b start normal."""
+
+    def __init__(self, inputs: int, outputs: int, w_std: float, b_std: float) -> None:
+        super().__init__()
+        self.scale, self.b_std = w_std / math.sqrt(inputs), b_std
+        self.weight = nn.Parameter(torch.randn(outputs, inputs))
+        self.bias = nn.Parameter(torch.randn(outputs))
+
+    def forward(self, x: Float[Tensor, "n inputs"]) -> Float[Tensor, "n outputs"]:
+        return nn.functional.linear(self.scale * x, self.weight, self.b_std * self.bias)
+
+
+def pair_mlp(
+    inputs: int = 784,
+    width: int = 512,
+    depth: int = 1,
+    *,
+    w_std: float = 1.0,
+    b_std: float = 1.0,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+) -> nn.Sequential:
+    """The network trained on pairs of orbits (App. B.2): `depth` hidden ReLU layers, one output.
+
+    In NTK parameterisation, so that for large width its training is regression with the NTK of the same
+    `w_std`, `b_std`. On images of unit norm it needs about the paper's 2,000 epochs of Adam at 1e-3, and
+    PyTorch's own parameterisation, `mlp((784, 512, 1))`, about 100.
+
+    Args:
+        inputs: Pixels.
+        width: Of every hidden layer.
+        depth: Hidden layers; 1 or 5 in the paper.
+        w_std: Weight scale.
+        b_std: Bias scale.
+        seed: Of the weights.
+        dtype: Of the weights.
+
+    Returns:
+        `[n, *shape] -> [n, 1]`; inputs are flattened.
+
+    Raises:
+        InputError: A size below 1, or a negative scale.
+
+    >>> sum(weight.numel() for weight in pair_mlp().parameters())
+    402433
+    """
+    sizes = [check_count("inputs", inputs)] + check_count("depth", depth) * [check_count("width", width)]
+    if not (0 <= w_std < math.inf and 0 <= b_std < math.inf):
+        raise InputError(f"expected finite scales, 0 or more, got w_std {w_std} and b_std {b_std}.")
+    layers: list[nn.Module] = [nn.Flatten()]
+    with seeded_weights(seed):
+        for before, after in itertools.pairwise(sizes):
+            layers += [ScaledLinear(before, after, w_std, b_std), nn.ReLU()]
+        layers.append(ScaledLinear(sizes[-1], 1, w_std, b_std))
+    return nn.Sequential(*layers).to(dtype)

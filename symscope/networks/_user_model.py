@@ -1,0 +1,228 @@
+"""A user's network as a forecast sees it: a builder of fresh copies, checked against the data."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.errors import InputError
+from symscope.networks._functional import finite_network, read_weights
+from symscope.networks._initialisation import seeded_weights
+from symscope.networks._named_networks import named_network
+from symscope.networks._user_code import user_error, with_seed
+
+LAYOUTS = {
+    "channel": "images with a channel axis, [n, channels, height, width]",
+    "flat": "flattened, [n, features]",
+    "as is": "as the data has them",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Model:
+    """A network that takes the data.
+
+    Attributes:
+        name: What the report calls it.
+        builder: A fresh network, in float64 and evaluation mode, for a seed.
+        layout: How inputs are laid out for it, one of `LAYOUTS`.
+        outputs: How many numbers it returns for an input.
+        parameters: How many weights it has.
+        fixed: Whether every seed gives the same weights, because they came from a file.
+    """
+
+    name: str
+    builder: Callable[[int], nn.Module]
+    layout: str
+    outputs: int
+    parameters: int
+    fixed: bool = False
+
+
+def as_model(
+    model: str | nn.Module | Callable[..., nn.Module],
+    shape: Sequence[int],
+    classes: int,
+    *,
+    name: str | None = None,
+    weights: str | os.PathLike[str] | None = None,
+) -> Model:
+    """What the user named, gave or can build, as a `Model` that was tried on inputs of the data's shape.
+
+    Args:
+        model: A name from `NETWORKS`; a function that takes nothing, or a seed, and returns a module; or a
+            module, whose weights are redrawn by its layers' own `reset_parameters` for every seed.
+        shape: Shape of one input.
+        classes: Outputs that are needed.
+        name: For the report; the model's own name when not given.
+        weights: A saved state dict to start from, read with `weights_only=True`; then seeds change nothing.
+
+    Raises:
+        InputError: An unknown name, a function that fails or returns something else, weights that are not
+            this network's, or a network that does not take the data or changes it in place.
+
+    >>> as_model(lambda: nn.Linear(12, 4), (3, 4), classes=4).layout
+    'flat'
+    """
+    called = name or (model if isinstance(model, str) else _name(model))
+    build = _builder(model, tuple(shape), classes, called)
+    if weights is not None:
+        build = _with_weights(build, Path(weights))
+    first = build(0)
+    layout, outputs = _layout(first, tuple(shape), called)
+    count = sum(weight.numel() for weight in first.parameters() if weight.requires_grad)
+    if count == 0:
+        raise InputError(f"{called}: expected a network with weights to train; it has none.")
+    return Model(called, build, layout, outputs, count, weights is not None)
+
+
+def laid_out(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"]:
+    """Points in the layout a model takes.
+
+    >>> laid_out(torch.zeros(5, 2, 3), "channel").shape, laid_out(torch.zeros(5, 2, 3), "flat").shape
+    (torch.Size([5, 1, 2, 3]), torch.Size([5, 6]))
+    """
+    if layout == "flat":
+        return points.flatten(1)
+    return points[:, None] if layout == "channel" and points.ndim == 3 else points
+
+
+def _name(model: Any) -> str:
+    if isinstance(model, nn.Module):
+        return type(model).__name__
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _builder(
+    model: str | nn.Module | Callable[..., nn.Module], shape: tuple[int, ...], classes: int, name: str
+) -> Callable[[int], nn.Module]:
+    if isinstance(model, str):
+        build: Callable[..., nn.Module] = named_network(model, shape, classes)
+    elif isinstance(model, nn.Module):
+        build = _redrawn(model, name)
+    elif callable(model):
+        build = model
+    else:
+        raise InputError(
+            "model: expected a name, an nn.Module or a function that returns one, got "
+            f"{type(model).__name__}."
+        )
+
+    def made(seed: int) -> nn.Module:
+        seeded = with_seed(f"model {name}", build, seed)
+        try:
+            with seeded_weights(seed):
+                module = seeded()
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
+            raise user_error(f"model {name}: the function", error) from error
+        if not isinstance(module, nn.Module):
+            raise InputError(
+                f"model {name}: expected the function to return an nn.Module, got {type(module).__name__}."
+            )
+        return module.to(torch.float64).eval()
+
+    return made
+
+
+def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
+    own = [part for part in module.modules() if next(part.parameters(recurse=False), None) is not None]
+    stuck = [type(part).__name__ for part in own if not hasattr(part, "reset_parameters")]
+    if stuck:
+        raise InputError(
+            f"model {name}: its part {stuck[0]} holds weights and has no reset_parameters, so new ones "
+            "cannot be drawn; give a function that builds the network instead."
+        )
+
+    def build() -> nn.Module:
+        fresh = copy.deepcopy(module).to(torch.float64)
+        for part in fresh.modules():
+            if next(part.parameters(recurse=False), None) is not None:
+                part.reset_parameters()  # type: ignore[operator]
+        return fresh
+
+    return build
+
+
+def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[int], nn.Module]:
+    first, saved = build(0), read_weights(path, "weights")
+    _check_fit(first.state_dict(), saved, path)
+    loaded = finite_network(first, saved)
+    state = {**loaded.trainable, **loaded.fixed}
+
+    def made(seed: int) -> nn.Module:
+        module = build(seed)
+        module.load_state_dict(state, strict=False)  # non-persistent buffers are the module's own
+        return module
+
+    return made
+
+
+def _check_fit(own: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Path) -> None:
+    """Refuses weights that are not those of the network, with the names and shapes of the first."""
+    lacking = [name for name in own if name not in saved]
+    foreign = [name for name in saved if name not in own]
+    said = [f"the file lacks {_few(lacking)}"] if lacking else []
+    said += [f"the network has no {_few(foreign)}"] if foreign else []
+    said += [
+        f"{name} has shape {tuple(value.shape)} in the network and {tuple(saved[name].shape)} in the file"
+        for name, value in own.items()
+        if name in saved and saved[name].shape != value.shape
+    ]
+    if said:
+        raise InputError(
+            f"weights: {path} does not fit the network: {'; '.join(said[:3])}. Save the weights of this "
+            "network, or build the one they are of."
+        )
+
+
+def _few(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    listed = [str(name) for name in names]
+    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
+    return ", ".join(listed[:3]) + more
+
+
+def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, int]:
+    """The first layout the network takes, and its number of outputs."""
+    # a channel axis first: a convolution would take images without one for a single picture
+    tried = ["channel", "flat", "as is"] if len(shape) in (2, 3) else ["as is", "flat"]
+    if len(shape) == 1:
+        tried = ["as is"]
+    problems = []
+    for layout in tried:
+        x = laid_out(torch.rand(3, *shape, dtype=torch.float64, generator=_generator()), layout)
+        given, version = x.clone(), x._version
+        try:
+            with torch.no_grad():
+                out = module(x)
+        except (Exception, SystemExit) as error:
+            problems.append(f"{tuple(given.shape)}: {user_error('it', error)}")
+            continue
+        if isinstance(out, Tensor) and out.ndim == 2 and len(out) == 3:
+            if x._version != version or not torch.equal(x, given):
+                raise InputError(
+                    f"model {name}: its forward changes its input in place, so that the data would not stay "
+                    "what they are; write x = x - 1 instead of x -= 1, leave inplace=True out of the first "
+                    "layers, or begin with x = x.clone()."
+                )
+            return layout, out.shape[1]
+        got = f"shape {tuple(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
+        problems.append(f"{tuple(x.shape)}: expected outputs [n, outputs], got {got}")
+    raise InputError(
+        f"model {name}: it does not take the data, samples of shape {shape}. Tried " + "; ".join(problems)
+    )
+
+
+def _generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)

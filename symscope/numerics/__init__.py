@@ -1,0 +1,36 @@
+"""What every part needs: eigenvalues from products, random numbers, whole files, progress, checks."""
+
+from symscope.numerics._arithmetic import Arithmetic, arithmetic, usable_device
+from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
+from symscope.numerics._files import put_whole, write_whole
+from symscope.numerics._input_checks import check_inputs, check_points
+from symscope.numerics._progress import Progress, progress_steps
+from symscope.numerics._randomness import check_count, seeded
+from symscope.numerics._sizes import byte_count, byte_text
+from symscope.numerics._spectrum_ends import ROUNDING, Ends, exact_ends, iterated_ends
+from symscope.numerics._threads import cores_for, each, one_core_each
+
+__all__ = [
+    "ROUNDING",
+    "Arithmetic",
+    "Eigenpairs",
+    "Ends",
+    "Progress",
+    "arithmetic",
+    "byte_count",
+    "byte_text",
+    "check_count",
+    "check_inputs",
+    "check_points",
+    "cores_for",
+    "each",
+    "exact_ends",
+    "iterated_ends",
+    "one_core_each",
+    "progress_steps",
+    "put_whole",
+    "seeded",
+    "top_eigenpairs",
+    "usable_device",
+    "write_whole",
+]

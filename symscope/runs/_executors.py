@@ -1,0 +1,216 @@
+"""Where cells run: in this process, in local processes, or on a Dask cluster; always an `Executor`."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import Any, final
+
+from symscope.errors import InputError
+from symscope.runs._environment import usable_cores
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+@final
+class Here(Executor):
+    """Runs each call at once in this process: the easiest to debug, and the reference for all others.
+
+    >>> with Here() as executor:
+    ...     executor.submit(max, 2, 3).result()
+    3
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The finished future of one call."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def worker_count(wanted: int | None, *, threads: int, device: str) -> int:
+    """How many local processes to use: as many as fit the cores, one on a GPU, unless told.
+
+    Args:
+        wanted: A number, 0 for this process, None to choose.
+        threads: Of one cell.
+        device: "cpu" or "cuda".
+
+    Raises:
+        InputError: A negative number.
+
+    >>> worker_count(3, threads=1, device="cpu"), worker_count(None, threads=1, device="cuda")
+    (3, 1)
+    """
+    if wanted is None:
+        return 1 if device == "cuda" else max(1, usable_cores() // threads)
+    if wanted < 0:
+        raise InputError(f"--workers is a number of processes, 0 for none, got {wanted}")
+    return wanted
+
+
+@contextlib.contextmanager
+def local(workers: int, *, threads: int) -> Iterator[Executor]:
+    """Local processes, each limited to its threads; they end with this process, however it ends.
+
+    Args:
+        workers: Number of processes; 0 runs the cells here.
+        threads: Of each process, so that `workers * threads` is what the machine is asked for.
+
+    >>> with local(0, threads=1) as executor:
+    ...     executor.submit(abs, -1).result()
+    1
+    """
+    if workers == 0:
+        yield Here()
+        return
+    before = set(multiprocessing.active_children())
+    with _thread_variables(threads):
+        # spawn: a forked copy of torch with its threads and its CUDA state cannot be trusted
+        pool = _Processes(workers, multiprocessing.get_context("spawn"), _start_worker, (threads,))
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@final
+class _Processes(ProcessPoolExecutor):
+    """Processes that never see Ctrl-C, not even while they start and import: their parent takes it."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As its parent class, which starts a process here when none is idle."""
+        with _ctrl_c_later(), _ctrl_c_masked():
+            return super().submit(fn, *args, **kwargs)
+
+
+@contextlib.contextmanager
+def _ctrl_c_masked() -> Iterator[None]:
+    """This thread does not get SIGINT, nor do processes that it starts: they inherit the mask."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """A Ctrl-C in here is acted upon at the end; the mask alone leaves it to any other thread to take it.
+
+    Python runs handlers between two steps of the main thread, whichever thread took the signal: half-way
+    through the start of a process that would leave it waiting for the rest of what it is to do.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    taken: list[Any] = []
+    signal.signal(signal.SIGINT, lambda *arrived: taken.append(arrived))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if taken:
+            handler(*taken[-1])
+
+
+@contextlib.contextmanager
+def dask(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
+    """The workers of a running Dask cluster.
+
+    Args:
+        address: Of its scheduler, "tcp://host:8786".
+        seconds: How long to wait for its answer.
+
+    Raises:
+        InputError: Dask is not installed, or nothing answers at the address.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("--dask needs Dask: pip install 'symscope[dask]'") from error
+    # quiet: a lost worker or scheduler is ours to report, in one line
+    with _quiet("distributed"), _client(Client, address, seconds) as client:
+        executor = client.get_executor(pure=False)
+        yield executor
+        executor.shutdown(wait=True)
+
+
+@contextlib.contextmanager
+def _client(kind: Any, address: str, seconds: float) -> Iterator[Any]:
+    try:
+        client = kind(address, timeout=seconds, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"--dask {address}: no Dask scheduler answers there ({error or type(error).__name__}); "
+            "start one with `dask scheduler` and give its tcp:// address"
+        ) from error
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Nothing but critical messages from a library's loggers, which set their levels each on their own."""
+    loggers = [
+        logging.getLogger(known) for known in logging.root.manager.loggerDict if known.startswith(name)
+    ]
+    before = [(logger, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+def _start_worker(threads: int) -> None:
+    """What a local worker does first: leave Ctrl-C to its parent, die with it, keep to its threads."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+@contextlib.contextmanager
+def _thread_variables(threads: int) -> Iterator[None]:
+    """Environment variables that new processes read before they load their numerical libraries."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,217 @@
+"""Every experiment by its id: found by looking into modules, so that adding one takes no code elsewhere.
+
+Two places are searched: the modules and packages that installed distributions name under the entry point
+group `symscope.experiments` (the papers are one of them), and the modules a user names with `--module`. An
+installed module that cannot be imported takes away its own experiments only: `broken` names it and the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import final
+
+from symscope.errors import InputError, nearest
+from symscope.runs._definition import Experiment
+
+ENTRY_POINTS = "symscope.experiments"
+EXTRAS = ("dask", "gpytorch", "lightning", "sklearn")  # extras that are called as the package they bring
+
+
+@final
+@dataclass(frozen=True)
+class Broken:
+    """A module of experiments that cannot be imported: what it is called, why, and its files."""
+
+    module: str
+    reason: str
+    files: tuple[Path, ...]
+
+    @property
+    def message(self) -> str:
+        """One line: which module, and which error."""
+        return f"{self.module} cannot be imported: {self.reason}"
+
+    def mentions(self, name: str) -> bool:
+        """Whether its files hold this id, or one of this family; they cannot be asked in any other way."""
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in self.files]
+        return any(re.search(rf"""["']{re.escape(name)}["'/]""", text) for text in texts)
+
+
+def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
+    """All experiments by id, in the order of their ids; those of `broken` modules are not among them.
+
+    Args:
+        modules: Further modules: dotted names, or paths of Python files.
+
+    Raises:
+        InputError: One of `modules` cannot be found or loaded, or two experiments have one id.
+
+    >>> "spectral/circles-distance" in experiments()
+    True
+    """
+    found: dict[str, tuple[Experiment, str]] = {}
+    for module in [*_found()[0], *[load_module(name) for name in modules]]:
+        for value in vars(module).values():
+            if not isinstance(value, Experiment):
+                continue
+            known, where = found.setdefault(value.id, (value, module.__name__))
+            if known is not value:
+                raise InputError(
+                    f"two experiments are called {value.id!r}, in {where} and {module.__name__}: "
+                    "rename one of them"
+                )
+    return {name: found[name][0] for name in sorted(found)}
+
+
+def broken() -> tuple[Broken, ...]:
+    """Installed modules of experiments that cannot be imported.
+
+    >>> broken()
+    ()
+    """
+    return tuple(_found()[1])
+
+
+def find(name: str, modules: Sequence[str] = ()) -> Experiment:
+    """The experiment with this id.
+
+    Args:
+        name: Its id.
+        modules: Further modules to look into.
+
+    Raises:
+        InputError: No such experiment; the nearest is named. Or its module cannot be imported.
+
+    >>> find("spectral/circles-density").figure
+    'Fig. 3D-F'
+    """
+    known = experiments(modules)
+    if name not in known:
+        raise _unknown(name, known)
+    return known[name]
+
+
+def named(name: str, modules: Sequence[str] = ()) -> list[str]:
+    """The ids a name stands for: an experiment's own, or those of a whole family.
+
+    Args:
+        name: An id, or the part of ids before the slash.
+        modules: Further modules to look into.
+
+    Raises:
+        InputError: No such experiment or family; the nearest is named. Or its module cannot be imported.
+
+    >>> named("spectral/missing"), named("linear")[:2]
+    (['spectral/missing'], ['linear/decay', 'linear/decoupling'])
+    """
+    known = experiments(modules)
+    found = [one for one in known if name in (one, one.partition("/")[0])]
+    if not found:
+        raise _unknown(name, {*known, *(one.partition("/")[0] for one in known)})
+    return found
+
+
+def load_module(name: str) -> ModuleType:
+    """A module by its dotted name or by the path of its file; one path is loaded only once.
+
+    Raises:
+        InputError: It does not exist or cannot be loaded, with the reason.
+
+    >>> load_module("json").__name__
+    'json'
+    """
+    try:
+        if not name.endswith(".py"):
+            return importlib.import_module(name)
+        path = Path(name).resolve()
+        if not path.is_file():
+            raise InputError(f"--module {name}: there is no such file")
+        unique = f"symscope_module_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+        if unique in sys.modules:
+            return sys.modules[unique]
+        spec = importlib.util.spec_from_file_location(unique, path)
+        if spec is None or spec.loader is None:
+            raise InputError(f"--module {name}: not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[unique] = module  # dataclasses look their module up while it is being loaded
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[unique]
+            raise
+        return module
+    except InputError:
+        raise
+    except Exception as error:  # whatever a user's module raises is the user's to see
+        raise InputError(f"--module {name} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def resolved(modules: Sequence[str]) -> tuple[str, ...]:
+    """Module names as other processes can use them: paths made absolute.
+
+    >>> resolved(["json"])
+    ('json',)
+    """
+    return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
+
+
+def _unknown(name: str, known: Iterable[str]) -> InputError:
+    """What to say of a name that nothing has: a module that cannot be imported, or the nearest name."""
+    failed = broken()
+    for one in failed:
+        if one.mentions(name):
+            return InputError(f"experiment {name!r} cannot be run: {one.message}")
+    more = "".join(f" Another may be missing: {one.message}." for one in failed)
+    return InputError(
+        f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all.{more}"
+    )
+
+
+def _found() -> tuple[list[ModuleType], list[Broken]]:
+    """The installed modules that can be imported, and those that cannot."""
+    modules: list[ModuleType] = []
+    failed: list[Broken] = []
+    for point in metadata.entry_points(group=ENTRY_POINTS):
+        for name, files in _inside(point.module):
+            try:
+                modules.append(importlib.import_module(name))
+            except (Exception, SystemExit) as error:  # one broken module must not take the others with it
+                failed.append(Broken(name, _reason(error), files))
+    return modules, failed
+
+
+def _inside(name: str) -> Iterator[tuple[str, tuple[Path, ...]]]:
+    """A module, or a package with every module in it that is not private: names and files."""
+    yield name, ()
+    try:
+        package = importlib.import_module(name)
+    except (Exception, SystemExit):  # tried again, and reported, by the caller
+        return
+    for info in pkgutil.walk_packages(
+        getattr(package, "__path__", ()), f"{name}.", onerror=lambda name: None
+    ):
+        last = info.name.rpartition(".")[2]
+        if not last.startswith("_"):
+            place = Path(getattr(info.module_finder, "path", "."))
+            inside = sorted((place / last).glob("*.py")) if info.ispkg else [place / f"{last}.py"]
+            yield info.name, tuple(file for file in inside if file.is_file())
+
+
+def _reason(error: BaseException) -> str:
+    """The error in one line; a package that is not installed is told as such, with what to do."""
+    absent = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and absent and importlib.util.find_spec(absent) is None:
+        remedy = f": `pip install 'symscope[{absent}]'`" if absent in EXTRAS else ""
+        return f"it needs the package {absent}, which is not installed{remedy}"
+    words = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {words[0] if words else 'no message'}"

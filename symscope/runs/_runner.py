@@ -1,0 +1,274 @@
+"""Running: cells that are not there yet go to an executor, each is stored as it comes, the run closes."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from symscope.errors import InputError, nearest
+from symscope.runs import _executors as executors
+from symscope.runs._cell import Task, run_cell
+from symscope.runs._environment import environment
+from symscope.runs._outcome import Outcome, close, outcome
+from symscope.runs._request import Request
+from symscope.runs._source import code_of
+from symscope.runs._store import RunFolder
+
+Progress = Callable[[Request, int, int], None]
+Finished = Callable[[Request, Outcome], None]
+Store = Callable[[Task, dict[str, Any]], None]
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """Where cells run: local processes or a Dask cluster.
+
+    Attributes:
+        workers: Number of processes; None for as many as fit, 0 for this process.
+        dask: Address of a Dask scheduler.
+    """
+
+    workers: int | None = None
+    dask: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.dask is not None and self.workers is not None:
+            raise InputError("--workers and --dask exclude each other: a Dask cluster has its own workers")
+        if self.workers is not None and self.workers < 0:
+            raise InputError(f"--workers is a number of processes, 0 for none, got {self.workers}")
+
+    @contextmanager
+    def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
+        """An executor, and how many cells may be in flight on it; `single` gives one worker, one cell."""
+        if self.dask is not None:
+            with executors.dask(self.dask) as executor:
+                yield executor, 1 if single else 1024
+            return
+        workers = executors.worker_count(self.workers, threads=threads, device=device)
+        workers = min(workers, 1) if single else workers
+        with executors.local(workers, threads=threads) as executor:
+            yield executor, 1 if single else max(1, 2 * workers)
+
+
+def run(
+    requests: Sequence[Request],
+    out: Path,
+    place: Place,
+    *,
+    progress: Progress | None = None,
+    finished: Finished | None = None,
+    warn: Callable[[str], None] = warnings.warn,
+    fresh: bool = False,
+    shuffled: Callable[[list[Task]], list[Task]] | None = None,
+    only: Mapping[str, Collection[str]] | None = None,
+) -> list[Outcome]:
+    """Run experiments, or what is left of them.
+
+    A cell whose record is in the run folder is not run again, unless it failed. Results do not depend on
+    `place` or on the order of the cells.
+
+    Args:
+        requests: What to run.
+        out: The folder that holds run folders.
+        place: Where the cells run.
+        progress: Called as `progress(request, done, total)` at the start and after every cell.
+        finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
+        warn: Called with one line when finished cells of a user's own experiment were made before its code
+            was changed.
+        fresh: Run every cell, also those that are there.
+        shuffled: Another order in which to hand out the cells.
+        only: Run just the cells with these parameters, by name and as text: a long run in pieces.
+
+    Returns:
+        One outcome per request, in the same order; with `only`, none for a run whose other cells are missing.
+
+    Raises:
+        InputError: A folder that cannot be written or is damaged, a request that is made twice, a cluster
+            that does not answer, or an `only` that no cell meets.
+        KeyboardInterrupt: Ctrl-C; every finished cell is stored.
+
+    >>> import tempfile
+    >>> from symscope.runs import request
+    >>> wanted = request("spectral/circles-distance", changes=["distances=0,1"], device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [result] = run([wanted], Path(folder), Place(workers=0))
+    >>> result.failed, result.status
+    (0, 0)
+    """
+    names = [request.folder_name for request in requests]
+    for request in requests:
+        if names.count(request.folder_name) > 1:
+            raise InputError(f"{request.experiment.id} is asked for twice with the same config; name it once")
+    with ExitStack() as holds:
+        works = [_opened(request, out, holds, fresh, progress, finished) for request in requests]
+        if only:
+            for work in works:
+                work.left = _chosen(work, only)
+        owners = {id(task): work for work in works for task in work.left}
+        tasks = [task for work in works for task in work.left]
+        if shuffled is not None:
+            tasks = shuffled(tasks)
+        for work in works:
+            if work.earlier:
+                warn(
+                    f"{work.request.experiment.id}: {work.earlier} of {work.done} finished cells were made "
+                    "with earlier code of this experiment and are kept; --fresh makes them anew"
+                )
+            work.tell()
+
+        def store(task: Task, record: dict[str, Any]) -> None:
+            owners[id(task)].store(record)
+
+        for threads, device in sorted({(task.threads, task.device) for task in tasks}):
+            _run_tasks(
+                [task for task in tasks if (task.threads, task.device) == (threads, device)], place, store
+            )
+        assert only or all(work.outcome for work in works)
+        return [work.outcome for work in works if work.outcome is not None]
+
+
+@final
+class _Work:
+    """One request on its way: what is left, how far it is, where its records go."""
+
+    def __init__(
+        self,
+        request: Request,
+        folder: RunFolder,
+        fresh: bool,
+        progress: Progress | None,
+        finished: Finished | None,
+    ) -> None:
+        self.request, self.folder, self.progress, self.finished = request, folder, progress, finished
+        tasks = request.tasks()
+        now, codes = code_of(request.experiment), {} if fresh else _codes(folder, tasks)
+        self.left = [task for task in tasks if task.key not in codes]
+        self.total, self.done = len(tasks), len(codes)
+        self.earlier = sum(None not in (code, now) and code != now for code in codes.values())
+        self.outcome: Outcome | None = None
+        if self.left:
+            folder.reopen()
+
+    def tell(self) -> None:
+        """Report how far it is; with the last cell the run is closed."""
+        if self.progress is not None:
+            self.progress(self.request, self.done, self.total)
+        if self.done == self.total:
+            self.outcome = outcome(self.folder) or close(self.request, self.folder)
+            if self.finished is not None:
+                self.finished(self.request, self.outcome)
+
+    def store(self, record: dict[str, Any]) -> None:
+        """Keep one cell's record."""
+        self.folder.save_cell(record)
+        self.done += 1
+        self.tell()
+
+
+def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[Task]:
+    """Of the cells that are left, those asked for."""
+    cells = [task.parameters for task in work.request.tasks()]
+    for name, values in only.items():
+        known = {str(cell[name]) for cell in cells if name in cell}
+        if not known:
+            names = sorted({name for cell in cells for name in cell})
+            raise InputError(f"only: {work.request.experiment.id} has no cells by {name!r}; it has {names}")
+        unknown = set(values) - known
+        if unknown:
+            raise InputError(
+                f"only: no cell has {name} = {min(unknown)}; {nearest(min(unknown), sorted(known))}"
+            )
+    return [
+        task
+        for task in work.left
+        if all(str(task.parameters.get(name)) in values for name, values in only.items())
+    ]
+
+
+def _opened(
+    request: Request,
+    out: Path,
+    holds: ExitStack,
+    fresh: bool,
+    progress: Progress | None,
+    finished: Finished | None,
+) -> _Work:
+    folder = RunFolder(out / request.folder_name)
+    folder.create(request.asked(), environment(request.device))
+    holds.enter_context(folder.held())
+    return _Work(request, folder, fresh, progress, finished)
+
+
+def _codes(folder: RunFolder, tasks: Sequence[Task]) -> dict[str, str | None]:
+    """The code that made each finished cell; None where it was not kept."""
+    records = ((task.key, folder.cell(task.key)) for task in tasks)
+    return {key: record.get("code") for key, record in records if record and record["status"] == "done"}
+
+
+def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
+    """Run all tasks, also when a worker process dies.
+
+    Those in flight are then tried again one by one in one process, so that only the one that kills it is
+    recorded as failed; the others go on in a new one.
+    """
+    waiting = deque(tasks)
+    while waiting:
+        suspects = deque(_until_broken(waiting, place, store, single=False))
+        while suspects:
+            for killer in _until_broken(suspects, place, store, single=True):
+                store(killer, _lost(killer, "its worker process died (killed, or out of memory?)"))
+
+
+def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: bool) -> list[Task]:
+    """Run tasks until none is left, or until the executor breaks; then the tasks that were in flight."""
+    first = waiting[0]
+    with place.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
+        flying: dict[Future[dict[str, Any]], Task] = {}
+        while waiting or flying:
+            try:
+                while waiting and len(flying) < window:
+                    flying[executor.submit(run_cell, waiting[0])] = waiting[0]
+                    waiting.popleft()
+            except BrokenExecutor:  # before it could take this one, which therefore goes on waiting
+                if not flying:
+                    return []
+            finished, _ = wait(flying, return_when=FIRST_COMPLETED)
+            broken = []
+            for future in finished:
+                task = flying.pop(future)
+                if future.cancelled():
+                    raise InputError(
+                        "the cluster gave up its work; finished cells are kept, run the same command again"
+                    )
+                error = future.exception()
+                if isinstance(error, BrokenExecutor):
+                    broken.append(task)
+                elif error is not None:
+                    store(task, _lost(task, f"{type(error).__name__}: {error}"))
+                else:
+                    store(task, future.result())
+            if broken:
+                return [*broken, *flying.values()]
+    return []
+
+
+def _lost(task: Task, reason: str) -> dict[str, Any]:
+    """The record of a cell whose worker could not tell what happened."""
+    return {
+        "key": task.key,
+        "experiment": task.experiment,
+        "parameters": task.parameters,
+        "seed": task.seed,
+        "worker": "",
+        "status": "failed",
+        "traceback": f"The cell ended without a result: {reason}\n",
+        "seconds": 0.0,
+        "peak_memory": 0,
+    }

@@ -1,0 +1,273 @@
+"""What one irrep contributes: its share of `P_MM` for every missing set, and of `P y`.
+
+`P[(s, g), (t, h)] = 1/|G| sum_rho d_rho tr(rho(g) P_hat_st(rho) rho(h)^H)`, where
+`P_hat(rho) = (K_hat(rho) + ridge)^-1`.
+Where a seed is kept by a stabiliser H only the vectors Q fixed by H count: the block becomes
+`Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`, and that of the inverse is multiplied by the roots on the way back.
+Its size stays: rows of vectors that do not count are zero but for their diagonal, and never asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Int64, Shaped
+from torch import Tensor
+
+from symscope.spectral._dense import check_not_negative
+from symscope.spectral._fourier_blocks import Quotient
+from symscope.spectral._frequencies import Frequency
+from symscope.spectral._missing_sets import MissingSet
+
+ZERO = 64  # roundings: a block below ZERO eps |G| of the kernel's own scale is zero, its transform is noise
+
+
+@final
+class SingularBlockError(ArithmeticError):
+    """A block without inverse that is not simply zero."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One irrep's share.
+
+    Attributes:
+        precision: For each missing set its part of `P_MM`; nothing if the kernel does not see the irrep.
+        even: For each missing set the diagonal it would have with a kernel equal to 1 everywhere.
+        unseen_size: None, or where the block is zero to rounding, so that the inverse is infinite on it, what
+            rounding has left of it.
+        weights: `P y` on each orbit, from the trivial irrep only.
+    """
+
+    precision: tuple[Float[Tensor, "_ _"], ...]
+    even: tuple[Float[Tensor, "_"], ...]
+    unseen_size: float | None
+    weights: Float[Tensor, "m *c"] | None
+
+
+def irrep_part(
+    block: Shaped[Tensor, "k k"],
+    frequency: Frequency,
+    sets: Sequence[MissingSet],
+    points: Quotient,
+    labels: Float[Tensor, "m *c"],
+    ridge: float,
+    scale: float,
+    device: torch.device,
+) -> Part:
+    """Everything one irrep has to give, from one factorisation of its block.
+
+    Args:
+        block: `K_hat(rho)`, over whole orbits.
+        frequency: The irrep; index 0 is the trivial one.
+        sets: The missing sets.
+        points: Which points are different.
+        labels: One per orbit.
+        ridge: Absolute.
+        scale: The largest `k(x, x)`, against which a block is zero or not.
+        device: Where to compute.
+
+    Raises:
+        SingularBlockError: A block that is singular without being zero.
+    """
+    block = block.to(device)
+    fixed = None if points.is_free else points.fixed_vectors(frequency).to(device, block.dtype)
+    if fixed is not None:
+        cells = block.unflatten(1, (-1, frequency.dim)).unflatten(0, (-1, frequency.dim))
+        block = on_fixed(cells, fixed, fixed)
+    counted = counted_vectors(points, frequency, fixed)
+    if not bool(counted.any()):
+        return nothing(sets, labels.cpu())
+    even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
+    if ridge == 0:
+        left = unseen_size(float(block.abs().max()), int(counted.sum()), block.dtype, frequency, scale)
+        if left is not None:
+            return Part((), even, left, None)
+    unused = (~counted.flatten()).nonzero()[:, 0].to(device)
+    block.diagonal()[unused] = block.diagonal().real.max().to(block.dtype)
+    factor = cholesky(block, ridge, frequency.name, scale)
+    weights = None
+    if frequency.index == 0:
+        weights = label_weights(lambda y: torch.cholesky_solve(y, factor), labels.to(device), points)
+    columns = [columns_of_owners(one, frequency) for one in sets]
+    precision = []
+    for one, inverse in zip(sets, inverse_blocks(factor, columns), strict=True):
+        precision.append(on_points(inverse, frequency, one, fixed, points).cpu())
+    return Part(tuple(precision), even, None, None if weights is None else weights.cpu())
+
+
+def on_fixed(
+    cells: Shaped[Tensor, "r d c d"], rows: Shaped[Tensor, "r d d"], columns: Shaped[Tensor, "c d d"]
+) -> Shaped[Tensor, "k l"]:
+    """`W_s^H cells_st W_t`, flattened: entries of a block between the vectors that count.
+
+    Args:
+        cells: Entries for some seeds against some.
+        rows: `Quotient.fixed_vectors` of the former.
+        columns: Of the latter.
+    """
+    turned = torch.einsum("rai,racb,cbj->ricj", rows.conj(), cells, columns)
+    return turned.flatten(2).flatten(0, 1)
+
+
+def counted_vectors(
+    points: Quotient, frequency: Frequency, fixed: Shaped[Tensor, "m d d"] | None
+) -> Bool[Tensor, "m d"]:
+    """Which vectors of which seeds count: all on free orbits."""
+    if fixed is None:
+        return torch.ones(len(points.kept), frequency.dim, dtype=torch.bool)
+    return (fixed != 0).any(1).cpu()
+
+
+def nothing(sets: Sequence[MissingSet], labels: Float[Tensor, "m *c"]) -> Part:
+    """The part of an irrep that does not occur on these orbits, in the labels' dtype and on their device."""
+    even = tuple(torch.zeros(len(one.seeds), dtype=torch.float64) for one in sets)
+    return Part(tuple(torch.diag(zero).to(labels) for zero in even), even, None, None)
+
+
+def columns_of_owners(missing: MissingSet, frequency: Frequency) -> Int64[Tensor, "c"]:
+    """Where in a block the rows of the orbits with missing points are."""
+    return (missing.owners[:, None] * frequency.dim + torch.arange(frequency.dim)).flatten()
+
+
+def unseen_size(
+    largest: float, size: int, dtype: torch.dtype, frequency: Frequency, scale: float
+) -> float | None:
+    """None for a block the kernel sees; otherwise the size of what rounding has left of it.
+
+    Args:
+        largest: Its largest entry.
+        size: Its rows.
+        dtype: Its numbers.
+        frequency: Its irrep.
+        scale: The largest `k(x, x)`.
+
+    Raises:
+        SingularBlockError: The kernel does not see the trivial irrep.
+    """
+    eps = torch.finfo(dtype).eps
+    if largest > ZERO * eps * frequency.order * scale:
+        return None
+    if frequency.index == 0:
+        raise SingularBlockError(
+            "the kernel does not see the orbits' averages at all: every label is out of reach"
+        )
+    return max(largest * size**0.5, eps * scale)  # entries of noise: their matrix grows like the root
+
+
+def cholesky(
+    block: Shaped[Tensor, "k k"], ridge: float, name: str, scale: float = 0.0
+) -> Shaped[Tensor, "k k"]:
+    """The factor L of `(B + B^H) / 2 + ridge = L L^H`.
+
+    Args:
+        block: B.
+        ridge: Absolute.
+        name: The irrep, for errors.
+        scale: The size of the kernel whose block it is: what is small beside it is rounding.
+
+    Raises:
+        InputError: A block that no kernel has.
+        SingularBlockError: There is none to rounding.
+    """
+    regular = (block + block.mH) / 2
+    regular.diagonal().add_(ridge)
+    factor, failed = torch.linalg.cholesky_ex(regular)
+    smallest = factor.diagonal().real.square().min() if len(factor) else torch.ones(())
+    rounding = torch.finfo(factor.real.dtype).eps * len(factor)
+    largest = regular.diagonal().real.max() if len(factor) else torch.ones(())
+    if bool(failed) or not bool(smallest > rounding * largest):
+        check_not_negative(regular, f"the kernel's block of irrep {name}", scale)
+        raise SingularBlockError(f"the block of irrep {name} with ridge {ridge:g} is singular to rounding")
+    return factor
+
+
+def inverse_blocks(
+    factor: Shaped[Tensor, "k k"], columns: Sequence[Int64[Tensor, "_"]]
+) -> list[Shaped[Tensor, "_ _"]]:
+    """The blocks `(L L^H)^-1` restricted to some rows and columns, by whichever way takes fewer operations.
+
+    A triangular solve for c columns takes `k^2 c + k c^2` multiplications, the whole inverse `2/3 k^3`.
+
+    Args:
+        factor: L, lower triangular.
+        columns: The positions of each block.
+
+    >>> L = torch.tensor([[2.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    >>> [block.tolist() for block in inverse_blocks(L, [torch.tensor([1])])]
+    [[[1.0]]]
+    """
+    k = len(factor)
+    if sum(k * k * len(c) + k * len(c) ** 2 for c in columns) > 2 * k**3 / 3:
+        whole = torch.cholesky_inverse(factor)
+        return [whole[c.to(factor.device)][:, c.to(factor.device)] for c in columns]
+    found = []
+    for column in columns:
+        unit = factor.new_zeros(k, len(column))
+        unit[column.to(factor.device), torch.arange(len(column), device=factor.device)] = 1
+        solved = torch.linalg.solve_triangular(factor, unit, upper=False)
+        found.append(solved.mH @ solved)
+    return found
+
+
+def on_points(
+    inverse: Shaped[Tensor, "c c"],
+    frequency: Frequency,
+    missing: MissingSet,
+    fixed: Shaped[Tensor, "m d d"] | None,
+    points: Quotient,
+) -> Float[Tensor, "p p"]:
+    """`copies d/|G| Re tr(rho(g) P_hat_st rho(h)^H)` for all pairs of missing points (s, g), (t, h).
+
+    Args:
+        inverse: The block of the inverse that belongs to the orbits in `missing.owners`.
+        frequency: The irrep.
+        missing: The missing set.
+        fixed: `Quotient.fixed_vectors`, between which the block was; None for free orbits.
+        points: Which points are different.
+    """
+    device, d = inverse.device, frequency.dim
+    position = missing.position.to(device)
+    if d == 1 and fixed is None and missing.one_element:  # |rho(g)| = 1: nothing is turned
+        turned = inverse[position][:, position]
+        return (turned.real if turned.is_complex() else turned) * frequency.weight
+    rho = frequency.matrices[missing.elements].to(device, inverse.dtype)
+    if fixed is not None:  # they carry 1/sqrt|H|; |H| times it is the way back
+        kept = points.kept[missing.seeds].to(device)
+        rho = rho @ fixed[missing.seeds.to(fixed.device)].to(device, inverse.dtype) * kept[:, None, None]
+    if d == 1:
+        turned = inverse[position][:, position] * (rho[:, 0] @ rho[:, 0].mH)
+        return (turned.real if turned.is_complex() else turned) * frequency.weight
+    cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
+    cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
+    rows = cells.flatten(2)
+    total = torch.zeros(len(rho), len(rho), dtype=inverse.dtype, device=device)
+    for a in range(d):  # one row of rho at a time: all of them would take d times the memory
+        total += rows[a] @ inverse @ rows[a].mH
+    return (total.real if total.is_complex() else total) * (frequency.weight / d)
+
+
+def label_weights(
+    solve: Callable[[Tensor], Tensor], labels: Float[Tensor, "m *c"], points: Quotient
+) -> Float[Tensor, "m *c"]:
+    """`P y` on each orbit: with n_s points on orbit s, `B^-1 (sqrt(n) y) / sqrt(n)`, B the trivial block.
+
+    Args:
+        solve: `B^-1`.
+        labels: One per orbit.
+        points: Which points are different.
+    """
+    sizes = (points.representative.shape[1] / points.kept.to(labels.device, labels.dtype)).sqrt()[:, None]
+    return (solve(labels.reshape(len(labels), -1) * sizes) / sizes).reshape(labels.shape)
+
+
+def even_diagonal(
+    frequency: Frequency, missing: MissingSet, points: Quotient, counted: Bool[Tensor, "m d"]
+) -> Float[Tensor, "p"]:
+    """The diagonal of the projector on the irrep: `copies d r_s |H_s| / |G|`."""
+    each = (counted.sum(1) * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
+    return each[missing.seeds] / frequency.order

@@ -1,0 +1,270 @@
+"""The exact group form: kernel regression on whole orbits with any elements missing, irrep by irrep.
+
+Exact for any finite group, any number of orbits and any labels that are constant on them. Costs
+`sum_rho (m d_rho)^3` instead of `(m |G|)^3`; all missing sets come from the same factorisations.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup
+from symscope.numerics import byte_count, usable_device
+from symscope.spectral._dense import check_ridge, check_tensor
+from symscope.spectral._fourier_blocks import Quotient, check_stabilisers, checked_blocks, quotient
+from symscope.spectral._frequencies import Frequency, frequencies
+from symscope.spectral._irrep_parts import Part, SingularBlockError, irrep_part
+from symscope.spectral._leave_out_result import LeaveOut, irrep_shares
+from symscope.spectral._missing_sets import MissingSet, missing_sets
+from symscope.spectral._profile import check_profile
+from symscope.spectral._unseen import unseen_residual
+
+CERTAIN = 1e-6  # of the largest label: more may not depend on what the kernel does below rounding
+TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
+
+
+def leave_out(
+    profile: Float[Tensor, "m m n"],
+    labels: Float[Tensor, "labels *c"],
+    missing: Bool[Tensor, "*sets seeds elements"],
+    group: FiniteGroup,
+    ridge: float,
+    *,
+    stabilisers: Sequence[Tensor] | None = None,
+    memory: int | float | str = "2GB",
+    device: torch.device | str | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> LeaveOut:
+    """Residuals and predictions at missing points of orbits, exact: `residual_M = (P_MM)^-1 (P y)_M`.
+
+    `P_MM` is summed over irreps, `P y` lives on the trivial one. An irrep whose block is zero, such as every
+    non-trivial irrep of the symmetry a network pools over, makes P infinite there: the limit of a vanishing
+    ridge is taken exactly and `explanation` says so. Any other singular block is refused, and so is a missing
+    set whose predictions depend on what a kernel that is zero to rounding does below it.
+
+    Args:
+        profile: `profile[s, t, d] = k(x_s, d x_t)`, from `kernel_profile` or `projected_profile`.
+        labels: One number or vector per orbit, `[m, *c]`; or one per point, `[m |G|, *c]`, orbit after orbit,
+            if they are constant on orbits.
+        missing: `[m, |G|]` marks the points left out, `[sets, m, |G|]` several sets, each on its own.
+        group: The group.
+        ridge: Absolute, added to every block (to the diagonal of K); there is no default.
+        stabilisers: For each seed the elements that keep it, `data.orbits(...).stabilisers`; None when only
+            the identity does. Points that coincide count once.
+        memory: What the transformed profile, or the blocks in flight, may take.
+        device: Where blocks are factorised; the profile's device when None.
+        executor: Spreads irreps over the workers of any `concurrent.futures` executor.
+        progress: Called with the numbers of irreps done and in all.
+
+    Raises:
+        InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
+            an empty or full missing set, a negative ridge, wrong stabilisers, or a singular block.
+
+    >>> from symscope.groups import cyclic
+    >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [3.0, 0.5]]], dtype=torch.float64)
+    >>> missing = torch.tensor([[True, False], [False, False]])
+    >>> labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
+    >>> found = leave_out(profile, labels, missing, cyclic(2), ridge=0.0)
+    >>> found.residual.round(decimals=4).tolist(), found.prediction.round(decimals=4).tolist()
+    ([0.8182], [0.1818])
+    """
+    check_ridge(ridge)
+    check_profile(profile, group)
+    points = quotient(group, stabilisers, len(profile))
+    check_stabilisers(profile, group, points)
+    values = orbit_labels(labels, len(profile), group).to(profile.dtype)
+    sets = missing_sets(missing, group, points)
+    there = usable_device(device, profile)
+    scale = float(profile.diagonal()[group.identity].abs().max())
+    blocks = checked_blocks(profile, group, byte_count(memory))
+    arguments = (sets, points, values, ridge, scale, there)
+    size = len(profile) * max(f.dim for f in frequencies(group))
+    at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
+    parts = _told(_parts(blocks, arguments, executor, at_once), len(frequencies(group)), progress)
+    try:
+        return assembled(parts, sets, values.cpu(), group, points)
+    except SingularBlockError as error:
+        raise InputError(f"{error}. {_advice(profile, group, points)}") from error
+
+
+def _parts(
+    blocks: Iterator[tuple[Frequency, Tensor]],
+    arguments: tuple[object, ...],
+    executor: Executor | None,
+    at_once: int,
+) -> Iterator[tuple[Frequency, Part]]:
+    """The parts in order, at most `at_once` blocks in flight."""
+    if executor is None:
+        for frequency, block in blocks:
+            yield frequency, irrep_part(block, frequency, *arguments)  # type: ignore[arg-type]
+        return
+    waiting: deque[tuple[Frequency, Future[Part]]] = deque()
+    for frequency, block in blocks:
+        if len(waiting) >= at_once:
+            first, future = waiting.popleft()
+            yield first, future.result()
+        waiting.append((frequency, executor.submit(irrep_part, block, frequency, *arguments)))  # type: ignore[arg-type]
+    for first, future in waiting:
+        yield first, future.result()
+
+
+def _told(
+    parts: Iterator[tuple[Frequency, Part]], count: int, progress: Callable[[int, int], None] | None
+) -> Iterator[tuple[Frequency, Part]]:
+    for done, part in enumerate(parts, start=1):
+        if progress is not None:
+            progress(done, count)
+        yield part
+
+
+def assembled(
+    parts: Iterable[tuple[Frequency, Part]],
+    sets: Sequence[MissingSet],
+    labels: Float[Tensor, "m *c"],
+    group: FiniteGroup,
+    points: Quotient,
+) -> LeaveOut:
+    """The result from every irrep's part: sums, one solve per missing set, and what to say about it.
+
+    The parts are taken one at a time, and only their sums and diagonals kept.
+    """
+    order: list[Frequency] = []
+    unseen: list[Frequency] = []
+    diagonals, even = [], []
+    stiff: list[Tensor] = []
+    weights, size = labels, 0.0
+    for frequency, part in parts:
+        order.append(frequency)
+        even.append(torch.cat(part.even))
+        if part.unseen_size is None:
+            stiff = stiff or [torch.zeros_like(p) for p in part.precision]
+            for total, share in zip(stiff, part.precision, strict=True):
+                total.add_(share)
+            diagonals.append(torch.cat([p.diagonal() for p in part.precision]).cpu())
+        else:
+            unseen.append(frequency)
+            size = max(size, part.unseen_size)
+            diagonals.append(even[-1].to(labels.dtype))
+        weights = weights if part.weights is None else part.weights
+    residuals = []
+    for number, (one, own) in enumerate(zip(sets, stiff, strict=True)):
+        given = weights[one.seeds].reshape(len(one.seeds), -1).to(own)
+        if not unseen:
+            residuals.append(torch.cholesky_solve(given, torch.linalg.cholesky(own)).cpu())
+            continue
+        limit, doubt = unseen_residual(own.cpu(), given.cpu(), unseen, one, points, size)
+        _check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
+        residuals.append(limit.to(labels.dtype))
+    solved = sum(bool((residual == 0).all()) for residual in residuals)
+    seeds = torch.cat([one.seeds for one in sets])
+    residual = torch.cat(residuals).reshape(len(seeds), *labels.shape[1:])
+    names = [f.name for f in unseen]
+    return LeaveOut(
+        residual,
+        labels[seeds] - residual,
+        labels[seeds],
+        torch.cat([torch.full((len(one.seeds),), k) for k, one in enumerate(sets)]),
+        seeds,
+        torch.cat([one.elements for one in sets]),
+        irrep_shares(
+            order,
+            torch.stack(diagonals),
+            torch.stack(even).to(diagonals[0].dtype),
+            torch.tensor([one.name in names for one in order]),
+        ),
+        int((group.order // points.kept).sum()),
+        _explanation(names, solved, len(sets), len(order), group, points),
+    )
+
+
+def _check_certain(
+    doubt: float, label: float, number: int, unseen: list[Frequency], group: FiniteGroup, dtype: torch.dtype
+) -> None:
+    """Refuses residuals that depend on what the kernel does below rounding."""
+    if doubt > max(CERTAIN, torch.finfo(dtype).eps ** 0.5) * label:
+        listed = ", ".join(one.name for one in unseen[:8]) + (" ..." if len(unseen) > 8 else "")
+        raise InputError(
+            f"missing set {number}: its predictions depend on irreps {listed} of {group.name}, on which the "
+            f"kernel is zero only to rounding; as much as rounding there changes them by {doubt:.2g}. Leave "
+            "out fewer points of an orbit, or use a ridge"
+        )
+
+
+def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGroup) -> Shaped[Tensor, "m *c"]:
+    """One label per orbit, from labels of orbits or of points.
+
+    Raises:
+        InputError: Neither, not finite, or labels that vary within an orbit.
+    """
+    check_tensor("labels", labels)
+    if labels.ndim < 1 or labels.is_complex() or not bool(labels.isfinite().all()):
+        raise InputError(
+            f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "
+            f"{tuple(labels.shape)}"
+        )
+    if len(labels) == seeds:
+        return labels
+    if len(labels) != seeds * group.order:
+        raise InputError(
+            f"expected one label per orbit, {seeds}, or per point, {seeds * group.order}; got {len(labels)}"
+        )
+    rows = labels.unflatten(0, (seeds, group.order))
+    if not bool((rows == rows[:, :1]).all()):
+        bad = (rows != rows[:, :1]).flatten(1).any(1).nonzero()[:, 0].tolist()
+        raise InputError(
+            f"labels vary within orbits {bad[:8]}: the group form needs labels that are constant on orbits; "
+            "use the dense form, precision(profile_gram(profile, group), ridge) with leave_out_residual"
+        )
+    return rows[:, 0]
+
+
+def _advice(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotient) -> str:
+    """What most likely makes a block singular: seeds that some element keeps, or seeds on one orbit."""
+    own = profile.diagonal().T  # kappa_ss(d)
+    near = (own[:, :1] - own) <= TWINS * own[:, :1].abs()
+    kept = [
+        (s, [group.labels[g] for g in near[s].nonzero()[:, 0].tolist()])
+        for s in range(len(own))
+        if int(near[s].sum()) > int(points.kept[s])
+    ]
+    if kept:
+        listed = "; ".join(f"seed {s} looks the same under {', '.join(names[:6])}" for s, names in kept[:4])
+        return (
+            f"To the kernel {listed}: if these elements keep the seeds, pass stabilisers=orbits.stabilisers; "
+            "otherwise use a ridge"
+        )
+    return (
+        "Two seeds lie on one orbit, or points are too near each other for float64: remove such seeds, "
+        "or use a ridge"
+    )
+
+
+def _explanation(
+    unseen: list[str], solved: int, sets: int, irreps: int, group: FiniteGroup, points: Quotient
+) -> str:
+    text = []
+    if not points.is_free:
+        kept = (points.kept > 1).nonzero()[:, 0].tolist()
+        text.append(
+            f"{len(kept)} of {len(points.kept)} seeds are kept by more than the identity of {group.name}; "
+            "their orbits were treated as cosets, so that every different point counts once."
+        )
+    if unseen:
+        which = "every non-trivial irrep" if len(unseen) == irreps - 1 else f"irreps {', '.join(unseen)}"
+        text.append(
+            f"The kernel is zero to rounding on {which} of {group.name}: it gives points that differ only "
+            "there the same value."
+        )
+        if solved == sets:
+            text.append(
+                "Every missing point has the value of points that were seen, so the error is exactly zero."
+            )
+    return " ".join(text)

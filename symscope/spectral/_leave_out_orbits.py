@@ -1,0 +1,159 @@
+"""From a kernel and an action to what is predicted at missing points, in one call that chooses the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor, nn
+
+from symscope.data import Action, check_action, default_tolerance, fixing_elements
+from symscope.errors import InputError
+from symscope.numerics import byte_count, byte_text, usable_device
+from symscope.spectral._dense import check_tensor
+from symscope.spectral._kernel_entries import NotRespectedError, check_respected, check_seeds, entries
+from symscope.spectral._leave_out import leave_out
+from symscope.spectral._leave_out_result import LeaveOut
+from symscope.spectral._missing_sets import check_classes, class_masks
+from symscope.spectral._profile import kernel_profile, projected_profile
+from symscope.spectral._streaming import leave_out_streamed
+
+KernelFunction = Callable[[Tensor, Tensor], Tensor]
+Progress = Callable[[str, int, int], None]
+HELD = 4  # copies of a profile, or of a Gram matrix, beside which everything else is small
+TRIED = 8  # seeds on which an action is asked whether it is one
+
+
+def leave_out_orbits(
+    kernel: KernelFunction,
+    action: Action,
+    seeds: Shaped[Tensor, "*shape"],
+    labels: Shaped[Tensor, "labels *c"],
+    ridge: float,
+    *,
+    missing: Bool[Tensor, "*sets seeds elements"] | None = None,
+    memory: int | float | str = "2GB",
+    device: torch.device | str | None = None,
+    progress: Progress | None = None,
+) -> LeaveOut:
+    """What kernel regression on whole orbits predicts at points it has not seen.
+
+    Seeds that some elements keep are found, and their points count once. A profile that does not fit the
+    memory is streamed. Where the action or the kernel's symmetry is only approximate, the kernel matrix over
+    all points is made symmetric first; `departure` says how much that changed, and `explanation` too. All
+    points then count, also those that nearly coincide.
+
+    Args:
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
+            `ntk` of `kernels.infinite_width(network)`.
+        action: What acts on the seeds, `data.rotation(8)`.
+        seeds: One point of each orbit, `[m, *channels, *sample]`, floating point.
+        labels: Classes, whole numbers `[m]`, which become one-hot vectors in increasing order; or one
+            number or vector for each orbit.
+        ridge: Absolute, added to the diagonal of K; there is no default.
+        missing: The points left out, as in `leave_out`; by default the seeds themselves, class by class.
+        memory: What may be used besides seeds and missing sets, in bytes or as text.
+        device: Where to compute; the seeds' device when None.
+        progress: Called with what is being done ("kernel" or "irreps"), how much of it is done, and all.
+
+    Raises:
+        InputError: As for `leave_out` and `kernel_profile`; a function that is no action of its group; labels
+            that are not classes without missing points; or too little memory (says how much is needed).
+
+    >>> from symscope import data, kernels
+    >>> digits = data.mnist_sample().per_class(2, seed=0).standardised()
+    >>> net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.ReLU(), nn.Linear(8, 10))
+    >>> ntk = kernels.infinite_width(net).ntk
+    >>> found = leave_out_orbits(ntk, data.rotation(4), digits.x, digits.labels, ridge=0.0)
+    >>> found.points, len(found.residual), found.departure
+    (80, 20, 0.0)
+    """
+    check_seeds(seeds)
+    values = _outputs(labels, len(seeds))
+    masks = _by_class(labels, action) if missing is None else missing
+    x, group, budget = seeds.to(usable_device(device, seeds)), action.group, byte_count(memory)
+    check_action(action, x[:TRIED])
+    entries_told = partial(progress, "kernel") if progress else None
+    irreps_told = partial(progress, "irreps") if progress else None
+    departure = 0.0
+    try:
+        check_respected(kernel, action.orbit, x, group)
+    except NotRespectedError as error:
+        projected = projected_profile(_gram(kernel, action, x, budget, str(error)), group)
+        profile, departure, kept = projected.profile, projected.departure, None
+    else:
+        kept = _stabilisers(action, x, budget)
+        held = HELD * 8 * len(x) ** 2 * group.order
+        if held > budget:
+            return leave_out_streamed(
+                kernel,
+                action.orbit,
+                x,
+                values,
+                masks,
+                group,
+                ridge,
+                memory=budget,
+                stabilisers=kept,
+                progress=irreps_told,
+            )
+        profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=entries_told)
+    found = leave_out(
+        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=irreps_told
+    )
+    if not departure:
+        return found
+    said = (
+        f"The kernel does not respect {group.name} ({action.name}) exactly: it was made symmetric first, "
+        f"which changed it by {100 * departure:.2g} %."
+    )
+    return replace(found, departure=departure, explanation=f"{said} {found.explanation}".strip())
+
+
+def _outputs(labels: Shaped[Tensor, "*shape"], seeds: int) -> Shaped[Tensor, "m *c"]:
+    """Numbers as they are; classes as one-hot vectors."""
+    check_tensor("labels", labels)
+    if labels.is_floating_point() or labels.ndim != 1:
+        return labels
+    check_classes(labels, seeds)
+    return nn.functional.one_hot(labels.unique(return_inverse=True)[1]).double()
+
+
+def _by_class(labels: Shaped[Tensor, "*shape"], action: Action) -> Bool[Tensor, "c m n"]:
+    if labels.is_floating_point() or labels.ndim != 1:
+        raise InputError(
+            "missing: labels that are not classes do not say what to leave out together; mark the points, "
+            "[seeds, elements] or [sets, seeds, elements]"
+        )
+    return class_masks(labels, action.group, action.group.identity)
+
+
+def _stabilisers(action: Action, x: Float[Tensor, "m *sample"], budget: int) -> list[Tensor] | None:
+    """The elements that keep each seed; None where only the identity does, or they are no subgroup."""
+    each = 4 * action.group.order * x[0].numel() * x.element_size()
+    kept: list[Tensor] = []
+    closed = True
+    for some in x.split(max(1, budget // each)):
+        own, whole = fixing_elements(action.orbit(some), some, action.group, default_tolerance(x.dtype))
+        kept.extend(own)
+        closed = closed and bool(whole.all())
+    return kept if closed and any(len(one) > 1 for one in kept) else None
+
+
+def _gram(
+    kernel: KernelFunction, action: Action, x: Float[Tensor, "m *sample"], budget: int, why: str
+) -> Float[Tensor, "p p"]:
+    """The kernel over all points of all orbits."""
+    needed = HELD * 8 * (len(x) * action.group.order) ** 2
+    if needed > budget:
+        raise InputError(
+            f"memory: {why.split('. ')[0]}; made symmetric over all {len(x) * action.group.order} points it "
+            f"takes {byte_text(needed)}, more than the {byte_text(budget)} allowed. Allow more, take fewer "
+            'seeds, or use an exact action such as rotation(n, "orthogonal")'
+        )
+    points = action.orbit(x).flatten(0, 1)
+    found = entries(kernel, points, points)
+    return (found + found.T) / 2

@@ -1,0 +1,123 @@
+"""Missing sets: which group elements of which orbits are left out together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Int64, Shaped
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup, check_finite
+from symscope.spectral._dense import check_tensor
+from symscope.spectral._fourier_blocks import Quotient
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MissingSet:
+    """The points one training run does not see.
+
+    Attributes:
+        seeds: The orbit of each missing point.
+        elements: Its group element.
+        owners: The orbits that occur, each once.
+        position: Where each point's orbit is in `owners`.
+    """
+
+    seeds: Int64[Tensor, "p"]
+    elements: Int64[Tensor, "p"]
+    owners: Int64[Tensor, "q"]
+    position: Int64[Tensor, "p"]
+
+    @property
+    def one_element(self) -> bool:
+        """Whether the same element is missing everywhere: then only real parts are needed."""
+        return bool((self.elements == self.elements[0]).all())
+
+
+def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 0) -> Bool[Tensor, "c m n"]:
+    """Each class in turn without one element of its orbits: one missing set per class, in increasing order.
+
+    Args:
+        classes: The class of each seed.
+        group: The group.
+        element: The element that is missing; the seeds themselves by default.
+
+    Raises:
+        InputError: No such element, or classes that are not whole numbers in one row.
+
+    >>> from symscope.groups import cyclic
+    >>> class_masks(torch.tensor([4, 7, 4]), cyclic(2)).int().tolist()
+    [[[1, 0], [0, 0], [1, 0]], [[0, 0], [1, 0], [0, 0]]]
+    """
+    check_classes(classes)
+    if not 0 <= element < check_finite(group).order:
+        raise InputError(f"expected an element of {group.name}, 0 to {group.order - 1}, got {element}")
+    which = classes.unique()
+    masks = torch.zeros(len(which), len(classes), group.order, dtype=torch.bool)
+    masks[:, :, element] = which[:, None].cpu() == classes.cpu()
+    return masks
+
+
+def check_classes(classes: Shaped[Tensor, "*shape"], seeds: int | None = None) -> None:
+    """Refuses classes that are not whole numbers, one per seed.
+
+    Raises:
+        InputError: No tensor, another shape or kind of numbers, none, or not as many as seeds.
+    """
+    check_tensor("classes", classes)
+    kind = classes.dtype
+    if classes.ndim != 1 or kind.is_floating_point or kind.is_complex or kind == torch.bool:
+        raise InputError(
+            f"classes: expected whole numbers in one row, one per seed; got {kind} of shape "
+            f"{tuple(classes.shape)}"
+        )
+    if len(classes) == 0:
+        raise InputError("classes: expected one seed or more, got none")
+    if seeds is not None and len(classes) != seeds:
+        raise InputError(f"expected one class per seed, {seeds}; got {len(classes)}")
+
+
+def missing_sets(
+    missing: Shaped[Tensor, "*sets seeds elements"], group: FiniteGroup, points: Quotient
+) -> tuple[MissingSet, ...]:
+    """The missing sets of masks, one point for all elements that give it.
+
+    Args:
+        missing: `[m, |G|]` for one set, `[sets, m, |G|]` for several.
+        group: The group.
+        points: Which points are different.
+
+    Raises:
+        InputError: Masks of another shape, or a set that is empty or holds every point.
+    """
+    check_tensor("missing", missing)
+    seeds = len(points.kept)
+    if missing.ndim not in (2, 3) or missing.shape[-2:] != (seeds, group.order):
+        raise InputError(
+            f"missing: expected a mask [{seeds} seeds, {group.order} elements of {group.name}], or several, "
+            f"[sets, {seeds}, {group.order}]; got shape {tuple(missing.shape)}"
+        )
+    if missing.dtype != torch.bool:
+        raise InputError(f"missing: expected a mask of True and False, got {missing.dtype}; use mask != 0")
+    masks = missing.cpu().reshape(-1, seeds, group.order)
+    if len(masks) == 0:
+        raise InputError("missing: expected at least one set, got none")
+    total = int((group.order // points.kept).sum())
+    found = []
+    for number, mask in enumerate(masks):
+        marked = torch.zeros_like(mask)
+        where = mask.nonzero()
+        marked[where[:, 0], points.representative[where[:, 0], where[:, 1]]] = True
+        s, g = marked.nonzero().T
+        named = "the missing set" if len(masks) == 1 else f"missing set {number}"
+        if len(s) == 0:
+            raise InputError(f"{named} is empty: mark at least one point to leave out")
+        if len(s) == total:
+            raise InputError(f"{named} holds all {total} points: nothing is left to learn from")
+        owners, position = s.unique(return_inverse=True)
+        found.append(MissingSet(s, g, owners, position))
+    return tuple(found)

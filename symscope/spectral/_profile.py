@@ -1,0 +1,279 @@
+"""Kernel profiles: what a kernel that respects a group is made of, `profile[s, t, d] = k(x_s, d x_t)`.
+
+Over m orbits of a group G the Gram matrix is `K[(s, g), (t, h)] = kappa_st(g^-1 h)`: m^2 |G|
+numbers instead of (m |G|)^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.groups import FiniteGroup, check_finite
+from symscope.numerics import byte_count
+from symscope.spectral._dense import allowed, check_gram, check_real, check_tensor
+from symscope.spectral._kernel_entries import (
+    check_respected,
+    check_seeds,
+    coinciding,
+    entries,
+    orbit_points,
+    own_values,
+)
+
+HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
+LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProjectedProfile:
+    """The profile nearest to a Gram matrix over orbits, and how near it is.
+
+    Attributes:
+        profile: `profile[s, t, d] = mean_g k(g x_s, g d x_t)`.
+        departure: `|K - projected K| / |K|`, Frobenius: 0 when the kernel respects the action exactly.
+    """
+
+    profile: Float[Tensor, "m m n"]
+    departure: float
+
+
+def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> ProjectedProfile:
+    """The group-projected profile of a Gram matrix over orbits, `kappa_st(d) = mean_g k(g x_s, g d x_t)`.
+
+    The orthogonal projection on the matrices that respect the group: for actions that are only nearly one,
+    such as rotations on a pixel grid.
+
+    Args:
+        gram: K over all points, orbit after orbit, elements in the group's order
+            (`data.orbits(...).flat().points`).
+        group: The group.
+
+    Raises:
+        InputError: Not a kernel matrix, or not over whole orbits.
+
+    >>> from symscope.groups import cyclic
+    >>> found = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
+    >>> found.profile.tolist(), round(found.departure, 4)
+    ([[[3.0, 1.0]]], 0.3015)
+    """
+    check_gram(gram)
+    n = check_finite(group).order
+    if len(gram) % n:
+        raise InputError(
+            f"expected whole orbits of {group.name}, one after the other, a multiple of {n} points; got "
+            f"{len(gram)}"
+        )
+    m = len(gram) // n
+    cells = gram.unflatten(1, (m, n)).unflatten(0, (m, n))  # [s, g, t, h]
+    table = group.table.to(gram.device)
+    profile = gram.new_zeros(m, m, n)
+    # a power of two near the largest entry: the squares of very large and small entries would be lost
+    unit = max(math.ldexp(0.5, math.frexp(float(gram.abs().max()))[1]), torch.finfo(gram.dtype).tiny)
+    for g in group.elements:
+        profile += cells[:, g][:, :, table[g]] / unit
+    profile /= n
+    whole = away = 0.0
+    for g in group.elements:
+        rows = cells[:, g] / unit
+        whole += float(rows.square().sum(dtype=torch.float64))
+        rows -= profile[:, :, table[group.inverse(g)]]
+        away += float(rows.square().sum(dtype=torch.float64))
+    return ProjectedProfile(profile * unit, (away / whole) ** 0.5 if whole else 0.0)
+
+
+def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[Tensor, "p p"]:
+    """The whole Gram matrix, orbit after orbit: `K[(s, g), (t, h)] = kappa_st(g^-1 h)`.
+
+    Args:
+        profile: The profile.
+        group: The group.
+
+    Raises:
+        InputError: They do not match.
+
+    >>> from symscope.groups import cyclic
+    >>> profile_gram(torch.tensor([[[3.0, 1.0]]], dtype=torch.float64), cyclic(2)).tolist()
+    [[3.0, 1.0], [1.0, 3.0]]
+    """
+    check_profile(profile, group)
+    steps = group.table[group.inverses].to(profile.device)  # [g, h] -> g^-1 h
+    return profile[:, :, steps].permute(0, 2, 1, 3).reshape(profile.shape[0] * group.order, -1)
+
+
+def kernel_profile(
+    kernel: Callable[[Tensor, Tensor], Tensor],
+    orbit: Callable[[Tensor], Tensor],
+    seeds: Shaped[Tensor, "*shape"],
+    group: FiniteGroup,
+    *,
+    memory: int | float | str = "2GB",
+    progress: Callable[[int, int], None] | None = None,
+) -> Float[Tensor, "m m n"]:
+    """The profile of a kernel, one block of seeds against one block of orbits at a time.
+
+    Only `k(x_s, d x_t)` for s <= t is computed, m^2 |G| / 2 entries; the rest is
+    `kappa_ts(d) = kappa_st(d^-1)`. The action must be exact, and the kernel must respect it; otherwise use
+    `projected_profile`.
+
+    Args:
+        kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one. A plain
+            function that is given one tensor twice should return an exact diagonal (see `own_values`).
+        orbit: `x [a, *sample] -> [a, |G|, *sample]`; `action.act_all` of a `symscope.data.Action` is one.
+        seeds: One point of each orbit, `[m, *sample]`, floating point.
+        group: The group.
+        memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
+            8 m^2 |G| bytes, comes on top.
+        progress: Called with the numbers of entries computed and in all.
+
+    Returns:
+        The profile, in the dtype of the kernel's entries: float64 for every `symscope.kernels.Kernel`.
+
+    Raises:
+        InputError: No seeds, orbits of the wrong length, a kernel that is not real or does not respect the
+            group (tried on a few points), or a budget too small for one seed.
+
+    >>> from symscope.groups import cyclic
+    >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
+    >>> flips = lambda x: torch.stack([x, x.flip(-1)], dim=1)
+    >>> kernel_profile(lambda a, b: a @ b.T, flips, x, cyclic(2)).tolist()
+    [[[5.0, 4.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 0.0]]]
+    """
+    check_seeds(seeds)
+    m, n = len(seeds), check_finite(group).order
+    side = seeds_at_once(seeds, group, memory)
+    check_respected(kernel, orbit, seeds, group)
+    own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
+    profile = torch.empty(m, m, n, dtype=own.dtype, device=seeds.device)
+    inverses = group.inverses.to(seeds.device)
+    corners = range(0, m, side)
+    done, whole = 0, n * sum((min(start + side, m) - start) * min(start + side, m) for start in corners)
+    for start in corners:
+        columns = slice(start, min(start + side, m))
+        points = orbit_points(orbit, seeds[columns], group)
+        same[columns] = coinciding(seeds[columns], points)
+        for top in range(0, columns.stop, side):
+            rows = slice(top, min(top + side, columns.stop))
+            tile = entries(kernel, seeds[rows], points).unflatten(1, (-1, n))
+            profile[rows, columns] = tile
+            if rows.start < columns.start:
+                profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
+            done += tile.numel()
+            if progress is not None:
+                progress(done, whole)
+    # entries on diagonal blocks were computed twice: keep one rounding of each
+    for start in corners:
+        block = profile[start : start + side, start : start + side]
+        block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
+    unite(profile, same, group)
+    settle(profile, own, same, 0)
+    return profile
+
+
+def unite(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: FiniteGroup) -> None:
+    """Give the points of an orbit that coincide one value, `kappa_st(d h) = kappa_st(d)`, in place.
+
+    Only an action's rounding tells them apart.
+
+    Args:
+        profile: The profile.
+        same: For each seed the elements that keep it, from `coinciding`.
+        group: The group.
+
+    >>> from symscope.groups import cyclic
+    >>> profile = torch.tensor([[[2.0, 1.0, 1.5, 1.0]]])
+    >>> unite(profile, torch.tensor([[True, False, True, False]]), cyclic(4))
+    >>> profile.tolist()
+    [[[1.75, 1.0, 1.75, 1.0]]]
+    """
+    for t in (same.sum(1) > 1).nonzero()[:, 0].tolist():
+        kept = same[t].nonzero()[:, 0].cpu()
+        if len(group.subgroup(kept)) > len(kept):
+            continue  # the action is only nearly one there
+        after, before = group.table[:, kept].to(profile.device), group.table[kept].to(profile.device)
+        column = profile[:, t][:, after].mean(2)  # over d h
+        column[t] = column[t][before].mean(0)  # and over h d, where the seed meets itself
+        profile[:, t], profile[t] = column, column[:, group.inverses.to(profile.device)]
+
+
+def settle(
+    tile: Float[Tensor, "r c n"], own: Float[Tensor, "c"], same: Bool[Tensor, "c n"], ahead: int
+) -> None:
+    """Put `k(x, x)` where a seed meets itself, in place.
+
+    Nothing is changed for a seed that the kernel hardly tells from another point of its orbit, as under the
+    symmetry a network pools over: there all entries carry the same rounding and must go on to.
+
+    Args:
+        tile: `k(x_s, d x_t)`, rows s and columns t consecutive seeds.
+        own: Of the columns.
+        same: Of the columns, from `coinciding`.
+        ahead: The first row's seed minus the first column's, not negative.
+
+    >>> tile = torch.tensor([[[1.5 - 1e-9, 1.0]]]).double()
+    >>> settle(tile, torch.tensor([1.5]).double(), torch.tensor([[True, False]]), 0)
+    >>> tile.tolist()
+    [[[1.5, 1.0]]]
+    """
+    count = min(tile.shape[0], tile.shape[1] - ahead)
+    if count <= 0:
+        return
+    rows = torch.arange(count, device=tile.device)
+    cells, own, same = tile[rows, rows + ahead], own[ahead : ahead + count], same[ahead : ahead + count]
+    alike = (cells - own[:, None]).abs() <= LOOKS_ALIKE * own.abs()[:, None]
+    alone = (same | ~alike).all(1, keepdim=True)
+    tile[rows, rows + ahead] = torch.where(same & alone, own[:, None], cells)
+
+
+def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory: int | float | str) -> int:
+    """How many seeds' orbits, against as many seeds, a budget allows."""
+    budget = byte_count(memory)
+    each = 3.0 * seeds[0].numel() * group.order * seeds.element_size()
+    square = 6.0 * group.order * 8  # the entries, and what a kernel needs to make them
+    side = int(((each**2 + 4 * square * budget) ** 0.5 - each) / (2 * square))
+    if side < 1:
+        raise InputError(
+            f"memory: one orbit of {group.order} points and its entries take {int(each + square)} bytes, "
+            f"more than the {budget} allowed"
+        )
+    return min(side, len(seeds))
+
+
+def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None:
+    """Refuses what is no kernel profile over the group.
+
+    Raises:
+        InputError: Not square, another group's length, not finite, or not Hermitian.
+    """
+    check_tensor("a profile", profile)
+    if profile.ndim != 3 or profile.shape[0] != profile.shape[1] or len(profile) < 1:
+        raise InputError(
+            f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
+        )
+    check_real("a profile", profile)
+    check_finite(group)
+    if profile.shape[2] != group.order:
+        raise InputError(
+            f"the profile has {profile.shape[2]} group elements on its last axis; {group.name} has "
+            f"{group.order}: the group does not match"
+        )
+    if not bool(profile.isfinite().all()):
+        raise InputError("the profile has entries that are not finite; look at the inputs of the kernel")
+    scale = float(profile.abs().max())
+    inverses = group.inverses.to(profile.device)
+    # a seed at a time: the whole mirror image would double the memory
+    gap = max(float((profile[s] - profile[:, s][:, inverses]).abs().max()) for s in range(len(profile)))
+    if gap > allowed(HERMITIAN, profile.dtype) * scale:
+        raise InputError(
+            f"a profile is Hermitian, profile[t, s, d] = profile[s, t, d^-1]; this one is off by {gap:.3g} "
+            f"(largest entry {scale:.3g}). If the action or the kernel's symmetry is only approximate, "
+            "use projected_profile on the Gram matrix"
+        )

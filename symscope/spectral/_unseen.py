@@ -1,0 +1,86 @@
+"""Residuals where the kernel is zero on some irreps: the limit of a vanishing ridge.
+
+There the inverse P is infinite. A residual on missing points must then be orthogonal to every function of
+these irreps; what is left is found from their values at the missing points, orbit by orbit, not from the
+projector, whose small eigenvalues (the squares) would drown in rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from symscope.spectral._fourier_blocks import Quotient
+from symscope.spectral._frequencies import Frequency
+from symscope.spectral._missing_sets import MissingSet
+
+ORTHOGONAL = 1e-12  # what functions of length 1 leave on orthogonal directions by rounding
+
+
+def unseen_residual(
+    stiff: Float[Tensor, "p p"],
+    weights: Float[Tensor, "p c"],
+    unseen: Sequence[Frequency],
+    missing: MissingSet,
+    points: Quotient,
+    size: float,
+) -> tuple[Float64[Tensor, "p c"], float]:
+    """`(stiff + U / ridge)^-1 weights` as the ridge vanishes, U the projector on the unseen irreps.
+
+    Args:
+        stiff: What all other irreps give to `P_MM`.
+        weights: `(P y)_M`.
+        unseen: The irreps on which the kernel is zero.
+        missing: The missing points.
+        points: Which points are different.
+        size: What the kernel may be there, all the same: its blocks are zero to rounding only.
+
+    Returns:
+        The residual, and how far it is from the one with `size` in place of the ridge.
+    """
+    stiff, weights = stiff.double(), weights.double()
+    turn, lengths = _reached(unseen, missing, points)
+    turned, wanted = turn.T @ stiff @ turn, turn.T @ weights
+    free = lengths <= ORTHOGONAL
+    limit = torch.zeros_like(wanted)
+    limit[free] = torch.linalg.solve(turned[free][:, free], wanted[free])
+    turned.diagonal().add_(lengths.square() / size)
+    unit = turned.diagonal().rsqrt()  # large and small entries side by side: equal ones factorise accurately
+    factor = torch.linalg.cholesky(unit[:, None] * turned * unit)
+    near = unit[:, None] * torch.cholesky_solve(unit[:, None] * wanted, factor)
+    return turn @ limit, float((turn @ (near - limit)).abs().max())
+
+
+def _reached(
+    unseen: Sequence[Frequency], missing: MissingSet, points: Quotient
+) -> tuple[Float64[Tensor, "p p"], Float64[Tensor, "p"]]:
+    """Orthonormal directions on the missing points, and how long the unseen functions are along each."""
+    count = len(missing.seeds)
+    turn, lengths = (torch.zeros(*shape, dtype=torch.float64) for shape in ((count, count), (count,)))
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Tensor, Tensor]] = {}
+    order = missing.position.argsort(stable=True)
+    for places in order.split(torch.bincount(missing.position).tolist()):
+        stabiliser = points.stabilisers[int(missing.seeds[places[0]])]
+        elements = missing.elements[places]
+        key = (tuple(stabiliser.tolist()), tuple(elements.tolist()))
+        if key not in known:
+            values = torch.cat([_values(one, elements, stabiliser) for one in unseen], dim=1)
+            vectors, singular, _ = torch.linalg.svd(values, full_matrices=True)
+            own = values.new_zeros(len(values))
+            own[: len(singular)] = singular
+            known[key] = (vectors, own)
+        turn[places[:, None], places], lengths[places] = known[key]
+    return turn, lengths
+
+
+def _values(
+    frequency: Frequency, elements: Int64[Tensor, "p"], stabiliser: Int64[Tensor, "_"]
+) -> Float64[Tensor, "p r"]:
+    """Orthonormal functions of one irrep at points of one orbit: what the projector is the product of."""
+    fixed = frequency.matrices[stabiliser].mean(0)  # the projector on vectors the stabiliser keeps
+    rows = (frequency.matrices[elements] @ fixed).flatten(1)
+    root = (frequency.weight / frequency.dim * len(stabiliser)) ** 0.5
+    return root * (torch.view_as_real(rows).flatten(1) if rows.is_complex() else rows)

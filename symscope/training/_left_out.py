@@ -1,0 +1,116 @@
+"""Data whose symmetry is seen only in part: one class is never shown untransformed (Fig. 1A)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from symscope.data import Action, LabelledData
+from symscope.errors import InputError
+from symscope.numerics import seeded
+from symscope.training._training_points import Acted, Stored, orbit_points
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeftOutData:
+    """Every item under every element, and for each left-out class who sees what.
+
+    Attributes:
+        points: The inputs, each centred and of unit norm; point `s * order + g` is element g on item s.
+        labels: The class of each point.
+        left_out: The left-out class of each row of the masks.
+        train: What is trained on: 90 % of all points but the left-out ones.
+        in_test: The other 10 %: held out, in orientations that were seen.
+        out_test: The untransformed items of the left-out class, never seen.
+    """
+
+    points: Stored | Acted
+    labels: Int64[Tensor, "n"]
+    left_out: tuple[int, ...]
+    train: Bool[Tensor, "classes n"]
+    in_test: Bool[Tensor, "classes n"]
+    out_test: Bool[Tensor, "classes n"]
+
+    @property
+    def tests(self) -> dict[str, Bool[Tensor, "classes n"]]:
+        """The three sets by the paper's names, ready for `train_classifiers`."""
+        return {"train": self.train, "in-test": self.in_test, "out-test": self.out_test}
+
+
+def left_out_data(
+    data: LabelledData,
+    action: Action,
+    left_out: Sequence[int],
+    seed: int,
+    *,
+    held_out: float = 0.1,
+    split: str = "points",
+    stored: bool = True,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str = "cpu",
+) -> LeftOutData:
+    """The data of Fig. 1: all items in all orientations, less one class in its upright one.
+
+    The split does not depend on the left-out class, so that rows of the masks differ in that class alone.
+
+    Args:
+        data: Items with labels; images without a channel axis.
+        action: `symscope.data.rotation(n)` in the paper.
+        left_out: The classes left out, one row of masks each.
+        seed: Of the split.
+        held_out: Share of the in-test set.
+        split: "points" draws points one by one, as the paper does: other orientations of an in-test image
+            are trained on. "items" holds out items with all their orientations.
+        stored: Keep all points in memory; False makes them on the fly (`Acted`), from seeds in `dtype`.
+        dtype: Of the points; bfloat16 halves their memory.
+        device: Where the points are kept.
+
+    Raises:
+        InputError: No class, one that is not there, a share outside (0, 1), an unknown split, a group of one
+            element, or inputs the action cannot take.
+
+    >>> from symscope.data import mnist_sample, rotation
+    >>> few = mnist_sample().per_class(5, seed=0)
+    >>> fig1 = left_out_data(few, rotation(4), left_out=[3, 8], seed=0)
+    >>> len(fig1.points), fig1.out_test.sum(1).tolist(), fig1.in_test.sum(1).tolist()
+    (200, [5, 5], [19, 20])
+    """
+    order = action.group.order
+    check_request(data, action, left_out, held_out, split)
+    where = torch.device(device)
+    points: Stored | Acted = (
+        orbit_points(data.x, action, dtype, where) if stored else Acted(data.x.to(where, dtype), action)
+    )
+    labels = data.labels.to(where).repeat_interleave(order)
+    upright = torch.arange(len(labels), device=where) % order == action.group.identity
+    draws = len(data) * (order if split == "points" else 1)
+    chosen = torch.zeros(draws, dtype=torch.bool)
+    chosen[torch.randperm(draws, generator=seeded(seed))[: max(1, round(held_out * draws))]] = True
+    held = (chosen if split == "points" else chosen.repeat_interleave(order)).to(where)
+    out = torch.stack([upright & (labels == label) for label in left_out])
+    return LeftOutData(points, labels, tuple(left_out), ~held & ~out, held & ~out, out)
+
+
+def check_request(
+    data: LabelledData, action: Action, left_out: Sequence[int], held_out: float, split: str
+) -> None:
+    """Refuses classes that are not there, and splits that leave nothing on one side."""
+    if len(left_out) == 0:
+        raise InputError("left_out: expected at least one class, got none.")
+    absent = [label for label in left_out if label not in data.classes]
+    if absent:
+        raise InputError(f"left_out: class {absent[0]} is not in {data.name}; it has {data.classes}.")
+    if not 0 < held_out < 1:
+        raise InputError(f"held_out: expected a share between 0 and 1, got {held_out}.")
+    if split not in ("points", "items"):
+        raise InputError(f"split: expected 'points' or 'items', got {split!r}.")
+    if action.group.order < 2:
+        raise InputError(
+            "action: expected two orientations or more; with one, the left-out class would never be seen."
+        )

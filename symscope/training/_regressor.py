@@ -1,0 +1,116 @@
+"""Networks that return numbers, trained together with squared loss, each on the points it may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Float64
+from torch import Tensor, nn
+
+from symscope.data import check_finite
+from symscope.errors import InputError
+from symscope.networks import Builder, Stack
+from symscope.training._checkpoint import Checkpoint
+from symscope.training._mini_batch import MiniBatch, Objective, Progress, copies_outputs, course
+from symscope.training._training_points import Acted, Stored
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainedRegressors:
+    """Trained networks that return numbers, and their course.
+
+    Attributes:
+        stack: The copies.
+        losses: Mean squared difference over each epoch.
+        measured_at: The epochs (1 is after the first) at which errors were measured.
+        errors: For each named set, each copy's mean over points and outputs of the squared difference.
+    """
+
+    stack: Stack
+    losses: Float64[Tensor, "epochs copies"]
+    measured_at: tuple[int, ...]
+    errors: dict[str, Float64[Tensor, "measured copies"]]
+
+
+def train_regressors(
+    builder: Builder,
+    points: Stored | Acted,
+    targets: Float[Tensor, "targets t"],
+    seen: Bool[Tensor, "copies n"],
+    tests: Mapping[str, Bool[Tensor, "_ _"]],
+    settings: MiniBatch,
+    seeds: Sequence[int],
+    *,
+    device: torch.device | str | None = None,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> TrainedRegressors:
+    """Train one network per row of `seen` with squared loss, all at once.
+
+    The loss is `mean (f(x) - y)^2` over points and outputs. Everything else is as in `train_classifiers`.
+
+    Args:
+        builder: A network for a seed, one architecture, as many outputs as there are targets.
+        points: The inputs.
+        targets: The numbers each point should get; of the order of 1, or steps are too large or too small.
+        seen: Which points each copy is trained on.
+        tests: Named sets on which errors are measured, each a mask like `seen`.
+        settings: How to train.
+        seeds: One per copy, for weights and order.
+        device: Where to train; where the points are, if not given.
+        progress: Called as `progress(epoch, epochs, mean loss)` after every epoch.
+        checkpoint: Keep the state in a file and go on from it.
+
+    Raises:
+        InputError: Masks or targets that do not fit, outputs that are not as many as targets, inputs the
+            network does not take, a loss that is not finite (naming the copy), or a checkpoint that cannot be
+            used.
+
+    >>> from symscope.training import Optimiser
+    >>> x = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]], dtype=torch.float64)
+    >>> seen = torch.tensor([[True, False, True, True]])
+    >>> settings = MiniBatch(300, 3, Optimiser("adam", 0.1))
+    >>> line = lambda seed: nn.Linear(1, 1)
+    >>> result = train_regressors(line, Stored(x), 3 * x, seen, {"unseen": ~seen}, settings, seeds=[0])
+    >>> bool(result.errors["unseen"][-1] < 1e-6)
+    True
+    """
+    check_finite("targets", targets)
+    trained = course(
+        NUMBERS, builder, points, targets, seen, tests, settings, seeds, device, progress, checkpoint
+    )
+    losses, errors = trained.record()
+    return TrainedRegressors(trained.stack, losses, tuple(trained.measured_at), errors)
+
+
+def check_outputs(targets: Float[Tensor, "n t"], seen: Bool[Tensor, "copies n"], output: torch.Size) -> None:
+    """Refuses networks whose outputs are not as many as the targets of a point."""
+    if tuple(output) != tuple(targets.shape[1:]):
+        raise InputError(
+            f"expected a network with {targets.shape[1]} outputs, one for each target, got outputs "
+            f"{tuple(output)}."
+        )
+
+
+def weighted_squares(
+    skeleton: nn.Module,
+    weights: dict[str, Tensor],
+    x: Float[Tensor, "copies b *s"],
+    y: Float[Tensor, "copies b t"],
+    real: Bool[Tensor, "copies b"],
+) -> Float[Tensor, "copies"]:
+    """Each copy's mean squared difference over its real points, the network computing in the dtype of x."""
+    outputs = copies_outputs(skeleton, weights, x)
+    squares = (outputs - y.to(outputs.dtype)).square().mean(-1)
+    return (squares * real).sum(1) / real.sum(1)
+
+
+def _squares(outputs: Float[Tensor, "copies b t"], y: Float[Tensor, "copies b t"]) -> Tensor:
+    return (outputs.double() - y.double()).square().mean(-1)
+
+
+NUMBERS = Objective("regressors", "targets", weighted_squares, _squares, check_outputs)

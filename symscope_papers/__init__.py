@@ -1,0 +1,1 @@
+"""The papers, re-run: one folder per paper, one folder per experiment."""

@@ -1,0 +1,149 @@
+"""Sec. 5.4: data-dependent symmetries of networks without continuous data-independent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from symscope.runs import Claim, Experiment, Plot, Preset, Tables, above, holds
+from symscope_papers.discovery import PAPER
+from symscope_papers.discovery.learned_claims import OURS, drift_claims, part
+from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
+from symscope_papers.discovery.learned_runs import LearnedRun, learned_run, run_cells
+
+DEPENDENT = 0.1  # ours: a tenth of where theta goes depends on the data point
+PRESENT = 0.1  # ours: share of a field's square that counts as acting on a layer
+
+
+def _dependence_claims(config: LearnedRun, tables: Tables, source: str) -> list[Claim]:
+    claims = drift_claims(tables, source, "Learned data-dependent fields")
+    for objective in config.objectives:
+        rows = part(tables["fields"], objective)
+        claims.append(
+            above(
+                f"The fields depend on the data point ({objective} objective).",
+                source,
+                float(rows["data_dependence"].median()),
+                DEPENDENT,
+                why="Share of the way theta goes that changes with the data point, median over fields. Near "
+                f"0 the action has found directions in which the loss is merely flat. {OURS}",
+            )
+        )
+    rows = part(tables["fields"], "scale-free") if "scale-free" in config.objectives else tables["fields"]
+    claims.append(
+        holds(
+            "They hold for the data point they saw only: another one's loss changes more.",
+            "Prop. 4.4",
+            bool((rows["other_data_drift"] > 2 * rows["derivative"] * 0.1).mean() > 0.5),
+            measured=f"drift {rows['other_data_drift'].median():.3g} after a tenth of the norm",
+            threshold="more than twice what the seen one's slope allows, for most fields",
+            why="With one data point the loss is one number, so n - 1 directions of n keep it everywhere: "
+            f"such fields always exist. They are no symmetries of larger batches. {OURS}",
+        )
+    )
+    return claims
+
+
+def _sigmoid_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    return _dependence_claims(config, tables, "Fig. 3")
+
+
+def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    claims = _dependence_claims(config, tables, "Fig. 4")
+    rows = part(tables["fields"], "scale-free")
+    apart = (rows["share_W2"] < PRESENT) & (rows["share_W1"] > PRESENT) & (rows["share_W3"] > PRESENT)
+    shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
+    claims.append(
+        holds(
+            "Left to itself, some learned field acts on layers 1 and 3 and leaves layer 2 alone.",
+            "Fig. 4",
+            bool(apart.any()),
+            measured=f"{int(apart.sum())} of {len(rows)} fields; median shares of the motion: {shares}",
+            threshold="one field with less than 10 % of its square in W2, more in W1 and in W3",
+            why="The paper reads this off the matrices h, which an action network may read in any basis; "
+            f"here it is measured on the field. {OURS}",
+        )
+    )
+    if "without W2" in config.actions:
+        forced = part(tables["fields"], "scale-free", "without W2")
+        both = (
+            (forced["share_W1"] > PRESENT) & (forced["share_W3"] > PRESENT) & (forced["drift_ratio"] <= 0.1)
+        )
+        claims.append(
+            holds(
+                "An action that cannot touch W2 finds fields that move layers 1 and 3 together.",
+                "Fig. 4",
+                bool(both.any()),
+                measured=f"{int(both.sum())} of {len(forced)} fields; W1 {forced['share_W1'].median():.0%}, "
+                f"W3 {forced['share_W3'].median():.0%} of the motion; drift "
+                f"{forced['drift_ratio'].median():.2g} of a random field's",
+                threshold="one field with more than 10 % in W1 and in W3, and a tenth of the drift",
+                why="Moving W1 across the input, W1 + u v^T with v x = 0, keeps the output of one data point "
+                "exactly: the easiest field needs one layer only. Asked after first runs; the paper "
+                f"trains no such action. {OURS}",
+            )
+        )
+    return claims
+
+
+def _skip_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+    return _dependence_claims(config, tables, "Sec. 5.4")
+
+
+def _plots(source: str, curves: str) -> Callable[[LearnedRun, Tables], Sequence[Plot]]:
+    def plot(config: LearnedRun, tables: Tables) -> Sequence[Plot]:
+        return [
+            generator_plot(tables, config.networks[0], source, objective=config.objectives[0]),
+            curve_plot(tables, config.networks[0], curves),
+            drift_plot(tables, "beyond the paper", config.tolerance),
+        ]
+
+    return plot
+
+
+def _presets(network: str, actions: tuple[str, ...] = ("network",)) -> dict[str, Preset]:
+    quick = LearnedRun((network,), actions=actions, dependent=True, steps=1500)
+    paper = LearnedRun((network,), actions=actions, dependent=True, steps=10_000, seeds=5, points=64)
+    return {
+        "quick": Preset(quick, "half a minute to a minute"),
+        "paper": Preset(paper, "5 to 15 min on two cores"),
+    }
+
+
+sigmoid = Experiment(
+    id="discovery/sigmoid",
+    paper=PAPER,
+    figure="Fig. 3, 6",
+    shows="A sigmoid network has data-dependent symmetries for one data point, and they can be learned.",
+    config=LearnedRun,
+    presets=_presets("sigmoid 3-3-1"),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Fig. 3", "Fig. 6"),
+    claims=_sigmoid_claims,
+)
+
+tanh_deep = Experiment(
+    id="discovery/tanh-deep",
+    paper=PAPER,
+    figure="Fig. 4",
+    shows="Data-dependent symmetries of a three-layer tanh network, and whether they skip a layer.",
+    config=LearnedRun,
+    presets=_presets("tanh 2-2-2-1", ("network", "without W2")),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Fig. 4", "Fig. 6"),
+    claims=_deep_claims,
+)
+
+skip = Experiment(
+    id="discovery/skip",
+    paper=PAPER,
+    figure="Sec. 5.4",
+    shows="Data-dependent symmetries of a three-layer network with a skip connection.",
+    config=LearnedRun,
+    presets=_presets("tanh 2-2-2-1 with skip"),
+    cells=run_cells,
+    measure=learned_run,
+    plot=_plots("Sec. 5.4", "Fig. 6"),
+    claims=_skip_claims,
+)

@@ -1,0 +1,323 @@
+"""Symmetries of parts carried to whole networks: Prop. 4.1, Cor. 4.2 and 4.3, Prop. 4.4, tested held-out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+
+from symscope.discovery import (
+    Field,
+    FunctionField,
+    LinearField,
+    Problem,
+    Verification,
+    deeper,
+    gaussian_data,
+    induced,
+    level_field,
+    linear_combination,
+    linear_symmetries,
+    part_problem,
+    problem,
+    smaller_batch,
+    verify,
+    wider,
+)
+from symscope.errors import InputError
+from symscope.runs import (
+    Claim,
+    Experiment,
+    Plot,
+    Preset,
+    Results,
+    Surroundings,
+    Tables,
+    above,
+    holds,
+    unchecked,
+)
+from symscope_papers.discovery import PAPER
+from symscope_papers.discovery.induced_figures import carried_plot, drift_plot
+
+RULES = {
+    "Prop. 4.1": "A symmetry of a part inside a network with a skip connection holds in the whole.",
+    "Cor. 4.2": "A symmetry of a narrow network holds in wider ones.",
+    "Cor. 4.3": "A symmetry of some layers holds in deeper networks.",
+    "Prop. 4.4": "A symmetry for batches of one size holds for all smaller batches.",
+}
+TOLERANCE = 1e-6  # relative loss drift; ours
+
+
+@final
+@dataclass(frozen=True)
+class Induced:
+    """Config of `discovery/induced`: sizes of small and large networks, and how many seeds."""
+
+    narrow: int = 2
+    wide: tuple[int, ...] = (3, 5)
+    depths: tuple[int, ...] = (3, 4)
+    batch: int = 4
+    seeds: tuple[int, ...] = (0, 1)
+    points: int = 12
+
+    def __post_init__(self) -> None:
+        if not self.seeds or not self.wide or min(self.wide) <= self.narrow or self.narrow < 1:
+            raise InputError(f"expected seeds and widths above {self.narrow}, got {self.seeds}, {self.wide}")
+        if not self.depths or min(self.depths) < 3 or self.batch < 2:
+            raise InputError(f"expected depths from 3 and a batch from 2 on, got {self.depths}, {self.batch}")
+
+
+class Skip(nn.Module):
+    """`out(a + block(a))` with `a = tanh(inner(x))`: the block is the part whose symmetry is carried."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.out = nn.Linear(2, 3), nn.Linear(3, 1)
+        self.block = nn.Sequential(nn.Linear(3, 2, bias=False), nn.ReLU(), nn.Linear(2, 3, bias=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        a = torch.tanh(self.inner(x))
+        result: Tensor = self.out(a + self.block(a))
+        return result
+
+
+def _two_layers(h: int, activation: nn.Module) -> Problem:
+    net = nn.Sequential(nn.Linear(2, h, bias=False), activation, nn.Linear(h, 2, bias=False))
+    return problem(net, "squared", gaussian_data((2,), (2,)))
+
+
+def _element(fields: Sequence[LinearField], seed: int, name: str) -> LinearField:
+    weights = torch.randn(len(fields), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return linear_combination(tuple(fields), weights, name)
+
+
+def _direction(size: int, seed: int) -> Tensor:
+    return torch.randn(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def _cells(config: Induced) -> list[dict[str, Any]]:
+    return [{"rule": rule, "number": seed} for rule in RULES for seed in config.seeds]
+
+
+def _cell(config: Induced, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+    seed = surroundings.seed % 10**6
+    make = {
+        "Prop. 4.1": _inside,
+        "Cor. 4.2": _wider,
+        "Cor. 4.3": _deeper,
+        "Prop. 4.4": _smaller,
+    }[cell["rule"]]
+    return make(config, seed)
+
+
+def _row(case: str, kind: str, small: Verification, large: Verification, seen: bool = True) -> dict[str, Any]:
+    return {
+        "case": case,
+        "kind": kind,
+        "should_hold": seen,
+        "holds_in_part": small.holds,
+        "holds": large.holds,
+        "part_drift": small.loss_drift,
+        "drift": large.loss_drift,
+        "random_drift": large.random_loss_drift,
+        "failing_share": large.failing_share,
+        "group_law": large.group_law,
+        "data_dependence": large.data_dependence,
+    }
+
+
+def _inside(config: Induced, seed: int) -> Results:
+    """Prop. 4.1, with `h` the inputs of the block; without it a data-dependent field must fail."""
+    whole = problem(Skip(), "squared", gaussian_data((2,), (1,)))
+    part = problem(Skip().block, "squared", gaussian_data((3,), (3,)))
+    names = [name for name in whole.layout.names if name.startswith("block")]
+    positions = whole.layout.only(names)
+    rows = []
+    found = linear_symmetries(part, seed=seed, affine=False).fields
+    field = _element(found, seed, "rescalings of the block")
+    tested = verify(part, field, seed=seed, points=config.points)
+    carried = verify(whole, induced(field, positions), seed=seed, points=config.points)
+    rows.append(_row("ReLU block beside a skip connection", "data-independent", tested, carried))
+    middle = problem(nn.Linear(3, 2, bias=False), "squared", gaussian_data((3,), (2,)))
+    across = _across(seed)
+    where = whole.layout.indices("block.0.weight").reshape(-1)
+
+    def features(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        weights = whole.layout.named(theta)
+        return torch.tanh(x @ weights["inner.weight"].T + weights["inner.bias"]), y
+
+    one: dict[str, Any] = {"seed": seed, "points": config.points, "batch_sizes": (1,)}
+    tested = verify(middle, across, **one)
+    rows.append(
+        _row(
+            "block's first layer, seeing h(x)",
+            "data-dependent",
+            tested,
+            verify(whole, induced(across, where, features), **one),
+        )
+    )
+    blind = induced(across, where, lambda theta, x, y: (torch.cat([x, x[:, :1]], 1), y))
+    rows.append(
+        _row(
+            "the same, seeing x instead of h(x)",
+            "data-dependent",
+            tested,
+            verify(whole, blind, **one),
+            seen=False,
+        )
+    )
+    return {"cases": rows, "generators": []}
+
+
+def _across(seed: int) -> Field:
+    """A layer W moves by vectors at right angles to its one input, `V = u (v - x (v.x) / |x|^2)^T`."""
+    u, v = _direction(2, seed), _direction(3, seed + 1)
+
+    def moves(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        right = v - x[0] * (v @ x[0]) / (x[0] @ x[0])
+        return torch.outer(u, right).reshape(-1)
+
+    return FunctionField(moves, "across the input")
+
+
+def _wider(config: Induced, seed: int) -> Results:
+    rows, pictures = [], []
+    for h in config.wide:
+        units = torch.randperm(h, generator=torch.Generator().manual_seed(seed))[: config.narrow].tolist()
+        for name, activation in (("linear", nn.Identity()), ("ReLU", nn.ReLU())):
+            narrow, wide = _two_layers(config.narrow, activation), _two_layers(h, activation)
+            found = linear_symmetries(narrow, seed=seed, affine=False).fields
+            field = _element(found, seed, f"element of the narrow {name} network")
+            tested = verify(narrow, field, seed=seed, points=config.points)
+            carried = wider(field, narrow, wide, units)
+            checked = verify(wide, carried, seed=seed, points=config.points)
+            rows.append(_row(f"{name}, {config.narrow} to {h} units", "data-independent", tested, checked))
+            if h == config.wide[0] and name == "linear":
+                pictures = [
+                    *_entries("narrow", found[1], narrow),
+                    *_entries("wide", wider(found[1], narrow, wide, units), wide),
+                ]
+        small, large = _two_layers(config.narrow, nn.Tanh()), _two_layers(h, nn.Tanh())
+        level = level_field(small, _direction(small.size, seed))
+        near: dict[str, Any] = {
+            "seed": seed,
+            "points": config.points,
+            "batch_sizes": (1,),
+            "lengths": (0.02,),
+        }
+        rows.append(
+            _row(
+                f"tanh, {config.narrow} to {h} units",
+                "data-dependent",
+                verify(small, level, **near),
+                verify(large, wider(level, small, large, units), **near),
+            )
+        )
+    return {"cases": rows, "generators": pictures}
+
+
+def _deeper(config: Induced, seed: int) -> Results:
+    rows = []
+    for depth in config.depths:
+        for inner in ("linear", "ReLU"):
+            layers: list[nn.Module] = []
+            for k in range(depth - 1):
+                last = nn.Identity() if inner == "linear" else nn.ReLU()
+                layers += [nn.Linear(2, 2), last if k == depth - 2 else nn.Tanh()]
+            whole = problem(nn.Sequential(*layers, nn.Linear(2, 1)), "squared", gaussian_data((2,), (1,)))
+            start, stop = 2 * (depth - 2), 2 * (depth - 1) + 1
+            part = part_problem(whole, start, stop, gaussian_data((2,), (1,)))
+            field = _element(
+                linear_symmetries(part, seed=seed).fields, seed, f"element of the {inner} layers"
+            )
+            tested = verify(part, field, seed=seed, points=config.points)
+            checked = verify(whole, deeper(field, whole, start, stop), seed=seed, points=config.points)
+            rows.append(_row(f"{inner} layers at the end of {depth}", "data-independent", tested, checked))
+    return {"cases": rows, "generators": []}
+
+
+def _smaller(config: Induced, seed: int) -> Results:
+    made = _two_layers(3, nn.Tanh())
+    level = level_field(made, _direction(made.size, seed))
+    near: dict[str, Any] = {"seed": seed, "points": config.points, "lengths": (0.02,)}
+    tested = verify(made, level, batch_sizes=(config.batch,), **near)
+    extra = made.sample(1, config.batch, seed + 5)
+    small = smaller_batch(level, config.batch, extra.x[0], extra.y[0])
+    rows = []
+    for size in range(1, config.batch):
+        checked = verify(made, small, batch_sizes=(size,), **near)
+        rows.append(_row(f"batch of {config.batch}, used with {size}", "data-dependent", tested, checked))
+    return {"cases": rows, "generators": []}
+
+
+def _entries(which: str, field: Field, made: Problem) -> list[dict[str, Any]]:
+    assert isinstance(field, LinearField)  # linear fields stay linear when they are carried
+    table = field.dense(made.size)
+    return [
+        {
+            "which": which,
+            "name": field.name,
+            "row": i,
+            "column": j,
+            "value": float(table[i, j]),
+            "names": " ".join(made.layout.entries()),
+        }
+        for i, j in torch.nonzero(table).tolist()
+    ]
+
+
+def _claims(config: Induced, tables: Tables) -> list[Claim]:
+    cases = tables["cases"]
+    claims = []
+    for rule, statement in RULES.items():
+        part = cases[(cases["rule"] == rule) & cases["should_hold"]]
+        good = part["holds"] & part["holds_in_part"]
+        words = f"{int(good.sum())} of {len(part)}; largest loss drift {part['drift'].max():.1e}"
+        claims.append(
+            holds(
+                statement,
+                rule,
+                bool(len(part)) and bool(good.all()),
+                measured=words,
+                threshold=f"all, drift <= {TOLERANCE:g} (ours)",
+            )
+        )
+    control = cases[~cases["should_hold"]]
+    statement = (
+        "Without h, the features the part sees, a data-dependent symmetry does not carry over (control)."
+    )
+    if not len(control):
+        return [*claims, unchecked(statement, "Prop. 4.1", "no such case in this run")]
+    return [
+        *claims,
+        above(statement, "Prop. 4.1", float(control["drift"].min()), TOLERANCE, why="Smallest loss drift."),
+    ]
+
+
+def _plots(config: Induced, tables: Tables) -> list[Plot]:
+    plots = [drift_plot(tables["cases"], TOLERANCE)]
+    return [*plots, carried_plot(tables["generators"])] if len(tables.get("generators", ())) else plots
+
+
+carried = Experiment(
+    id="discovery/induced",
+    paper=PAPER,
+    figure="Sec. 4, Fig. 1",
+    shows="Symmetries of small networks hold in wider and deeper ones and for smaller batches.",
+    config=Induced,
+    presets={
+        "quick": Preset(Induced(), "40 s of one core"),
+        "paper": Preset(
+            Induced(wide=(3, 5, 10, 20), depths=(3, 4, 6, 8), batch=6, seeds=(0, 1, 2, 3, 4), points=30),
+            "40 s on two cores",
+        ),
+    },
+    cells=_cells,
+    measure=_cell,
+    plot=_plots,
+    claims=_claims,
+)

@@ -1,0 +1,300 @@
+"""One learned discovery as tables: curves, generators, held-out tests, angles to the exact algebra."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.discovery import (
+    DATA_DEPENDENT,
+    POINTWISE,
+    SCALE_FREE,
+    Learned,
+    Objective,
+    Problem,
+    Sample,
+    Training,
+    Weights,
+    field_values,
+    learn,
+    linear_symmetries,
+    runge_kutta_action,
+    verify,
+)
+from symscope.errors import InputError
+from symscope.runs import Results, Surroundings
+from symscope_papers.discovery.small_networks import NETWORKS, action_builder, small_problem
+
+OBJECTIVES = {"scale-free": SCALE_FREE, "pointwise": POINTWISE}
+DATA_POINTS = {"pointwise": 8}  # of each batch; one everywhere else, as in the paper
+
+
+@final
+@dataclass(frozen=True)
+class LearnedRun:
+    """Config of the learned experiments.
+
+    Attributes:
+        networks: Names from `small_networks`.
+        objectives: "paper" (its weights and Eq. 5), "scale-free" (invariance as a cosine, weights ours) and
+            "pointwise" (the same, fields kept apart at every point, eight data points for each).
+        actions: "network", "linear" (`g theta`), "without W2".
+        dependent: Whether the action sees the data point.
+        seeds: Trainings, at once.
+        steps: At most.
+        samples: Parameters with data to learn from.
+        minibatch: In a step.
+        learning_rate: Of Adam; the paper's is 1e-3.
+        points: Held-out parameters of the tests.
+        flow_steps: Runge-Kutta steps of a held-out flow; its error is far below the drift of learned fields.
+        tolerance: Relative loss drift that counts as unchanged. Ours: the paper names none.
+    """
+
+    networks: tuple[str, ...]
+    objectives: tuple[str, ...] = ("scale-free", "paper")
+    actions: tuple[str, ...] = ("network",)
+    dependent: bool = False
+    seeds: int = 2
+    steps: int = 1500
+    samples: int = 10_000
+    minibatch: int = 128
+    learning_rate: float = 3e-3
+    points: int = 16
+    flow_steps: int = 12
+    tolerance: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name in self.networks:
+            small_problem(name)
+        if not set(self.objectives) <= {"paper", *OBJECTIVES} or not self.objectives:
+            raise InputError(
+                f"objectives: expected 'paper', 'scale-free' and 'pointwise', got {self.objectives}"
+            )
+        if self.dependent and "pointwise" in self.objectives:
+            raise InputError("objectives: 'pointwise' is for actions that do not see the data")
+        if min(self.seeds, self.steps, self.samples, self.minibatch, self.points) < 1:
+            raise InputError("seeds, steps, samples, minibatch and points: expected at least 1")
+
+
+def run_cells(config: LearnedRun) -> list[dict[str, Any]]:
+    """Every network with every objective and action; `g theta` with the paper's objective alone.
+
+    For `g theta` Eq. 5 is convex in g; as a cosine it is not, and trainings end in local minima. "without W2"
+    is asked of the scale-free objective alone: the paper has no such action.
+    """
+    return [
+        {"network": network, "objective": objective, "action": action}
+        for network in config.networks
+        for objective in config.objectives
+        for action in config.actions
+        if {"linear": "paper", "without W2": "scale-free"}.get(action, objective) == objective
+    ]
+
+
+def learned_run(config: LearnedRun, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+    """Train, test on held-out points, and compare with the exact algebra where the field ignores data."""
+    made = small_problem(cell["network"])
+    began = time.perf_counter()
+    found = _learned(config, cell, made, surroundings)
+    seconds = time.perf_counter() - began
+    held_out = made.sample(200, 1, surroundings.seed + 1)
+    rows: list[dict[str, Any]] = []
+    for index in range(config.seeds):
+        rows += _field_rows(config, made, found, index, held_out, surroundings.seed)
+    tables: dict[str, list[dict[str, Any]]] = {
+        "fields": rows,
+        "curves": _curve_rows(found),
+        "generators": _generator_rows(made, found, held_out),
+        "training": [
+            {
+                "seconds": seconds,
+                "steps": found.looked_at[-1],
+                "stopped_early": found.stopped_early,
+                "per_step": seconds / max(found.looked_at[-1], 1),
+            }
+        ],
+    }
+    if not config.dependent:
+        tables["angles"] = _angle_rows(made, found, held_out, cell["action"])
+    return tables
+
+
+def _learned(
+    config: LearnedRun, cell: Mapping[str, Any], made: Problem, surroundings: Surroundings
+) -> Learned:
+    paper = DATA_DEPENDENT if config.dependent else Weights()
+    objective = OBJECTIVES.get(cell["objective"], Objective(paper))
+    columns = int(made.sample(1, 1, 0).x.numel() + made.sample(1, 1, 0).y.numel()) if config.dependent else 0
+    settings = Training(
+        steps=config.steps,
+        learning_rate=config.learning_rate * (10 if cell["action"] == "linear" else 1),
+        decay_every=max(config.steps // 3, 1),
+        samples=config.samples,
+        minibatch=config.minibatch,
+        batch=DATA_POINTS.get(cell["objective"], 1),
+    )
+    return learn(
+        made,
+        NETWORKS[cell["network"]].generators,
+        dependent=config.dependent,
+        seeds=[surroundings.seed + number for number in range(config.seeds)],
+        objective=objective,
+        training=settings,
+        action=action_builder(cell["action"], made, columns),
+    )
+
+
+def _field_rows(
+    config: LearnedRun, made: Problem, found: Learned, index: int, held_out: Sample, seed: int
+) -> list[dict[str, Any]]:
+    """Held-out tests of every field of one seed, and in which layers it moves."""
+    rows = []
+    values = found.values(index, held_out)
+    for number, field in enumerate(found.fields(index)):
+        flowing = runge_kutta_action(field, config.flow_steps)
+        test = verify(
+            made,
+            flowing,
+            seed=seed,
+            points=config.points,
+            batch_sizes=(1,),
+            lengths=(0.1, 0.5),
+            tolerance=config.tolerance,
+        )
+        moved = values[number]
+        shares = {
+            f"share_W{k}": float(
+                moved[:, made.layout.indices(f"W{k}.weight").flatten()].square().sum() / moved.square().sum()
+            )
+            if f"W{k}.weight" in made.layout.names
+            else None
+            for k in (1, 2, 3)
+        }
+        rows.append(
+            {
+                "seed": index,
+                "generator": number,
+                "length": moved.norm(dim=1).mean(),
+                "derivative": test.derivative,
+                "loss_drift": test.loss_drift,
+                "random_loss_drift": test.random_loss_drift,
+                "drift_ratio": test.loss_drift / test.random_loss_drift,
+                "chance": test.chance,
+                "failures": test.failures,
+                "points": test.points,
+                "judgement": test.judgement.name,
+                "group_law": test.group_law,
+                "data_dependence": test.data_dependence,
+                "other_data_drift": test.other_data_drift,
+                **shares,
+            }
+        )
+    return rows
+
+
+def _curve_rows(found: Learned) -> list[dict[str, Any]]:
+    return [
+        {
+            "seed": seed,
+            "step": step,
+            **{name: float(curve[look, seed]) for name, curve in found.curves.items()},
+        }
+        for seed in range(len(found.seeds))
+        for look, step in enumerate(found.looked_at)
+    ]
+
+
+def _generator_rows(made: Problem, found: Learned, sample: Sample) -> list[dict[str, Any]]:
+    """Learned matrices, and the matrix M of the field itself: the best fit of `V(theta) = M theta`."""
+    names = [made.layout.entry(i).replace(".weight", "") for i in range(made.size)]
+    rows = []
+    for seed in range(len(found.seeds)):
+        values = found.values(seed, sample)
+        for number, (h, field) in enumerate(zip(found.generators[seed], values, strict=True)):
+            matrix = torch.linalg.lstsq(sample.theta, field).solution.T
+            left = (field - sample.theta @ matrix.T).square().sum() / field.square().sum()
+            for i, row in enumerate(names):
+                for j, column in enumerate(names):
+                    rows.append(
+                        {
+                            "seed": seed,
+                            "generator": number,
+                            "row": row,
+                            "column": column,
+                            "learned": h[i, j] / h.abs().max(),
+                            "field": matrix[i, j] / matrix.abs().max(),
+                            "unexplained": left,
+                        }
+                    )
+    return rows
+
+
+def _angle_rows(made: Problem, found: Learned, sample: Sample, action: str) -> list[dict[str, Any]]:
+    """Angles, in degrees, to the exact orbit at held-out parameters: of each field, and of their span.
+
+    Where fields are nearly parallel, the span's last direction is what they differ in, however small: its
+    angle says that there are fewer directions than fields, not that a field leaves the orbit.
+    """
+    exact = linear_symmetries(made, seed=0, affine=False).fields
+    tangents = torch.stack([field_values(field, sample) for field in exact])
+    randomness = torch.Generator().manual_seed(found.seeds[0])
+    shape = (found.generators.shape[1], *sample.theta.shape)
+    random = torch.randn(shape, generator=randomness, dtype=torch.float64)
+    algebra = torch.stack([field.dense(made.size).flatten() for field in exact], 1)
+    rows = []
+    for seed in range(len(found.seeds)):
+        values = found.values(seed, sample)
+        angles = largest_angle(values, tangents)
+        alone = torch.stack([largest_angle(field[None], tangents) for field in values])
+        spans = found.generators[seed].flatten(1).T if action == "linear" else None
+        rows.append(
+            {
+                "seed": seed,
+                "exact_dimension": len(exact),
+                "field_angle": alone.median(1).values.max(),
+                "random_field_angle": largest_angle(random[:1], tangents).median(),
+                "alike": likeness(values).median() if len(values) > 1 else None,
+                "median_angle": angles.median(),
+                "upper_angle": angles.quantile(0.9),
+                "random_angle": largest_angle(random, tangents).median(),
+                "matrix_angle": None if spans is None else matrix_angle(spans, algebra),
+            }
+        )
+    return rows
+
+
+def largest_angle(fields: Float[Tensor, "k b n"], tangents: Float[Tensor, "m b n"]) -> Float[Tensor, "b"]:
+    """Largest principal angle, in degrees, between the span of fields and that of tangents at each point.
+
+    >>> fields = torch.tensor([[[1.0, 1.0]]], dtype=torch.float64)
+    >>> tangents = torch.tensor([[[1.0, 0.0]]], dtype=torch.float64)
+    >>> round(float(largest_angle(fields, tangents)), 6)
+    45.0
+    """
+    return torch.stack([matrix_angle(fields[:, b].T, tangents[:, b].T) for b in range(fields.shape[1])])
+
+
+def likeness(fields: Float[Tensor, "k b n"]) -> Float[Tensor, "b"]:
+    """Mean absolute cosine of two fields at each point: 1 where all are parallel, 0 where orthogonal.
+
+    >>> likeness(torch.tensor([[[1.0, 0.0]], [[-2.0, 0.0]]], dtype=torch.float64))
+    tensor([1.], dtype=torch.float64)
+    """
+    unit = torch.nn.functional.normalize(fields, dim=-1)
+    i, j = torch.triu_indices(len(fields), len(fields), 1)
+    return (unit[i] * unit[j]).sum(-1).abs().mean(0)
+
+
+def matrix_angle(inner: Float[Tensor, "n k"], outer: Float[Tensor, "n m"]) -> Float[Tensor, ""]:
+    """Largest principal angle, in degrees, of the columns' spans: how far `inner` sticks out of `outer`."""
+    left, _, _ = torch.linalg.svd(inner, full_matrices=False)
+    right, sizes, _ = torch.linalg.svd(outer, full_matrices=False)
+    right = right[:, sizes > 1e-9 * sizes[0]]
+    outside = left - right @ (right.T @ left)  # sines are exact where angles are small, cosines are not
+    return torch.rad2deg(torch.asin(torch.linalg.matrix_norm(outside, 2).clamp(max=1.0)))

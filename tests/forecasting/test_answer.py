@@ -1,0 +1,217 @@
+"""The forecast against dense regression, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import symscope
+from symscope.data import LabelledData, custom, mnist_sample, rotation
+from symscope.errors import InputError
+from symscope.forecasting import forecast
+from symscope.forecasting._expectation import expectation
+from symscope.forecasting._interval import interval
+from symscope.forecasting._kernel_choice import tangent_of
+from symscope.forecasting._question import drawn
+from symscope.groups import cyclic
+from symscope.kernels import infinite_width
+from symscope.spectral import regression
+from tests.forecasting.problems import blobs, broken_net, failing, growing, negated, small_net
+from tests.tolerances import DENSE_PREDICTION
+
+
+def dense_accuracy(data: LabelledData, net: nn.Module, per_class: int, seed: int) -> list[float]:
+    """Train on all but one class's upright items, point by point, with nothing of symscope.forecast."""
+    few = data.per_class(per_class, seed)
+    points = torch.stack([torch.rot90(few.x, k, (-2, -1)) for k in range(4)], 1).flatten(2)
+    points = points - points.mean(2, keepdim=True)
+    points = (points / points.square().mean(2, keepdim=True).sqrt()).flatten(0, 1)
+    gram = infinite_width(net[1:], parameterisation="standard").ntk(points)
+    one_hot = nn.functional.one_hot(few.labels).double().repeat_interleave(4, 0)
+    found = []
+    for label in data.classes:
+        at = (few.labels == label).nonzero()[:, 0] * 4
+        predicted = regression(gram, one_hot, at, ridge=0.0)
+        found.append(float((predicted.argmax(1) == label).double().mean()))
+    return found
+
+
+def test_the_group_form_is_dense_regression_when_the_action_is_exact():
+    data = blobs(items=6, classes=4)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 4))
+    found = forecast(lambda: net, data, "C4 rotation", per_class=3, draws=2, seed=5)
+    for draw in range(2):
+        assert found.class_accuracy[draw].tolist() == dense_accuracy(data, net, 3, 5 + draw)
+    assert found.departure < DENSE_PREDICTION
+    # the action is exact and the kernel respects it, so that every missing element is like every other
+    assert torch.allclose(found.table, found.class_accuracy.mean(0)[:, None].expand(4, 4))
+    assert 0 < found.accuracy < 1
+    assert found.kernel == "infinite-width NTK"
+
+
+def test_inputs_are_moved_in_the_network_s_own_layout():
+    conv = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+    flat = nn.Sequential(nn.Linear(36, 9), nn.ReLU(), nn.Linear(9, 3))
+    assert forecast(conv, blobs(), "flip", per_class=2, draws=1).model.layout == "channel"
+    assert forecast(flat, blobs(), "flip", per_class=2, draws=1).model.layout == "flat"
+
+
+def test_missing_cases_can_be_named():
+    data = blobs(items=5, classes=3)
+    found = forecast(small_net, data, "C4", missing={1: [0, 2], 2: [3]}, per_class=4, draws=1)
+    asked = ~found.table.isnan()
+    assert asked.int().tolist() == [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
+    assert bool(found.class_accuracy[0, 0].isnan())
+    assert found.first_expectation.right.shape == (12,)
+    assert 0 <= found.accuracy <= 1
+    assert found.densities == ()  # other groups have no such elements
+    # all are missing at once: each alone would leave the others in the training data
+    whole = forecast(small_net, data, "C4", missing={1: [0]}, per_class=4, draws=1)
+    assert whole.class_error[1] < found.class_error[1]
+
+
+def test_the_uncertainty_covers_new_draws():
+    data = blobs(items=60, classes=3, seed=3)
+    found = forecast(small_net, data, "C4", per_class=4, draws=4)
+    low, high = found.interval
+    kernel = tangent_of(found.model, (6, 6)).kernel(0)
+    draws = [drawn(found.problem, 4, 100 + k) for k in range(40)]
+    others = [float(expectation(kernel(d.flat), d, cyclic(4)).accuracy.mean()) for d in draws]
+    assert sum(low <= one <= high for one in others) >= 34
+    assert high - low < 0.8
+
+
+def test_an_interval_never_has_no_width_and_stays_in_range():
+    low, high = interval(torch.zeros(3, 10), per_class=3)
+    assert low == 0.0
+    assert 0.01 < high < 0.2
+
+
+def test_an_invariant_network_has_no_error():
+    conv = nn.Sequential(
+        nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular"),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(4, 3),
+    )
+    found = forecast(conv, blobs(), "C3 shift-x", per_class=2, draws=1)
+    assert found.accuracy == 1.0
+    assert "exactly zero" in found.notes[0]
+    plain = forecast(small_net, blobs(), "C3 shift-x", per_class=2, draws=1)
+    assert plain.accuracy < 1.0
+
+
+def test_without_an_infinite_form_the_network_itself_is_used():
+    pooled = nn.Sequential(nn.Conv2d(1, 6, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(24, 3))
+    found = forecast(pooled, blobs(), "C4", per_class=3, draws=2)
+    assert found.kernel == "finite-width NTK at initialisation"
+    assert "MaxPool2d" in found.kernel_reason
+
+
+def test_a_singular_kernel_gets_a_ridge_and_a_note():
+    tiny = nn.Sequential(nn.Flatten(), nn.Linear(36, 3, bias=False))
+    found = forecast(tiny, blobs(items=8), "C4", per_class=8, draws=1, kernel="finite")
+    assert found.first_expectation.ridge > 0
+    assert "singular" in found.notes[0]
+
+
+def test_a_user_s_own_action():
+    sign = custom(cyclic(2), negated, sample_ndim=2, name="sign")
+    found = forecast(small_net, blobs(), sign, per_class=2, draws=1)
+    assert found.problem.group.name == "C2"
+    assert found.densities == ()
+
+
+def test_items_that_the_group_keeps_are_treated_as_cosets():
+    data = blobs(items=3, classes=2)
+    x = data.x.clone()
+    x[0] = (x[0] + x[0].flip(-1)) / 2
+    symmetric = LabelledData(x, data.labels, "half", "tests")
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 2))
+    found = forecast(net, symmetric, "flip", per_class=3, draws=1)
+    assert "cosets" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "mpl"}, "did you mean 'mlp'"),
+        ({"model": broken_net}, r"raised RuntimeError: no such checkpoint \(problems.py, line \d+\)"),
+        ({"model": lambda: "net"}, "to return an nn.Module, got str"),
+        ({"model": lambda a, b: nn.Linear(a, b)}, "needs a, b"),
+        ({"model": lambda: nn.Linear(35, 3)}, "does not take the data"),
+        ({"model": lambda: nn.Linear(36, 2)}, "labels out of range: <lambda> has 2 outputs"),
+        ({"model": lambda: nn.ReLU()}, "expected a network with weights"),
+        ({"action": "C8 rotaton"}, "did you mean 'rotation'"),
+        ({"action": "C8 rotation twice"}, "expected a group and how it acts"),
+        ({"action": custom(cyclic(2), growing, 2)}, "to return what it was given"),
+        ({"action": custom(cyclic(2), failing, 2)}, "raised KeyError: 'angle'"),
+        ({"action": custom(cyclic(2), lambda g, x: x / 0 if g else x, 2)}, "not finite"),
+        ({"action": custom(cyclic(2), negated, 3)}, "moves samples with 3 axes"),
+        ({"action": rotation(1)}, "two elements or more"),
+        ({"missing": {7: [0]}}, "class 7 is not in the data"),
+        ({"missing": {}}, "at least one class"),
+        ({"missing": {1: [4]}}, "expected elements of C4, 0 to 3"),
+        ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of class 1 is missing"),
+        ({"target": 1.5}, "target: expected an accuracy"),
+        ({"draws": 0}, "draws"),
+        ({"effort": 0.0}, "effort: expected a positive number"),
+        ({"seed": -1}, "seed: expected 0 or more"),
+        ({"per_class": 99}, "has 4 items, not 99"),
+        ({"kernel": "exact"}, "expected 'auto', 'infinite' or 'finite'"),
+        ({"kernel": "infinite", "model": lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 3), nn.GLU())},
+         "no infinite-width form|does not take|labels out of range"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_in_one_sentence(arguments, message):
+    given = {"model": small_net, "data": blobs(), "action": "C4"} | arguments
+    with pytest.raises(InputError, match=message):
+        forecast(**given)
+
+
+def test_classes_of_one_item_are_refused():
+    data = blobs()
+    lonely = LabelledData(data.x[:9], data.labels[:9], "lonely", "tests")
+    with pytest.raises(InputError, match="class 2 has one item"):
+        forecast(small_net, lonely, "C4")
+    with pytest.raises(InputError, match="two classes or more"):
+        forecast(small_net, data.of_classes(1), "C4")
+
+
+def test_constant_items_are_refused():
+    data = blobs()
+    x = data.x.clone()
+    x[0] = 0.5
+    with pytest.raises(InputError, match="constant"):
+        forecast(small_net, LabelledData(x, data.labels, "flat", "tests"), "C4", per_class=4)
+
+
+def test_the_room_can_be_called():
+    digits = mnist_sample().of_classes(0, 1)
+    called = symscope.forecast("mlp", digits, "C2 flip", per_class=2, draws=1)
+    assert torch.equal(
+        called.class_accuracy, forecast("mlp", digits, "C2 flip", per_class=2, draws=1).class_accuracy
+    )
+    with pytest.raises(InputError, match="expected two elements or more"):
+        symscope.forecast("mlp", digits, "C1 rotation")
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("model", ["mlp", "conv-gap", "vit"])
+def test_the_answer_is_the_same_on_a_gpu(model):
+    digits = mnist_sample().of_classes(0, 1, 4)
+    here, there = (
+        forecast(model, digits, "C4", per_class=2, draws=2, pilot_epochs=1, device=device)
+        for device in ("cpu", "cuda")
+    )
+    torch.testing.assert_close(here.class_error, there.class_error, rtol=0, atol=1e-6)
+
+
+def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridge_settles():
+    """Advice asks for the network averaged over the group: its blocks are rounding, above zero and below."""
+    found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", per_class=2, draws=1)
+    assert any(one.text.startswith("Pool over the group") for one in found.advice)
+    assert found.cautions == ()

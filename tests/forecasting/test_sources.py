@@ -1,0 +1,183 @@
+"""Data, models and actions by name: files, folders, functions, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from symscope.data import LabelledData, MeasuredData
+from symscope.errors import InputError
+from symscope.forecasting._sources import image_folder, named_classes, named_data, named_own_action
+
+HERE = "tests.forecasting.own_code"
+
+
+def folder_of_images(path, colour=False, sizes=((5, 4), (5, 4))):
+    generator = np.random.default_rng(0)
+    for name, (height, width) in zip(("cats", "dogs"), sizes, strict=True):
+        (path / name).mkdir()
+        for k in range(2):
+            shape = (height, width, 3) if colour else (height, width)
+            pixels = generator.integers(0, 256, shape, dtype=np.uint8)
+            Image.fromarray(pixels).save(path / name / f"{k}.png")
+    return path
+
+
+def test_a_folder_of_images_for_each_class(tmp_path):
+    found = named_data(str(folder_of_images(tmp_path)))
+    assert found.x.shape == (4, 5, 4)
+    assert found.labels.tolist() == [0, 0, 1, 1]
+    with Image.open(tmp_path / "dogs" / "1.png") as image:
+        assert torch.allclose(found.x[3] * 255, torch.from_numpy(np.asarray(image).astype(float)))
+
+
+def test_colour_images_have_channels_first(tmp_path):
+    found = image_folder(folder_of_images(tmp_path, colour=True))
+    assert found.x.shape == (4, 3, 5, 4)
+    with Image.open(tmp_path / "cats" / "0.png") as image:
+        assert found.x[0, 2, 4, 1] == image.getpixel((1, 4))[2] / 255
+
+
+def one_image_each(path, pixels, ending):
+    for name in ("cats", "dogs"):
+        (path / name).mkdir()
+        Image.fromarray(pixels).save(path / name / f"0{ending}")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".png", ".tif"])
+def test_images_of_16_bits_keep_their_values(tmp_path, ending):
+    pixels = np.array([[0, 1, 300], [40000, 65534, 65535]], dtype=np.uint16)
+    found = image_folder(one_image_each(tmp_path, pixels, ending))
+    assert found.x.shape == (2, 2, 3)
+    assert np.allclose(found.x[1].numpy() * 65535, pixels, rtol=0, atol=1e-9)
+
+
+def test_images_of_fractions_keep_their_values_and_others_are_refused(tmp_path):
+    pixels = np.array([[0.0, 0.25], [0.5, 1.0]], dtype=np.float32)
+    found = image_folder(one_image_each(tmp_path, pixels, ".tif"))
+    assert torch.equal(found.x[0], torch.from_numpy(pixels).double())
+    for wrong, said in ((255 * pixels, "0 to 255"), (-pixels, "-1 to -?0"), (pixels + np.nan, "nan to nan")):
+        Image.fromarray(wrong).save(tmp_path / "dogs" / "0.tif")
+        with pytest.raises(InputError, match=f"0.tif: expected pixels 0 to 1 in .* fractions, got {said}"):
+            image_folder(tmp_path)
+    Image.fromarray(np.array([[0, 70000]], dtype=np.int32)).save(tmp_path / "dogs" / "0.tif")
+    with pytest.raises(InputError, match=r"expected pixels 0 to 65535 .* got 0 to 70000; rescale"):
+        image_folder(tmp_path)
+
+
+def test_hidden_folders_and_files_are_no_classes_and_no_images(tmp_path):
+    folder_of_images(tmp_path)
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    (tmp_path / "cats" / "._0.png").write_bytes(b"not an image")
+    assert named_data(str(tmp_path)).labels.tolist() == [0, 0, 1, 1]
+
+
+def test_folders_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="expected images of one size"):
+        image_folder(folder_of_images(tmp_path, sizes=((5, 4), (4, 4))))
+    (tmp_path / "birds").mkdir()
+    with pytest.raises(InputError, match=r"birds: expected images"):
+        image_folder(tmp_path)
+    (tmp_path / "birds" / "no.png").write_text("not an image")
+    with pytest.raises(InputError, match=r"no.png: expected an image that can be read"):
+        image_folder(tmp_path)
+
+
+def test_arrays_and_datasets(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=np.arange(24.0).reshape(6, 2, 2), y=np.arange(6) % 2)
+    assert named_data(str(tmp_path / "mine.npz")).classes == (0, 1)
+    found = named_data(f"{HERE}:dataset")
+    assert (found.x.shape, found.name) == ((12, 6, 6), "dataset")
+    assert len(named_data(f"{HERE}:dataset", limit=6)) == 6
+    np.savez(tmp_path / "objects.npz", X=np.array([{}, {}]), y=np.arange(2))
+    with pytest.raises(InputError, match="object array"):
+        named_data(str(tmp_path / "objects.npz"))
+    with pytest.raises(InputError, match="did you mean 'sample'"):
+        named_data("smaple")
+    with pytest.raises(InputError, match="symscope data fetch mnist"):
+        named_data("mnist", tmp_path / "nowhere")
+
+
+def test_a_limit_holds_for_every_source_and_leaves_no_class_out(tmp_path):
+    x = np.arange(48.0).reshape(12, 2, 2)
+    np.savez(tmp_path / "mine.npz", X=x, y=np.arange(12) % 3)
+    few = named_data(str(tmp_path / "mine.npz"), limit=6)
+    assert few.labels.tolist().count(1) == 2
+    assert torch.equal(few.x, torch.from_numpy(x)[few.indices])
+    np.savez(tmp_path / "numbers.npz", X=x, y=np.arange(12) + 0.5)
+    some = named_data(str(tmp_path / "numbers.npz"), limit=5)
+    assert (some.targets[:, 0].tolist(), some.name) == ([0.5, 2.5, 4.5, 7.5, 9.5], "numbers (5 of 12 items)")
+    (tmp_path / "images").mkdir()
+    folder_of_images(tmp_path / "images")
+    (tmp_path / "images" / "cats" / "1.png").write_text("is not read")
+    two = named_data(str(tmp_path / "images"), limit=2)
+    assert (two.labels.tolist(), two.indices.tolist()) == ([0, 1], [0, 2])
+    assert len(named_data("sample", limit=20).classes) == 10
+    assert len(named_data(f"{HERE}:labelled", limit=4)) == 4
+    assert len(named_data(str(tmp_path / "mine.npz"), limit=10**9)) == 12
+    with pytest.raises(InputError, match=r"its first 1 items are all of class 0; .* raise --limit"):
+        named_data(f"{HERE}:dataset", limit=1)
+    for source in ("sample", str(tmp_path / "mine.npz"), str(tmp_path / "images"), f"{HERE}:dataset"):
+        with pytest.raises(InputError, match="limit"):
+            named_data(source, limit=0)
+
+
+def test_classes_are_called_what_the_user_calls_them(tmp_path):
+    x = np.arange(24.0).reshape(6, 2, 2)
+    path = str(tmp_path / "mine.npz")
+    np.savez(path, X=x, y=np.array(["dog", "cat", "élan", "cat", "dog", "élan"]))
+    assert named_data(path).labels.tolist() == [1, 0, 2, 0, 1, 2]
+    assert named_data(path, task="classification").labels.tolist() == [1, 0, 2, 0, 1, 2]
+    assert named_classes(path) == ("cat", "dog", "élan")
+    with pytest.raises(InputError, match="expected real numbers to predict, got <U4"):
+        named_data(path, task="regression")
+    np.savez(path, X=x.astype(str), y=np.array(["dog", "cat"] * 3))
+    with pytest.raises(InputError, match=r"mine.npz \(X\): expected real numbers, got <U"):
+        named_data(path)
+    np.savez(path, X=x, y=np.arange(6) % 2)
+    assert named_classes(path) is None
+    (tmp_path / "images").mkdir()
+    assert named_classes(str(folder_of_images(tmp_path / "images"))) == ("cats", "dogs")
+    assert named_classes(f"{HERE}:dataset") is None
+
+
+def test_an_action_of_one_s_own():
+    action = named_own_action(f"{HERE}:negative", "C2", (6, 6))
+    x = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(action.act(1, x), -x)
+    with pytest.raises(InputError, match="listed finite group"):
+        named_own_action(f"{HERE}:negative", "SO(3)", (6, 6))
+
+
+def test_the_task_is_read_off_the_labels_unless_it_is_given(tmp_path):
+    x = np.arange(24.0).reshape(6, 2, 2)
+    path = str(tmp_path / "mine.npz")
+    np.savez(path, X=x, y=np.arange(6) % 3)
+    assert isinstance(named_data(path), LabelledData)
+    assert named_data(path, task="regression").targets[:, 0].tolist() == [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+    np.savez(path, X=x, y=np.array([0.5, 1, 2, 3, 4, 5]))
+    assert isinstance(named_data(path), MeasuredData)
+    with pytest.raises(InputError, match=r"expected whole numbers as classes, got 0\.5 at index 0"):
+        named_data(path, task="classification")
+    np.savez(path, X=x, y=np.arange(12.0).reshape(6, 2))
+    assert named_data(path).targets.shape == (6, 2)
+    np.savez(path, X=x, y=np.eye(3)[np.arange(6) % 3])
+    with pytest.raises(InputError, match="look like one-hot"):
+        named_data(path)
+    assert named_data(path, task="regression").targets.shape == (6, 3)
+
+
+def test_the_task_of_datasets():
+    assert isinstance(named_data(f"{HERE}:dataset"), LabelledData)
+    assert named_data(f"{HERE}:dataset", task="regression").targets.shape == (12, 1)
+    found = named_data(f"{HERE}:numbers", limit=8)
+    assert (type(found), found.targets.shape) == (MeasuredData, (8, 2))
+    with pytest.raises(InputError, match="expected one class number"):
+        named_data(f"{HERE}:numbers", task="classification")
+    with pytest.raises(InputError, match="its images have classes"):
+        named_data("sample", task="regression")
+    with pytest.raises(InputError, match="did you mean 'regression'"):
+        named_data("sample", task="regresion")

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.errors import InputError
+from symscope.kernels.finite._contraction import contraction, plan, products_matrix, row_norms
+from symscope.networks._functional import finite_network, probe
+from tests.kernels.networks import dense_jacobian, inputs, module
+from tests.tolerances import ROUNDING
+
+
+def least(method: str, whole: bool) -> tuple:
+    net, shape = module("mlp")
+    network, x = finite_network(net), inputs(2 * 5, shape).reshape(2, 5, *shape)
+    size = probe(network, x[0])
+    eye = torch.eye(3, dtype=torch.float64)
+    memory = 1
+    while True:  # the smallest budget it accepts, to the factor 1.3
+        try:
+            return net, network, x, eye, plan(network, size, eye, memory, method, whole), memory
+        except InputError:
+            memory = int(1.3 * memory) + 1
+
+
+@pytest.mark.parametrize("method", ["contraction", "products"])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_smallest_budget_gives_the_same_numbers(method, whole, symmetric):
+    net, network, x1, eye, tight, _ = least(method, whole)
+    x2 = None if symmetric else inputs(2 * 4, x1.shape[2:], seed=1).reshape(2, 4, *x1.shape[2:])
+    j1 = torch.stack([dense_jacobian(net, x) for x in x1])
+    j2 = j1 if x2 is None else torch.stack([dense_jacobian(net, x) for x in x2])
+    expected = torch.einsum("siap,sjbp->sijab" if whole else "siap,sjap->sij", j1, j2)
+    compute = contraction if method == "contraction" else products_matrix
+    roomy = plan(network, probe(network, x1[0]), eye, 10**9, method, whole)
+    for how in (tight, roomy):
+        found = compute(how, network, x1, x2, eye)
+        assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+        if symmetric:
+            mirror = found.transpose(1, 2)
+            assert torch.equal(found, mirror.transpose(3, 4) if whole else mirror)
+        assert torch.allclose(row_norms(how, network, x1[0], eye), j1[0].square().sum((1, 2)), rtol=ROUNDING)
+
+
+def method_for(net: nn.Module, shape: tuple[int, ...], whole: bool, memory: int = 10**9) -> str:
+    network = finite_network(net)
+    size = probe(network, inputs(2, shape))
+    eye = torch.eye(size.outputs, dtype=torch.float64)
+    return plan(network, size, eye, memory, "auto", whole).method
+
+
+def test_the_cheaper_method_is_chosen():
+    dense = nn.Sequential(nn.Linear(30, 20), nn.ReLU(), nn.Linear(20, 10))
+    assert method_for(dense, (30,), whole=False) == "contraction"
+    assert method_for(dense, (30,), whole=True) == "products"  # ten outputs: a hundred pairs
+    conv = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 10)
+    )
+    assert method_for(conv, (1, 20, 20), whole=True) == "contraction"  # weights are used at every position
+    wide = nn.Sequential(nn.Linear(30, 2), nn.Linear(2, 200))
+    assert method_for(wide, (30,), whole=True, memory=60_000) == "products"  # Jacobians would not fit
+
+
+def test_too_small_a_budget_says_how_much_would_do():
+    for method in ("contraction", "products"):
+        _, network, x, eye, _, _ = least(method, False)
+        size = probe(network, x[0])
+        with pytest.raises(InputError, match="needs at least") as error:
+            plan(network, size, eye, 100, method)
+        needed = int(str(error.value).split("at least ")[1].split(" ")[0])
+        assert plan(network, size, eye, needed, method).method == method
+        with pytest.raises(InputError, match="needs at least"):
+            plan(network, size, eye, needed - 1, method)

@@ -1,0 +1,60 @@
+"""The exact experiment, small: claims follow from the tables, pictures are drawn, failures are seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope.runs import Surroundings, Verdict
+from symscope_papers.discovery.exact import Exact, exact
+from tests.papers.discovery.gathered import gathered
+
+SMALL = Exact(
+    networks=("linear 1-2-1", "ReLU 2-2-2", "tanh 1-1-1", "attention 2-2"),
+    seeds=(3,),
+    points=4,
+    wide="ReLU 4-9-3",
+)
+
+
+def test_claims_and_pictures():
+    tables = gathered(exact, SMALL)
+    claims = exact.claims(SMALL, tables)
+    assert [claim.verdict for claim in claims] == [Verdict.REPRODUCED] * 10
+    networks = tables["networks"].set_index("network")
+    assert networks.loc["linear 1-2-1", "algebra"] == "2 sl(2)"
+    assert networks.loc["ReLU 4-9-3", "method"] == "layers"
+    plots = exact.plot(SMALL, tables)
+    assert [p.name for p in plots] == [
+        "generators-linear-1-2-1",
+        "generators-relu-2-2-2",
+        "generators-attention-2-2",
+        "dimensions",
+        "spectra",
+    ]
+
+    worse = tables["networks"].copy()
+    worse["found"] = worse["found"] + 1
+    for column in ("drift", "span_sine", "closure", "conservation", "largest_chance"):
+        worse[column] = 0.5
+    verdicts = {c.verdict for c in exact.claims(SMALL, {**tables, "networks": worse})}
+    assert verdicts == {Verdict.NOT_REPRODUCED}
+
+
+def test_what_is_not_there_is_not_checked():
+    config = replace(SMALL, networks=("tanh 1-1-1",), wide="")
+    verdicts = [claim.verdict for claim in exact.claims(config, gathered(exact, config))]
+    assert verdicts.count(Verdict.REPRODUCED) == 2  # no symmetry, and nothing is closed under brackets
+    assert verdicts.count(Verdict.NOT_CHECKED) == len(verdicts) - 2
+
+
+def test_cells_repeat_and_bad_configs_are_refused():
+    cell = {"network": "ReLU 2-2-2", "number": 0}
+    rows = [exact.measure(SMALL, cell, Surroundings(5, 0, "cpu"))["spectra"] for _ in range(2)]
+    assert [float(r["value"]) for r in rows[0]] == [float(r["value"]) for r in rows[1]]
+    with pytest.raises(InputError, match="expected networks and seeds"):
+        replace(SMALL, seeds=())
+    with pytest.raises(InputError, match="points: expected at least 1"):
+        replace(SMALL, points=0)

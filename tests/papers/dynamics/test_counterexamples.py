@@ -1,0 +1,34 @@
+"""App. B and two examples from practice as claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from symscope import InputError
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.dynamics.counterexamples import Counterexamples
+from symscope_papers.dynamics.counterexamples import counterexamples as experiment
+
+
+def test_both_converses_fail(tmp_path):
+    asked = request("dynamics/counterexamples", device="cpu", changes=["sizes=[3, 4]", "steps=5"])
+    [outcome] = run([asked], tmp_path, Place(workers=0))
+    assert not outcome.problems
+    assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 4
+    tables = tables_of(RunFolder(outcome.folder))
+    curves = tables["curves"]
+    for name, risk, sign in [("U", "augmented", 1), ("U", "nominal", -1), ("V", "equivariant", 1)]:
+        part = curves[(curves["example"] == name) & (curves["risk"] == risk) & (curves["step"] != 0)]
+        assert (sign * part["change"] > 0).all()
+    worse = tables["minima"].assign(strict=True)
+    verdicts = [c.verdict for c in experiment.claims(Counterexamples(), {**tables, "minima": worse})]
+    assert verdicts == [Verdict.NOT_REPRODUCED] * 4
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="sizes: expected numbers from 3 to 7"):
+        Counterexamples(sizes=(2,))
+    with pytest.raises(InputError, match="steps: expected at least 3"):
+        Counterexamples(steps=2)

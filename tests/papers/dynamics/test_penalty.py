@@ -1,0 +1,38 @@
+"""The smallest stabilising penalty as a claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from symscope import InputError
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.dynamics.penalty import Penalty
+from symscope_papers.dynamics.penalty import penalty as experiment
+
+
+def test_the_eigenvalue_gives_the_penalty(tmp_path):
+    settings = [
+        'groups=["C3"]', "seeds=1", "samples=12", "multiples=[0.0, 2.0]", "times=3.0", "bisections=3",
+    ]  # fmt: skip
+    [outcome] = run([request("dynamics/penalty", device="cpu", changes=settings)], tmp_path, Place(workers=0))
+    assert not outcome.problems
+    assert not outcome.failed
+    assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 3
+    tables = tables_of(RunFolder(outcome.folder))
+    assert (tables["penalties"]["predicted"] > 0).all()
+    wrong = tables["penalties"].assign(measured=1.0)
+    swapped = tables["paths"].assign(multiple=2.0 - tables["paths"]["multiple"])
+    config = Penalty(bisections=3)
+    assert experiment.claims(config, {**tables, "penalties": wrong})[0].verdict is Verdict.NOT_REPRODUCED
+    assert experiment.claims(config, {**tables, "paths": swapped})[1].verdict is Verdict.NOT_REPRODUCED
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="without 1"):
+        Penalty(multiples=(0.0, 1.0))
+    with pytest.raises(InputError, match="from 0 to 3"):
+        Penalty(multiples=(4.0,))
+    with pytest.raises(InputError, match="expected positive numbers"):
+        Penalty(times=0.0)

@@ -1,0 +1,51 @@
+"""Predicted and measured stability as claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from symscope import InputError
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.dynamics.stability import Stability
+from symscope_papers.dynamics.stability import stability_along_training as experiment
+
+
+def test_the_spectrum_predicts_the_drift(tmp_path):
+    settings = [
+        'groups=["C3"]', "seeds=1", "samples=8", "horizon=1.0", "moments=3", "repeats=24", "steps=6",
+        "passes=[2, 8]",
+    ]  # fmt: skip
+    [outcome] = run(
+        [request("dynamics/stability", device="cpu", changes=settings)], tmp_path, Place(workers=0)
+    )
+    assert not outcome.problems
+    assert not outcome.failed
+    verdicts = {claim.statement: claim.verdict for claim in outcome.claims}
+    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED] == []
+    tables = tables_of(RunFolder(outcome.folder))
+    config = Stability(groups=("C3",), seeds=1)
+    for name, change in [
+        ("rates", {"measured": 0.5}),
+        ("drift", {"measured": 1e-3}),
+        ("noise", {"sampled": 1.0, "exact": 1.0}),
+        ("spectrum", {"verdict": "stable"}),
+    ]:
+        worse = {**tables, name: tables[name].assign(**change)}
+        failed = [c for c in experiment.claims(config, worse) if c.verdict is Verdict.NOT_REPRODUCED]
+        assert failed, name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": 0}, "expected 1 or more"),
+        ({"moments": 2}, "moments: 3 or more"),
+        ({"horizon": 0.0}, "expected positive numbers"),
+        ({"passes": ()}, "passes: expected numbers of 1 or more"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        Stability(**change)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope_papers.linear.decay import Decay, decay
+from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
+
+
+def test_decay(tmp_path):
+    outcome, tables = finished(
+        tmp_path, "linear/decay", "points=12", "runs=2", "epochs=600", "learning_rate=0.02", "records=40"
+    )
+    assert verdicts(outcome.claims) == [REPRODUCED] * 5
+    runs = tables["runs"]
+    assert runs["eigenvalue"].nunique() == 1  # one data set, several starts
+    assert runs["final_asymmetry"].between(1e-8, 1e-2).all()
+    assert tables["paths"].groupby("run")["asymmetry"].first().nunique() == 2
+    wrong = runs.assign(fitted_rate=1.02 * runs["fitted_rate"], limit_asymmetry=1e-6)
+    worse = verdicts(decay.claims(Decay(), {**tables, "runs": wrong}))
+    assert worse[1] is FAILED
+    assert worse[4] is FAILED
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"records": 3}, "expected at least 1, and 4 records"),
+        ({"learning_rate": 1.5}, "below the stable bound 1, got 1.5"),
+    ],
+)
+def test_bad_configs_are_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        replace(Decay(), **change)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope_papers.linear.equivariance import ASYMMETRIC, Equivariance, equivariance
+from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
+
+
+def test_equivariance(tmp_path):
+    sets = ["points=12", "runs=2", "epochs=400", "learning_rate=0.03", "records=30"]
+    outcome, tables = finished(tmp_path, "linear/equivariance", *sets)
+    assert verdicts(outcome.claims) == [REPRODUCED] * 6
+    runs, paths = tables["runs"], tables["paths"]
+    assert (runs["fast_eigenvalue"] > runs["slow_eigenvalue"]).all()
+    start = paths[(paths["epoch"] == 0) & (paths["shared"] == "asymmetric")]
+    assert start[ASYMMETRIC[0]].nunique() == 1
+    wrong = {
+        "runs": runs.assign(slow_rate=1.05 * runs["slow_rate"], limit_commutator=1e-6),
+        "paths": paths.assign(**{ASYMMETRIC[1]: paths[ASYMMETRIC[1]] + 1e-6 * paths["run"]}),
+    }
+    found = verdicts(equivariance.claims(Equivariance(), wrong))
+    assert [found[1], found[3], found[4]] == [FAILED] * 3
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="at least 2 points, 2 runs"):
+        replace(Equivariance(), runs=1)

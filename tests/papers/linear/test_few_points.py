@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope_papers.linear.few_points import FewPoints, few_points
+from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
+
+
+def test_few_points(tmp_path):
+    outcome, tables = finished(
+        tmp_path,
+        "linear/few-points",
+        "samples=2",
+        "sigmas=0,0.1",
+        "epochs=400",
+        "learning_rate=0.1",
+        "records=40",
+    )
+    found = verdicts(outcome.claims)
+    assert [found[0], *found[3:]] == [REPRODUCED] * 4  # whether the line is straight depends on the sample
+    samples = tables["samples"]
+    assert (samples["coupling"] > 1e-3).all()  # orbits are not complete
+    clean, noisy = samples[samples["sigma"] == 0], samples[samples["sigma"] > 0]
+    assert (clean["floor"] < 1e-12).all()
+    assert (noisy["floor"] > 1e-3).all()
+    wrong = samples.assign(over_bound=1.1, floor=2 * samples["floor"] + 1e-3)
+    worse = verdicts(few_points.claims(FewPoints(), {"samples": wrong}))
+    assert [worse[0], *worse[4:]] == [FAILED] * 3
+    exact = samples.assign(fitted_rate=samples["slow_eigenvalue"], straightness=1.0)
+    assert verdicts(few_points.claims(FewPoints(), {"samples": exact}))[1:3] == [REPRODUCED] * 2
+    bent = exact.assign(fitted_rate=1.02 * exact["slow_eigenvalue"], straightness=0.9)
+    assert verdicts(few_points.claims(FewPoints(), {"samples": bent}))[1:3] == [FAILED] * 2
+    assert "Chosen after the first run" in outcome.claims[0].why
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"points": 1}, "at least 2 points"),
+        ({"sigmas": (0.1,)}, "0 .the paper's. among them"),
+    ],
+)
+def test_bad_configs_are_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        replace(FewPoints(), **change)

@@ -1,0 +1,83 @@
+"""Table 1 at a small size: rows against their definition, claims that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.data import permuted_cube
+from symscope.networks import mlp
+from symscope.runs import Surroundings, Verdict
+from symscope_papers.linear.kernelised import TABLE, Kernelised, kernelised
+from tests.papers.linear.tables import tables_of_cells
+
+SMALL = Kernelised(width=30, networks=2, points=(200, 600), held_out=300)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return tables_of_cells(kernelised, SMALL)
+
+
+def test_rows_are_what_they_say(tables):
+    errors = tables["errors"]
+    assert len(errors) == 2 * 2 * 4
+    toy, net = permuted_cube(600, 1), mlp((3, 30, 1), seed=1)
+    phi = torch.relu(toy.features @ net[1].weight.T + net[1].bias).detach()
+    moved = torch.relu((toy.features @ toy.group[3]) @ net[1].weight.T + net[1].bias).detach()
+    fitted = torch.linalg.lstsq(phi, moved, rcond=1e-9, driver="gelsd").solution
+    row = errors[
+        (errors["network"] == 1)
+        & (errors["points"] == 600)
+        & (errors["features"] == "activations")
+        & (errors["element"] == "(1 2 3)")
+    ].iloc[0]
+    assert row["without"] == pytest.approx(float((phi - moved).norm(dim=1).mean()))
+    assert row["with"] == pytest.approx(float((phi @ fitted - moved).norm(dim=1).mean()), rel=1e-4)
+    assert row["size"] == 30
+
+
+def test_claims_follow_the_numbers(tables):
+    claims = kernelised.claims(SMALL, tables)
+    assert [c.source for c in claims].count("Table 1") == 5
+    perfect = {name: table.copy() for name, table in tables.items()}
+    for (features, element), (without, given) in TABLE.items():
+        chosen = (perfect["errors"]["features"] == features) & (perfect["errors"]["element"] == element)
+        perfect["errors"].loc[chosen, "without"] = without * SMALL.width
+        perfect["errors"].loc[chosen, "with"] = given * SMALL.width
+        perfect["errors"].loc[chosen, ["reduction", "new_reduction"]] = 10.0
+    perfect["errors"]["new_relative"] = 0.02
+    verdicts = [c.verdict for c in kernelised.claims(SMALL, perfect)]
+    assert verdicts[:3] == [Verdict.REPRODUCED] * 3
+    assert verdicts[3] is Verdict.NOT_REPRODUCED  # norms that are not divided by the width
+    assert verdicts[4:6] == [Verdict.REPRODUCED] * 2
+    spoiled = {name: table.copy() for name, table in perfect.items()}
+    spoiled["errors"][["reduction", "new_reduction"]] = 3.0
+    spoiled["errors"]["with"] *= 5
+    spoiled["errors"]["new_relative"] = 0.3
+    spoiled["compositions"]["product_error"] = spoiled["compositions"]["without"]
+    verdicts = [c.verdict for c in kernelised.claims(SMALL, spoiled)]
+    assert [v for i, v in enumerate(verdicts) if i != 4] == [Verdict.NOT_REPRODUCED] * 7
+
+
+def test_figures(tables):
+    assert [plot.name for plot in kernelised.plot(SMALL, tables)] == ["table", "points"]
+
+
+def test_networks_differ_and_cells_repeat():
+    around = Surroundings(seed=5, run_seed=0, device="cpu")
+    first = kernelised.measure(SMALL, {"network": 0, "points": 200}, around)
+    again = kernelised.measure(SMALL, {"network": 0, "points": 200}, around)
+    other = kernelised.measure(SMALL, {"network": 1, "points": 200}, around)
+    assert first == again
+    assert first["errors"][0]["with"] != other["errors"][0]["with"]
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="width, networks and held_out of at least 1"):
+        replace(SMALL, networks=0)
+    with pytest.raises(InputError, match="points: expected increasing numbers"):
+        replace(SMALL, points=(10, 10))

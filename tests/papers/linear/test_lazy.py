@@ -1,0 +1,67 @@
+"""App. H at a small size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope.runs import Verdict
+from symscope_papers.linear.lazy import Lazy, lazy
+from tests.papers.linear.tables import tables_of_cells
+
+SMALL = Lazy(width=10, orbits=12, alphas=(0.0, 1.0, 100.0, 1e4), networks=2, steps=60, held_out=20)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return tables_of_cells(lazy, SMALL)
+
+
+def test_the_laziest_network_is_its_linearisation_and_starts_at_zero(tables):
+    curves, ends = tables["curves"], tables["ends"]
+    laziest = curves[curves["alpha"] == 1e4]
+    assert (laziest[laziest["step"] == 0]["asymmetry"] == 0).all()
+    after = laziest[laziest["step"] > 0]
+    assert after["asymmetry"].to_numpy() == pytest.approx(after["theory"].to_numpy(), rel=1e-2)
+    assert (curves[(curves["alpha"] == 0) & (curves["step"] == 0)]["asymmetry"] > 0).all()
+    change = ends.groupby("alpha")["weight_change"].mean()
+    assert change[100.0] / change[1e4] == pytest.approx(100, rel=0.02)
+    kernels = ends.groupby("alpha")["kernel_change"].mean()
+    assert kernels[1e4] < kernels[100.0] < kernels[1.0]
+    switched = ends.groupby("alpha")["switched"].mean()
+    assert switched[1e4] == 0 < switched[1.0] < 72 * 10
+    # lazy or not, a step moves the outputs equally: the losses are alike
+    errors = ends.groupby("alpha")["error"].mean()
+    assert errors[1e4] == pytest.approx(errors[100.0], rel=0.05)
+
+
+def test_claims_follow_the_numbers(tables):
+    claims = lazy.claims(SMALL, tables)
+    assert [c.verdict for c in claims][4:6] == [Verdict.REPRODUCED] * 2
+    ends = tables["ends"].copy()
+    lazy_rows = ends["alpha"] == 1e4
+    ends.loc[lazy_rows, ["asymmetry", "limit"]] = 1e-6
+    ends.loc[lazy_rows, "weight_change"] = 1.0
+    verdicts = {c.verdict for c in lazy.claims(SMALL, {**tables, "ends": ends})}
+    assert verdicts == {Verdict.NOT_REPRODUCED}
+    ends = tables["ends"].assign(asymmetry=0.5)
+    ends.loc[ends["alpha"] == 1.0, "asymmetry"] = 1e-6  # one alpha that is not the laziest
+    first, any_alpha, *_ = lazy.claims(SMALL, {**tables, "ends": ends})
+    assert (first.verdict, any_alpha.verdict) == (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    assert "decided after the first run" in first.why
+
+
+def test_figure(tables):
+    [plot] = lazy.plot(SMALL, tables)
+    assert plot.name == "asymmetry"
+
+
+def test_bad_configs_are_refused():
+    with pytest.raises(InputError, match="steps and held_out of at least 1"):
+        replace(SMALL, steps=0)
+    with pytest.raises(InputError, match="alphas: expected 0, then two or more"):
+        replace(SMALL, alphas=(1.0, 10.0))
+    with pytest.raises(InputError, match="stability: expected a number between 0 and 1"):
+        replace(SMALL, stability=1.5)

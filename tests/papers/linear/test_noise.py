@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from symscope import InputError
+from symscope_papers.linear.noise import Noise, noise
+from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
+
+
+def test_noise(tmp_path):
+    outcome, tables = finished(
+        tmp_path,
+        "linear/noise",
+        "points=12",
+        "sigmas=0,0.2,0.5",
+        "epochs=800",
+        "learning_rate=0.02",
+        "records=30",
+    )
+    assert verdicts(outcome.claims) == [REPRODUCED] * 4
+    levels = tables["levels"]
+    floors = levels[levels["noise"] == "point"].set_index("sigma")["floor"]
+    assert floors[0.0] < 1e-12
+    assert floors[0.5] == pytest.approx(2.5 * floors[0.2])  # the same draw, scaled
+    assert (levels[levels["noise"] == "orbit"]["floor"] < 1e-12).all()
+    wrong = levels.copy()
+    wrong.loc[1, "fitted_rate"] *= 1.05
+    worse = verdicts(noise.claims(Noise(), {**tables, "levels": wrong}))
+    assert worse[:2] == [FAILED] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sigmas": (0.0, -1.0)}, "none negative"),
+        ({"records": 2}, "4 records"),
+    ],
+)
+def test_bad_configs_are_refused(change, words):
+    with pytest.raises(InputError, match=words):
+        replace(Noise(), **change)

@@ -1,0 +1,96 @@
+"""The circle experiments against stored numbers of another program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symscope import InputError
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.spectral.circles import Density, Distance, density_claims, distance_claims
+from tests.tolerances import LEAVE_OUT_ORACLE
+
+ORACLE = np.load(Path(__file__).parents[2] / "data" / "fixtures" / "circles.npz", allow_pickle=False)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    names = ("spectral/circles-distance", "spectral/circles-density")
+    asked = [request(name, preset="paper", device="cpu") for name in names]
+    return run(asked, tmp_path_factory.mktemp("runs"), Place(workers=0))
+
+
+def test_every_claim_of_the_paper_is_reproduced(runs):
+    for outcome in runs:
+        assert outcome.status == 0
+        assert len(outcome.claims) >= 4
+        assert {claim.verdict for claim in outcome.claims} == {Verdict.REPRODUCED}
+
+
+@pytest.mark.parametrize(
+    ("index", "name", "sizes", "column"), [(0, "d", "ds", "distance"), (1, "N", "Ns", "points")]
+)
+def test_errors_are_those_of_another_program(runs, index, name, sizes, column):
+    table = tables_of(RunFolder(runs[index].folder))["errors"]
+    ridged = table[table["relative_ridge"] == 1e-5]
+    np.testing.assert_allclose(ridged[column], ORACLE[sizes], rtol=1e-12)
+    for error in ("spectral_error", "closed_form_error", "exact_error"):
+        np.testing.assert_allclose(ridged[error], ORACLE[f"{name}_spectral_err"], rtol=1e-8)
+    bare = table[(table["relative_ridge"] == 0) & (table[column] < 20)]
+    stored = ORACLE[f"{name}_spectral_err_reg0"][: len(bare)]
+    np.testing.assert_allclose(bare["closed_form_error"], stored, rtol=LEAVE_OUT_ORACLE)
+    np.testing.assert_allclose(bare["exact_error"], stored, rtol=1e-8)
+
+
+def test_where_rounding_hides_the_answer_there_is_none(runs):
+    table = tables_of(RunFolder(runs[1].folder))["errors"]
+    last = table[(table["points"] == 48) & (table["relative_ridge"] == 0)].iloc[0]
+    assert np.isnan(last["exact_error"]) or last["exact_error"] < 1e-12
+    assert last["closed_form_error"] == pytest.approx(1.512e-16, rel=1e-3)
+
+
+def test_claims_can_fail(runs):
+    """Worsened by hand, each table is found out."""
+    tables = [tables_of(RunFolder(outcome.folder)) for outcome in runs]
+    for (judge, config, number), column, row, value in [
+        ((distance_claims, Distance(), 0), "spectral_error", 4, 9.0),
+        ((distance_claims, Distance(), 0), "closed_form_error", -1, 2.0),
+        ((distance_claims, Distance(), 0), "inverse_lambda_n", 9, 1e9),
+        ((density_claims, Density(), 1), "exact_error", 0, 0.9),
+        ((density_claims, Density(), 1), "closed_form_error", -2, 1e-3),
+        ((density_claims, Density(), 1), "mean_inverse_lambda", -1, 1.0),
+    ]:
+        errors = tables[number]["errors"].copy()
+        errors.loc[errors.index[row], column] = value
+        verdicts = [claim.verdict for claim in judge(config, {"errors": errors})]
+        assert Verdict.NOT_REPRODUCED in verdicts, (column, value)
+
+
+def test_small_configs_say_what_they_cannot_check(runs):
+    distance, density = (tables_of(RunFolder(outcome.folder))["errors"] for outcome in runs)
+    far = distance_claims(Distance(), {"errors": distance[distance["distance"] > 0.5]})
+    few = density_claims(Density(), {"errors": density[density["points"] <= 24]})
+    assert [claim.verdict for claim in far] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED]
+    assert [claim.verdict for claim in few] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED] * 2
+
+
+@pytest.mark.parametrize(
+    ("config", "change", "message"),
+    [
+        (Distance(), {"inverse_scale": 0.0}, "positive number, got 0.0"),
+        (Distance(), {"distances": (1.0, 0.5)}, "distances: expected two or more increasing"),
+        (Distance(), {"distances": (1.0,)}, "two or more"),
+        (Distance(), {"distances": (-1.0, 1.0)}, "not negative"),
+        (Density(), {"points": (4, 4)}, "points: expected two or more increasing"),
+        (Density(), {"relative_ridges": ()}, "from 0 to below 1"),
+        (Density(), {"relative_ridges": (-1e-5,)}, "from 0 to below 1"),
+    ],
+)
+def test_bad_configs_are_refused(config, change, message):
+    with pytest.raises(InputError, match=message):
+        replace(config, **change)

@@ -1,0 +1,112 @@
+"""Convolutions on shifted digits: a small run against dense regression, and claims that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.data import shift
+from symscope.groups import cyclic
+from symscope.runs import Surroundings, Verdict
+from symscope.spectral import profile_gram
+from symscope_papers.spectral.conv_networks import conv_kernels
+from symscope_papers.spectral.conv_shifts import (
+    ConvShifts,
+    conv_shifts,
+    dense_errors,
+    shift_claims,
+    shift_profiles,
+)
+
+SMALL = ConvShifts(pairs=6, angles=(2, 4), dense=2, shown=4)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    found = {}
+    for cell in conv_shifts.cells(SMALL):
+        for name, rows in conv_shifts.measure(SMALL, cell, Surroundings(1, 0, "cpu")).items():
+            found.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+
+
+def test_pooling_is_exact_and_says_why(tables):
+    claims = {claim.statement: claim for claim in shift_claims(SMALL, tables)}
+    verdicts = [claim.verdict for claim in claims.values()]
+    assert verdicts[1:] == [Verdict.REPRODUCED] * 6  # the first, a correlation, needs more than six pairs
+    gap = tables["pairs"][tables["pairs"]["readout"] == "gap"]
+    assert (gap["exact"] == 0).all()
+    assert gap["explanation"].str.contains("every non-trivial irrep").all()
+    assert (gap["zero_frequencies"] == 2 * gap["angles"] - 2).all()
+    fc = tables["pairs"][tables["pairs"]["readout"] == "fc"]
+    assert (fc["zero_frequencies"] == 0).all()
+    assert (fc["explanation"] == "").all()
+
+
+def test_profiles_make_the_whole_kernel_matrix():
+    draw = torch.rand(1, 2, 28, 28, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    points = shift(4).act_all(draw)
+    for readout in ("fc", "gap"):
+        kernel = conv_kernels(readout, 3).ntk
+        profile = shift_profiles(kernel, points)[0]
+        whole = kernel(points.flatten(0, 2)[:, None])
+        torch.testing.assert_close(profile_gram(profile, cyclic(4)), whole, rtol=1e-7, atol=0)
+
+
+def test_least_norm_regression_follows_what_was_seen():
+    """A kernel that sees only the mean of an image: shifted images are one point to it, the error is 0."""
+
+    def means(x, y):
+        a, b = x.mean((1, 2, 3)), y.mean((1, 2, 3))
+        return a[:, None] * b + a[:, None] ** 2 * b**2
+
+    draw = torch.rand(1, 2, 6, 6, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    draw[:, 1] += 0.7
+    [error] = dense_errors(means, shift(3).act_all(draw))
+    assert abs(error) < 1e-10
+
+
+def test_claims_can_fail(tables):
+    for number, readout, column, value in [
+        (0, "fc", "spectral", [0.3, 1.9, 0.1, 1.2, 0.8, 1.5] * 2),
+        (1, "fc", "exact", 0.01),
+        (2, "fc", "dense", 0.5),
+        (3, "gap", "exact", 1e-9),
+        (4, "gap", "explanation", "nothing special"),
+        (5, "gap", "zero_frequencies", 1),
+        (6, "gap", "dense", 1e-3),
+    ]:
+        worse = tables["pairs"].copy()
+        worse.loc[worse["readout"] == readout, column] = value
+        verdict = shift_claims(SMALL, {"pairs": worse})[number].verdict
+        assert verdict is Verdict.NOT_REPRODUCED, number
+
+
+def test_figures(tables):
+    plots = conv_shifts.plot(SMALL, tables)
+    assert [plot.name for plot in plots] == ["spectral-fc", "errors", "spectra", "geometry"]
+
+
+def test_paper_preset_needs_all_of_mnist(tmp_path):
+    config = replace(conv_shifts.presets["paper"].config, mnist=str(tmp_path))
+    with pytest.raises(InputError, match="symscope data fetch"):
+        conv_shifts.measure(config, conv_shifts.cells(config)[0], Surroundings(0, 0, "cpu"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pairs": 2}, "expected 3 or more"),
+        ({"dense": 7}, "1 to all of them; got 6 and 7"),
+        ({"angles": (2, 5)}, "divisors of 28 from 2 on"),
+        ({"shown": 7}, r"one of \(2, 4\), got 7"),
+        ({"filter": 2}, "an odd side"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(SMALL, **change)

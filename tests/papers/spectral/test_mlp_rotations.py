@@ -1,0 +1,143 @@
+"""Pairs of rotated digits: the engine's run against the spectral room, and claims that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from symscope import InputError, spectral
+from symscope.data import mnist_sample
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.spectral.mlp_rotations import MlpRotations, claims
+from symscope_papers.spectral.rotated_pairs import digit_pairs, mlp_kernels, rotated
+from tests.tolerances import LEAVE_OUT
+
+SMALL = ["pairs=24", "angles=4,8", "hidden=2"]  # figures take most of the time: one depth
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    wanted = request("spectral/mlp-rotations", changes=SMALL, seed=3, device="cpu")
+    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
+    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+
+
+def test_numbers_are_those_of_the_spectral_room(made):
+    _, tables, _ = made
+    table = tables["pairs"]
+    assert len(table) == 2 * 2 * 24
+    data = mnist_sample()
+    points = rotated(data.x[digit_pairs(data, 24, seed=3)], 8)[17]
+    for kernel, gram in (("NTK", mlp_kernels(2).ntk), ("NNGP", mlp_kernels(2).nngp)):
+        interleaved = gram(points.transpose(0, 1).flatten(0, 1))
+        mine = table.query(f"hidden == 2 and angles == 8 and pair == 17 and kernel == '{kernel}'").iloc[0]
+        spectrum = spectral.circulant_spectrum(spectral.circularised(interleaved))
+        for name, value in {
+            "exact": spectral.symmetrised_error(interleaved, 0.0, 0),
+            "mean_exact": spectral.symmetrised_error(interleaved, 0.0, None),
+            "spectral": spectral.spectral_error(spectrum, 0.0),
+            "separation": spectral.orbit_separations(points)[0, 1],
+            "density": spectral.orbit_densities(points)[0, 1],
+        }.items():
+            assert mine[name] == pytest.approx(float(value), rel=1e-7), name
+        classes = data.labels[digit_pairs(data, 24, seed=3)[17]].tolist()
+        assert [mine["class_a"], mine["class_b"]] == classes
+
+
+def test_quarter_turns_are_exact_and_the_matrices_are_what_they_say(made):
+    _, tables, _ = made
+    table = tables["pairs"]
+    quarter = table[table["angles"] == 4]
+    np.testing.assert_allclose(quarter["projected"], quarter["exact"], rtol=LEAVE_OUT)
+    part = tables["matrices"].query("hidden == 2")
+    grids = {
+        name: torch.tensor(part.pivot(index="row", columns="column", values=name).to_numpy(copy=True))
+        for name in ("kernel", "circularised", "projected")
+    }
+    row = spectral.circularised(grids["kernel"])
+    torch.testing.assert_close(grids["circularised"][0], row, rtol=LEAVE_OUT, atol=0)
+    torch.testing.assert_close(grids["circularised"][5].roll(-5), row, rtol=LEAVE_OUT, atol=0)
+    # projecting keeps what circularising keeps, and is nearer to the kernel
+    torch.testing.assert_close(spectral.circularised(grids["projected"]), row, rtol=LEAVE_OUT, atol=0)
+    off = {name: float((grids["kernel"] - grids[name]).norm()) for name in ("circularised", "projected")}
+    assert off["projected"] < 0.5 * off["circularised"]
+
+
+def test_claims_and_figures_are_made(made):
+    outcome, tables, _ = made
+    assert outcome.failed == 0
+    verdicts = {claim.statement: claim.verdict for claim in outcome.claims}
+    assert len(verdicts) == 9
+    tracks = (
+        "The spectral error tracks the symmetrised NTK error at every number of angles (2 hidden layers)."
+    )
+    assert verdicts[tracks] is Verdict.REPRODUCED
+    assert len(list((outcome.folder / "figures").glob("*.svg"))) == 6
+    three = tables["spectra"].query("hidden == 2 and angles == 8")
+    assert three["place"].unique().tolist() == ["best", "border", "worst"]
+    assert sorted(three["frequency"].unique()) == list(range(9))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("spectral", "tracks the symmetrised"),
+        ("spectral", "near the symmetrised"),
+        ("spectral", "tells right from wrong"),
+        ("projected", "averaged over the missing angle"),
+        ("projected", "upright image missing"),
+        ("lambda_n", "squared distance"),
+        ("mean_inverse", "orbit density"),
+    ],
+)
+def test_claims_can_fail(made, column, words):
+    _, tables, config = made
+    table = tables["pairs"].copy()
+    table[column] = table[column].sample(frac=1, random_state=0).to_numpy()
+    found = [c for c in claims(config, {**tables, "pairs": table}) if words in c.statement]
+    assert found
+    assert all(claim.verdict is Verdict.NOT_REPRODUCED for claim in found)
+
+
+def test_the_other_kernel_can_disagree(made):
+    _, tables, config = made
+    table = tables["pairs"].copy()
+    other = table["kernel"] == "NNGP"
+    table.loc[other, "exact"] = 2 - table.loc[other, "exact"]
+    found = [c for c in claims(config, {**tables, "pairs": table}) if "NNGP" in c.statement]
+    assert [claim.verdict for claim in found] == [Verdict.NOT_REPRODUCED] * 2
+
+
+def test_many_angles_alone_cannot_decide_the_factor(made):
+    _, tables, config = made
+    table = tables["pairs"].assign(angles=lambda t: t["angles"] * 4)
+    found = claims(replace(config, angles=(16, 32), shown=32), {"pairs": table[table["angles"] > 16]})
+    assert sum(claim.verdict is Verdict.NOT_CHECKED for claim in found) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pairs": 2}, "pairs: expected 3 or more"),
+        ({"angles": (1, 8)}, "angles: expected different numbers from 2 on"),
+        ({"angles": (8, 8)}, "angles: expected different"),
+        ({"hidden": ()}, "hidden: expected different numbers"),
+        ({"shown": 7}, "shown: expected one of the angles"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(MlpRotations(), **change)
+
+
+@pytest.mark.parametrize("name", ["mlp-rotations", "seeds", "trained"])
+def test_the_paper_presets_want_all_of_mnist_before_anything_runs(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wanted = request(f"spectral/{name}", preset="paper", device="cpu")
+    with pytest.raises(InputError, match="mnist=fetched: this needs all of MNIST"):
+        run([wanted], tmp_path / "runs", Place(workers=0))

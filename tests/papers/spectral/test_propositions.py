@@ -1,0 +1,95 @@
+"""The propositions on a few digits, and against matrices made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.groups import cyclic
+from symscope.runs import Surroundings, Verdict
+from symscope_papers.spectral.propositions import (
+    Propositions,
+    proposition_claims,
+    propositions,
+    structure,
+)
+
+SMALL = Propositions(digits=3, filters=(3,), shifts=4)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    found = {}
+    for cell in propositions.cells(SMALL):
+        for name, rows in propositions.measure(SMALL, cell, Surroundings(5, 0, "cpu")).items():
+            found.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+
+
+def test_every_claim_is_reproduced(tables):
+    claims = proposition_claims(SMALL, tables)
+    assert len(claims) == 12
+    assert {claim.verdict for claim in claims} == {Verdict.REPRODUCED}
+
+
+def test_claims_can_fail(tables):
+    for number, (readout, orbit, image, column, value) in enumerate(
+        [
+            ("fc", "translation", None, "circulant_gap", 1e-9),
+            ("gap", "translation", None, "circulant_gap", 1e-9),
+            ("fc", "rotation", None, "circulant_gap", 1e-9),
+            ("gap", "rotation", None, "circulant_gap", 1e-9),
+            ("fc", "rotation", None, "circulant_gap", 1e-6),
+            ("gap", "translation", None, "spread", 1e-9),
+            ("gap", "rotation", None, "spread", 1e-10),
+            ("fc", "translation", None, "rank_ratio", 1e-14),
+            ("fc", "translation", "one pixel", "off_diagonal", 1e-9),
+            ("fc", "rotation", "one pixel", "rank_ratio", 1e-9),
+            ("gap", "rotation", "two pixels", "rank_ratio", 1e-9),
+            ("gap", "rotation", "two equal pixels", "rank_ratio", 1e-3),
+        ]
+    ):
+        table = tables["matrices"].copy()
+        chosen = (table["readout"] == readout) & (table["orbit"] == orbit)
+        if image is not None:
+            chosen &= table["image"] == image
+        table.loc[chosen, column] = value
+        verdict = proposition_claims(SMALL, {"matrices": table})[number].verdict
+        assert verdict is Verdict.NOT_REPRODUCED, number
+
+
+def test_structure_of_a_matrix_made_by_hand():
+    gram = torch.tensor([[4.0, 1.0, 2.0], [1.0, 4.0, 1.0], [2.0, 1.0, 4.0]], dtype=torch.float64)
+    found = structure(gram, cyclic(3))  # nearest circulant: 4 on the diagonal, 4/3 beside it
+    assert found["circulant_gap"] == pytest.approx(2 / 3 / 4)
+    assert found["spread"] == pytest.approx(3 / 4)
+    assert found["off_diagonal"] == pytest.approx(2 / 4)
+    values = torch.linalg.eigvalsh(gram)
+    assert found["rank_ratio"] == pytest.approx(float(values[0] / values[-1]))
+
+
+def test_figures_say_what_they_show(tables):
+    plots = propositions.plot(SMALL, tables)
+    assert [plot.name for plot in plots] == ["matrices", "spectra", "examples"]
+    labels = [axes.get_xlabel() for axes in plots[2].figure.axes]
+    assert "rank 2 of 4" in labels
+    assert labels.count("rank 4 of 4") == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"digits": 0}, "digits: expected 1 to 2000, got 0"),
+        ({"shifts": 5}, "a divisor of 28 from 2 on, got 5"),
+        ({"filters": ()}, "at least one side, got none"),
+        ({"filters": (1,)}, "sides from 3 to 13, got 1"),
+        ({"filters": (4,)}, "an odd side"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(SMALL, **change)

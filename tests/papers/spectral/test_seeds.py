@@ -1,0 +1,92 @@
+"""Data sets of two classes with several seeds: against regression solved outright; claims can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError, spectral
+from symscope.data import mnist_sample
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.spectral.rotated_pairs import mlp_kernels, pair_errors, rotated
+from symscope_papers.spectral.seeds import Seeds, claims, trial_errors, two_classes
+from tests.tolerances import LEAVE_OUT
+
+SMALL = ["seeds=3", "trials=8", "angles=4,8"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    wanted = request("spectral/seeds", changes=SMALL, seed=5, device="cpu")
+    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
+    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+
+
+def test_errors_are_regression_without_the_upright_images_and_the_mean_over_pairs(made):
+    _, tables, _ = made
+    row = tables["trials"].query("angles == 8 and trial == 6").iloc[0]
+    drawn = two_classes(mnist_sample(), 6, 3, seed=5)
+    assert drawn.labels.tolist() == [row["class_a"]] * 3 + [row["class_b"]] * 3
+    points = rotated(drawn.x, 8)
+    kernel = mlp_kernels(2).ntk
+    gram = kernel(points.flatten(0, 1))
+    labels = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat_interleave(24)
+    errors = []
+    for first in (0, 24):
+        missing = first + torch.arange(0, 24, 8)
+        prediction = spectral.regression(gram, labels, missing, 0.0)
+        errors.append(float((1 - labels[missing] * prediction).mean()))
+    assert row["exact"] == pytest.approx(sum(errors) / 2, rel=1e-7)
+    pairs = torch.stack([torch.stack([points[s], points[t]]) for s in range(3) for t in range(3, 6)])
+    each = pair_errors(kernel.batched(pairs.flatten(1, 2)), 0.0)
+    assert row["spectral"] == pytest.approx(float(each.spectral.mean()), rel=1e-7)
+    assert row["spectral"] > 0
+
+
+def test_one_seed_per_class_is_the_pair():
+    drawn = two_classes(mnist_sample(), 1, 1, seed=0)
+    gram = mlp_kernels(1).ntk.batched(rotated(drawn.x, 6).flatten(0, 1)[None])
+    found, pair = trial_errors(gram[0], torch.tensor([0, 1]), 6), pair_errors(gram, 0.0)
+    for name in ("exact", "spectral", "projected"):
+        assert found[name] == pytest.approx(float(getattr(pair, name)), rel=LEAVE_OUT), name
+
+
+def test_trials_differ_and_do_not_depend_on_each_other(made):
+    _, tables, _ = made
+    table = tables["trials"]
+    assert table["exact"].nunique() == len(table) == 16
+    assert (table["class_a"] != table["class_b"]).all()
+    by_trial = table.pivot(index="trial", columns="angles", values="class_a")
+    assert (by_trial[4] == by_trial[8]).all()  # the same data sets at every number of angles
+
+
+def test_claims_are_made_and_can_fail(made):
+    outcome, tables, config = made
+    assert outcome.failed == 0
+    assert len(outcome.claims) == 5
+    assert [claim.verdict for claim in outcome.claims[3:]] == [Verdict.REPRODUCED] * 2
+    assert len(list((outcome.folder / "figures").glob("*.svg"))) == 3
+    for column, which in (("spectral", (0, 1, 2)), ("projected", (3, 4))):
+        table = tables["trials"].copy()
+        table[column] = 2 - table[column]
+        found = claims(config, {"trials": table})
+        assert all(found[i].verdict is Verdict.NOT_REPRODUCED for i in which), column
+    many = tables["trials"].assign(angles=32)
+    assert claims(config, {"trials": many})[-1].verdict is Verdict.NOT_CHECKED
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seeds": 0}, "seeds and hidden start at 1"),
+        ({"trials": 2}, "trials: expected 3 or more"),
+        ({"angles": ()}, "angles: expected different numbers from 2 on"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(Seeds(), **change)

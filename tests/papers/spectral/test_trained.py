@@ -1,0 +1,112 @@
+"""Networks trained on pairs: against a plain training loop, and claims that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError, spectral
+from symscope.data import mnist_sample
+from symscope.kernels import infinite_width
+from symscope.networks import mlp
+from symscope.numerics._randomness import seeded
+from symscope.runs import Place, Verdict, request, run
+from symscope.runs._outcome import tables_of
+from symscope.runs._store import RunFolder
+from symscope_papers.spectral.rotated_pairs import digit_pairs, rotated
+from symscope_papers.spectral.trained import Trained, claims
+from tests.tolerances import TRAINED_SINGLE
+
+SMALL = ["pairs=7", "angles=3,6", "width=24", "epochs=40", "tolerance=1e-3", "at_once=4"]  # two cells each
+RUNS = "runs=pytorch-adam,pytorch-sgd,ntk-adam"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    wanted = request("spectral/trained", changes=[*SMALL, RUNS], seed=2, device="cpu")
+    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
+    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+
+
+@pytest.mark.parametrize("name", ["pytorch-adam", "pytorch-sgd", "ntk-adam"])
+def test_each_network_is_what_a_plain_loop_trains(made, name):
+    """Pair 5, in the second cell: the second network, which has not seen the second digit upright."""
+    _, tables, config = made
+    row = tables["pairs"].query(f"run == '{name}' and angles == 3 and pair == 5").iloc[0]
+    data = mnist_sample()
+    points = rotated(data.x[digit_pairs(data, 7, seed=2)[5]], 3).flatten(0, 1).float()
+    labels = torch.tensor([1.0, 1, 1, -1, -1, -1])
+    seed = int(torch.randint(2**31, (7, 2), generator=seeded(2, 3))[5, 1])
+    net = config.network(name)(seed)
+    kind = torch.optim.Adam(net.parameters(), lr=1e-3)
+    if name.endswith("sgd"):
+        kind = torch.optim.SGD(net.parameters(), lr=0.2, momentum=0.9)
+    seen = [0, 1, 2, 4, 5]
+    for step in range(41):
+        loss = (net(points[seen])[:, 0] - labels[seen]).square().mean()
+        if step == 40 or (step % 10 == 0 and float(loss.detach()) <= 1e-3):
+            break
+        kind.zero_grad()
+        loss.backward()
+        kind.step()
+    with torch.no_grad():
+        error = 1 + float(net(points[3:4]))  # the label is -1
+    assert row["trained_b"] == pytest.approx(error, abs=TRAINED_SINGLE)
+    assert row["trained"] == pytest.approx((row["trained_a"] + row["trained_b"]) / 2)
+    assert row["epochs"] >= step
+
+
+def test_theory_is_that_of_the_spectral_room(made):
+    _, tables, _ = made
+    row = tables["pairs"].query("run == 'pytorch-sgd' and angles == 6 and pair == 3").iloc[0]
+    data = mnist_sample()
+    points = rotated(data.x[digit_pairs(data, 7, seed=2)[3]], 6).transpose(0, 1).flatten(0, 1)
+    kernel = infinite_width(mlp((784, 24, 1)), parameterisation="standard").ntk
+    assert row["own_exact"] == pytest.approx(
+        float(spectral.symmetrised_error(kernel(points), 0.0, 0)), rel=1e-7
+    )
+    ntk = tables["pairs"].query("run == 'ntk-adam' and angles == 6 and pair == 3").iloc[0]
+    assert ntk["own_exact"] == pytest.approx(ntk["exact"])
+    assert row["own_exact"] != pytest.approx(row["exact"], rel=1e-3)
+
+
+def test_every_pair_is_trained_once_in_every_run(made):
+    outcome, tables, config = made
+    assert outcome.failed == 0
+    counts = tables["pairs"].groupby(["run", "angles"])["pair"].agg(lambda pairs: sorted(pairs))
+    assert all(pairs == list(range(7)) for pairs in counts)
+    assert len(counts) == 6
+    assert len(outcome.claims) == 9
+    assert len(list((outcome.folder / "figures").glob("*.svg"))) == 5
+    assert tables["pairs"]["epochs"].max() <= config.epochs
+
+
+def test_claims_follow_from_the_numbers(made):
+    _, tables, config = made
+    table = tables["pairs"].assign(trained=lambda t: t["spectral"] - 0.01 * t["angles"])
+    assert {claim.verdict for claim in claims(config, {"pairs": table})} == {Verdict.REPRODUCED}
+    table = table.assign(trained=lambda t: 2 - t["spectral"] + 0.1 * t["angles"])
+    found = [claim.verdict for claim in claims(config, {"pairs": table})]
+    assert found == [Verdict.NOT_REPRODUCED] * 9
+    one = claims(config, {"pairs": table[table["angles"] == 6]})
+    assert [claim.verdict for claim in one[2::3]] == [Verdict.NOT_CHECKED] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pairs": 2}, "pairs: expected 3 or more"),
+        ({"angles": (4, 4)}, "angles: expected different numbers"),
+        (
+            {"runs": ("pytorch-adan",)},
+            "'pytorch-adan' is none of pytorch-adam, .* did you mean 'pytorch-adam'",
+        ),
+        ({"runs": ()}, "runs: expected different ones"),
+        ({"width": 0}, "width, epochs and at_once start at 1"),
+    ],
+)
+def test_bad_configs_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(Trained(), **change)

@@ -1,0 +1,45 @@
+"""Where cells run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from symscope import InputError
+from symscope.runs._environment import usable_cores
+from symscope.runs._executors import THREAD_VARIABLES, Here, dask, local, worker_count
+
+
+def test_workers_and_threads_never_ask_for_more_than_the_cores():
+    for threads in (1, 2, 1000):
+        workers = worker_count(None, threads=threads, device="cpu")
+        assert workers == 1 or workers * threads <= usable_cores()
+    with pytest.raises(InputError, match="0 for none, got -1"):
+        worker_count(-1, threads=1, device="cpu")
+
+
+def test_here_keeps_exceptions_for_later():
+    with Here() as executor:
+        assert isinstance(executor.submit(int, "x").exception(), ValueError)
+
+
+def test_worker_processes_get_their_threads_and_leave_the_environment_alone():
+    before = dict(os.environ)
+    with local(1, threads=1) as executor:
+        seen = executor.submit(os.getenv, "OPENBLAS_NUM_THREADS").result()
+        other = executor.submit(os.getpid).result()
+    assert seen == "1"
+    assert other != os.getpid()
+    assert dict(os.environ) == before
+    assert len(THREAD_VARIABLES) == 4
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x"])
+def test_a_cluster_that_does_not_answer_is_refused(address):
+    pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
+    with (
+        pytest.raises(InputError, match=f"--dask {address}: no Dask scheduler answers"),
+        dask(address, seconds=0.3),
+    ):
+        pass

@@ -1,0 +1,113 @@
+"""What a run leaves behind, readable with pandas alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from symscope import InputError
+from symscope.runs import Verdict
+from symscope.runs._outcome import claims_of, failures_of, outcome, redraw, tables_of
+from symscope.runs._store import RunFolder
+from tests.runs.program import toy_run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return toy_run(tmp_path_factory.mktemp("runs"), "threshold=1000", "cells=4")
+
+
+def test_everything_is_in_the_folder(made):
+    names = {str(path.relative_to(made.folder)) for path in made.folder.rglob("*") if path.is_file()}
+    assert names >= {
+        "run.json",
+        "environment.json",
+        "claims.json",
+        "figures.json",
+        "summary.json",
+        "timings.parquet",
+        "tables/norms.parquet",
+        "tables/spectrum.parquet",
+        "figures/norms.svg",
+        "figures/norms.png",
+    }
+    assert len(list((made.folder / "cells").iterdir())) == 4
+
+
+def test_tables_are_tidy_and_in_the_order_of_the_cells(made):
+    table = pd.read_parquet(made.folder / "tables" / "spectrum.parquet")
+    assert list(table.columns) == ["index", "rank", "value"]
+    assert table["index"].tolist() == [i for i in range(4) for _ in range(3)]
+    assert table["value"].dtype == "float64"
+
+
+def test_timings_and_memory_of_every_cell(made):
+    table = pd.read_parquet(made.folder / "timings.parquet")
+    assert (table["seconds"] > 0).all()
+    assert (table["peak_memory"] > 2**20).all()
+    assert made.seconds == pytest.approx(table["seconds"].sum())
+    assert made.peak_memory == table["peak_memory"].max()
+
+
+def test_claims_are_read_back_with_their_verdicts(made):
+    verdicts = [claim.verdict for claim in claims_of(RunFolder(made.folder))]
+    assert verdicts == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED, Verdict.NOT_CHECKED]
+    assert made.status == 1
+    assert json.loads((made.folder / "claims.json").read_text())[0]["threshold"] == ">= 1000"
+    assert outcome(RunFolder(made.folder)) == made
+
+
+def test_failures_keep_their_tracebacks(tmp_path):
+    folder = RunFolder(toy_run(tmp_path, "cells=3", "fail=2").folder)
+    [failure] = failures_of(folder)
+    assert failure["parameters"] == {"index": 2}
+    assert tables_of(folder)["norms"]["index"].tolist() == [0, 1]
+
+
+def test_an_unfinished_run_has_no_outcome(tmp_path):
+    assert outcome(RunFolder(tmp_path)) is None
+
+
+def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
+    copied = tmp_path / made.folder.name
+    shutil.copytree(made.folder, copied)
+    shutil.rmtree(copied / "figures")
+    (copied / "summary.json").unlink()
+    again = redraw(copied)
+    assert again.claims == made.claims
+    assert (copied / "figures" / "norms.png").read_bytes() == (
+        made.folder / "figures" / "norms.png"
+    ).read_bytes()
+    summary = copied / "summary.json"
+    old = "2020-02-02T02:02:02+00:00"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"finished": old}))
+    redraw(copied)
+    assert json.loads(summary.read_text())["finished"] == old  # when it was run, not when it was drawn
+    next((copied / "cells").iterdir()).unlink()
+    with pytest.raises(InputError, match="1 cells are not there yet"):
+        redraw(copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("summary.json", '{"cells": '), ("summary.json", "{}"), ("claims.json", ""), ("figures.json", "[1]")],
+)
+def test_damaged_closing_files_are_written_anew_from_the_cells(tmp_path, name, content):
+    made = toy_run(tmp_path, "cells=3")
+    (made.folder / name).write_text(content)
+    assert outcome(RunFolder(made.folder)) is None
+    assert toy_run(tmp_path, "cells=3").claims == made.claims
+    (made.folder / "figures" / "norms.svg").unlink()
+    assert outcome(RunFolder(made.folder)) is None
+    assert redraw(made.folder).claims == made.claims
+    assert (made.folder / "figures" / "norms.svg").is_file()
+
+
+def test_a_run_that_is_being_worked_on_is_not_redrawn(made, tmp_path):
+    copied = tmp_path / made.folder.name
+    shutil.copytree(made.folder, copied)
+    with RunFolder(copied).held(), pytest.raises(InputError, match="another process"):
+        redraw(copied)

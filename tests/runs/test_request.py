@@ -1,0 +1,78 @@
+"""What is asked decides the folder, the cells and the seeds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from symscope import InputError
+from symscope.runs import find, request, request_of
+from symscope.runs._store import RunFolder
+from tests.runs.program import TOY, toy_request, toy_run
+
+
+def test_everything_that_matters_makes_a_new_run():
+    base = toy_request()
+    others = [
+        toy_request("cells=3"),
+        toy_request(seed=1),
+        toy_request(preset="paper"),
+        replace(base, device="cuda"),
+    ]
+    newer = replace(base, experiment=replace(base.experiment, version=2))
+    names = {asked.folder_name for asked in [base, *others, newer]}
+    assert len(names) == 6
+    assert toy_request("cells=6").folder_name == base.folder_name  # the preset's own value is no change
+
+
+def test_a_folder_remembers_its_request(tmp_path):
+    outcome = toy_run(tmp_path, "cells=2", seed=5)
+    assert request_of(outcome.folder) == toy_request("cells=2", seed=5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"symscope": "0.0.1"}, "made by version 0.0.1 of symscope"),
+        ({"version": 7}, "made by version 7 of the experiment toy/matrices, this is 1"),
+        ({"config": {"cells": 2}}, "another version of symscope"),
+        ({"seed": 9}, "changed by hand"),
+        ({"experiment": "toy/gone"}, "no experiment is called 'toy/gone'"),
+    ],
+)
+def test_folders_of_another_version_are_not_continued(tmp_path, change, message):
+    folder = toy_run(tmp_path, "cells=2").folder
+    asked = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**asked, **change}))
+    with pytest.raises(InputError, match=message):
+        request_of(folder)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_folder_made_on_a_gpu_is_continued_on_one(tmp_path):
+    asked = replace(toy_request(), device="cuda")
+    RunFolder(tmp_path / "run").create(asked.asked(), {})
+    with pytest.raises(
+        InputError, match=r"made on a GPU.*or start a new run with `symscope reproduce toy/mat"
+    ):
+        request_of(tmp_path / "run")
+    assert request_of(tmp_path / "run", continued=False) == asked
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(InputError, match="has no preset 'quik': did you mean 'quick'"):
+        toy_request(preset="quik")
+    with pytest.raises(InputError, match="--seed is 0 or more"):
+        toy_request(seed=-1)
+    with pytest.raises(InputError, match="no setting 'cell': did you mean 'cells'"):
+        toy_request("cell=1")
+    with pytest.raises(InputError, match="nothing to run"):
+        toy_request("cells=0").tasks()
+    twice = replace(find("toy/matrices", [TOY]), cells=lambda config: [{"index": 0}, {"index": 0}])
+    with pytest.raises(InputError, match="two cells have the same parameters"):
+        replace(toy_request(), experiment=twice).tasks()
+    with pytest.raises(InputError, match="--device"):
+        request("spectral/missing", device="tpu")
