@@ -27,6 +27,7 @@ from symscope.networks._stack import (
     noise,
     stacked,
 )
+from symscope.networks._tracing import UntraceableModule, trace_module
 from symscope.networks._user_code import is_users, named_function, user_error, with_seed
 from symscope.networks._user_model import Model, as_model, laid_out
 from symscope.networks._vision_transformer import VisionTransformer
@@ -42,6 +43,7 @@ __all__ = [
     "Params",
     "Probe",
     "Stack",
+    "UntraceableModule",
     "VisionTransformer",
     "Weights",
     "as_model",
@@ -75,6 +77,7 @@ __all__ = [
     "seeded_weights",
     "squared_loss",
     "stacked",
+    "trace_module",
     "transposed_product",
     "user_error",
     "vit",

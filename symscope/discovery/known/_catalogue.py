@@ -14,7 +14,7 @@ from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery._sample_losses import LOSSES, cross_entropy_loss
 from symscope.discovery._verification import Verification, verify
-from symscope.discovery.known._hidden_spaces import hidden_spaces, traced
+from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import Between, HiddenSpace, sparse_field
 
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
@@ -180,7 +180,7 @@ def _columns(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
 def _normalised(problem: Problem) -> list[KnownSymmetry]:
     """Layers that only a normalisation reads: free of scale, and of their mean where it is taken off."""
     module, layout = problem.network.module, problem.layout
-    graph, named, entries = traced(module), dict(module.named_modules()), []
+    graph, named, entries = traced_graph(module), dict(module.named_modules()), []
     for node in graph.nodes if graph is not None else ():
         writer = named.get(str(node.target)) if node.op == "call_module" else None
         users = list(node.users)
@@ -225,7 +225,7 @@ def _last_layer(module: nn.Module) -> tuple[str | None, bool]:
     """The name of the module whose outputs are the network's, and whether a softmax follows it."""
     if isinstance(module, nn.Linear):
         return "", False
-    graph, named = traced(module), dict(module.named_modules())
+    graph, named = traced_graph(module), dict(module.named_modules())
     if graph is None:
         return None, False
     end: Any = next(node for node in graph.nodes if node.op == "output").args[0]

@@ -16,6 +16,7 @@ from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.known._attention_spaces import attention_spaces
 from symscope.discovery.known._spaces import Between, HiddenSpace, Side
 from symscope.discovery.known._written_heads import looks_at_shape, times_a_number, written_spaces
+from symscope.networks import UntraceableModule, trace_module
 
 WRITES = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)
 READS = (nn.Linear, nn.Conv1d, nn.Conv2d)
@@ -63,20 +64,11 @@ _FUNCTIONS: dict[Any, Between] = {
 }
 
 
-@final
-class _Tracer(fx.Tracer):
-    """Stops at every module of torch.nn, except containers that are themselves made of them."""
-
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        leaf: bool = super().is_leaf_module(m, module_qualified_name)
-        return leaf and not isinstance(m, nn.Sequential | nn.ModuleList)
-
-
-def traced(module: nn.Module) -> fx.Graph | None:
+def traced_graph(module: nn.Module) -> fx.Graph | None:
     """The torch.fx graph of a module, None where its control flow depends on the data."""
     try:
-        return _Tracer().trace(module)
-    except (fx.proxy.TraceError, TypeError, RuntimeError, AttributeError, ValueError):
+        return trace_module(module)
+    except UntraceableModule:
         return None
 
 
@@ -130,7 +122,7 @@ def hidden_spaces(problem: Problem) -> tuple[HiddenSpace, ...]:
     module, layout = problem.network.module, problem.layout
     named = dict(module.named_modules())
     spaces = [s for name, m in named.items() for s in transformer_spaces(name, m, layout)]
-    graph = traced(module)
+    graph = traced_graph(module)
     if graph is None:
         return tuple(spaces)
     calls: dict[str, list[fx.Node]] = {}

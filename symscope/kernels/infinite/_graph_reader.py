@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import fx, nn
@@ -28,47 +28,32 @@ from symscope.kernels.infinite._translation import (
     reason_against,
 )
 from symscope.kernels.infinite._wide_network import Network
+from symscope.networks import UntraceableModule, trace_module
 
 # Axes of positions, by the permutation that puts the channels behind them, and back.
 CHANNELS_LAST = {(0, 2, 1): 1, (0, 2, 3, 1): 2, (0, 2, 3, 4, 1): 3}
 CHANNELS_FIRST = {(0, 2, 1): 1, (0, 3, 1, 2): 2, (0, 4, 1, 2, 3): 3}
 
 
-class _Tracer(fx.Tracer):
-    """Stops at every module that has a rule, and remembers where it is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.where: list[tuple[str, str]] = []
-
-    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        return (
-            is_activation(m) or isinstance(m, ChannelNorm) or super().is_leaf_module(m, module_qualified_name)
-        )
-
-    def call_module(
-        self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        self.where.append((self.path_of_module(m), type(m).__name__))
-        result = super().call_module(m, forward, args, kwargs)
-        self.where.pop()
-        return result
-
-
-def traced(module: nn.Module) -> tuple[fx.Graph, nn.Module]:
+def _traced(module: nn.Module) -> tuple[fx.Graph, nn.Module]:
     """The torch.fx graph of a module and the root its names refer to.
 
     Raises:
         UnsupportedLayer: The control flow depends on the data, or tracing fails for another reason.
     """
-    tracer = _Tracer()
-    root = nn.Sequential(module) if tracer.is_leaf_module(module, "") else module
+    root = nn.Sequential(module) if _is_layer(module) else module
     try:
-        return tracer.trace(root), root
-    except (fx.proxy.TraceError, TypeError, RuntimeError, AttributeError) as error:
-        name, kind = tracer.where[-1] if tracer.where else ("", type(module).__name__)
-        reason = f"torch.fx cannot trace it, as when its control flow depends on the data ({error})"
-        raise UnsupportedLayer(name, kind, reason) from error
+        return trace_module(root, _has_rule), root
+    except UntraceableModule as error:
+        raise UnsupportedLayer(error.layer, error.kind, error.reason) from error
+
+
+def _has_rule(module: nn.Module) -> bool:
+    return is_activation(module) or isinstance(module, ChannelNorm)
+
+
+def _is_layer(module: nn.Module) -> bool:
+    return _has_rule(module) or fx.Tracer().is_leaf_module(module, "")
 
 
 def wide_network(module: nn.Module, prior: Prior, nodes: int) -> Network:
@@ -83,7 +68,7 @@ def wide_network(module: nn.Module, prior: Prior, nodes: int) -> Network:
         UnsupportedLayer: Names the layer that has no infinite-width form.
         InputError: The scales do not fit the module.
     """
-    graph, root = traced(module)
+    graph, root = _traced(module)
     named = dict(root.named_modules())
     check_prior(prior, [name for name, m in named.items() if isinstance(m, WEIGHTED)])
     reader = _Reader(root, prior, nodes)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from symscope.discovery import Between, gaussian_data, hidden_spaces, problem
-from symscope.discovery.known._hidden_spaces import traced
+from symscope.discovery.known._hidden_spaces import traced_graph
 from tests.discovery.networks import Attention
 
 
@@ -74,5 +74,5 @@ def test_data_dependent_control_flow_is_not_traced():
         def forward(self, x):
             return x if x.sum() > 0 else -x
 
-    assert traced(Choice()) is None
-    assert traced(Attention(2, 2, 2)) is not None
+    assert traced_graph(Choice()) is None
+    assert traced_graph(Attention(2, 2, 2)) is not None
