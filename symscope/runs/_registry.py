@@ -2,7 +2,7 @@
 
 Two places are searched: the modules and packages that installed distributions name under the entry point
 group `symscope.experiments` (the papers are one of them), and the modules a user names with `--module`. An
-installed module that cannot be imported takes away its own experiments only: `broken` names it and the reason.
+installed module that cannot be imported takes away its own experiments only: `broken` names it and why.
 """
 
 from __future__ import annotations
