@@ -24,6 +24,7 @@ from symscope.runs import (
 )
 from symscope.spectral import inverse_spectrum
 from symscope_papers.digits import digits
+from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER
 from symscope_papers.spectral.conv_networks import (
     READOUTS,
@@ -33,6 +34,7 @@ from symscope_papers.spectral.conv_networks import (
     pooled_apart,
 )
 from symscope_papers.spectral.conv_rotations_figures import rotation_plots
+from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.rotated_pairs import (
     PairErrors,
     digit_pairs,
@@ -40,7 +42,6 @@ from symscope_papers.spectral.rotated_pairs import (
     pair_geometry,
     rotated,
 )
-from symscope_papers.spectral.rotated_pairs_figures import agreement, by_angles
 
 RIDGE = 0.0
 TRACKS = 0.95  # ours: Pearson's r of a formula that tracks

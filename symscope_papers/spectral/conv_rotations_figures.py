@@ -8,15 +8,10 @@ import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, Tables
+from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
 from symscope_papers.spectral.conv_networks import READOUTS
-from symscope_papers.spectral.rotated_pairs_figures import (
-    agreement,
-    angle_axis,
-    by_angles,
-    coloured_dots,
-    inverse_panels,
-    scatter_grid,
-)
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.spectrum_plots import inverse_panels
 
 SOURCES = {"fc": "Fig. 5C, App. G.1", "gap": "Fig. 5D, App. G.1", "gap-apart": "Fig. 16"}
 EXACT = "exact error, upright image missing"

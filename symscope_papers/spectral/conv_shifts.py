@@ -18,16 +18,17 @@ from symscope.kernels import Kernel
 from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, above, below, holds
 from symscope.spectral import class_masks, leave_out
 from symscope_papers.digits import digits
+from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER
 from symscope_papers.spectral.conv_networks import SIDE, check_filter, conv_kernels
 from symscope_papers.spectral.conv_shifts_figures import shift_plots
+from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.rotated_pairs import (
     digit_pairs,
     orbit_signs,
     pair_geometry,
     pair_spectra,
 )
-from symscope_papers.spectral.rotated_pairs_figures import agreement, by_angles
 
 READOUTS = ("fc", "gap")
 RIDGE = 0.0

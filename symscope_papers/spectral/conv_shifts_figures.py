@@ -8,13 +8,8 @@ import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, Tables
-from symscope_papers.spectral.rotated_pairs_figures import (
-    agreement,
-    angle_axis,
-    by_angles,
-    coloured_dots,
-    scatter_grid,
-)
+from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 
 NAMES = {"fc": "dense read-out", "gap": "global pooling"}
 FLOOR = 1e-17

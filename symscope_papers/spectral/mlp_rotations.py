@@ -15,8 +15,10 @@ from symscope.errors import InputError
 from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, above, below, unchecked
 from symscope.spectral import inverse_spectrum
 from symscope_papers.digits import digits
+from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER
 from symscope_papers.spectral.mlp_rotations_figures import plots
+from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.rotated_pairs import (
     PairErrors,
     digit_pairs,
@@ -27,7 +29,6 @@ from symscope_papers.spectral.rotated_pairs import (
     pair_spectra,
     rotated,
 )
-from symscope_papers.spectral.rotated_pairs_figures import agreement, by_angles
 
 RIDGE = 0.0
 TRACKS = 0.98  # Pearson's r

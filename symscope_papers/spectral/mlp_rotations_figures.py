@@ -8,14 +8,9 @@ import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, Tables
-from symscope_papers.spectral.rotated_pairs_figures import (
-    agreement,
-    angle_axis,
-    by_angles,
-    coloured_dots,
-    inverse_panels,
-    scatter_grid,
-)
+from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.spectrum_plots import inverse_panels
 
 EXACT = "exact error, upright image missing"
 

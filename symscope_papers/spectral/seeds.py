@@ -25,9 +25,10 @@ from symscope.spectral import (
     projected_profile,
 )
 from symscope_papers.digits import digits
+from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER
+from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.rotated_pairs import mlp_kernels, rotated
-from symscope_papers.spectral.rotated_pairs_figures import agreement, by_angles
 from symscope_papers.spectral.seeds_figures import plots
 
 RIDGE = 0.0

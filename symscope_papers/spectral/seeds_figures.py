@@ -6,12 +6,8 @@ from typing import Any
 
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, Tables
-from symscope_papers.spectral.rotated_pairs_figures import (
-    agreement,
-    angle_axis,
-    by_angles,
-    scatter_grid,
-)
+from symscope_papers.scatter_plots import agreement, scatter_grid
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 
 NAMES = {"spectral": "spectral error, mean over pairs", "projected": "group-projected error of the whole set"}
 

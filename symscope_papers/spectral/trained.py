@@ -27,6 +27,7 @@ from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tabl
 from symscope.training import FullBatch, Optimiser, TrainedCopies, train_copies
 from symscope_papers.digits import digits
 from symscope_papers.spectral import PAPER
+from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.rotated_pairs import (
     digit_pairs,
     exact_errors,
@@ -35,7 +36,6 @@ from symscope_papers.spectral.rotated_pairs import (
     pair_errors,
     rotated,
 )
-from symscope_papers.spectral.rotated_pairs_figures import by_angles
 from symscope_papers.spectral.trained_figures import RUNS, plots
 
 RIDGE = 0.0

@@ -9,7 +9,8 @@ import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, Tables
-from symscope_papers.spectral.rotated_pairs_figures import angle_axis, by_angles, scatter_grid
+from symscope_papers.scatter_plots import scatter_grid
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 
 RUNS = {  # what a run is called, and the paper's figure it answers
     "pytorch-adam": ("PyTorch parameterisation, Adam", "Fig. 11"),

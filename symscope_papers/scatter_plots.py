@@ -1,4 +1,4 @@
-"""Panels that the figures of pairs of orbits share: scatters coloured by correctness, inverse spectra."""
+"""Scatter plots that experiments share: prediction against truth, dots coloured by correctness."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
-
-NUMERATOR, DENOMINATOR = COLOURS[0], COLOURS[1]
-Panel = tuple[str, pd.DataFrame]
+from symscope.report import FAINT, RIGHT, WRONG, new_figure, style
+from symscope_papers.chart_parts import shared_legend
 
 
 def agreement(table: pd.DataFrame, one: str, other: str) -> tuple[float, float]:
@@ -22,24 +20,8 @@ def agreement(table: pd.DataFrame, one: str, other: str) -> tuple[float, float]:
     return float(table[one].corr(table[other])), float((table[one] - table[other]).abs().mean())
 
 
-def by_angles(table: pd.DataFrame) -> dict[int, pd.DataFrame]:
-    """The part of a table for each number of angles, ascending.
-
-    >>> {n: len(part) for n, part in by_angles(pd.DataFrame({"angles": [8, 4, 8]})).items()}
-    {4: 1, 8: 2}
-    """
-    return {n: table[table["angles"] == n] for n in sorted(table["angles"].unique().tolist())}
-
-
-def angle_axis(axes: Any, angles: Sequence[int]) -> None:
-    """A logarithmic axis with the numbers of angles written out."""
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sorted(angles), [str(n) for n in sorted(angles)])
-    axes.set_xlabel("angles n")
-
-
 def scatter_grid(
-    panels: Sequence[Panel],
+    panels: Sequence[tuple[str, pd.DataFrame]],
     x: str,
     y: str,
     labels: tuple[str, str],
@@ -49,12 +31,12 @@ def scatter_grid(
     """One panel for each part: a predicted error against a measured one, dots coloured by correctness.
 
     Args:
-        panels: Title and table of each.
+        panels: Title and table of each panel.
         x: Column of the predicted error.
         y: Column of the measured error: below 1 the prediction is right.
-        labels: Of the two axes.
-        note: What to write into a panel; Pearson's r and the mean absolute difference when not given.
-        columns: Panels side by side.
+        labels: Labels of the two axes.
+        note: Text of a panel; Pearson's r and the mean absolute difference when not given.
+        columns: Number of panels side by side.
 
     Returns:
         The figure.
@@ -74,7 +56,7 @@ def scatter_grid(
             axes.set_axis_off()
         figure.supxlabel(labels[0], fontsize=10.5)
         figure.supylabel(labels[1], fontsize=10.5)
-        _legend(figure, grid.flat[: len(panels)])
+        shared_legend(figure, grid.flat[: len(panels)])
     return figure
 
 
@@ -94,9 +76,9 @@ def correctness_scatter(axes: Any, part: pd.DataFrame, x: str, y: str) -> None:
     low, high = min(0.0, float(both.min())), float(both.max())
     margin = 0.06 * (high - low)
     span = (low - margin if low < 0 else 0.0, high + margin)
-    axes.plot(span, span, color="#8b939c", linewidth=1, label="equal")
+    axes.plot(span, span, color=FAINT, linewidth=1, label="equal")
     if span[1] > 1:
-        axes.axvline(1, color="#8b939c", linewidth=0.8, linestyle=":")
+        axes.axvline(1, color=FAINT, linewidth=0.8, linestyle=":")
         axes.axhline(1, color=WRONG, linewidth=0.9, linestyle="--", label="1: wrong above")
     coloured_dots(axes, part, x, y, y)
     ticks = [
@@ -117,41 +99,3 @@ def coloured_dots(axes: Any, part: pd.DataFrame, x: str, y: str, judge: str) -> 
             some = part[chosen]
             size = 14 if len(part) < 200 else 7
             axes.scatter(some[x], some[y], s=size, marker=mark, color=colour, alpha=0.55, lw=0, label=name)
-
-
-def _legend(figure: Any, panels: Any) -> None:
-    """One legend under all panels, every name once."""
-    found: dict[str, Any] = {}
-    for axes in panels:
-        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(name, handle)
-    figure.legend(list(found.values()), list(found), loc="outside upper center", ncols=len(found), fontsize=9)
-
-
-def inverse_panels(parts: Sequence[tuple[str, pd.DataFrame]]) -> Any:
-    """The picture of Eq. 7 for some pairs: a rectangle of height 1/lambda_N, the area under 1/lambda.
-
-    Args:
-        parts: Title, and a table with columns `frequency` (0 .. n) and `inverse_lambda`.
-
-    Returns:
-        The figure.
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    figure = new_figure(3.0 * len(parts), 3.2)
-    with style():
-        panels = figure.subplots(1, len(parts), squeeze=False)[0]
-        for axes, (title, part) in zip(panels, parts, strict=True):
-            last = part["frequency"].max()
-            height = float(part.loc[part["frequency"] == last, "inverse_lambda"].iloc[0])
-            axes.fill_between(part["frequency"], part["inverse_lambda"], color=DENOMINATOR, alpha=0.35)
-            axes.plot(part["frequency"], part["inverse_lambda"], color=DENOMINATOR)
-            axes.fill_between(
-                [0, last], height, facecolor="none", edgecolor=NUMERATOR, hatch="///", linewidth=1.5
-            )
-            axes.set(title=title, xlabel="frequency", xlim=(0, last))
-            axes.set_ylim(bottom=0)
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        panels[0].set_ylabel("inverse eigenvalue 1/λ")
-    return figure

@@ -1,4 +1,4 @@
-"""Panels of pairs: what is drawn is what the table says."""
+"""Scatter plots: what is drawn is what the table says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from symscope.report import figure_bytes
-from symscope_papers.spectral.rotated_pairs_figures import agreement, inverse_panels, scatter_grid
+from symscope_papers.scatter_plots import agreement, scatter_grid
 
 TABLE = pd.DataFrame({"theory": [0.2, 0.9, 1.3, 1.6], "measured": [0.1, 1.1, 1.2, 0.8]})
 
@@ -27,12 +27,3 @@ def test_dots_are_coloured_by_the_measured_error_not_by_the_theory():
     assert gap == pytest.approx(0.3)
     assert [text.get_text() for text in figure.legends[0].get_texts()].count("prediction right") == 1
     assert figure_bytes(figure, "png").startswith(b"\x89PNG")
-
-
-def test_the_rectangle_is_as_high_as_the_last_inverse_eigenvalue():
-    part = pd.DataFrame({"frequency": [0, 1, 2], "inverse_lambda": [0.5, 3.0, 2.0]})
-    figure = inverse_panels([("best", part)])
-    area, rectangle = figure.axes[0].collections
-    assert area.get_paths()[0].vertices[:, 1].max() == 3.0
-    assert rectangle.get_paths()[0].vertices[:, 1].max() == 2.0
-    assert figure.axes[0].get_xlim() == (0, 2)
