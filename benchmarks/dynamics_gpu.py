@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from symscope.dynamics import Network, Problem
-from symscope.networks import binary_cross_entropy, cross_entropy
+from symscope.networks.losses import binary_cross_entropy_loss, soft_cross_entropy_loss
 from symscope_papers.dynamics.paths import gradient_flops
 from symscope_papers.dynamics.permutation import Permutation, graph_network
 from symscope_papers.dynamics.products import half_product, product, product_flops, rounded
@@ -163,11 +163,11 @@ def random_problem(config: Setting, dtype: torch.dtype, device: torch.device) ->
 def _network(config: Setting) -> tuple[Network, Any, int]:
     if isinstance(config, Permutation):
         network = graph_network(config.nodes, config.channels, config.invariant, config.hidden)
-        return network, binary_cross_entropy, config.graphs
+        return network, binary_cross_entropy_loss, config.graphs
     if isinstance(config, Translation):
         return (
             digit_network(config.size, config.channels, config.invariant),
-            cross_entropy,
+            soft_cross_entropy_loss,
             config.images,
         )
     assert isinstance(config, Rotation)

@@ -148,8 +148,9 @@ def _problem(
 ) -> Problem:
     import torch
 
-    from symscope.discovery import LOSSES, parameters_near
+    from symscope.discovery import parameters_near
     from symscope.discovery import problem as made_problem
+    from symscope.networks import LOSSES
 
     module = _module(model, seed)
     chosen = loss if loss in LOSSES or ":" not in loss else named_function("--loss", loss)

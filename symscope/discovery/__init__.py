@@ -32,13 +32,6 @@ from symscope.discovery._parameter_problem import (
     sample_losses,
     sample_outputs,
 )
-from symscope.discovery._sample_losses import (
-    LOSSES,
-    cross_entropy_loss,
-    mean_squared_loss,
-    named_loss,
-    squared_loss,
-)
 from symscope.discovery._sampling import (
     DataSource,
     ParameterSource,
@@ -118,7 +111,6 @@ from symscope.discovery.uses._symmetry_flow import flow, sample_flow
 
 __all__ = [
     "DATA_DEPENDENT",
-    "LOSSES",
     "POINTWISE",
     "SCALE_FREE",
     "TERMS",
@@ -168,7 +160,6 @@ __all__ = [
     "combination",
     "conservation",
     "conserved_quantities",
-    "cross_entropy_loss",
     "dataset",
     "deeper",
     "discover",
@@ -195,10 +186,8 @@ __all__ = [
     "linear_combination",
     "linear_field",
     "linear_symmetries",
-    "mean_squared_loss",
     "monomials",
     "moved",
-    "named_loss",
     "normal_parameters",
     "null_space",
     "objective_terms",
@@ -219,7 +208,6 @@ __all__ = [
     "signed_permutation",
     "smaller_batch",
     "sparse_field",
-    "squared_loss",
     "token_data",
     "translations",
     "unit_mixing",

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._problem_checks import check_differentiable, check_evaluation, takes_whole_numbers
-from symscope.discovery._sample_losses import Loss, named_loss
 from symscope.discovery._sampling import (
     DataSource,
     ParameterSource,
@@ -26,7 +25,7 @@ from symscope.discovery._sampling import (
     normal_parameters,
 )
 from symscope.errors import InputError
-from symscope.networks import FiniteNetwork, evaluation, finite_network
+from symscope.networks import FiniteNetwork, Loss, evaluation, finite_network, named_loss
 
 
 @final

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from symscope.discovery._sample_losses import cross_entropy_loss
 from symscope.discovery._sampling import Rows
 from symscope.errors import InputError
-from symscope.networks import user_error
+from symscope.networks import LOSSES, user_error
 
 if TYPE_CHECKING:
     from symscope.discovery._parameter_problem import Problem
@@ -53,7 +52,7 @@ def check_evaluation(problem: Problem) -> None:
             )
         rows = (problem.data.x, problem.data.y) if isinstance(problem.data, Rows) else (x, y)
         check_finite(*rows, outputs)
-        if problem.loss is cross_entropy_loss:
+        if problem.loss is LOSSES["cross-entropy"]:
             check_classes(rows[1], outputs)
         if not torch.equal(outputs, problem.outputs(theta, x)):
             raise InputError(

@@ -18,7 +18,7 @@ from symscope.dynamics._minima import coordinates, equivariant_minimum, from_coo
 from symscope.dynamics._risks import Problem, augmented_problem, nominal_risk
 from symscope.errors import InputError
 from symscope.groups import Representation, cyclic, permutation, symmetric, trivial
-from symscope.networks import squared_loss
+from symscope.networks import named_loss
 
 STATIONARY = 1e-9
 STRICT = 1e-9
@@ -69,7 +69,8 @@ def minimum_of(problem: Problem, weights: Sequence[Tensor]) -> Minimum:
     """Whether layers are a strict minimum of the risk of a small problem, by its dense Hessian.
 
     >>> one = permutation(cyclic(1)); x = torch.ones(1, 1).double()
-    >>> minimum_of(Problem(declare([one, one]), squared_loss, x, x), [x]).strict
+    >>> from symscope.networks.losses import half_squared_loss
+    >>> minimum_of(Problem(declare([one, one]), half_squared_loss, x, x), [x]).strict
     True
     """
     risk = partial(nominal_risk, problem)
@@ -154,7 +155,9 @@ def one_sample(n: int) -> Counterexample:
     """
     g = cyclic(n)
     x = torch.arange(1.0, n + 1, dtype=torch.float64)[None] ** 2 / n
-    problem = Problem(declare([permutation(g), trivial(g)]), squared_loss, x, x.sum(dim=1, keepdim=True))
+    problem = Problem(
+        declare([permutation(g), trivial(g)]), named_loss("half-squared"), x, x.sum(dim=1, keepdim=True)
+    )
     return examined(
         "one sample: minimum of R_aug, not of R", problem, (torch.ones(1, n, dtype=torch.float64),)
     )
@@ -175,7 +178,7 @@ def identical_neurons(samples: int = 9) -> Counterexample:
     x = torch.stack([t, torch.ones_like(t)], dim=1)
     y = torch.exp(-((t - 0.3) ** 2))[:, None] + 0.2 * t[:, None]
     network = declare([trivial(g, 2), permutation(g), trivial(g)], "tanh")
-    problem = Problem(network, squared_loss, x, y)
+    problem = Problem(network, named_loss("half-squared"), x, y)
     rows = torch.tensor([[0.8, 0.5], [0.8, 0.5]], dtype=torch.float64)
     start = (rows, torch.full((1, 2), 0.4, dtype=torch.float64))
     return examined(

@@ -32,9 +32,9 @@ def hessian_product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[La
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
     >>> hessian_product(problem, [torch.zeros(1, 2)])((torch.tensor([[1.0, 0.0]]),))
     (tensor([[1., 2.]]),)
     """
@@ -59,9 +59,9 @@ def hessian(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
     >>> hessian(problem, [torch.zeros(1, 2)]).tolist()
     [[1.0, 2.0], [2.0, 4.0]]
     """

@@ -81,11 +81,11 @@ def drift(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
     >>> a, off = [torch.ones(1, 2).double()], [torch.tensor([[1e-4, 0.0]]).double()]
-    >>> found = drift(Problem(net, squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
+    >>> found = drift(Problem(net, half_squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
     >>> round(found.rate(), 6), found.error < 1e-6  # falls like exp(-t / 2)
     (-0.5, True)
     """
@@ -138,9 +138,9 @@ def random_deviation(problem: Problem, size: float, generator: torch.Generator) 
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.eye(3).double(), torch.ones(3, 1).double())
+    >>> problem = Problem(net, half_squared_loss, torch.eye(3).double(), torch.ones(3, 1).double())
     >>> off = random_deviation(problem, 1e-6, torch.Generator().manual_seed(0))
     >>> round(norm(off).item(), 12), abs(off[0].sum().item()) < 1e-18
     (1e-06, True)

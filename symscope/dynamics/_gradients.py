@@ -33,9 +33,9 @@ def nominal_gradient(problem: Problem, weights: Sequence[Tensor]) -> Layers:
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> nominal_gradient(problem, [torch.tensor([[1.0, 1.0]])])
     (tensor([[-2.,  0.]]),)
     """
@@ -100,9 +100,9 @@ def monte_carlo_gradient(
 
     >>> from symscope.groups import permutation, symmetric, trivial
     >>> from symscope.dynamics import Problem, declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = symmetric(10); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
+    >>> problem = Problem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
     >>> found = monte_carlo_gradient(problem, [torch.ones(1, 10)], 100, torch.Generator().manual_seed(0))
     >>> bool((found.value[0] - 0.1).norm() < 4 * found.standard_error)
     True
@@ -145,9 +145,9 @@ def gradient_field(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> gradient_field(problem, "augmented")((torch.tensor([[1.0, 1.0]]),))
     (tensor([[-1., -1.]]),)
     """

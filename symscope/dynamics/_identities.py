@@ -75,9 +75,9 @@ def identity_errors(problem: Problem, *, seed: int = 0) -> tuple[Identity, ...]:
 
     >>> from symscope.groups import cyclic, permutation
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> v = permutation(cyclic(3)); x = torch.eye(3).double()
-    >>> found = identity_errors(Problem(declare([v, v, v]), squared_loss, x, x.flip(0) ** 2 + x[1]))
+    >>> found = identity_errors(Problem(declare([v, v, v]), half_squared_loss, x, x.flip(0) ** 2 + x[1]))
     >>> len(found), max(one.error for one in found) < 1e-10
     (14, True)
     """

@@ -34,9 +34,10 @@ def equivariant_minimum(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double())
+    >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double()
+    >>> problem = Problem(net, half_squared_loss, x, y)
     >>> equivariant_minimum(problem, [torch.zeros(1, 2).double()])[0].round(decimals=9).tolist()
     [[1.0, 1.0]]
     """
@@ -123,9 +124,10 @@ def stationary_targets(problem: Problem, weights: Sequence[Tensor]) -> Problem:
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double())
+    >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double()
+    >>> problem = Problem(net, half_squared_loss, x, y)
     >>> stationary_targets(problem, [torch.full((1, 2), 3.0).double()]).y.round(decimals=9).tolist()
     [[3.0]]
     """
@@ -149,6 +151,6 @@ def stationary_targets(problem: Problem, weights: Sequence[Tensor]) -> Problem:
     if left > 1e-9 * float(start.norm()):
         raise InputError(
             f"expected a loss whose gradient is affine in the targets; {left:.2g} of it is left: use "
-            "squared_loss, cross_entropy or binary_cross_entropy."
+            "half_squared_loss, soft_cross_entropy_loss or binary_cross_entropy_loss."
         )
     return found

@@ -58,9 +58,9 @@ def assumptions(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(4); v = permutation(g)
-    >>> problem = Problem(declare([v, v]), squared_loss, torch.eye(4).double(), torch.eye(4).double())
+    >>> problem = Problem(declare([v, v]), half_squared_loss, torch.eye(4).double(), torch.eye(4).double())
     >>> [found.holds for found in assumptions(problem)]
     [True, True, True]
     """
@@ -83,7 +83,7 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
         1: "change the basis with groups.unitarised(rep), which gives (unitary, S), and write x as S x; or "
         "correct the representation.",
         2: "use pointwise steps on permutation representations only, norm_gate elsewhere.",
-        3: "choose a loss that compares coordinates as the group moves them, such as squared_loss.",
+        3: "choose a loss that compares coordinates as the group moves them, such as half_squared_loss.",
     }
     for found in assumptions(problem, seed=seed, samples=samples):
         if not found.holds:

@@ -27,15 +27,15 @@ class Problem:
 
     Attributes:
         network: A declaration.
-        loss: `(prediction [..., n, d], y [..., n, d]) -> [..., n]`, see `symscope.networks._losses`.
+        loss: `(outputs [..., n, d], targets [..., n, d]) -> [..., n]`, see `symscope.networks.losses`.
         x: Inputs `[*batches, n, dim X_0]`; leading axes are batches that normalisation does not mix.
         y: Targets `[*batches, n, dim X_L]`, on which the group acts as on predictions (one-hot labels).
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> Problem(net, squared_loss, torch.ones(5, 3), torch.ones(5, 1)).x.shape
+    >>> Problem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1)).x.shape
     torch.Size([5, 3])
     """
 
@@ -66,10 +66,10 @@ def nominal_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]])
-    >>> nominal_risk(Problem(net, squared_loss, x, y), [torch.tensor([[1.0, 1.0]])])
+    >>> nominal_risk(Problem(net, half_squared_loss, x, y), [torch.tensor([[1.0, 1.0]])])
     tensor(2.)
     """
     runs = weights[0].ndim - 2
@@ -94,9 +94,9 @@ def augmented_problem(problem: Problem, elements: Sequence[Any] | None = None) -
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> augmented_problem(Problem(net, squared_loss, torch.ones(5, 3), torch.ones(5, 1))).x.shape
+    >>> augmented_problem(Problem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1))).x.shape
     torch.Size([3, 5, 3])
     """
     source, target = problem.network.sources[0], problem.network.output
@@ -128,9 +128,9 @@ def augmented_risk(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> [augmented_risk(problem, [torch.tensor([[1.0, 3.0]])], over=o).item() for o in ("data", "layers")]
     [1.0, 1.0]
     """
@@ -163,9 +163,9 @@ def feature_averaged_risk(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> feature_averaged_risk(problem, [torch.tensor([[1.0, 3.0]])]).item()
     0.5
     """
@@ -206,9 +206,9 @@ def monte_carlo_risk(
 
     >>> from symscope.groups import permutation, symmetric, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = symmetric(10); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
+    >>> problem = Problem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
     >>> found = monte_carlo_risk(problem, [torch.arange(10.0)[None]], 400, torch.Generator().manual_seed(0))
     >>> bool((found.value - 14.25).abs() < 4 * found.standard_error)
     True

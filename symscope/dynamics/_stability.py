@@ -131,10 +131,10 @@ def stability(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import declare
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
-    >>> found = stability(Problem(net, squared_loss, x, y), [torch.ones(1, 2).double()])
+    >>> found = stability(Problem(net, half_squared_loss, x, y), [torch.ones(1, 2).double()])
     >>> found.verdict, round(found.outside.lowest, 12), found.stabilising_penalty
     ('stable', 0.5, 0.0)
     """

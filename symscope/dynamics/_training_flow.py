@@ -76,10 +76,10 @@ def gradient_flow(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> from symscope.dynamics import Problem, declare, gradient_field
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([trivial(g), trivial(g)])
     >>> one = torch.ones(1, 1, dtype=torch.float64)
-    >>> problem = Problem(net, squared_loss, one, 0 * one)
+    >>> problem = Problem(net, half_squared_loss, one, 0 * one)
     >>> flow = gradient_flow(net, gradient_field(problem, "nominal"), (one,), [0.0, 1.0])
     >>> round(flow.weights[-1][0].item(), 8)  # exp(-1)
     0.36787944
@@ -143,10 +143,10 @@ def gradient_descent(
 
     >>> from symscope.groups import cyclic, trivial
     >>> from symscope.dynamics import Problem, declare, gradient_field
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare([trivial(g), trivial(g)])
     >>> one = torch.ones(1, 1)
-    >>> field = gradient_field(Problem(net, squared_loss, one, 0 * one), "nominal")
+    >>> field = gradient_field(Problem(net, half_squared_loss, one, 0 * one), "nominal")
     >>> gradient_descent(net, field, (one,), rate=0.5, steps=3).weights[-1]
     (tensor([[0.1250]]),)
     """

@@ -15,7 +15,6 @@ from symscope.networks._functional import (
 )
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks._jacobian import flattened, jacobian_rows, named, product, products, transposed_product
-from symscope.networks._losses import Loss, binary_cross_entropy, cross_entropy, sample_losses, squared_loss
 from symscope.networks._named_networks import NETWORKS, pooling
 from symscope.networks._stack import (
     Builder,
@@ -32,9 +31,11 @@ from symscope.networks._user_code import is_users, named_function, user_error, w
 from symscope.networks._user_model import Model, as_model, laid_out
 from symscope.networks._vision_transformer import VisionTransformer
 from symscope.networks._window_convolution import by_windows
+from symscope.networks.losses import LOSSES, Loss, named_loss, sample_losses
 
 __all__ = [
     "DEFAULT_MEMORY",
+    "LOSSES",
     "NETWORKS",
     "Builder",
     "FiniteNetwork",
@@ -48,12 +49,10 @@ __all__ = [
     "Weights",
     "as_model",
     "batched_outputs",
-    "binary_cross_entropy",
     "by_windows",
     "check_fits",
     "check_inputs",
     "conv_net",
-    "cross_entropy",
     "digit_mlp",
     "evaluation",
     "finite_network",
@@ -66,6 +65,7 @@ __all__ = [
     "mlp",
     "named",
     "named_function",
+    "named_loss",
     "noise",
     "outputs",
     "pair_mlp",
@@ -75,7 +75,6 @@ __all__ = [
     "products",
     "sample_losses",
     "seeded_weights",
-    "squared_loss",
     "stacked",
     "trace_module",
     "transposed_product",

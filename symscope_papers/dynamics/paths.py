@@ -84,10 +84,10 @@ def path(
 
     >>> from symscope.dynamics import declare
 
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[3.0]]]))
+    >>> problem = Problem(net, half_squared_loss, torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[3.0]]]))
     >>> found = path(problem, [torch.ones(1, 1, 2)], "nominal", rate=0.1, epochs=1)
     >>> found.change[0].tolist(), [round(v, 6) for v in found.drift.flatten().tolist()]
     ([[[0.20000000298023224, 0.0]]], [0.0, 0.141421])
@@ -201,10 +201,10 @@ def gradient_flops(problem: Problem, samples: int, *, halved: bool = False, mixe
 
     >>> from symscope.dynamics import declare
 
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g, 3), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.ones(1, 5, 2), torch.ones(1, 5, 1))
+    >>> problem = Problem(net, half_squared_loss, torch.ones(1, 5, 2), torch.ones(1, 5, 1))
     >>> gradient_flops(problem, 5)  # 2 x 5 x (2 x 6 + 3 x 3)
     210.0
     """

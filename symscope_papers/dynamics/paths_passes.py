@@ -80,10 +80,10 @@ def drawn_passes(
 
     >>> from symscope.dynamics import declare
 
-    >>> from symscope.networks import squared_loss
+    >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, squared_loss, torch.randn(3, 5, 2), torch.randn(3, 5, 1))
+    >>> problem = Problem(net, half_squared_loss, torch.randn(3, 5, 2), torch.randn(3, 5, 1))
     >>> seen = drawn_passes(problem, 25, [torch.Generator().manual_seed(0)])
     >>> len(seen), round(float(seen.shares.sum()), 6)
     (6, 1.0)

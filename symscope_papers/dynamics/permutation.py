@@ -12,7 +12,7 @@ from symscope.data import block_graphs
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import permutation, symmetric, trivial
-from symscope.networks import binary_cross_entropy
+from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.strategies import (
@@ -99,7 +99,7 @@ def graph_problem(config: Permutation, seed: int, dtype: torch.dtype, device: st
     labels = data.labels.to(dtype)[:, None]
     x, y = mini_batches(data.x.flatten(1) - 0.5, labels, config.batch)
     network = graph_network(config.nodes, config.channels, config.invariant, config.hidden)
-    return Problem(network, binary_cross_entropy, x.to(device), y.to(device))
+    return Problem(network, binary_cross_entropy_loss, x.to(device), y.to(device))
 
 
 def _cell(config: Permutation, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:

@@ -19,7 +19,8 @@ from symscope.dynamics import (
 )
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation, parse, permutation, regular, trivial
-from symscope.networks import Loss, cross_entropy, squared_loss
+from symscope.networks import Loss
+from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
 
 WIDE = 9  # spaces from this size on get one channel, so that all matrices stay small
 ACTIVATIONS = ("tanh", "softplus", "leaky_relu", "gelu")
@@ -72,7 +73,7 @@ def random_problem(name: str, generator: torch.Generator) -> Problem:
     samples = math.ceil(network.equivariant_dimension / (width - classes)) + 6
     x = torch.randn(samples, network.sources[0].dim, generator=generator, dtype=torch.float64)
     y = torch.rand(samples, width, generator=generator, dtype=torch.float64)
-    loss: Loss = cross_entropy if classes else squared_loss
+    loss: Loss = soft_cross_entropy_loss if classes else half_squared_loss
     return Problem(network, loss, x, y / y.sum(dim=-1, keepdim=True) if classes else y)
 
 
@@ -92,7 +93,7 @@ def taught_problem(
     x = torch.randn(samples, source.dim, generator=generator, dtype=torch.float64)
     teacher = gaussian_weights(network, generator, scale="preserving")
     start = equivariant_weights(network, generator, scale="preserving")
-    return Problem(network, squared_loss, x, network.forward(teacher, x)), start
+    return Problem(network, half_squared_loss, x, network.forward(teacher, x)), start
 
 
 def check_groups(groups: tuple[str, ...]) -> None:

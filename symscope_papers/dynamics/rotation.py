@@ -21,7 +21,7 @@ from symscope.data import polygons
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, permutation
-from symscope.networks import binary_cross_entropy
+from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.strategies import (
@@ -122,7 +122,7 @@ def two_masks(prediction: Tensor, y: Tensor) -> Tensor:
     >>> round(float(two_masks(torch.zeros(1, 8), torch.ones(1, 8))), 4)  # 2 log 2
     1.3863
     """
-    return MASKS * binary_cross_entropy(prediction, y)
+    return MASKS * binary_cross_entropy_loss(prediction, y)
 
 
 def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> Problem:

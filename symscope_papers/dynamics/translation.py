@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, direct_product, permutation, trivial
-from symscope.networks import cross_entropy
+from symscope.networks.losses import soft_cross_entropy_loss
 from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
 from symscope_papers.digits import digits
 from symscope_papers.dynamics import PAPER
@@ -114,7 +114,7 @@ def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: st
     labels = torch.nn.functional.one_hot(data.labels[: config.images], CLASSES)
     x, y = mini_batches(pixels.flatten(1) - 0.5, labels, config.batch)
     network = digit_network(config.size, config.channels, config.invariant)
-    return Problem(network, cross_entropy, x.to(device, dtype), y.to(device, dtype))
+    return Problem(network, soft_cross_entropy_loss, x.to(device, dtype), y.to(device, dtype))
 
 
 def _cells(config: Translation) -> list[dict[str, Any]]:

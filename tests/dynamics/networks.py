@@ -16,7 +16,7 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
-from symscope.networks import squared_loss
+from symscope.networks.losses import half_squared_loss
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -62,4 +62,4 @@ def problem(name: str, seed: int = 0, samples: int = 6) -> Problem:
     generator = seeded(seed)
     x = torch.randn(samples, net.sources[0].dim, dtype=torch.float64, generator=generator)
     y = torch.randn(samples, net.output.dim, dtype=torch.float64, generator=generator)
-    return Problem(net, squared_loss, x, y)
+    return Problem(net, half_squared_loss, x, y)

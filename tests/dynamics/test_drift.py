@@ -19,7 +19,7 @@ from symscope.dynamics import (
     split,
 )
 from symscope.groups import cyclic, permutation, trivial
-from symscope.networks import squared_loss
+from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import problem, seeded
 from tests.tolerances import ODE
 
@@ -68,7 +68,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="two times with positive sizes"):
         growth_rate([0.0, 1.0], torch.tensor([1.0, 0.0]))
     g = cyclic(2)
-    whole = Problem(declare([trivial(g), trivial(g)]), squared_loss, torch.ones(2, 1), torch.ones(2, 1))
+    whole = Problem(declare([trivial(g), trivial(g)]), half_squared_loss, torch.ones(2, 1), torch.ones(2, 1))
     with pytest.raises(InputError, match=r"every layer of .* is equivariant"):
         random_deviation(whole, 1.0, seeded(0))
 

@@ -19,12 +19,12 @@ from symscope.dynamics import (
 )
 from symscope.dynamics._identities import induced_matrices
 from symscope.groups import cyclic, dihedral, permutation, symmetric, trivial
-from symscope.networks import cross_entropy, squared_loss
+from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
 from tests.dynamics.networks import plane, problem, seeded
 from tests.tolerances import DYNAMICS
 
 
-def random_problem(net, loss=squared_loss, samples=6):
+def random_problem(net, loss=half_squared_loss, samples=6):
     x = torch.randn(samples, net.sources[0].dim, dtype=torch.float64, generator=seeded(1))
     y = torch.rand(samples, net.output.dim, dtype=torch.float64, generator=seeded(2))
     return Problem(net, loss, x, y)
@@ -37,7 +37,9 @@ def cases():
         "C4, batch normalisation": random_problem(
             declare([v, 2 * v, v], [(batch_normalisation(), "tanh"), ()])
         ),
-        "D3, classes": random_problem(declare([w + trivial(d), w, trivial(d, 3)], "softplus"), cross_entropy),
+        "D3, classes": random_problem(
+            declare([w + trivial(d), w, trivial(d, 3)], "softplus"), soft_cross_entropy_loss
+        ),
         "S3, graphs": random_problem(declare([p * p, p, p], "tanh")),
         "D4, a plane": random_problem(declare([plane(), 2 * plane(), plane()], [norm_gate("softplus"), ()])),
         "C3xC2, images": problem("C3xC2", samples=9),

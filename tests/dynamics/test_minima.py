@@ -25,7 +25,7 @@ from symscope.dynamics import (
     stationary_targets,
 )
 from symscope.groups import cyclic, permutation
-from symscope.networks import binary_cross_entropy, cross_entropy, squared_loss
+from symscope.networks.losses import binary_cross_entropy_loss, half_squared_loss, soft_cross_entropy_loss
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import ROUNDING
 
@@ -34,7 +34,7 @@ def test_a_linear_layer_has_the_circulant_least_squares_solution():
     v = permutation(cyclic(4))
     x = torch.randn(9, 4, dtype=torch.float64, generator=seeded(0))
     y = torch.randn(9, 4, dtype=torch.float64, generator=seeded(1))
-    given = Problem(declare([v, v]), squared_loss, x, y)
+    given = Problem(declare([v, v]), half_squared_loss, x, y)
     found = equivariant_minimum(given, gaussian_weights(given.network, seeded(2)))
     shifts = torch.stack([x.roll(k, 1).flatten() for k in range(4)], dim=1)
     taps = torch.linalg.lstsq(shifts, y.flatten()[:, None]).solution[:, 0]
@@ -52,7 +52,7 @@ def test_the_gradient_vanishes_and_the_risk_is_lower():
     assert float(nominal_risk(given, found)) < float(nominal_risk(given, start))
 
 
-@pytest.mark.parametrize("loss", [squared_loss, cross_entropy, binary_cross_entropy])
+@pytest.mark.parametrize("loss", [half_squared_loss, soft_cross_entropy_loss, binary_cross_entropy_loss])
 def test_targets_make_layers_stationary_for_e_alone(loss):
     given = replace(problem("C5", samples=8), loss=loss)
     layers = equivariant_weights(given.network, seeded(2), scale="preserving")
@@ -84,6 +84,6 @@ def test_bad_input():
     with pytest.raises(InputError, match="affine in the targets"):
         stationary_targets(replace(given, loss=cubic), start)
     v = permutation(cyclic(40))
-    wide = Problem(declare([6 * v, 5 * v]), squared_loss, torch.ones(2, 240), torch.ones(2, 200))
+    wide = Problem(declare([6 * v, 5 * v]), half_squared_loss, torch.ones(2, 240), torch.ones(2, 200))
     with pytest.raises(InputError, match="at most 1000 coordinates of E, got 1200"):
         equivariant_minimum(wide, [torch.zeros(200, 240)])

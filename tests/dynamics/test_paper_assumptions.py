@@ -19,11 +19,11 @@ from symscope.dynamics import (
     pointwise,
 )
 from symscope.groups import cyclic, from_function, permutation, symmetric, trivial
-from symscope.networks import cross_entropy, squared_loss
+from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
 from tests.dynamics.networks import networks, plane, problem, seeded
 
 
-def with_data(net, loss=squared_loss):
+def with_data(net, loss=half_squared_loss):
     x = torch.randn(5, net.sources[0].dim, dtype=torch.float64, generator=seeded(0))
     y = torch.rand(5, net.output.dim, dtype=torch.float64, generator=seeded(1))
     return Problem(net, loss, x, y)
@@ -61,12 +61,12 @@ def test_a_nonlinearity_with_a_place_of_its_own_is_named():
 
 
 def test_a_loss_that_is_not_invariant_is_found():
-    bad = with_data(declare([plane(), plane()]), cross_entropy)
+    bad = with_data(declare([plane(), plane()]), soft_cross_entropy_loss)
     with pytest.raises(InputError, match=r"Assumption 3 FAILS .*loss is invariant.*element \d"):
         check_assumptions(bad)
     weighted = lambda p, y: (torch.arange(4.0) * (p - y) ** 2).sum(-1)  # noqa: E731
     v = permutation(cyclic(4))
-    with pytest.raises(InputError, match="squared_loss"):
+    with pytest.raises(InputError, match="half_squared_loss"):
         check_assumptions(with_data(declare([v, v]), weighted))
     check_assumptions(with_data(declare([v, trivial(v.group, 4)]), weighted))  # nothing moves: all are
 

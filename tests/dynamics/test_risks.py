@@ -22,7 +22,7 @@ from symscope.dynamics import (
     project,
 )
 from symscope.groups import cyclic, permutation, symmetric, trivial
-from symscope.networks import squared_loss
+from symscope.networks.losses import half_squared_loss
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
@@ -67,7 +67,7 @@ def test_normalisation_sees_one_batch_per_element():
     v = permutation(g)
     net = declare([v, 2 * v, trivial(g)], [(batch_normalisation(), "tanh"), ()])
     x, y = (torch.randn(5, d, dtype=torch.float64, generator=seeded(d)) for d in (4, 1))
-    given = Problem(net, squared_loss, x, y)
+    given = Problem(net, half_squared_loss, x, y)
     weights = gaussian_weights(net, seeded(0), runs=(3,))
     data, layers = (augmented_risk(given, weights, over=over) for over in ("data", "layers"))
     assert torch.allclose(data, layers, atol=ROUNDING)
@@ -104,7 +104,7 @@ def test_bad_input():
         monte_carlo_risk(given, weights, 1, seeded(0))
     g = symmetric(10)
     net = declare([permutation(g), trivial(g)])
-    large = Problem(net, squared_loss, torch.eye(10), torch.ones(10, 1))
+    large = Problem(net, half_squared_loss, torch.eye(10), torch.ones(10, 1))
     with pytest.raises(InputError, match="S10 has 3628800"):
         augmented_risk(large, [torch.ones(1, 10)])
 

@@ -28,7 +28,7 @@ from symscope.dynamics import (
     unflatten,
 )
 from symscope.groups import cyclic, permutation, symmetric, trivial
-from symscope.networks import squared_loss
+from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import LANCZOS, MONTE_CARLO_SIGMAS
 
@@ -88,13 +88,13 @@ def test_verdicts_and_penalty():
 def test_where_e_is_everything_or_nothing():
     g = cyclic(2)
     one, x = trivial(g), torch.ones(2, 1, dtype=torch.float64)
-    found = stability(Problem(declare([one, one]), squared_loss, x, x), [x[:1]])
+    found = stability(Problem(declare([one, one]), half_squared_loss, x, x), [x[:1]])
     assert found.outside is None
     assert (found.verdict, found.stabilising_penalty, found.growth_rate) == ("stable", 0.0, -math.inf)
     from symscope.groups import from_matrices
 
     sign = from_matrices(g, torch.tensor([[[1.0]], [[-1.0]]]), name="sign")
-    odd = stability(Problem(declare([one, sign]), squared_loss, x, x), [0 * x[:1]])
+    odd = stability(Problem(declare([one, sign]), half_squared_loss, x, x), [0 * x[:1]])
     assert odd.inside is None
     assert odd.outside.lowest == pytest.approx(1)
 
@@ -112,7 +112,7 @@ def test_sampled_elements_carry_a_standard_error():
     v = permutation(g)
     net = declare([v, 2 * v, trivial(g)], "tanh")
     x = torch.randn(5, 10, dtype=torch.float64, generator=seeded(3))
-    big = Problem(net, squared_loss, x, x[:, :1])
+    big = Problem(net, half_squared_loss, x, x[:, :1])
     start = equivariant_weights(net, seeded(4), scale="preserving")
     with pytest.raises(InputError, match="drawn_elements"):
         stability(big, start)
@@ -129,7 +129,7 @@ def taught(order, channels, samples, seed, noise):
     weights = equivariant_weights(net, generator, scale="preserving")
     y = net.forward(weights, x)
     y = y + noise * torch.randn(y.shape, dtype=torch.float64, generator=generator)
-    return Problem(net, squared_loss, x, y), weights
+    return Problem(net, half_squared_loss, x, y), weights
 
 
 def explicit(given, weights):
@@ -217,7 +217,7 @@ def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
 
 def test_single_precision_calls_its_rounding_neutral(path):
     given, weights = taught(6, 4, 10, 1, 0.0)
-    single = Problem(given.network, squared_loss, given.x.float(), given.y.float())
+    single = Problem(given.network, half_squared_loss, given.x.float(), given.y.float())
     found = stability(single, [w.float() for w in weights])
     assert found.verdict == "neutral"
     assert found.outside.lowest_direction[0].dtype == torch.float32
@@ -230,7 +230,7 @@ def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
     net = declare([v, trivial(g, 24)])
     x = torch.linspace(0.3, 2.1, 7, dtype=torch.float64)[:, None].expand(7, 12)
     weights = equivariant_weights(net, seeded(0))
-    found = stability(Problem(net, squared_loss, x, x[:, :1].expand(7, 24)), weights)
+    found = stability(Problem(net, half_squared_loss, x, x[:, :1].expand(7, 24)), weights)
     assert found.verdict == "neutral"
     assert found.inside.highest > 1
     assert abs(found.outside.lowest) < 1e-12
@@ -241,7 +241,7 @@ def test_infinite_curvature_is_refused():
     net = declare([permutation(g), trivial(g)])
     x = torch.tensor([[1e200, 0.0]], dtype=torch.float64)
     with pytest.raises(InputError, match=r"finite Hessian products"):
-        stability(Problem(net, squared_loss, x, x[:, :1]), [torch.zeros(1, 2, dtype=torch.float64)])
+        stability(Problem(net, half_squared_loss, x, x[:, :1]), [torch.zeros(1, 2, dtype=torch.float64)])
 
 
 @pytest.mark.parametrize("elements", [[0], [2], [2, 2, 2]])

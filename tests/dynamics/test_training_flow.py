@@ -21,7 +21,7 @@ from symscope.dynamics import (
     subtract,
 )
 from symscope.groups import cyclic, permutation, trivial
-from symscope.networks import squared_loss
+from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import problem, seeded
 from tests.tolerances import ODE, ROUNDING
 
@@ -32,7 +32,7 @@ def regression() -> tuple[Problem, torch.Tensor, torch.Tensor]:
     v = permutation(g)
     x = torch.randn(7, 4, dtype=torch.float64, generator=seeded(0))
     y = torch.randn(7, 2, dtype=torch.float64, generator=seeded(1))
-    return Problem(declare([v, trivial(g, 2)]), squared_loss, x, y), x.T @ x / 7, y.T @ x / 7
+    return Problem(declare([v, trivial(g, 2)]), half_squared_loss, x, y), x.T @ x / 7, y.T @ x / 7
 
 
 def test_flow_is_the_matrix_exponential():

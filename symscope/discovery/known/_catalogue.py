@@ -12,10 +12,10 @@ from symscope.discovery._candidates import Transformation
 from symscope.discovery._fields import LinearField
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem
-from symscope.discovery._sample_losses import LOSSES, cross_entropy_loss
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import Between, HiddenSpace, sparse_field
+from symscope.networks import LOSSES
 
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
 
@@ -208,7 +208,8 @@ def _softmax(problem: Problem) -> list[KnownSymmetry]:
     A user's own loss may hold a softmax: the entry is then made, and the test on the model decides.
     """
     name, reads = _last_layer(problem.network.module)
-    reads |= problem.loss is cross_entropy_loss or problem.loss not in LOSSES.values()
+    softmax_losses = [LOSSES["cross-entropy"], LOSSES["soft-cross-entropy"]]
+    reads |= problem.loss in softmax_losses or problem.loss not in LOSSES.values()
     layer = problem.network.module.get_submodule(name) if name is not None else None
     if name is None or not reads or not isinstance(layer, nn.Linear):
         return []

@@ -19,11 +19,11 @@ from symscope.discovery import (
     linear_combination,
     linear_field,
     problem,
-    squared_loss,
     token_data,
     verified_catalogue,
     verify,
 )
+from symscope.networks.losses import squared_loss
 from tests.discovery.networks import ACTIVATIONS, Attention
 
 BETWEEN = {**ACTIVATIONS, "gelu": nn.GELU, "softsign": nn.Softsign, "elu": nn.ELU}

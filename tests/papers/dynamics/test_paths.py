@@ -22,7 +22,7 @@ from symscope.dynamics import (
 )
 from symscope.dynamics import norm as layers_norm
 from symscope.groups import cyclic, direct_product, permutation, symmetric, trivial
-from symscope.networks import binary_cross_entropy, cross_entropy
+from symscope.networks.losses import binary_cross_entropy_loss, soft_cross_entropy_loss
 from symscope_papers.dynamics import paths as module
 from symscope_papers.dynamics.paths import gradient_flops, pass_gradient, path, sampling_drift
 from symscope_papers.dynamics.paths_passes import drawn_passes, plain_passes
@@ -42,7 +42,7 @@ def image_problem(dtype=torch.float64, seed=0):
     x = torch.randn(5, 7, v.dim, generator=generator, dtype=torch.float64)
     y = torch.nn.functional.one_hot(torch.randint(3, (5, 7), generator=generator), 3)
     start = equivariant_weights(net, generator, runs=(2,))
-    problem = Problem(net, cross_entropy, x.to(dtype), y.to(dtype))
+    problem = Problem(net, soft_cross_entropy_loss, x.to(dtype), y.to(dtype))
     return problem, tuple(layer.to(dtype) for layer in start)
 
 
@@ -53,7 +53,7 @@ def graph_problem(seed=0):
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(2, 6, 64, generator=generator, dtype=torch.float64)
     y = torch.randint(2, (2, 6, 1), generator=generator).to(torch.float64)
-    return Problem(net, binary_cross_entropy, x, y), equivariant_weights(net, generator, runs=(2,))
+    return Problem(net, binary_cross_entropy_loss, x, y), equivariant_weights(net, generator, runs=(2,))
 
 
 def test_the_gradient_is_the_rooms_own_in_pieces_too(monkeypatch):
