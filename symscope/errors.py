@@ -1,4 +1,4 @@
-"""The one exception for a user's mistake: what was expected, what came, what to do.
+"""Exceptions for a user's mistake: what was expected, what was given, what to do.
 
 The command line turns an `InputError` into one line on standard error and exit status 2; anything else
 that escapes is a bug and keeps its traceback.
@@ -11,7 +11,11 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """What the caller gave cannot be used; the message says what was expected, what came and what to do."""
+    """What the caller gave cannot be used; the message says what was expected, given, and what to do."""
+
+
+class SingularKernelError(InputError):
+    """A kernel matrix has no inverse to rounding; other points or a larger ridge make it regular."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

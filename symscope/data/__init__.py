@@ -16,7 +16,7 @@ from symscope.data._download import default_folder
 from symscope.data._graphs import block_graphs, connected
 from symscope.data._idx import read_idx
 from symscope.data._images import flip, flip_both, pixels, shift, shift_both
-from symscope.data._labelled import LabelledData, check_finite
+from symscope.data._labelled import LabelledData
 from symscope.data._laws import check_action
 from symscope.data._measured import MeasuredData
 from symscope.data._mnist import fetch_mnist, mnist
@@ -47,7 +47,6 @@ __all__ = [
     "are_classes",
     "block_graphs",
     "check_action",
-    "check_finite",
     "circles",
     "connected",
     "coordinate_sum",

@@ -12,25 +12,7 @@ from jaxtyping import Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, seeded
-
-
-def check_finite(name: str, x: Shaped[Tensor, "*shape"]) -> None:
-    """Refuses NaN and infinite entries, with their count and the first one's place.
-
-    Raises:
-        InputError: Some entry is NaN or infinite.
-
-    >>> check_finite("x", torch.tensor([1.0, 2.0]))
-    """
-    bad = ~torch.isfinite(x)
-    count = int(bad.sum())
-    if count:
-        first = tuple(int(i) for i in bad.nonzero()[0])
-        raise InputError(
-            f"{name}: expected finite numbers, got {count} of {x.numel()} entries NaN or infinite, "
-            f"the first at index {first} ({x[first].item()}); repair or remove those items."
-        )
+from symscope.numerics import check_count, check_finite, seeded
 
 
 def check_positions(name: str, items: Int64[Tensor, "m"], count: int) -> None:

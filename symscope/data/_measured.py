@@ -9,8 +9,9 @@ import torch
 from jaxtyping import Int64, Shaped
 from torch import Tensor
 
-from symscope.data._labelled import check_finite, check_positions
+from symscope.data._labelled import check_positions
 from symscope.errors import InputError
+from symscope.numerics import check_finite
 
 
 @final

@@ -11,10 +11,10 @@ from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from symscope.data._action import Action
-from symscope.data._labelled import check_finite
 from symscope.data._stabilisers import default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
+from symscope.numerics import check_finite
 
 
 @final

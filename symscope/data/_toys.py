@@ -16,9 +16,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.data._labelled import check_finite
 from symscope.errors import InputError
-from symscope.numerics import check_count, seeded
+from symscope.numerics import check_count, check_finite, seeded
 
 
 @final

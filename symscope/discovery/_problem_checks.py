@@ -51,7 +51,7 @@ def check_evaluation(problem: Problem) -> None:
                 f"{came}; wrap it"
             )
         rows = (problem.data.x, problem.data.y) if isinstance(problem.data, Rows) else (x, y)
-        check_finite(*rows, outputs)
+        check_finite_evaluation(*rows, outputs)
         if problem.loss is LOSSES["cross-entropy"]:
             check_classes(rows[1], outputs)
         if not torch.equal(outputs, problem.outputs(theta, x)):
@@ -77,7 +77,7 @@ def check_evaluation(problem: Problem) -> None:
         )
 
 
-def check_finite(x: Tensor, y: Tensor, outputs: Tensor) -> None:
+def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
     """That neither data nor outputs hold NaN or infinity: the data's fault, or the network's.
 
     Raises:

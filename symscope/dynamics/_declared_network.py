@@ -205,7 +205,7 @@ def check_alike(weights: Sequence[Tensor], x: Tensor) -> None:
             )
 
 
-def check_finite(weights: Sequence[Tensor]) -> None:
+def check_finite_layers(weights: Sequence[Tensor]) -> None:
     """Raise unless every number of every layer is finite."""
     for i, weight in enumerate(weights):
         if not bool(weight.isfinite().all()):

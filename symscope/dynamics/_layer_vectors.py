@@ -10,7 +10,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network, check_finite, check_weights
+from symscope.dynamics._declared_network import Layers, Network, check_finite_layers, check_weights
 from symscope.errors import InputError
 
 SCALES = ("standard", "preserving")
@@ -138,7 +138,7 @@ def check_one_in_e(network: Network, weights: Sequence[Tensor], allowed: float) 
         allowed: `|A_{E_perp}| / |A|` that counts as none.
     """
     sizes = split(network, weights)
-    check_finite(weights)
+    check_finite_layers(weights)
     if sizes.total_residual.ndim:
         raise InputError("expected layers of one network, without an axis of runs: take one run.")
     check_equivariant(sizes.total_residual, norm(weights), allowed)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network, check_finite, check_weights
+from symscope.dynamics._declared_network import Layers, Network, check_finite_layers, check_weights
 from symscope.dynamics._gradients import Field
 from symscope.dynamics._layer_vectors import add, flatten, norm, split, subtract, unflatten
 from symscope.errors import InputError
@@ -88,7 +88,7 @@ def gradient_flow(
     from scipy.integrate import solve_ivp
 
     check_weights(network, weights)
-    check_finite(weights)
+    check_finite_layers(weights)
     moments = _moments(times)
     start = flatten(weights).detach()
     shape, device = start.shape, start.device
@@ -151,7 +151,7 @@ def gradient_descent(
     (tensor([[0.1250]]),)
     """
     check_weights(network, weights)
-    check_finite(weights)
+    check_finite_layers(weights)
     if not 0 < rate < math.inf or steps < 1 or every < 1:
         raise InputError(
             f"expected a positive rate, steps and every, got rate {rate}, steps {steps}, every {every}."

@@ -27,7 +27,7 @@ from symscope.forecasting._pilot import Pilot, pilot
 from symscope.forecasting._question import Draw, Problem, as_problem, drawn
 from symscope.forecasting._trainings import Progress
 from symscope.networks import Model, as_model
-from symscope.numerics import check_count
+from symscope.numerics import check_count, check_ridge
 from symscope.spectral import IrrepShare
 
 Stage = Callable[[str], object]
@@ -203,6 +203,7 @@ def forecast(
     start = time.perf_counter()
     say = stage or (lambda words: None)
     check_numbers(target, draws, effort, seed, pilot_epochs)
+    check_ridge(ridge)
     problem = as_problem(data, action, standardise, class_names)
     network = as_model(model, problem.shape, problem.outputs, name=name, weights=weights)
     problem.task.check(problem, network)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
 from symscope.forecasting._question import Draw
 from symscope.forecasting._task import group_means, item_spread
 from symscope.groups import FiniteGroup
@@ -96,7 +96,8 @@ def expectation(
         ridge: Absolute, added to the diagonal.
 
     Raises:
-        InputError: Missing elements or classes that are not there, or a matrix that is no kernel.
+        InputError: Missing elements or classes that are not there, a negative ridge, or a matrix that is no
+            kernel.
     """
     masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     projection = projected_profile(gram, group)
@@ -106,9 +107,7 @@ def expectation(
     used = ridge
     try:
         found = leave_out(projection.profile, draw.outputs, masks, group, used, stabilisers=draw.stabilisers)
-    except InputError as error:
-        if "ridge" not in str(error):
-            raise
+    except SingularKernelError:
         used = FALLBACK_RIDGE * float(gram.diagonal().mean())
         notes.append(
             f"The kernel is singular over these {len(gram)} points (fewer weights than points, or points "

@@ -15,7 +15,7 @@ from symscope.groups._finite_group import FiniteGroup, from_table
 from symscope.groups._fourier import coset_fourier, fourier, inverse_coset_fourier, inverse_fourier
 from symscope.groups._generated import from_generators
 from symscope.groups._grammar import GRAMMAR, Group, parse
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._group_products import direct_product, semidirect_product
 from symscope.groups._haar_quadrature import Quadrature, haar_quadrature
 from symscope.groups._homspace import pair_orbits
@@ -60,7 +60,7 @@ __all__ = [
     "block",
     "character",
     "character_table",
-    "check_finite",
+    "check_finite_group",
     "check_subgroup",
     "compact_product",
     "conjugacy_classes",

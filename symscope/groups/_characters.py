@@ -17,7 +17,7 @@ from jaxtyping import Int64, Shaped
 from torch import Tensor
 
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
 
 
@@ -82,7 +82,7 @@ def product_irreps(
     >>> [rho.dim for rho in product_irreps(direct_product(a, b), irreps(a), irreps(b))[-5:]]
     [2, 2, 2, 2, 4]
     """
-    size = check_finite(right[0].group).order
+    size = check_finite_group(right[0].group).order
     return tuple(
         Representation(
             group,

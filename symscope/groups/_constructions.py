@@ -14,7 +14,7 @@ from symscope.groups._compact import CompactGroup
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._generated import check_permutations
 from symscope.groups._grammar import Group
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._permutation import PermutationGroup
 from symscope.groups._representation import Representation
 
@@ -40,7 +40,7 @@ def regular(group: FiniteGroup) -> Representation:
     >>> regular(cyclic(3)).act(1, torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 1., 2.])
     """
-    return _permutation_from(group, check_finite(group).table, "regular")
+    return _permutation_from(group, check_finite_group(group).table, "regular")
 
 
 def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = None) -> Representation:
@@ -61,7 +61,7 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
         if points is not None:
             raise InputError(f"expected no points: {group.name} is not listed, it acts on its own points.")
         return Representation(group, group.degree, f"V{group.degree}", _move_by, True, _itself, None)
-    group = check_finite(group)
+    group = check_finite_group(group)
     if points is None:
         return _permutation_from(group, group.permutations, f"V{group.permutations.shape[1]}")
     if points.shape[0] != group.order:
@@ -115,7 +115,7 @@ def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") 
     >>> from_matrices(cyclic(2), torch.tensor([[[1.0]], [[-1.0]]]))
     matrices of C2
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     if matrices.ndim != 3 or matrices.shape[0] != group.order or matrices.shape[1] != matrices.shape[2]:
         raise InputError(
             f"expected matrices [{group.order}, d, d] for {group.name}, got {tuple(matrices.shape)}."

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._irreps import irreps
 from symscope.groups._subgroups import cosets
 
@@ -30,7 +30,7 @@ def fourier(values: Tensor, group: FiniteGroup) -> list[Tensor]:
     >>> [round(b.abs().item(), 6) for b in fourier(torch.tensor([1.0, 0.0, -1.0, 0.0]), cyclic(4))]
     [0.0, 2.0, 0.0, 2.0]
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     _check_functions(values, group.order, group)
     if group.cyclic_factors is not None:
         grid = values.unflatten(-1, group.cyclic_factors)
@@ -54,7 +54,7 @@ def inverse_fourier(blocks: Sequence[Tensor], group: FiniteGroup) -> Tensor:
     >>> inverse_fourier(fourier(f, symmetric(3)), symmetric(3)).real.round(decimals=10)
     tensor([0., 1., 2., 3., 4., 5.], dtype=torch.float64)
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     if group.cyclic_factors is not None:
         if len(blocks) != group.order:
             raise InputError(

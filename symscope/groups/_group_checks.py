@@ -8,14 +8,14 @@ from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._permutation import PermutationGroup
 
 
-def check_finite(group: object) -> FiniteGroup:
+def check_finite_group(group: object) -> FiniteGroup:
     """The group, after checking that it is a finite one with its elements listed.
 
     Raises:
         InputError: It is a group of another kind, the name of one, or no group.
 
     >>> from symscope.groups import cyclic
-    >>> check_finite(cyclic(4))
+    >>> check_finite_group(cyclic(4))
     C4 (order 4)
     """
     match group:

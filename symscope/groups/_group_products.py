@@ -8,7 +8,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 
 
 def direct_product(left: FiniteGroup, right: FiniteGroup) -> FiniteGroup:
@@ -18,7 +18,7 @@ def direct_product(left: FiniteGroup, right: FiniteGroup) -> FiniteGroup:
     >>> z = direct_product(cyclic(14), cyclic(14)); z.name, z.order, z.cyclic_factors
     ('C14xC14', 196, (14, 14))
     """
-    left, right = check_finite(left), check_finite(right)
+    left, right = check_finite_group(left), check_finite_group(right)
     if right.factors is not None and right.name == "x".join(factor.name for factor in right.factors):
         first, second = right.factors  # A x (B x C) is (A x B) x C, as its name is read
         return direct_product(direct_product(left, first), second)
@@ -61,7 +61,7 @@ def semidirect_product(
     >>> semidirect_product(cyclic(7), cyclic(3), powers).is_abelian
     False
     """
-    normal, acting = check_finite(normal), check_finite(acting)
+    normal, acting = check_finite_group(normal), check_finite_group(acting)
     n, m = normal.order, acting.order
     if tuple(automorphisms.shape) != (m, n):
         raise InputError(

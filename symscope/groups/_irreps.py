@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._characters import cyclic_irreps, product_irreps
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups._splitting import ACCURACY, split_regular
 from symscope.groups._subgroups import conjugacy_classes
@@ -38,7 +38,7 @@ def irreps(group: FiniteGroup) -> tuple[Representation, ...]:
     >>> [rho.dim for rho in irreps(symmetric(4))]
     [1, 1, 2, 3, 3]
     """
-    return _irreps(check_finite(group))
+    return _irreps(check_finite_group(group))
 
 
 @lru_cache(maxsize=32)  # equal groups have the same irreps in the same order
@@ -87,7 +87,7 @@ def character_table(group: FiniteGroup) -> CharacterTable:
     >>> character_table(quaternion()).indicators.tolist()
     [1, 1, 1, 1, -1]
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     classes = conjugacy_classes(group)
     representatives = torch.stack([c[0] for c in classes])
     full = torch.stack([character(rho) for rho in irreps(group)])
@@ -104,7 +104,7 @@ def character(rep: Representation) -> Complex128[Tensor, "order"]:
     >>> character(permutation(symmetric(3))).real.tolist()
     [3.0, 1.0, 1.0, 0.0, 0.0, 1.0]
     """
-    group = check_finite(rep.group)
+    group = check_finite_group(rep.group)
     if rep.listing is not None:
         return torch.einsum("gii->g", rep.matrices).to(torch.complex128)
     if rep.permutation is not None:
@@ -124,7 +124,7 @@ def multiplicities(rep: Representation) -> Int64[Tensor, "irreps"]:
     >>> multiplicities(permutation(symmetric(4))).tolist()
     [1, 0, 0, 1, 0]
     """
-    group = check_finite(rep.group)
+    group = check_finite_group(rep.group)
     theirs = torch.stack([character(rho) for rho in irreps(group)])
     return (theirs.conj() @ character(rep) / group.order).real.round().to(torch.int64)
 
@@ -136,7 +136,7 @@ def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
     >>> conjugate_indices(cyclic(5))
     (0, 4, 3, 2, 1)
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     if group.cyclic_factors is not None:
         indices = torch.arange(group.order).reshape(group.cyclic_factors)
         for axis, n in enumerate(group.cyclic_factors):
@@ -171,7 +171,7 @@ def schur_error(group: FiniteGroup) -> Float64[Tensor, ""]:
     >>> bool(schur_error(dihedral(5)) < 1e-12)
     True
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     columns = [
         (rho.matrices.to(torch.complex128) * (rho.dim / group.order) ** 0.5).reshape(group.order, -1)
         for rho in irreps(group)

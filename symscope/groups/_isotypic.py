@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._irreps import character, irreps
 from symscope.groups._representation import Representation
 
@@ -31,7 +31,7 @@ def isotypic_part(rep: Representation, irrep: int, x: Tensor) -> Tensor:
     >>> isotypic_part(permutation(symmetric(3)), 0, torch.tensor([1.0, 2.0, 6.0])).real
     tensor([3., 3., 3.])
     """
-    group = check_finite(rep.group)
+    group = check_finite_group(rep.group)
     all_irreps = irreps(group)
     if not 0 <= irrep < len(all_irreps):
         raise InputError(f"expected an irrep of {group.name} from 0 to {len(all_irreps) - 1}, got {irrep}.")

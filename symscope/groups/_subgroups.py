@@ -10,7 +10,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 
 
 def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
@@ -20,7 +20,7 @@ def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
     >>> [len(c) for c in conjugacy_classes(symmetric(4))]
     [1, 6, 8, 3, 6]
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     if group.is_abelian:
         return torch.arange(group.order).split(1)
     gens = list(group.generators)
@@ -47,7 +47,7 @@ def check_subgroup(group: FiniteGroup, elements: Sequence[int] | Tensor) -> Int6
     Raises:
         InputError: They are not closed; the message says what they generate.
     """
-    group = check_finite(group)
+    group = check_finite_group(group)
     given = torch.as_tensor(elements, dtype=torch.int64).reshape(-1).unique()
     closed = group.subgroup(given)
     if not torch.equal(given, closed):
@@ -84,7 +84,7 @@ def stabiliser(group: FiniteGroup, point: int) -> Int64[Tensor, "k"]:
     >>> [dihedral(4).labels[g] for g in stabiliser(dihedral(4), 0)]
     ['e', 's']
     """
-    points = check_finite(group).permutations.shape[1]
+    points = check_finite_group(group).permutations.shape[1]
     if not 0 <= point < points:
         raise InputError(
             f"expected a point from 0 to {points - 1}, which {group.name} permutes, got {point}."

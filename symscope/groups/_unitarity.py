@@ -7,7 +7,7 @@ from torch import Tensor
 
 from symscope.groups._compact import CompactGroup
 from symscope.groups._constructions import from_matrices
-from symscope.groups._group_checks import check_finite
+from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
 
 
@@ -46,7 +46,7 @@ def unitarised(rep: Representation) -> tuple[Representation, Tensor]:
     >>> unitarised(from_matrices(cyclic(2), shear))[0].unitary
     True
     """
-    group = check_finite(rep.group)
+    group = check_finite_group(rep.group)
     mean = (rep.matrices.mH @ rep.matrices).mean(dim=0)
     values, vectors = torch.linalg.eigh(mean)
     root = (vectors * values.sqrt()) @ vectors.mH

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -10,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
+from symscope.numerics import check_ridge
 
 
 @final
@@ -73,8 +73,7 @@ def training_spectrum(
     check_matrix("y", y, (n, y.shape[1]), y)
     check_matrix("k_train_train", k_train_train, (n, n), y)
     check_matrix("k_test_train", k_test_train, (k_test_train.shape[0], n), y)
-    if not (math.isfinite(ridge) and ridge >= 0):
-        raise InputError(f"{ridge_name}: expected a finite number of at least 0, got {ridge}.")
+    check_ridge(ridge, ridge_name)
     epsilon = torch.finfo(y.dtype).eps
     tolerance = n * epsilon if rank_tolerance is None else rank_tolerance
     if not 0 <= tolerance < 1:
@@ -108,10 +107,9 @@ def check_singular(spectrum: TrainingSpectrum, ridge: float, singular: str) -> N
         raise InputError(f'singular: expected "error" or "pseudo_inverse", got {singular!r}.')
     if spectrum.null and ridge == 0 and singular == "error":
         n = len(spectrum.values)
-        raise InputError(
+        raise SingularKernelError(
             f"k_train_train has rank {n - spectrum.null} of {n}: without a ridge, infinite time leaves part "
-            f"of the "
-            'targets unlearned. Remove duplicates, give a ridge, or ask for singular="pseudo_inverse".'
+            'of the targets unlearned. Remove duplicates, give a ridge, or ask for singular="pseudo_inverse".'
         )
 
 

@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from symscope.errors import InputError
-from symscope.numerics import check_inputs as check_points
+from symscope.numerics import check_point_sets
 
 Weights = dict[str, Tensor]
 # a state dict, the path of a saved one, or the module's own weights
@@ -154,7 +154,7 @@ def check_inputs(network: FiniteNetwork, x: Tensor, other: Tensor | None = None)
         )
     whole = not x.is_floating_point()
     given, second = (x, other) if not whole else (x.double(), None if other is None else other.double())
-    check_points(given, second)
+    check_point_sets(given, second)
 
 
 def probe(network: FiniteNetwork, x: Tensor) -> Probe:

@@ -1,11 +1,16 @@
 """What every part needs: eigenvalues from products, random numbers, whole files, progress, checks."""
 
 from symscope.numerics._arithmetic import Arithmetic, arithmetic, usable_device
+from symscope.numerics._checks import (
+    check_count,
+    check_finite,
+    check_point_sets,
+    check_ridge,
+)
 from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.numerics._files import put_whole, write_whole
-from symscope.numerics._input_checks import check_inputs, check_points
 from symscope.numerics._progress import Progress, progress_steps
-from symscope.numerics._randomness import check_count, seeded
+from symscope.numerics._randomness import seeded
 from symscope.numerics._sizes import byte_count, byte_text
 from symscope.numerics._spectrum_ends import ROUNDING, Ends, exact_ends, iterated_ends
 from symscope.numerics._threads import cores_for, each, one_core_each
@@ -20,8 +25,9 @@ __all__ = [
     "byte_count",
     "byte_text",
     "check_count",
-    "check_inputs",
-    "check_points",
+    "check_finite",
+    "check_point_sets",
+    "check_ridge",
     "cores_for",
     "each",
     "exact_ends",

@@ -1,4 +1,4 @@
-"""Where every random draw of this room comes from: an integer seed, mixed with what the draw is for."""
+"""Where random numbers come from: an integer seed, mixed with what the numbers are for."""
 
 from __future__ import annotations
 
@@ -43,29 +43,3 @@ def seeded(seed: int, *stream: int) -> torch.Generator:
     # numpy promises that SeedSequence gives the same words in every version
     key = np.random.SeedSequence(value, spawn_key=tuple(name % _WORD for name in stream))
     return torch.Generator().manual_seed(int(key.generate_state(1, np.uint64)[0]))
-
-
-def check_count(name: str, value: int, least: int = 1) -> int:
-    """The value as a plain integer, refused when it is not an integer of at least `least`.
-
-    Args:
-        name: What the message calls it.
-        value: What the caller gave.
-        least: The smallest value that makes sense.
-
-    Returns:
-        The value.
-
-    Raises:
-        InputError: Not an integer, or too small.
-
-    >>> check_count("nodes", 3)
-    3
-    """
-    try:
-        whole = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name}: expected an integer of at least {least}, got {value!r}.") from None
-    if whole < least:
-        raise InputError(f"{name}: expected an integer of at least {least}, got {whole}.")
-    return whole

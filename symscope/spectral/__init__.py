@@ -20,7 +20,6 @@ from symscope.spectral._class_errors import (
     pair_spectra,
 )
 from symscope.spectral._dense import (
-    check_ridge,
     leave_one_out_residuals,
     leave_out_residual,
     precision,
@@ -63,7 +62,6 @@ __all__ = [
     "ProjectedProfile",
     "Quotient",
     "assembled",
-    "check_ridge",
     "circulant_spectrum",
     "circularised",
     "class_masks",

@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
+from symscope.numerics import check_ridge
 from symscope.spectral._dense import (
     allowed,
     check_gram,
     check_missing,
     check_real,
-    check_ridge,
     check_tensor,
     real_labels,
 )
@@ -87,7 +87,8 @@ def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[T
         ridge: Absolute, added to every eigenvalue.
 
     Raises:
-        InputError: An odd number of frequencies, a negative ridge, or an eigenvalue that is not positive.
+        InputError: An odd number of frequencies, or a negative ridge.
+        SingularKernelError: An eigenvalue that is not positive.
 
     >>> spectral_error(torch.tensor([4.0, 2.0, 1.0, 2.0], dtype=torch.float64), ridge=0.0)
     tensor(1.7778, dtype=torch.float64)
@@ -140,10 +141,9 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
     regular = spectrum + ridge
     smallest = float(regular.min())
     if not smallest > 0:
-        raise InputError(
-            f"the spectrum has an eigenvalue that is not positive ({smallest:.3g} with ridge "
-            f"{ridge:g}): the kernel "
-            "matrix is singular to rounding; remove repeated points or use a larger ridge"
+        raise SingularKernelError(
+            f"the spectrum has an eigenvalue that is not positive ({smallest:.3g} with ridge {ridge:g}): the "
+            "kernel matrix is singular to rounding; remove repeated points or use a larger ridge"
         )
     return 1 / regular
 

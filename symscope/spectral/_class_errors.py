@@ -10,9 +10,10 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup, check_finite
+from symscope.groups import FiniteGroup, check_finite_group
+from symscope.numerics import check_ridge
 from symscope.spectral._circulant import inverse_spectrum, spectral_error
-from symscope.spectral._dense import check_ridge, check_tensor
+from symscope.spectral._dense import check_tensor
 from symscope.spectral._missing_sets import check_classes
 from symscope.spectral._profile import check_profile
 
@@ -67,7 +68,7 @@ def powers(group: FiniteGroup) -> Int64[Tensor, "n"]:
     >>> powers(cyclic(4)).tolist(), powers(direct_product(cyclic(2), cyclic(3))).tolist()
     ([0, 1, 2, 3], [0, 4, 2, 3, 1, 5])
     """
-    generators = (check_finite(group).element_orders == group.order).nonzero()[:, 0]
+    generators = (check_finite_group(group).element_orders == group.order).nonzero()[:, 0]
     if len(generators) == 0:
         raise InputError(
             f"interleaving two orbits needs a cyclic group, got {group.name}; use leave_out, which needs none"

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
+from symscope.numerics import check_ridge
 
 LARGE = 4096  # rows up to which a matrix that has no factor is looked at for the reason
 ROUNDINGS = 64  # that sums over many entries may gather
@@ -27,7 +28,8 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
         P, symmetric.
 
     Raises:
-        InputError: A matrix that is not symmetric or finite, a negative ridge, or a singular matrix.
+        InputError: A matrix that is not symmetric or finite, or a negative ridge.
+        SingularKernelError: A matrix that is singular to rounding.
 
     >>> precision(torch.tensor([[2.0, 1.0], [1.0, 1.0]], dtype=torch.float64), ridge=0.0)
     tensor([[ 1.0000, -1.0000],
@@ -42,10 +44,9 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     row = int(failed) - 1 if bool(failed) else int(pivots.argmin())
     if bool(failed) or not float(pivots[row]) > least:
         check_not_negative(regular.detach(), "the kernel matrix")
-        raise InputError(
+        raise SingularKernelError(
             f"the kernel matrix of {len(gram)} points with ridge {ridge:g} is singular to rounding "
-            f"(row {row}): "
-            "points repeat or nearly do; remove them, or use a larger ridge"
+            f"(row {row}): points repeat or nearly do; remove them, or use a larger ridge"
         )
     return torch.cholesky_inverse(factor)
 
@@ -179,14 +180,6 @@ def check_precision(inverse: Shaped[Tensor, "*shape"]) -> None:
             f"{tuple(inverse.shape)}"
         )
     check_real("the inverse of a kernel matrix", inverse)
-
-
-def check_ridge(ridge: object) -> None:
-    """Refuses a ridge that is not a number, negative, or not finite."""
-    if not isinstance(ridge, int | float) or not 0 <= ridge < float("inf"):
-        raise InputError(
-            f"the ridge is added to the diagonal: it must be 0 or more and finite, got {ridge!r}"
-        )
 
 
 def allowed(relative: float, dtype: torch.dtype) -> float:

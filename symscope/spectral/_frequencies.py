@@ -9,7 +9,7 @@ from typing import final
 from jaxtyping import Shaped
 from torch import Tensor
 
-from symscope.groups import FiniteGroup, Representation, check_finite, conjugate_indices, irreps
+from symscope.groups import FiniteGroup, Representation, check_finite_group, conjugate_indices, irreps
 
 
 @final
@@ -62,7 +62,7 @@ def frequencies(group: FiniteGroup) -> tuple[Frequency, ...]:
     >>> [(f.name, f.copies) for f in frequencies(cyclic(4))]
     [('k=0', 1), ('k=1', 2), ('k=2', 1)]
     """
-    identity, partner = check_finite(group).identity, conjugate_indices(group)
+    identity, partner = check_finite_group(group).identity, conjugate_indices(group)
     return tuple(
         Frequency(i, rho, 1 if partner[i] == i else 2, group.order, not rho(identity).is_complex())
         for i, rho in enumerate(irreps(group))

@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup
-from symscope.numerics import byte_count, usable_device
-from symscope.spectral._dense import check_ridge, check_tensor
+from symscope.numerics import byte_count, check_ridge, usable_device
+from symscope.spectral._dense import check_tensor
 from symscope.spectral._fourier_blocks import Quotient, check_stabilisers, checked_blocks, quotient
 from symscope.spectral._frequencies import Frequency, frequencies
 from symscope.spectral._irrep_parts import Part, SingularBlockError, irrep_part
@@ -66,7 +66,8 @@ def leave_out(
 
     Raises:
         InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
-            an empty or full missing set, a negative ridge, wrong stabilisers, or a singular block.
+            an empty or full missing set, a negative ridge, or wrong stabilisers.
+        SingularKernelError: A block that is singular, or predictions that depend on rounding.
 
     >>> from symscope.groups import cyclic
     >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [3.0, 0.5]]], dtype=torch.float64)
@@ -92,7 +93,7 @@ def leave_out(
     try:
         return assembled(parts, sets, values.cpu(), group, points)
     except SingularBlockError as error:
-        raise InputError(f"{error}. {_advice(profile, group, points)}") from error
+        raise SingularKernelError(f"{error}. {_advice(profile, group, points)}") from error
 
 
 def _parts(
@@ -191,7 +192,7 @@ def _check_certain(
     """Refuses residuals that depend on what the kernel does below rounding."""
     if doubt > max(CERTAIN, torch.finfo(dtype).eps ** 0.5) * label:
         listed = ", ".join(one.name for one in unseen[:8]) + (" ..." if len(unseen) > 8 else "")
-        raise InputError(
+        raise SingularKernelError(
             f"missing set {number}: its predictions depend on irreps {listed} of {group.name}, on which the "
             f"kernel is zero only to rounding; as much as rounding there changes them by {doubt:.2g}. Leave "
             "out fewer points of an orbit, or use a ridge"

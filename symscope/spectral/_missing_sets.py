@@ -10,7 +10,7 @@ from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup, check_finite
+from symscope.groups import FiniteGroup, check_finite_group
 from symscope.spectral._dense import check_tensor
 from symscope.spectral._fourier_blocks import Quotient
 
@@ -54,7 +54,7 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
     [[[1, 0], [0, 0], [1, 0]], [[0, 0], [1, 0], [0, 0]]]
     """
     check_classes(classes)
-    if not 0 <= element < check_finite(group).order:
+    if not 0 <= element < check_finite_group(group).order:
         raise InputError(f"expected an element of {group.name}, 0 to {group.order - 1}, got {element}")
     which = classes.unique()
     masks = torch.zeros(len(which), len(classes), group.order, dtype=torch.bool)

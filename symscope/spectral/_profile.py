@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup, check_finite
+from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import byte_count
 from symscope.spectral._dense import allowed, check_gram, check_real, check_tensor
 from symscope.spectral._kernel_entries import (
@@ -66,7 +66,7 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
     ([[[3.0, 1.0]]], 0.3015)
     """
     check_gram(gram)
-    n = check_finite(group).order
+    n = check_finite_group(group).order
     if len(gram) % n:
         raise InputError(
             f"expected whole orbits of {group.name}, one after the other, a multiple of {n} points; got "
@@ -148,7 +148,7 @@ def kernel_profile(
     [[[5.0, 4.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 0.0]]]
     """
     check_seeds(seeds)
-    m, n = len(seeds), check_finite(group).order
+    m, n = len(seeds), check_finite_group(group).order
     side = seeds_at_once(seeds, group, memory)
     check_respected(kernel, orbit, seeds, group)
     own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
@@ -259,7 +259,7 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
             f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
         )
     check_real("a profile", profile)
-    check_finite(group)
+    check_finite_group(group)
     if profile.shape[2] != group.order:
         raise InputError(
             f"the profile has {profile.shape[2]} group elements on its last axis; {group.name} has "

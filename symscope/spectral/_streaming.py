@@ -14,10 +14,9 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from symscope.data import default_tolerance
-from symscope.errors import InputError
-from symscope.groups import FiniteGroup, check_finite
-from symscope.numerics import byte_count, byte_text, usable_device
-from symscope.spectral._dense import check_ridge
+from symscope.errors import InputError, SingularKernelError
+from symscope.groups import FiniteGroup, check_finite_group
+from symscope.numerics import byte_count, byte_text, check_ridge, usable_device
 from symscope.spectral._fourier_blocks import Quotient, quotient
 from symscope.spectral._frequencies import Frequency, frequencies
 from symscope.spectral._irrep_parts import (
@@ -108,7 +107,7 @@ def leave_out_streamed(
     """
     check_ridge(ridge)
     check_seeds(seeds)
-    check_finite(group)
+    check_finite_group(group)
     points = quotient(group, stabilisers, len(seeds))
     checked = orbit_labels(labels, len(seeds), group)
     sets = missing_sets(missing, group, points)
@@ -137,7 +136,7 @@ def leave_out_streamed(
     try:
         return assembled(parts(), sets, values.cpu(), group, points)
     except SingularBlockError as error:
-        raise InputError(
+        raise SingularKernelError(
             f"{error}: seeds lie on one orbit, or are kept by some elements (then pass "
             "stabilisers=data.orbits(...).stabilisers), or points are too near; remove them or use a ridge"
         ) from error

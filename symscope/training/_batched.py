@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
-from symscope.data import check_finite
 from symscope.errors import InputError
 from symscope.networks import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
-from symscope.numerics import check_count
+from symscope.numerics import check_count, check_finite
 from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training._optimiser import Optimiser, of_some_copies
 

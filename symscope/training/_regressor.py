@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 
-from symscope.data import check_finite
 from symscope.errors import InputError
 from symscope.networks import Builder, Stack
+from symscope.numerics import check_finite
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch, Objective, Progress, copies_outputs, course
 from symscope.training._training_points import Acted, Stored

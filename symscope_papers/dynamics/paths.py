@@ -17,7 +17,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.dynamics import Layers, Problem
-from symscope.dynamics._declared_network import check_alike, check_finite, check_weights
+from symscope.dynamics._declared_network import check_alike, check_finite_layers, check_weights
 from symscope.dynamics._layer_vectors import check_equivariant, rounding_off_e
 from symscope.errors import InputError, nearest
 from symscope.networks import sample_losses
@@ -113,7 +113,7 @@ def path(
         risks.append(risk)
         samples += len(seen) * problem.x.shape[1] * start[0].shape[0]
         if epoch % 10 == 9 or epoch == epochs - 1:
-            _check_finite(travelled[-1], epoch + 1, rate)
+            _check_bounded(travelled[-1], epoch + 1, rate)
     return Path(
         torch.stack(travelled).cpu(),
         torch.stack(drift).cpu(),
@@ -299,11 +299,11 @@ def _check(
 
 
 def _check_start(start: Sequence[Tensor], outside: Float64[Tensor, "layers runs"]) -> None:
-    check_finite(start)
+    check_finite_layers(start)
     check_equivariant(outside.norm(dim=0), _norms(start).norm(dim=0), rounding_off_e(start[0].dtype))
 
 
-def _check_finite(sizes: Tensor, epoch: int, rate: float) -> None:
+def _check_bounded(sizes: Tensor, epoch: int, rate: float) -> None:
     if not bool(sizes.isfinite().all()):
         raise InputError(
             f"the layers are no longer finite after {epoch} steps of rate {rate:g}: lower the rate."

@@ -14,10 +14,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from symscope.data import LabelledData, rotation
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
 from symscope.kernels import InfiniteWidth, infinite_width
-from symscope.numerics import check_count, seeded
-from symscope.spectral import check_ridge, circulant_spectrum, inverse_spectrum, spectral_error
+from symscope.numerics import check_count, check_ridge, seeded
+from symscope.spectral import circulant_spectrum, inverse_spectrum, spectral_error
 
 LARGEST_BATCH = 1 << 25  # numbers of one batch of rotated images: 256 MB in float64
 SYMMETRIC = 1e-9  # of the largest entry: rounding of a kernel stays far below
@@ -126,7 +126,8 @@ def exact_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> Float[Tensor
         `errors[:, s, g]`; the mean over s is the paper's symmetrised error, g = 0 the upright images.
 
     Raises:
-        InputError: Not kernel matrices of two orbits, a negative ridge, or a singular one.
+        InputError: Not kernel matrices of two orbits, or a negative ridge.
+        SingularKernelError: A matrix that is singular to rounding.
 
     >>> K = torch.tensor([[[2.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
     >>> exact_errors(K, ridge=0.0).round(decimals=9).tolist()
@@ -138,7 +139,7 @@ def exact_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> Float[Tensor
     factor, failed = torch.linalg.cholesky_ex(regular)
     if bool(failed.any()):
         which = failed.nonzero()[:, 0].tolist()
-        raise InputError(
+        raise SingularKernelError(
             f"the kernel matrices of pairs {which[:8]} with ridge {ridge:g} are singular to rounding: points "
             "repeat or nearly do; leave these pairs out, or use a larger ridge"
         )
@@ -192,7 +193,8 @@ def projected_errors(profile: Float[Tensor, "pairs 2 2 n"], ridge: float) -> Flo
         ridge: Absolute.
 
     Raises:
-        InputError: A negative ridge, or a block that is singular.
+        InputError: A negative ridge.
+        SingularKernelError: A block that is singular to rounding.
 
     >>> K = torch.tensor([[[2.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
     >>> projected_errors(pair_profiles(K), ridge=0.0).tolist()
@@ -205,7 +207,7 @@ def projected_errors(profile: Float[Tensor, "pairs 2 2 n"], ridge: float) -> Flo
     lowest, highest = values.amin((1, 2)), values.amax((1, 2))
     bad = (lowest <= SINGULAR * highest).nonzero()[:, 0].tolist()
     if bad:
-        raise InputError(
+        raise SingularKernelError(
             f"the projected kernels of pairs {bad[:8]} have a frequency that is zero to rounding with ridge "
             f"{ridge:g}; use symscope.spectral.leave_out, which takes the limit exactly and says why"
         )

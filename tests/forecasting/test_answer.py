@@ -117,6 +117,12 @@ def test_a_singular_kernel_gets_a_ridge_and_a_note():
     assert "singular" in found.notes[0]
 
 
+@pytest.mark.parametrize("ridge", [-1.0, float("nan")])
+def test_a_ridge_that_is_none_is_refused_and_not_taken_for_a_singular_kernel(ridge):
+    with pytest.raises(InputError, match="ridge: expected a finite number of at least 0"):
+        forecast(small_net(), blobs(), "C4", per_class=2, draws=1, ridge=ridge)
+
+
 def test_a_user_s_own_action():
     sign = custom(cyclic(2), negated, sample_ndim=2, name="sign")
     found = forecast(small_net, blobs(), sign, per_class=2, draws=1)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from symscope.errors import InputError
-from symscope.groups import check_finite, cyclic, multiplicities, so, symmetric, trivial
+from symscope.groups import check_finite_group, cyclic, multiplicities, so, symmetric, trivial
 
 # in a process of its own: here the run-time check of annotations would answer first
 CALLS = """
@@ -43,12 +43,12 @@ for given in (so(2), "C4", [1, 2]):
 )
 def test_what_came_and_what_to_do(group, message):
     with pytest.raises(InputError, match=message):
-        check_finite(group)
+        check_finite_group(group)
 
 
 def test_a_finite_group_passes():
     group = cyclic(5)
-    assert check_finite(group) is group
+    assert check_finite_group(group) is group
 
 
 def test_representations_of_other_groups():

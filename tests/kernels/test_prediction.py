@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from sklearn.gaussian_process import GaussianProcessRegressor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, SingularKernelError
 from symscope.kernels._classical import rbf
 from symscope.kernels._prediction import (
     gradient_descent_prediction,
@@ -102,7 +102,7 @@ def test_the_end_of_the_flow_is_kernel_regression(seed, ridge, rate):
 def test_a_singular_kernel_is_answered_exactly_or_refused():
     phi, test, y = normal(9, 4), normal(3, 4, seed=1), normal(9, 2, seed=2)
     k, cross = phi @ phi.T, test @ phi.T
-    with pytest.raises(InputError, match="rank 4 of 9"):
+    with pytest.raises(SingularKernelError, match="rank 4 of 9"):
         gradient_flow_prediction(k, cross, y, times=[1.0, INF], learning_rate=1.0, ridge=0.0)
     found = gradient_flow_prediction(
         k, cross, y, times=[1e12, INF], learning_rate=1.0, ridge=0.0, singular="pseudo_inverse"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.numerics._randomness import check_count, seeded
+from symscope.numerics._randomness import seeded
 
 
 @given(st.integers(0, 2**70), st.lists(st.integers(-(2**63), 2**63), max_size=3))
@@ -43,18 +43,12 @@ def test_bad_seeds():
         seeded(-1)
 
 
-def test_counts():
-    assert check_count("points", 4, least=2) == 4
-    with pytest.raises(InputError, match=r"points: expected an integer of at least 2, got 1\."):
-        check_count("points", 1, least=2)
-
-
 def test_wrong_types_without_run_time_type_checks():
     # the suite's type checker would refuse these first; a user has none
     script = """
-from symscope.numerics._randomness import check_count, seeded
+from symscope.numerics._randomness import seeded
 from symscope.errors import InputError
-for call in (lambda: seeded(1.5), lambda: seeded("a"), lambda: check_count("points", 2.5)):
+for call in (lambda: seeded(1.5), lambda: seeded("a")):
     try:
         call()
     except InputError as error:
@@ -64,5 +58,4 @@ for call in (lambda: seeded(1.5), lambda: seeded("a"), lambda: check_count("poin
     assert done.stdout.splitlines() == [
         "seed: expected a non-negative integer, got 1.5.",
         "seed: expected a non-negative integer, got 'a'.",
-        "points: expected an integer of at least 1, got 2.5.",
     ]

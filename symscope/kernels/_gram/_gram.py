@@ -32,7 +32,7 @@ from symscope.numerics import (
     Progress,
     arithmetic,
     byte_count,
-    check_inputs,
+    check_point_sets,
     cores_for,
     one_core_each,
     progress_steps,
@@ -99,7 +99,7 @@ def gram(
             [6., 9.]], dtype=torch.float64)
     """
     x2 = None if x2 is x1 else x2
-    check_inputs(x1, x2)
+    check_point_sets(x1, x2)
     how = arithmetic(x1, device, dtype)
     shape = (len(x1), len(x1 if x2 is None else x2))
     tracked = _tracked(x1, x2, alone=out is None and store is None and executor is None)
@@ -163,7 +163,7 @@ def batched_gram(
              [8.]]], dtype=torch.float64)
     """
     x2 = None if x2 is x1 else x2
-    check_inputs(x1, x2, leading=2)
+    check_point_sets(x1, x2, leading=2)
     how = arithmetic(x1, device, dtype)
     budget = _budget(memory, how)
     shape = (x1.shape[1], (x1 if x2 is None else x2).shape[1])

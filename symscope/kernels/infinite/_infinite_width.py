@@ -19,7 +19,7 @@ from symscope.kernels.infinite._operations import Activate
 from symscope.kernels.infinite._parameterisation import Prior
 from symscope.kernels.infinite._propagation import kernel_blocks, working_numbers
 from symscope.kernels.infinite._wide_network import Network
-from symscope.numerics import check_inputs
+from symscope.numerics import check_point_sets
 
 
 @final
@@ -60,7 +60,7 @@ class InfiniteWidth:
         >>> round(float(nngp[0, 1]) * 4 * torch.pi, 6), round(float(ntk[0, 0]), 6)
         (1.0, 0.5)
         """
-        check_inputs(x1, x2)
+        check_point_sets(x1, x2)
         nngp, ntk = _checked_blocks(self.network, x1[None], None if x2 is None else x2[None], True)
         assert nngp is not None
         assert ntk is not None
@@ -90,7 +90,7 @@ class InfiniteWidth:
         coarse = _with_half_the_nodes(self.network)
         if coarse == self.network:
             return 0.0, 0.0
-        check_inputs(x1, x2)
+        check_point_sets(x1, x2)
         second = None if x2 is None else x2.double()[None]
         fine_pair = _checked_blocks(self.network, x1.double()[None], second, True)
         coarse_pair = _checked_blocks(coarse, x1.double()[None], second, True)
@@ -208,7 +208,7 @@ def _diagonal(network: Network, ntk: bool, x: Tensor) -> Tensor:
 def _checked_blocks(
     network: Network, x1: Tensor, x2: Tensor | None, ntk: bool, nngp: bool = True
 ) -> tuple[Tensor | None, Tensor | None]:
-    check_inputs(x1, x2, leading=2)
+    check_point_sets(x1, x2, leading=2)
     if x1.dtype not in (torch.float32, torch.float64):
         raise InputError(f"x1: expected float32 or float64, got {x1.dtype}; use x1.double()")
     return kernel_blocks(network, x1, x2, ntk, nngp)

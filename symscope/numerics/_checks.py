@@ -1,0 +1,135 @@
+"""Checks of what callers give: counts, ridges, finite numbers, points for a kernel."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch import Tensor
+
+from symscope.errors import InputError
+
+
+def check_count(name: str, value: int, least: int = 1) -> int:
+    """The value as a plain integer, refused when it is not an integer of at least `least`.
+
+    Args:
+        name: What the message calls it.
+        value: What the caller gave.
+        least: The smallest value that makes sense.
+
+    Returns:
+        The value.
+
+    Raises:
+        InputError: Not an integer, or too small.
+
+    >>> check_count("nodes", 3)
+    3
+    """
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name}: expected an integer of at least {least}, got {value!r}.") from None
+    if whole < least:
+        raise InputError(f"{name}: expected an integer of at least {least}, got {whole}.")
+    return whole
+
+
+def check_ridge(ridge: object, name: str = "ridge") -> None:
+    """Refuses a ridge that is not a number, negative or not finite.
+
+    Args:
+        ridge: What the caller gave; it is added to the diagonal of a kernel matrix.
+        name: What the message calls it.
+
+    Raises:
+        InputError: It cannot be used.
+
+    >>> check_ridge(-1.0)
+    Traceback (most recent call last):
+        ...
+    symscope.errors.InputError: ridge: expected a finite number of at least 0, got -1.0.
+    """
+    if not isinstance(ridge, int | float) or not 0 <= ridge < float("inf"):
+        raise InputError(f"{name}: expected a finite number of at least 0, got {ridge!r}.")
+
+
+def check_finite(name: str, x: Tensor) -> None:
+    """Refuses NaN and infinite entries, with their count and the place of the first.
+
+    Args:
+        name: What the message calls the tensor.
+        x: Numbers of any shape.
+
+    Raises:
+        InputError: Some entry is NaN or infinite.
+
+    >>> check_finite("x", torch.tensor([1.0, 2.0]))
+    """
+    x = x.detach()
+    # the sum is finite whenever all entries are finite and small: one pass, and no mask the size of x
+    if bool(torch.isfinite(x.sum())):
+        return
+    bad = ~torch.isfinite(x)
+    count = int(bad.sum())
+    if count:
+        first = tuple(bad.nonzero()[0].tolist())
+        raise InputError(
+            f"{name}: expected finite numbers, got {count} of {x.numel()} entries NaN or infinite, "
+            f"the first at index {first} ({x[first].item()}); repair or remove those samples."
+        )
+
+
+def check_point_sets(x1: Tensor, x2: Tensor | None, leading: int = 1) -> None:
+    """Raise unless both are good points of one kind: same dtype, device, feature shape and batch.
+
+    Raises:
+        InputError: Says what differs, or what is wrong with one of them.
+
+    >>> check_point_sets(torch.zeros(2, 3), torch.zeros(2, 4))
+    Traceback (most recent call last):
+        ...
+    symscope.errors.InputError: x1 and x2: expected points of one shape, got (3,) and (4,).
+    """
+    _check_form("x1", x1, leading)
+    if x2 is not None:
+        _check_form("x2", x2, leading)
+        _check_alike(x1, x2, leading)
+        check_finite("x2", x2)
+    check_finite("x1", x1)
+
+
+def _check_form(name: str, x: Tensor, leading: int) -> None:
+    axes = "[n, *s]" if leading == 1 else "[b, n, *s]"
+    if not isinstance(x, Tensor):
+        raise InputError(
+            f"{name}: expected a torch.Tensor {axes}, got {type(x).__name__}; use torch.as_tensor."
+        )
+    if not x.is_floating_point():
+        raise InputError(f"{name}: expected floating-point numbers, got {x.dtype}; use {name}.double().")
+    if x.ndim <= leading:
+        raise InputError(
+            f"{name}: expected shape {axes} with at least one axis of features, got {tuple(x.shape)}; "
+            f"for numbers use {name}[..., None]."
+        )
+    if x.numel() == 0:
+        raise InputError(
+            f"{name}: expected at least one point with at least one feature, got {tuple(x.shape)}."
+        )
+
+
+def _check_alike(x1: Tensor, x2: Tensor, leading: int) -> None:
+    if x1.dtype != x2.dtype:
+        raise InputError(
+            f"x1 and x2: expected one dtype, got {x1.dtype} and {x2.dtype}; convert one of them."
+        )
+    if x1.device != x2.device:
+        raise InputError(
+            f"x1 and x2: expected one device, got {x1.device} and {x2.device}; move one of them."
+        )
+    if x1.shape[leading:] != x2.shape[leading:]:
+        shapes = f"{tuple(x1.shape[leading:])} and {tuple(x2.shape[leading:])}"
+        raise InputError(f"x1 and x2: expected points of one shape, got {shapes}.")
+    if leading == 2 and len(x1) != len(x2):
+        raise InputError(f"x1 and x2: expected the same number of batches, got {len(x1)} and {len(x2)}.")
