@@ -77,7 +77,9 @@ def product_irreps(
 ) -> tuple[Representation, ...]:
     """The irreps of G x H, with elements in row-major order: tensor products of one of G and one of H.
 
-    >>> from symscope.groups import direct_product, irreps, quaternion, symmetric
+    >>> from symscope.groups import direct_product, irreps, symmetric
+
+    >>> from symscope.groups.named_groups import quaternion
     >>> a, b = symmetric(3), quaternion()
     >>> [rho.dim for rho in product_irreps(direct_product(a, b), irreps(a), irreps(b))[-5:]]
     [2, 2, 2, 2, 4]

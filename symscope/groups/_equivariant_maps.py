@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._constructions import trivial
 from symscope.groups._homspace import HomSpace, hom_space
 from symscope.groups._representation import Representation, check_same_group
+from symscope.groups.constructions import trivial
 
 LARGEST_BASIS_BYTES = 2**31
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import reduce
 
 from symscope.errors import InputError, nearest
-from symscope.groups._compact import CompactGroup, compact_product, o, so, torus
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_products import direct_product
-from symscope.groups._named_groups import alternating, cyclic, dihedral, octahedral, quaternion, symmetric
 from symscope.groups._permutation import PermutationGroup
+from symscope.groups.compact import CompactGroup, compact_product, o, so, torus
+from symscope.groups.group_products import direct_product
+from symscope.groups.named_groups import alternating, cyclic, dihedral, octahedral, quaternion, symmetric
 
 Group = FiniteGroup | PermutationGroup | CompactGroup
 

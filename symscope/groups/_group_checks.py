@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from symscope.errors import InputError
-from symscope.groups._compact import CompactGroup
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._permutation import PermutationGroup
+from symscope.groups.compact import CompactGroup
 
 
 def check_finite_group(group: object) -> FiniteGroup:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._compact import CompactGroup
+from symscope.groups.compact import CompactGroup
 
 
 @final

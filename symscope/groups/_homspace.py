@@ -20,8 +20,8 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._compact import CompactGroup
 from symscope.groups._representation import Representation, hom
+from symscope.groups.compact import CompactGroup
 
 LARGEST_DENSE = 2500  # unknowns: the constraint matrix is then 50 MB and its eigenvectors take seconds
 NULL = 1e-9  # relative size under which an eigenvalue of the squared constraints counts as zero

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Complex128, Int64, Shaped
 from torch import Tensor
 
-from symscope.groups._constructions import from_matrices
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._representation import Representation
-from symscope.groups._subgroups import conjugacy_classes
+from symscope.groups.constructions import from_matrices
+from symscope.groups.subgroups import conjugacy_classes
 
 ACCURACY = 1e-9  # an attempt whose irreps miss Schur orthogonality by more is thrown away
 _GAP = 1e-7  # relative: eigenvalues nearer than this count as one

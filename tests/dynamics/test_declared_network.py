@@ -16,7 +16,8 @@ from symscope.dynamics import (
     group_pooling,
     pointwise,
 )
-from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial, unitarised
+from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial
+from symscope.groups.unitarity import unitarised
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import networks, plane, seeded
 from tests.tolerances import ROUNDING

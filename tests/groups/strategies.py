@@ -5,18 +5,9 @@ from __future__ import annotations
 import torch
 from hypothesis import strategies as st
 
-from symscope.groups import (
-    FiniteGroup,
-    alternating,
-    cyclic,
-    dihedral,
-    direct_product,
-    from_generators,
-    octahedral,
-    quaternion,
-    semidirect_product,
-    symmetric,
-)
+from symscope.groups import FiniteGroup, cyclic, dihedral, direct_product, from_generators, symmetric
+from symscope.groups.group_products import semidirect_product
+from symscope.groups.named_groups import alternating, octahedral, quaternion
 
 
 def frobenius() -> FiniteGroup:

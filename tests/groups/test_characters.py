@@ -7,8 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.groups import cyclic, dihedral, direct_product, irreps, parse, quaternion
+from symscope.groups import cyclic, dihedral, direct_product, irreps, parse
 from symscope.groups._characters import cyclic_irreps
+from symscope.groups.named_groups import quaternion
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import ROUNDING
 

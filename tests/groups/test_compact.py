@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import as_compact, compact_product, cyclic, o, parse, so, symmetric, torus
+from symscope.groups import cyclic, o, parse, so, symmetric, torus
+from symscope.groups.compact import as_compact, compact_product
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
 groups = st.sampled_from(

@@ -6,13 +6,10 @@ from hypothesis import given
 
 from symscope.errors import InputError
 from symscope.groups import (
-    block,
     cyclic,
     defining,
     dihedral,
-    from_function,
     from_matrices,
-    octahedral,
     parse,
     permutation,
     regular,
@@ -20,6 +17,8 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
+from symscope.groups.constructions import block, from_function
+from symscope.groups.named_groups import octahedral
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from symscope.errors import InputError
 from symscope.groups import (
-    block,
     character,
     cyclic,
     defining,
@@ -23,6 +22,7 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
+from symscope.groups.constructions import block
 from symscope.testing import assert_equivariant
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER, ROUNDING

@@ -6,18 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import (
-    coset_fourier,
-    cosets,
-    cyclic,
-    dihedral,
-    fourier,
-    inverse_coset_fourier,
-    inverse_fourier,
-    irreps,
-    parse,
-    symmetric,
-)
+from symscope.groups import cyclic, dihedral, irreps, parse, symmetric
+from symscope.groups.fourier import coset_fourier, fourier, inverse_coset_fourier, inverse_fourier
+from symscope.groups.subgroups import cosets
 from tests.groups.strategies import finite_groups, normal
 from tests.tolerances import FOURIER, ROUNDING
 

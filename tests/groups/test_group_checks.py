@@ -12,6 +12,10 @@ from symscope.groups import check_finite_group, cyclic, multiplicities, so, symm
 CALLS = """
 import torch
 from symscope.groups import *
+from symscope.groups.fourier import *
+from symscope.groups.group_products import *
+from symscope.groups.irreducible import *
+from symscope.groups.subgroups import *
 
 rows, c4 = torch.ones(4), cyclic(4)
 for given in (so(2), "C4", [1, 2]):
@@ -41,7 +45,7 @@ for given in (so(2), "C4", [1, 2]):
         (4, "got int: make a group with groups.cyclic"),
     ],
 )
-def test_what_came_and_what_to_do(group, message):
+def test_what_was_given_and_what_to_do(group, message):
     with pytest.raises(InputError, match=message):
         check_finite_group(group)
 

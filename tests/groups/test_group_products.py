@@ -7,15 +7,8 @@ import torch
 from hypothesis import given
 
 from symscope.errors import InputError
-from symscope.groups import (
-    cyclic,
-    dihedral,
-    direct_product,
-    irreps,
-    parse,
-    semidirect_product,
-    symmetric,
-)
+from symscope.groups import cyclic, dihedral, direct_product, irreps, parse, symmetric
+from symscope.groups.group_products import semidirect_product
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import simple_groups
 

@@ -18,10 +18,10 @@ from symscope.groups import (
     permutation,
     regular,
     so,
-    spin,
     symmetric,
 )
 from symscope.groups._homspace import dense_null_space, hom_space, iterative_null_space, pair_orbits
+from symscope.groups.spin import spin
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER
 

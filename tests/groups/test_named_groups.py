@@ -6,16 +6,9 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.groups import (
-    PermutationGroup,
-    alternating,
-    conjugacy_classes,
-    cyclic,
-    dihedral,
-    octahedral,
-    quaternion,
-    symmetric,
-)
+from symscope.groups import PermutationGroup, cyclic, dihedral, symmetric
+from symscope.groups.named_groups import alternating, octahedral, quaternion
+from symscope.groups.subgroups import conjugacy_classes
 
 
 @pytest.mark.parametrize("n", range(1, 6))

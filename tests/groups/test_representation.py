@@ -18,13 +18,13 @@ from symscope.groups import (
     irreps,
     parse,
     permutation,
-    quaternion,
     regular,
     so,
-    spin,
     symmetric,
     trivial,
 )
+from symscope.groups.named_groups import quaternion
+from symscope.groups.spin import spin
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER, ROUNDING

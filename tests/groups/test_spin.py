@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import equivariant_maps, frequency, from_function, haar_quadrature, so, spin
+from symscope.groups import equivariant_maps, haar_quadrature, so
+from symscope.groups.constructions import from_function
+from symscope.groups.spin import frequency, spin
 from symscope.testing import assert_representation
 from tests.tolerances import ROUNDING
 

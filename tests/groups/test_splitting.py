@@ -3,8 +3,9 @@ from __future__ import annotations
 import torch
 from hypothesis import given
 
-from symscope.groups import character, cyclic, dihedral, from_table, irreps, quaternion, symmetric
+from symscope.groups import character, cyclic, dihedral, from_table, irreps, symmetric
 from symscope.groups._splitting import _products, split_regular
+from symscope.groups.named_groups import quaternion
 from symscope.testing import assert_representation
 from tests.groups.strategies import finite_groups
 from tests.tolerances import FOURIER

@@ -6,17 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import (
-    as_group,
-    check_subgroup,
-    conjugacy_classes,
-    cosets,
-    cyclic,
-    dihedral,
-    is_normal,
-    stabiliser,
-    symmetric,
-)
+from symscope.groups import check_subgroup, cyclic, dihedral, symmetric
+from symscope.groups.subgroups import as_group, conjugacy_classes, cosets, is_normal, stabiliser
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import finite_groups
 

@@ -6,18 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import (
-    defining,
-    from_function,
-    from_matrices,
-    irreps,
-    permutation,
-    so,
-    spin,
-    symmetric,
-    unitarised,
-    unitarity_error,
-)
+from symscope.groups import defining, from_matrices, irreps, permutation, so, symmetric, unitarity_error
+from symscope.groups.constructions import from_function
+from symscope.groups.spin import spin
+from symscope.groups.unitarity import unitarised
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from symscope.groups import FiniteGroup, cyclic, dihedral, direct_product, octahedral, quaternion, symmetric
+from symscope.groups import FiniteGroup, cyclic, dihedral, direct_product, symmetric
+from symscope.groups.named_groups import octahedral, quaternion
 from symscope.spectral import leave_out_residual, precision, profile_gram
 
 GROUPS = {

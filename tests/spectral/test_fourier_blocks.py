@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.groups import cyclic, fourier
+from symscope.groups import cyclic
+from symscope.groups.fourier import fourier
 from symscope.spectral import fourier_blocks, profile_gram, quotient
 from tests.spectral.orbit_problems import GROUPS, random_profile
 from tests.tolerances import FOURIER

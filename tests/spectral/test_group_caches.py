@@ -11,18 +11,17 @@ import torch
 
 from symscope.groups import (
     FiniteGroup,
-    as_group,
     conjugate_indices,
     cyclic,
     dihedral,
     direct_product,
-    fourier,
     from_generators,
     from_table,
-    inverse_fourier,
     irreps,
     parse,
 )
+from symscope.groups.fourier import fourier, inverse_fourier
+from symscope.groups.subgroups import as_group
 from symscope.spectral import frequencies, leave_out
 from tests.spectral.orbit_problems import dense_residuals, random_missing, random_profile
 from tests.spectral.problems import random_labels

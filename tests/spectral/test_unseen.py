@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from symscope import InputError
-from symscope.groups import FiniteGroup, cyclic, fourier, inverse_fourier
+from symscope.groups import FiniteGroup, cyclic
+from symscope.groups.fourier import fourier, inverse_fourier
 from symscope.spectral import frequencies, leave_out, leave_out_streamed, profile_gram
 from tests.spectral.orbit_problems import GROUPS, feature_profile, kept_profile, random_missing
 from tests.spectral.problems import random_labels

@@ -7,7 +7,7 @@ import torch
 
 from symscope.dynamics import declare, project
 from symscope.groups import cyclic, direct_product, permutation, symmetric, trivial
-from symscope.groups._constructions import from_matrices
+from symscope.groups.constructions import from_matrices
 from symscope_papers.dynamics.paths_projection import distances, layer_projections, projected
 from tests.dynamics.networks import _pixels
 from tests.tolerances import ROUNDING, SINGLE

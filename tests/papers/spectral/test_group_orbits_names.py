@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symscope.groups import cyclic, dihedral, direct_product, quaternion, symmetric
+from symscope.groups import cyclic, dihedral, direct_product, symmetric
+from symscope.groups.named_groups import quaternion
 from symscope.spectral import frequencies
 from symscope_papers.spectral.group_orbits_names import contents, dimension, irrep_label, partitions
 

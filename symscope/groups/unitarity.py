@@ -1,14 +1,16 @@
 """Whether a representation is unitary, and a change of basis that makes it so."""
 
 from __future__ import annotations
-
-import torch
-from torch import Tensor
-
-from symscope.groups._compact import CompactGroup
-from symscope.groups._constructions import from_matrices
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
+from symscope.groups.compact import CompactGroup
+from symscope.groups.constructions import from_matrices
+from torch import Tensor
+import torch
+
+
+
+__all__ = ["unitarised", "unitarity_error"]
 
 
 def unitarity_error(rep: Representation) -> float:

@@ -10,6 +10,8 @@ from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._group_checks import check_finite_group
 
+__all__ = ["direct_product", "semidirect_product"]
+
 
 def direct_product(left: FiniteGroup, right: FiniteGroup) -> FiniteGroup:
     """G x H: element `a * |H| + b` is the pair (a, b).

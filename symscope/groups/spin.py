@@ -10,9 +10,11 @@ from scipy.spatial.transform import Rotation
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._compact import CompactGroup, o, so
-from symscope.groups._constructions import trivial
 from symscope.groups._representation import Representation
+from symscope.groups.compact import CompactGroup, o, so
+from symscope.groups.constructions import trivial
+
+__all__ = ["frequency", "spin"]
 
 
 def frequency(k: int) -> Representation:

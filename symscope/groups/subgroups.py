@@ -12,6 +12,8 @@ from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._group_checks import check_finite_group
 
+__all__ = ["as_group", "check_subgroup", "conjugacy_classes", "cosets", "is_normal", "stabiliser"]
+
 
 def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
     """The classes {h g h^-1}, each sorted, in the order of their first elements.

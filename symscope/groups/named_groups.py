@@ -11,6 +11,8 @@ from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._generated import from_generators, permutation_table
 from symscope.groups._permutation import PermutationGroup
 
+__all__ = ["alternating", "cyclic", "dihedral", "octahedral", "quaternion", "symmetric"]
+
 LARGEST_TABLE = 16_384  # elements: a table of 2 GB
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 

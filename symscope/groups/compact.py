@@ -15,6 +15,8 @@ from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._permutation import PermutationGroup
 
+__all__ = ["CompactGroup", "as_compact", "compact_product", "o", "so", "torus"]
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,13 +10,15 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._compact import CompactGroup
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._generated import check_permutations
 from symscope.groups._grammar import Group
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups._permutation import PermutationGroup
 from symscope.groups._representation import Representation
+from symscope.groups.compact import CompactGroup
+
+__all__ = ["block", "defining", "from_function", "from_matrices", "permutation", "regular", "trivial"]
 
 # float64 matrices typed in by hand or produced by trigonometry satisfy the group law to about 1e-14
 HOMOMORPHISM = 1e-8
@@ -80,7 +82,9 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
 def defining(group: Group) -> Representation:
     """The representation a group comes with: its matrices, otherwise its permutations.
 
-    >>> from symscope.groups import octahedral, so
+    >>> from symscope.groups.named_groups import octahedral
+
+    >>> from symscope.groups import so
     >>> defining(octahedral()).dim, defining(so(3)).dim
     (3, 3)
     """

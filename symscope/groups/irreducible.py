@@ -16,7 +16,18 @@ from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups._splitting import ACCURACY, split_regular
-from symscope.groups._subgroups import conjugacy_classes
+from symscope.groups.subgroups import conjugacy_classes
+
+__all__ = [
+    "CharacterTable",
+    "character",
+    "character_table",
+    "conjugate_indices",
+    "irreps",
+    "multiplicities",
+    "schur_error",
+    "trivial_index",
+]
 
 # Splitting costs an eigendecomposition of the order: minutes at 5,040.
 LARGEST_SPLIT = 5040
@@ -83,7 +94,7 @@ class CharacterTable:
 def character_table(group: FiniteGroup) -> CharacterTable:
     """The character table.
 
-    >>> from symscope.groups import quaternion
+    >>> from symscope.groups.named_groups import quaternion
     >>> character_table(quaternion()).indicators.tolist()
     [1, 1, 1, 1, -1]
     """
@@ -154,7 +165,7 @@ def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
 def trivial_index(reps: tuple[Representation, ...]) -> int:
     """The position of the trivial representation among irreps.
 
-    >>> from symscope.groups import quaternion
+    >>> from symscope.groups.named_groups import quaternion
     >>> trivial_index(irreps(quaternion()))
     0
     """

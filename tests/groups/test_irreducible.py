@@ -8,26 +8,22 @@ from hypothesis import strategies as st
 from symscope.errors import InputError
 from symscope.groups import (
     FiniteGroup,
-    as_group,
     character,
-    character_table,
-    conjugacy_classes,
     conjugate_indices,
     cyclic,
     dihedral,
     irreps,
     multiplicities,
-    octahedral,
     parse,
     permutation,
-    quaternion,
     regular,
-    schur_error,
     so,
     symmetric,
     trivial,
-    trivial_index,
 )
+from symscope.groups.irreducible import character_table, schur_error, trivial_index
+from symscope.groups.named_groups import octahedral, quaternion
+from symscope.groups.subgroups import as_group, conjugacy_classes
 from symscope.testing import assert_representation
 from tests.groups.strategies import finite_groups, frobenius, heisenberg
 from tests.tolerances import FOURIER
