@@ -38,10 +38,10 @@ EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "flip x": (lambda: flip("x"), (3, 4)),
     "flip y": (lambda: flip("y"), (3, 4)),
     "flip both": (lambda: flip_both(), (3, 2)),
-    "pixels": (lambda: pixels(groups.alternating(4), groups.alternating(4).permutations), (2, 2)),
+    "pixels": (lambda: pixels(groups.named_groups.alternating(4), groups.named_groups.alternating(4).permutations), (2, 2)),
     "adjacency": (lambda: nodes(groups.symmetric(4)), (4, 4)),
     "features": (lambda: nodes(groups.dihedral(5), "features"), (5, 3)),
-    "irrep": (lambda: linear(groups.from_matrices(groups.octahedral(), groups.octahedral().matrices)), (3,)),
+    "irrep": (lambda: linear(groups.from_matrices(groups.named_groups.octahedral(), groups.named_groups.octahedral().matrices)), (3,)),
     "custom": (lambda: custom(groups.cyclic(5), _scaled_roll, 1), (5,)),
 }
 BUILT = {name: (build(), shape) for name, (build, shape) in EXACT.items()}
@@ -165,4 +165,4 @@ def test_custom_refuses_changed_shapes_and_dtypes() -> None:
 
 def test_refuses_another_number_of_pixels() -> None:
     with pytest.raises(InputError, match=r"expected samples of 4 entries.*got \(3, 2\), which has 6"):
-        pixels(groups.alternating(4), groups.alternating(4).permutations).act(1, torch.zeros(3, 2))
+        pixels(groups.named_groups.alternating(4), groups.named_groups.alternating(4).permutations).act(1, torch.zeros(3, 2))

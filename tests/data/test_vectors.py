@@ -11,7 +11,7 @@ from symscope.data._vectors import linear
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
-OCTAHEDRAL = groups.from_matrices(groups.octahedral(), groups.octahedral().matrices)
+OCTAHEDRAL = groups.from_matrices(groups.named_groups.octahedral(), groups.named_groups.octahedral().matrices)
 
 
 @given(g=st.integers(0, 23), seed=st.integers(0, 1000))

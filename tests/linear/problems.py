@@ -16,7 +16,7 @@ BUILDERS = {
     "C3xC2": lambda: groups.regular(groups.direct_product(groups.cyclic(3), groups.cyclic(2))),
     "D4": lambda: groups.defining(groups.dihedral(4)) + groups.trivial(groups.dihedral(4)),
     "S3": lambda: groups.permutation(groups.symmetric(3)) * groups.permutation(groups.symmetric(3)),
-    "Q8": lambda: groups.regular(groups.quaternion()),
+    "Q8": lambda: groups.regular(groups.named_groups.quaternion()),
     "S4": lambda: groups.permutation(groups.symmetric(4)) + groups.trivial(groups.symmetric(4)),
 }
 

@@ -125,6 +125,6 @@ def test_bad_input():
         group_mean(draw(0, 3, 3), rep.matrices, rep.matrices[:2])
     with pytest.raises(InputError, match="expected real representations"):
         group_mean(draw(0, 1, 1), groups.irreps(groups.cyclic(3))[1])
-    stretched = groups.from_function(groups.so(2), 2, lambda g, x: x @ g.T, unitary=False)
+    stretched = groups.constructions.from_function(groups.so(2), 2, lambda g, x: x @ g.T, unitary=False)
     with pytest.raises(InputError, match=r"the elements of SO\(2\) are not listed: give quadrature"):
         group_mean(draw(0, 2, 2), stretched, stretched)

@@ -39,7 +39,7 @@ def test_compact_groups_by_the_casimir_operator():
     assert [part.invariant for part in parts] == [True, False, False]
     values = [float(part.irrep.removeprefix("Casimir ")) for part in parts]
     assert values[2] / values[1] == pytest.approx(3)  # l (l + 1): 2 and 6
-    flipped = groups.from_function(
+    flipped = groups.constructions.from_function(
         groups.o(2), 1, lambda g, x: x * torch.linalg.det(g), unitary=True, name="sign"
     )
     sign = groups.Representation(
