@@ -164,7 +164,7 @@ def check_space(name: str, space: Representation, first: Representation) -> None
     if not space.unitary:
         raise InputError(
             f"expected unitary representations (Assumption 1); {name} = {space!r} is not: change its basis "
-            "with groups.unitarity.unitarised(rep), which gives (unitary, S): declare unitary, and write x as S x."
+            "with groups.unitary_form(rep), which gives (unitary, S): declare unitary, and write x as S x."
         )
     probe = space.act(first.group.identity, torch.zeros(1, space.dim, dtype=torch.float64))
     if probe.is_complex():

@@ -80,7 +80,7 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
         InputError: Names the assumption, the layer and the element that shows it, and what to do.
     """
     remedies = {
-        1: "change the basis with groups.unitarity.unitarised(rep), which gives (unitary, S), and write x as S x; or "
+        1: "change the basis with groups.unitary_form(rep), which gives (unitary, S), and write x as S x; or "
         "correct the representation.",
         2: "use pointwise steps on permutation representations only, norm_gate elsewhere.",
         3: "choose a loss that compares coordinates as the group moves them, such as half_squared_loss.",

@@ -12,7 +12,7 @@ A group comes from its name, `parse("C8")`, from a constructor, or from generato
 - `symscope.groups.irreducible`: character tables and tests of irreducibility
 - `symscope.groups.isotypic`: the parts of a representation that transform by one irrep
 - `symscope.groups.fourier`: the Fourier transform on a group and on cosets
-- `symscope.groups.unitarity`: a change of basis that makes a representation unitary
+- `symscope.groups.unitarity`: whether a representation is unitary
 """
 
 # groups
@@ -40,7 +40,7 @@ from symscope.groups._homspace import pair_orbits
 # checks
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups.subgroups import check_subgroup
-from symscope.groups.unitarity import unitarity_error
+from symscope.groups.unitarity import unitarity_error, unitary_form
 
 __all__ = [
     # groups
@@ -85,4 +85,5 @@ __all__ = [
     "check_finite_group",
     "check_subgroup",
     "unitarity_error",
+    "unitary_form",
 ]

@@ -99,7 +99,7 @@ def hom_space(source: Representation, target: Representation) -> HomSpace:
     if not (source.unitary and target.unitary):
         raise InputError(
             f"expected unitary representations for spaces of more than {LARGEST_DENSE} unknowns (here "
-            f"{source.dim * target.dim}): make them unitary with unitarised(rep) first."
+            f"{source.dim * target.dim}): make them unitary with unitary_form(rep) first."
         )
     return iterative_null_space(source, target)
 

@@ -1,17 +1,17 @@
 """The group Fourier transform, on the group and on cosets."""
 
 from __future__ import annotations
+
 from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups.irreducible import irreps
 from symscope.groups.subgroups import cosets
-from torch import Tensor
-import torch
-
-
-
 
 __all__ = ["coset_fourier", "fourier", "inverse_coset_fourier", "inverse_fourier"]
 

@@ -1,15 +1,14 @@
 """Isotypic components: the parts of a representation that transform by one irrep each."""
 
 from __future__ import annotations
+
+import torch
+from torch import Tensor
+
 from symscope.errors import InputError
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
-from symscope.groups.irreducible import character
-from symscope.groups.irreducible import irreps
-from torch import Tensor
-import torch
-
-
+from symscope.groups.irreducible import character, irreps
 
 __all__ = ["isotypic_part", "isotypic_projector"]
 

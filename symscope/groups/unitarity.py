@@ -1,16 +1,16 @@
 """Whether a representation is unitary, and a change of basis that makes it so."""
 
 from __future__ import annotations
+
+import torch
+from torch import Tensor
+
 from symscope.groups._group_checks import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup
 from symscope.groups.constructions import from_matrices
-from torch import Tensor
-import torch
 
-
-
-__all__ = ["unitarised", "unitarity_error"]
+__all__ = ["unitarity_error", "unitary_form"]
 
 
 def unitarity_error(rep: Representation) -> float:
@@ -35,7 +35,7 @@ def unitarity_error(rep: Representation) -> float:
     return max(errors)
 
 
-def unitarised(rep: Representation) -> tuple[Representation, Tensor]:
+def unitary_form(rep: Representation) -> tuple[Representation, Tensor]:
     """A unitary representation equivalent to a given one of a listed finite group, and the change of basis.
 
     With `M = mean_g rho(g)^H rho(g)` and `S = M^(1/2)`, `S rho(g) S^-1` is unitary.
@@ -45,7 +45,7 @@ def unitarised(rep: Representation) -> tuple[Representation, Tensor]:
 
     >>> from symscope.groups import cyclic, from_matrices
     >>> shear = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, -1.0]]])
-    >>> unitarised(from_matrices(cyclic(2), shear))[0].unitary
+    >>> unitary_form(from_matrices(cyclic(2), shear))[0].unitary
     True
     """
     group = check_finite_group(rep.group)

@@ -70,7 +70,7 @@ def isotypic_components(rep: Representation) -> tuple[Component, ...]:
     if not rep.unitary:
         raise InputError(
             f"expected an orthogonal representation, for which components are perpendicular; {rep!r} is not: "
-            "change its basis with groups.unitarity.unitarised."
+            "change its basis with groups.unitary_form."
         )
     if isinstance(rep.group, CompactGroup):
         return _casimir_components(rep)

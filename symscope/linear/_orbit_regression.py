@@ -142,5 +142,5 @@ def check_labels(xy: Tensor, features: LinearSymmetry, labels: LinearSymmetry | 
             if not is_orthogonal(symmetry):
                 raise InputError(
                     f"expected an orthogonal group for equivariant labels (Assumption 5); it is not on the "
-                    f"{what}. Change their basis first, for example with groups.unitarity.unitarised."
+                    f"{what}. Change their basis first, for example with groups.unitary_form."
                 )

@@ -22,6 +22,7 @@ def _scaled_roll(g: int, x: torch.Tensor) -> torch.Tensor:
     return torch.roll(x, g, dims=-1)
 
 
+ALTERNATING, OCTAHEDRAL = groups.named_groups.alternating(4), groups.named_groups.octahedral()
 EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "rotation 2": (lambda: rotation(2), (5, 5)),
     "rotation 4": (lambda: rotation(4), (6, 6)),
@@ -38,10 +39,16 @@ EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "flip x": (lambda: flip("x"), (3, 4)),
     "flip y": (lambda: flip("y"), (3, 4)),
     "flip both": (lambda: flip_both(), (3, 2)),
-    "pixels": (lambda: pixels(groups.named_groups.alternating(4), groups.named_groups.alternating(4).permutations), (2, 2)),
+    "pixels": (
+        lambda: pixels(ALTERNATING, ALTERNATING.permutations),
+        (2, 2),
+    ),
     "adjacency": (lambda: nodes(groups.symmetric(4)), (4, 4)),
     "features": (lambda: nodes(groups.dihedral(5), "features"), (5, 3)),
-    "irrep": (lambda: linear(groups.from_matrices(groups.named_groups.octahedral(), groups.named_groups.octahedral().matrices)), (3,)),
+    "irrep": (
+        lambda: linear(groups.from_matrices(OCTAHEDRAL, OCTAHEDRAL.matrices)),
+        (3,),
+    ),
     "custom": (lambda: custom(groups.cyclic(5), _scaled_roll, 1), (5,)),
 }
 BUILT = {name: (build(), shape) for name, (build, shape) in EXACT.items()}
@@ -165,4 +172,4 @@ def test_custom_refuses_changed_shapes_and_dtypes() -> None:
 
 def test_refuses_another_number_of_pixels() -> None:
     with pytest.raises(InputError, match=r"expected samples of 4 entries.*got \(3, 2\), which has 6"):
-        pixels(groups.named_groups.alternating(4), groups.named_groups.alternating(4).permutations).act(1, torch.zeros(3, 2))
+        pixels(ALTERNATING, ALTERNATING.permutations).act(1, torch.zeros(3, 2))

@@ -17,7 +17,7 @@ from symscope.dynamics import (
     pointwise,
 )
 from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial
-from symscope.groups.unitarity import unitarised
+from symscope.groups.unitarity import unitary_form
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import networks, plane, seeded
 from tests.tolerances import ROUNDING
@@ -92,7 +92,7 @@ def test_bad_declarations_are_refused():
         ([v, permutation(cyclic(5))], "X_1 is V5 of C5, X_0 is V4 of C4"),
         (
             [from_matrices(cyclic(2), shear), trivial(cyclic(2))],
-            "not: change its basis with groups.unitarity.unitarised",
+            "not: change its basis with groups.unitary_form",
         ),
         ([v, complex_rep], "expected real representations; X_1"),
     ]:
@@ -130,8 +130,8 @@ def test_a_bare_function_is_no_step(steps):
 def test_the_hint_for_representations_that_are_not_unitary_works():
     shear = from_matrices(cyclic(2), torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.0, -1.0]]]))
     with pytest.raises(
-        InputError, match=r"groups.unitarity.unitarised\(rep\), which gives \(unitary, S\): declare unitary"
+        InputError, match=r"groups.unitary_form\(rep\), which gives \(unitary, S\): declare unitary"
     ):
         declare([shear, shear])
-    unitary, _ = unitarised(shear)
+    unitary, _ = unitary_form(shear)
     assert declare([unitary, unitary]).parameters == 4

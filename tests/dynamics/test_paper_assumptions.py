@@ -1,32 +1,27 @@
 """The three assumptions: verdicts, and what is said when one fails."""
 
 from __future__ import annotations
-from dataclasses import replace
-from symscope import InputError
-from symscope.dynamics import Problem
-from symscope.dynamics import assumptions
-from symscope.dynamics import batch_normalisation
-from symscope.dynamics import check_assumptions
-from symscope.dynamics import declare
-from symscope.dynamics import norm_gate
-from symscope.dynamics import pointwise
-from symscope.groups import cyclic
-from symscope.groups import permutation
-from symscope.groups import symmetric
-from symscope.groups import trivial
-from symscope.groups.constructions import from_function
-from symscope.networks.losses import half_squared_loss
-from symscope.networks.losses import soft_cross_entropy_loss
-from tests.dynamics.networks import networks
-from tests.dynamics.networks import plane
-from tests.dynamics.networks import problem
-from tests.dynamics.networks import seeded
+
 import math
+from dataclasses import replace
+
 import pytest
 import torch
 
-
-
+from symscope import InputError
+from symscope.dynamics import (
+    Problem,
+    assumptions,
+    batch_normalisation,
+    check_assumptions,
+    declare,
+    norm_gate,
+    pointwise,
+)
+from symscope.groups import cyclic, permutation, symmetric, trivial
+from symscope.groups.constructions import from_function
+from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
+from tests.dynamics.networks import networks, plane, problem, seeded
 
 
 def with_data(net, loss=half_squared_loss):

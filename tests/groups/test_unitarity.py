@@ -9,7 +9,7 @@ from symscope.errors import InputError
 from symscope.groups import defining, from_matrices, irreps, permutation, so, symmetric, unitarity_error
 from symscope.groups.constructions import from_function
 from symscope.groups.spin import spin
-from symscope.groups.unitarity import unitarised
+from symscope.groups.unitarity import unitary_form
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER
@@ -21,7 +21,7 @@ def test_unitarised_is_unitary_and_equivalent(group, seed):
     change = normal(rho.dim, rho.dim, seed=seed) + 3 * torch.eye(rho.dim, dtype=torch.float64)
     change = change.to(rho.matrices.dtype)
     skew = from_matrices(group, change @ rho.matrices @ torch.linalg.inv(change))
-    straight, basis = unitarised(skew)
+    straight, basis = unitary_form(skew)
     assert straight.unitary
     assert unitarity_error(straight) < 1e-8
     assert_representation(straight, tolerance=1e-7)
@@ -42,4 +42,4 @@ def test_error_is_zero_for_unitary_and_positive_otherwise():
 
 def test_bad_input():
     with pytest.raises(InputError, match="listed finite group, got SO"):
-        unitarised(defining(so(3)))
+        unitary_form(defining(so(3)))

@@ -1,24 +1,17 @@
 """Passes over mini-batches: distribution of the elements, shares, refusals."""
 
 from __future__ import annotations
-from symscope import InputError
-from symscope.dynamics import Problem
-from symscope.dynamics import declare
-from symscope.groups import cyclic
-from symscope.groups import defining
-from symscope.groups import permutation
-from symscope.groups import so
-from symscope.groups import symmetric
-from symscope.groups import trivial
-from symscope.groups.named_groups import alternating
-from symscope.networks.losses import half_squared_loss
-from symscope_papers.dynamics.paths_passes import drawn_passes
-from symscope_papers.dynamics.paths_passes import elements_drawn
-from tests.tolerances import MONTE_CARLO_SIGMAS
+
 import pytest
 import torch
 
-
+from symscope import InputError
+from symscope.dynamics import Problem, declare
+from symscope.groups import cyclic, defining, permutation, so, symmetric, trivial
+from symscope.groups.named_groups import alternating
+from symscope.networks.losses import half_squared_loss
+from symscope_papers.dynamics.paths_passes import drawn_passes, elements_drawn
+from tests.tolerances import MONTE_CARLO_SIGMAS
 
 
 def cyclic_problem(batches=3):
