@@ -209,8 +209,8 @@ def _judged(
     for space in (place.source, place.target):
         if not space.unitary:
             raise InputError(
-                f"expected unitary representations; {space!r} at {name} is not: groups.unitary_form(rep) gives "
-                "(unitary, S), where coordinates x become S x."
+                f"expected unitary representations; {space!r} at {name} is not: groups.unitary_form(rep) "
+                "gives (unitary, S), where coordinates x become S x."
             )
     maps = equivariant_maps(place.source, place.target)
     inside = maps.project(matrix)
