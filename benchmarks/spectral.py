@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope import data, kernels, spectral
+from symscope.spectral import circulant
 
 
 def mlp_ntk(hidden: int = 1, features: int = 784) -> kernels.Kernel:
@@ -70,14 +71,14 @@ def pair_errors(kernel: kernels.Kernel, pairs: Tensor, n: int, images: bool) -> 
         points = standardised(action.act_all(pair)).flatten(0, 1)
         gram = kernel(points[:, None] if images else points.flatten(1))
         interleaved = gram[order][:, order]
-        found["upright"].append(float(spectral.symmetrised_error(interleaved, 0.0, 0)))
-        found["mean"].append(float(spectral.symmetrised_error(interleaved, 0.0, None)))
-        spectrum = spectral.circulant_spectrum(spectral.circularised(interleaved))
-        found["spectral"].append(float(spectral.spectral_error(spectrum, 0.0)))
+        found["upright"].append(float(circulant.symmetrised_error(interleaved, 0.0, 0)))
+        found["mean"].append(float(circulant.symmetrised_error(interleaved, 0.0, None)))
+        spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
+        found["spectral"].append(float(circulant.spectral_error(spectrum, 0.0)))
         projection = spectral.projected_profile(gram, action.group)
         left = spectral.leave_out(projection.profile, labels, masks, action.group, 0.0)
-        found["projected"].append(float(spectral.mean_set_error(left.residual, left.label, left.sets)))
-        found["departure"].append(projection.departure)
+        found["projected"].append(float(circulant.mean_set_error(left.residual, left.label, left.sets)))
+        found["departure"].append(projection.invariance_error)
     return {key: torch.tensor(values, dtype=torch.float64) for key, values in found.items()}
 
 

@@ -21,24 +21,17 @@ from torch import Tensor, nn
 from benchmarks.spectral import mlp_ntk, standardised
 from symscope import data, spectral
 from symscope.groups import FiniteGroup
-from symscope.spectral import (
-    Frequency,
-    Panels,
-    Part,
-    assembled,
-    empty_panels,
+from symscope.spectral.irrep_blocks import Frequency, fourier_block, frequencies, quotient
+from symscope.spectral.panels import Panels, empty_panels, flop_counts, invert_factor, solve
+from symscope.spectral.streaming import (
+    IrrepPart,
+    assemble,
     filled_panels,
-    flop_counts,
-    fourier_block,
-    frequencies,
-    invert_factor,
     irrep_batches,
     missing_sets,
     orbits_per_panel,
     panel_part,
-    quotient,
     set_bytes,
-    solve,
     tile_budget,
 )
 
@@ -218,7 +211,7 @@ def big_run(
     done: list[str] = []
     started = session.now()
 
-    def parts() -> Iterator[tuple[Frequency, Part]]:
+    def parts() -> Iterator[tuple[Frequency, IrrepPart]]:
         for batch in batches:
             before = session.now()
             filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), points)
@@ -241,7 +234,7 @@ def big_run(
 
     result: dict[str, Any] = {"seeds": m, "points": m * angles, "passes": len(batches)}
     try:
-        found = assembled(parts(), sets, labels.cpu(), group, points)
+        found = assemble(parts(), sets, labels.cpu(), group, points)
         result |= {
             "complete": True,
             "accuracy": float(found.accuracy().mean()),

@@ -98,7 +98,7 @@ def invariant_accuracy(gram: Float[Tensor, "p p"], problem: Problem, draw: Draw)
     except InputError:  # two items with the same orbit mean
         ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
         found = leave_out(constant, draw.outputs, masks, problem.group, ridge)
-    scores = draw.scores(found.prediction, found.seeds)
+    scores = draw.scores(found.prediction, found.samples)
     return float(group_means(scores, found.sets, len(masks)).mean())
 
 

@@ -22,7 +22,7 @@ from symscope.spectral import (
     leave_out_residual,
     precision,
     projected_profile,
-    unite,
+    unite_coinciding,
 )
 
 FALLBACK_RIDGE = 1e-6  # of the mean diagonal: where a kernel is singular over the points, and only there
@@ -102,7 +102,7 @@ def expectation(
     masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     projection = projected_profile(gram, group)
     if draw.stabilisers is not None:  # a kernel of pairs loses half its digits where points coincide
-        unite(projection.profile, _kept(draw.stabilisers, group), group)
+        unite_coinciding(projection.profile, _kept(draw.stabilisers, group), group)
     notes: list[str] = []
     used = ridge
     try:
@@ -117,7 +117,7 @@ def expectation(
     if found.explanation:
         notes.append(found.explanation)
     table = _table(gram, draw, group, missing, used)
-    return _summary(found, draw, table, projection.departure, used, tuple(notes))
+    return _summary(found, draw, table, projection.invariance_error, used, tuple(notes))
 
 
 def _kept(stabilisers: Sequence[Int64[Tensor, "_"]], group: FiniteGroup) -> Bool[Tensor, "m n"]:
@@ -214,26 +214,26 @@ def _summary(
     ridge: float,
     notes: tuple[str, ...],
 ) -> Expectation:
-    scores = draw.scores(found.prediction, found.seeds)
-    truth, classes = draw.positions[found.seeds], draw.classes
+    scores = draw.scores(found.prediction, found.samples)
+    truth, classes = draw.positions[found.samples], draw.classes
     error = torch.full((classes,), float("nan"), dtype=torch.float64)
     for c in truth.unique().tolist():
         here = truth == c
-        error[c] = draw.task.error(found.prediction[here], draw, found.seeds[here])
+        error[c] = draw.task.error(found.prediction[here], draw, found.samples[here])
     confusion, margin, read_as = None, scores, None
     if draw.targets is None:
         confusion, margin, read_as = _readings(found.prediction, truth, classes)
     return Expectation(
         group_means(scores, truth, classes),
         error,
-        item_spread(scores, found.seeds, truth, classes),
+        item_spread(scores, found.samples, truth, classes),
         confusion,
         table,
         found.prediction,
         draw.task.right(scores),
         margin,
         read_as,
-        found.seeds,
+        found.samples,
         found.elements,
         found.irreps,
         departure,

@@ -1,110 +1,50 @@
-"""Will it generalise? Regression on orbits with points left out: dense, circulant, exact for any group."""
+"""Will it generalise? Kernel regression on whole orbits with points left out, exact for any finite group.
+
+`leave_out_orbits` answers in one call; the other names are its steps. For papers, benchmarks and specialists:
+
+- `symscope.spectral.circulant`: the paper's theory of two interleaved orbits, errors of pairs and classes;
+- `symscope.spectral.dense`: the plain formulas for any kernel matrix, the reference for every faster form;
+- `symscope.spectral.geometry`: how far orbits are apart in input space, and how dense;
+- `symscope.spectral.irrep_blocks`: the blocks of a kernel, one for each irrep;
+- `symscope.spectral.panels`: factorisation of large Hermitian matrices in panels;
+- `symscope.spectral.streaming`: the steps of `leave_out_streamed`, to measure or schedule them.
+"""
 
 from __future__ import annotations
 
-from symscope.spectral._circles_spectrum import gaussian_circles_spectrum
-from symscope.spectral._circulant import (
-    circulant_spectrum,
-    circularised,
-    inverse_spectrum,
-    spectral_error,
-    spectral_prediction,
-    spectral_residual,
-)
-from symscope.spectral._class_errors import (
-    OneVersusMany,
-    mean_pair_error,
-    one_versus_many,
-    pair_errors,
-    pair_inverse_spectra,
-    pair_spectra,
-)
-from symscope.spectral._dense import (
-    leave_one_out_residuals,
-    leave_out_residual,
-    precision,
-    regression,
-)
-from symscope.spectral._fourier_blocks import Quotient, fourier_block, fourier_blocks, quotient
-from symscope.spectral._frequencies import Frequency, frequencies
-from symscope.spectral._geometry import orbit_centres, orbit_densities, orbit_radii, orbit_separations
-from symscope.spectral._irrep_parts import Part
-from symscope.spectral._leave_out import assembled, leave_out
+from symscope.spectral._leave_out import leave_out
 from symscope.spectral._leave_out_orbits import leave_out_orbits
 from symscope.spectral._leave_out_result import IrrepShare, LeaveOut
-from symscope.spectral._missing_sets import class_masks, missing_sets
-from symscope.spectral._panels import Panels, empty_panels, flop_counts, invert_factor, solve
+from symscope.spectral._missing_sets import class_masks
 from symscope.spectral._profile import (
     ProjectedProfile,
     kernel_profile,
     profile_gram,
     projected_profile,
-    unite,
+    unite_coinciding,
 )
-from symscope.spectral._streaming import (
-    filled_panels,
-    irrep_batches,
-    leave_out_streamed,
-    orbits_per_panel,
-    panel_part,
-    set_bytes,
-    tile_budget,
-)
-from symscope.spectral._symmetrised import mean_set_error, symmetrised_error
+from symscope.spectral.dense import leave_out_residual, precision
+from symscope.spectral.geometry import orbit_radii, orbit_separations
+from symscope.spectral.streaming import leave_out_streamed
 
 __all__ = [
-    "Frequency",
-    "IrrepShare",
-    "LeaveOut",
-    "OneVersusMany",
-    "Panels",
-    "Part",
-    "ProjectedProfile",
-    "Quotient",
-    "assembled",
-    "circulant_spectrum",
-    "circularised",
-    "class_masks",
-    "empty_panels",
-    "filled_panels",
-    "flop_counts",
-    "fourier_block",
-    "fourier_blocks",
-    "frequencies",
-    "gaussian_circles_spectrum",
-    "inverse_spectrum",
-    "invert_factor",
-    "irrep_batches",
-    "kernel_profile",
-    "leave_one_out_residuals",
-    "leave_out",
+    # from a kernel and an action to predictions at missing points
     "leave_out_orbits",
-    "leave_out_residual",
     "leave_out_streamed",
-    "mean_pair_error",
-    "mean_set_error",
-    "missing_sets",
-    "one_versus_many",
-    "orbit_centres",
-    "orbit_densities",
+    "leave_out",
+    "class_masks",
+    "LeaveOut",
+    "IrrepShare",
+    # kernels over orbits as profiles
+    "kernel_profile",
+    "projected_profile",
+    "ProjectedProfile",
+    "profile_gram",
+    "unite_coinciding",
+    # any kernel matrix
+    "precision",
+    "leave_out_residual",
+    # orbits in input space
     "orbit_radii",
     "orbit_separations",
-    "orbits_per_panel",
-    "pair_errors",
-    "pair_inverse_spectra",
-    "pair_spectra",
-    "panel_part",
-    "precision",
-    "profile_gram",
-    "projected_profile",
-    "quotient",
-    "regression",
-    "set_bytes",
-    "solve",
-    "spectral_error",
-    "spectral_prediction",
-    "spectral_residual",
-    "symmetrised_error",
-    "tile_budget",
-    "unite",
 ]

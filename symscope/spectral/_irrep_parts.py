@@ -2,7 +2,7 @@
 
 `P[(s, g), (t, h)] = 1/|G| sum_rho d_rho tr(rho(g) P_hat_st(rho) rho(h)^H)`, where
 `P_hat(rho) = (K_hat(rho) + ridge)^-1`.
-Where a seed is kept by a stabiliser H only the vectors Q fixed by H count: the block becomes
+Where a sample is fixed by a stabiliser H only the vectors Q fixed by H count: the block becomes
 `Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`, and that of the inverse is multiplied by the roots on the way back.
 Its size stays: rows of vectors that do not count are zero but for their diagonal, and never asked for.
 """
@@ -17,10 +17,9 @@ import torch
 from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
-from symscope.spectral._dense import check_not_negative
-from symscope.spectral._fourier_blocks import Quotient
-from symscope.spectral._frequencies import Frequency
+from symscope.spectral._matrix_checks import check_not_negative
 from symscope.spectral._missing_sets import MissingSet
+from symscope.spectral.irrep_blocks import Frequency, Quotient
 
 ZERO = 64  # roundings: a block below ZERO eps |G| of the kernel's own scale is zero, its transform is noise
 
@@ -32,7 +31,7 @@ class SingularBlockError(ArithmeticError):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class IrrepPart:
     """One irrep's share.
 
     Attributes:
@@ -58,7 +57,7 @@ def irrep_part(
     ridge: float,
     scale: float,
     device: torch.device,
-) -> Part:
+) -> IrrepPart:
     """Everything one irrep has to give, from one factorisation of its block.
 
     Args:
@@ -81,12 +80,12 @@ def irrep_part(
         block = on_fixed(cells, fixed, fixed)
     counted = counted_vectors(points, frequency, fixed)
     if not bool(counted.any()):
-        return nothing(sets, labels.cpu())
+        return empty_part(sets, labels.cpu())
     even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
     if ridge == 0:
         left = unseen_size(float(block.abs().max()), int(counted.sum()), block.dtype, frequency, scale)
         if left is not None:
-            return Part((), even, left, None)
+            return IrrepPart((), even, left, None)
     unused = (~counted.flatten()).nonzero()[:, 0].to(device)
     block.diagonal()[unused] = block.diagonal().real.max().to(block.dtype)
     factor = cholesky(block, ridge, frequency.name, scale)
@@ -97,7 +96,7 @@ def irrep_part(
     precision = []
     for one, inverse in zip(sets, inverse_blocks(factor, columns), strict=True):
         precision.append(on_points(inverse, frequency, one, fixed, points).cpu())
-    return Part(tuple(precision), even, None, None if weights is None else weights.cpu())
+    return IrrepPart(tuple(precision), even, None, None if weights is None else weights.cpu())
 
 
 def on_fixed(
@@ -106,7 +105,7 @@ def on_fixed(
     """`W_s^H cells_st W_t`, flattened: entries of a block between the vectors that count.
 
     Args:
-        cells: Entries for some seeds against some.
+        cells: Entries for some samples against some.
         rows: `Quotient.fixed_vectors` of the former.
         columns: Of the latter.
     """
@@ -117,16 +116,16 @@ def on_fixed(
 def counted_vectors(
     points: Quotient, frequency: Frequency, fixed: Shaped[Tensor, "m d d"] | None
 ) -> Bool[Tensor, "m d"]:
-    """Which vectors of which seeds count: all on free orbits."""
+    """Which vectors of which samples count: all on free orbits."""
     if fixed is None:
-        return torch.ones(len(points.kept), frequency.dim, dtype=torch.bool)
+        return torch.ones(len(points.stabiliser_orders), frequency.dim, dtype=torch.bool)
     return (fixed != 0).any(1).cpu()
 
 
-def nothing(sets: Sequence[MissingSet], labels: Float[Tensor, "m *c"]) -> Part:
+def empty_part(sets: Sequence[MissingSet], labels: Float[Tensor, "m *c"]) -> IrrepPart:
     """The part of an irrep that does not occur on these orbits, in the labels' dtype and on their device."""
-    even = tuple(torch.zeros(len(one.seeds), dtype=torch.float64) for one in sets)
-    return Part(tuple(torch.diag(zero).to(labels) for zero in even), even, None, None)
+    even = tuple(torch.zeros(len(one.samples), dtype=torch.float64) for one in sets)
+    return IrrepPart(tuple(torch.diag(zero).to(labels) for zero in even), even, None, None)
 
 
 def columns_of_owners(missing: MissingSet, frequency: Frequency) -> Int64[Tensor, "c"]:
@@ -237,8 +236,8 @@ def on_points(
         return (turned.real if turned.is_complex() else turned) * frequency.weight
     rho = frequency.matrices[missing.elements].to(device, inverse.dtype)
     if fixed is not None:  # they carry 1/sqrt|H|; |H| times it is the way back
-        kept = points.kept[missing.seeds].to(device)
-        rho = rho @ fixed[missing.seeds.to(fixed.device)].to(device, inverse.dtype) * kept[:, None, None]
+        kept = points.stabiliser_orders[missing.samples].to(device)
+        rho = rho @ fixed[missing.samples.to(fixed.device)].to(device, inverse.dtype) * kept[:, None, None]
     if d == 1:
         turned = inverse[position][:, position] * (rho[:, 0] @ rho[:, 0].mH)
         return (turned.real if turned.is_complex() else turned) * frequency.weight
@@ -261,7 +260,9 @@ def label_weights(
         labels: One per orbit.
         points: Which points are different.
     """
-    sizes = (points.representative.shape[1] / points.kept.to(labels.device, labels.dtype)).sqrt()[:, None]
+    sizes = (
+        points.representative.shape[1] / points.stabiliser_orders.to(labels.device, labels.dtype)
+    ).sqrt()[:, None]
     return (solve(labels.reshape(len(labels), -1) * sizes) / sizes).reshape(labels.shape)
 
 
@@ -269,5 +270,5 @@ def even_diagonal(
     frequency: Frequency, missing: MissingSet, points: Quotient, counted: Bool[Tensor, "m d"]
 ) -> Float[Tensor, "p"]:
     """The diagonal of the projector on the irrep: `copies d r_s |H_s| / |G|`."""
-    each = (counted.sum(1) * points.kept).to(torch.float64) * (frequency.copies * frequency.dim)
-    return each[missing.seeds] / frequency.order
+    each = (counted.sum(1) * points.stabiliser_orders).to(torch.float64) * (frequency.copies * frequency.dim)
+    return each[missing.samples] / frequency.order

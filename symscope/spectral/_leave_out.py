@@ -17,14 +17,20 @@ from torch import Tensor
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup
 from symscope.numerics import byte_count, check_ridge, usable_device
-from symscope.spectral._dense import check_tensor
-from symscope.spectral._fourier_blocks import Quotient, check_stabilisers, checked_blocks, quotient
-from symscope.spectral._frequencies import Frequency, frequencies
-from symscope.spectral._irrep_parts import Part, SingularBlockError, irrep_part
+from symscope.spectral._irrep_parts import IrrepPart, SingularBlockError, irrep_part
 from symscope.spectral._leave_out_result import LeaveOut, irrep_shares
+from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import MissingSet, missing_sets
 from symscope.spectral._profile import check_profile
 from symscope.spectral._unseen import unseen_residual
+from symscope.spectral.irrep_blocks import (
+    Frequency,
+    Quotient,
+    check_stabilisers,
+    checked_blocks,
+    frequencies,
+    quotient,
+)
 
 CERTAIN = 1e-6  # of the largest label: more may not depend on what the kernel does below rounding
 TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
@@ -33,7 +39,7 @@ TWINS = 1e-10  # relative squared distance in feature space below which two poin
 def leave_out(
     profile: Float[Tensor, "m m n"],
     labels: Float[Tensor, "labels *c"],
-    missing: Bool[Tensor, "*sets seeds elements"],
+    missing: Bool[Tensor, "*sets samples elements"],
     group: FiniteGroup,
     ridge: float,
     *,
@@ -57,7 +63,7 @@ def leave_out(
         missing: `[m, |G|]` marks the points left out, `[sets, m, |G|]` several sets, each on its own.
         group: The group.
         ridge: Absolute, added to every block (to the diagonal of K); there is no default.
-        stabilisers: For each seed the elements that keep it, `data.orbits(...).stabilisers`; None when only
+        stabilisers: For each sample the elements that fix it, `data.orbits(...).stabilisers`; None when only
             the identity does. Points that coincide count once.
         memory: What the transformed profile, or the blocks in flight, may take.
         device: Where blocks are factorised; the profile's device when None.
@@ -89,9 +95,9 @@ def leave_out(
     arguments = (sets, points, values, ridge, scale, there)
     size = len(profile) * max(f.dim for f in frequencies(group))
     at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
-    parts = _told(_parts(blocks, arguments, executor, at_once), len(frequencies(group)), progress)
+    parts = _with_progress(_parts(blocks, arguments, executor, at_once), len(frequencies(group)), progress)
     try:
-        return assembled(parts, sets, values.cpu(), group, points)
+        return assemble(parts, sets, values.cpu(), group, points)
     except SingularBlockError as error:
         raise SingularKernelError(f"{error}. {_advice(profile, group, points)}") from error
 
@@ -101,13 +107,13 @@ def _parts(
     arguments: tuple[object, ...],
     executor: Executor | None,
     at_once: int,
-) -> Iterator[tuple[Frequency, Part]]:
+) -> Iterator[tuple[Frequency, IrrepPart]]:
     """The parts in order, at most `at_once` blocks in flight."""
     if executor is None:
         for frequency, block in blocks:
             yield frequency, irrep_part(block, frequency, *arguments)  # type: ignore[arg-type]
         return
-    waiting: deque[tuple[Frequency, Future[Part]]] = deque()
+    waiting: deque[tuple[Frequency, Future[IrrepPart]]] = deque()
     for frequency, block in blocks:
         if len(waiting) >= at_once:
             first, future = waiting.popleft()
@@ -117,17 +123,17 @@ def _parts(
         yield first, future.result()
 
 
-def _told(
-    parts: Iterator[tuple[Frequency, Part]], count: int, progress: Callable[[int, int], None] | None
-) -> Iterator[tuple[Frequency, Part]]:
+def _with_progress(
+    parts: Iterator[tuple[Frequency, IrrepPart]], count: int, progress: Callable[[int, int], None] | None
+) -> Iterator[tuple[Frequency, IrrepPart]]:
     for done, part in enumerate(parts, start=1):
         if progress is not None:
             progress(done, count)
         yield part
 
 
-def assembled(
-    parts: Iterable[tuple[Frequency, Part]],
+def assemble(
+    parts: Iterable[tuple[Frequency, IrrepPart]],
     sets: Sequence[MissingSet],
     labels: Float[Tensor, "m *c"],
     group: FiniteGroup,
@@ -157,7 +163,7 @@ def assembled(
         weights = weights if part.weights is None else part.weights
     residuals = []
     for number, (one, own) in enumerate(zip(sets, stiff, strict=True)):
-        given = weights[one.seeds].reshape(len(one.seeds), -1).to(own)
+        given = weights[one.samples].reshape(len(one.samples), -1).to(own)
         if not unseen:
             residuals.append(torch.cholesky_solve(given, torch.linalg.cholesky(own)).cpu())
             continue
@@ -165,15 +171,15 @@ def assembled(
         _check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
         residuals.append(limit.to(labels.dtype))
     solved = sum(bool((residual == 0).all()) for residual in residuals)
-    seeds = torch.cat([one.seeds for one in sets])
-    residual = torch.cat(residuals).reshape(len(seeds), *labels.shape[1:])
+    samples = torch.cat([one.samples for one in sets])
+    residual = torch.cat(residuals).reshape(len(samples), *labels.shape[1:])
     names = [f.name for f in unseen]
     return LeaveOut(
         residual,
-        labels[seeds] - residual,
-        labels[seeds],
-        torch.cat([torch.full((len(one.seeds),), k) for k, one in enumerate(sets)]),
-        seeds,
+        labels[samples] - residual,
+        labels[samples],
+        torch.cat([torch.full((len(one.samples),), k) for k, one in enumerate(sets)]),
+        samples,
         torch.cat([one.elements for one in sets]),
         irrep_shares(
             order,
@@ -181,7 +187,7 @@ def assembled(
             torch.stack(even).to(diagonals[0].dtype),
             torch.tensor([one.name in names for one in order]),
         ),
-        int((group.order // points.kept).sum()),
+        int((group.order // points.stabiliser_orders).sum()),
         _explanation(names, solved, len(sets), len(order), group, points),
     )
 
@@ -199,7 +205,9 @@ def _check_certain(
         )
 
 
-def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGroup) -> Shaped[Tensor, "m *c"]:
+def orbit_labels(
+    labels: Shaped[Tensor, "*shape"], samples: int, group: FiniteGroup
+) -> Shaped[Tensor, "m *c"]:
     """One label per orbit, from labels of orbits or of points.
 
     Raises:
@@ -211,13 +219,14 @@ def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGrou
             f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "
             f"{tuple(labels.shape)}"
         )
-    if len(labels) == seeds:
+    if len(labels) == samples:
         return labels
-    if len(labels) != seeds * group.order:
+    if len(labels) != samples * group.order:
         raise InputError(
-            f"expected one label per orbit, {seeds}, or per point, {seeds * group.order}; got {len(labels)}"
+            f"expected one label per orbit, {samples}, or per point, {samples * group.order}; got "
+            f"{len(labels)}"
         )
-    rows = labels.unflatten(0, (seeds, group.order))
+    rows = labels.unflatten(0, (samples, group.order))
     if not bool((rows == rows[:, :1]).all()):
         bad = (rows != rows[:, :1]).flatten(1).any(1).nonzero()[:, 0].tolist()
         raise InputError(
@@ -228,22 +237,22 @@ def orbit_labels(labels: Shaped[Tensor, "*shape"], seeds: int, group: FiniteGrou
 
 
 def _advice(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotient) -> str:
-    """What most likely makes a block singular: seeds that some element keeps, or seeds on one orbit."""
+    """What most likely makes a block singular: samples that some element fixes, or two on one orbit."""
     own = profile.diagonal().T  # kappa_ss(d)
     near = (own[:, :1] - own) <= TWINS * own[:, :1].abs()
     kept = [
         (s, [group.labels[g] for g in near[s].nonzero()[:, 0].tolist()])
         for s in range(len(own))
-        if int(near[s].sum()) > int(points.kept[s])
+        if int(near[s].sum()) > int(points.stabiliser_orders[s])
     ]
     if kept:
-        listed = "; ".join(f"seed {s} looks the same under {', '.join(names[:6])}" for s, names in kept[:4])
+        listed = "; ".join(f"sample {s} looks the same under {', '.join(names[:6])}" for s, names in kept[:4])
         return (
-            f"To the kernel {listed}: if these elements keep the seeds, pass stabilisers=orbits.stabilisers; "
-            "otherwise use a ridge"
+            f"To the kernel {listed}: if these elements fix the samples, pass "
+            "stabilisers=orbits.stabilisers; otherwise use a ridge"
         )
     return (
-        "Two seeds lie on one orbit, or points are too near each other for float64: remove such seeds, "
+        "Two samples lie on one orbit, or points are too near each other for float64: remove such samples, "
         "or use a ridge"
     )
 
@@ -253,10 +262,11 @@ def _explanation(
 ) -> str:
     text = []
     if not points.is_free:
-        kept = (points.kept > 1).nonzero()[:, 0].tolist()
+        kept = (points.stabiliser_orders > 1).nonzero()[:, 0].tolist()
         text.append(
-            f"{len(kept)} of {len(points.kept)} seeds are kept by more than the identity of {group.name}; "
-            "their orbits were treated as cosets, so that every different point counts once."
+            f"{len(kept)} of {len(points.stabiliser_orders)} samples are fixed by more than the "
+            f"identity of {group.name}; their orbits were treated as cosets, so that every different point "
+            "counts once."
         )
     if unseen:
         which = "every non-trivial irrep" if len(unseen) == irreps - 1 else f"irreps {', '.join(unseen)}"

@@ -13,50 +13,55 @@ from torch import Tensor, nn
 from symscope.data import Action, check_action, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.numerics import byte_count, byte_text, usable_device
-from symscope.spectral._dense import check_tensor
-from symscope.spectral._kernel_entries import NotRespectedError, check_respected, check_seeds, entries
+from symscope.spectral._kernel_entries import (
+    NotInvariantError,
+    check_invariant_kernel,
+    check_samples,
+    entries,
+)
 from symscope.spectral._leave_out import leave_out
 from symscope.spectral._leave_out_result import LeaveOut
-from symscope.spectral._missing_sets import check_classes, class_masks
+from symscope.spectral._matrix_checks import check_tensor
+from symscope.spectral._missing_sets import check_sample_classes, class_masks
 from symscope.spectral._profile import kernel_profile, projected_profile
-from symscope.spectral._streaming import leave_out_streamed
+from symscope.spectral.streaming import leave_out_streamed
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 Progress = Callable[[str, int, int], None]
 HELD = 4  # copies of a profile, or of a Gram matrix, beside which everything else is small
-TRIED = 8  # seeds on which an action is asked whether it is one
+TRIED = 8  # samples on which an action is asked whether it is one
 
 
 def leave_out_orbits(
     kernel: KernelFunction,
     action: Action,
-    seeds: Shaped[Tensor, "*shape"],
+    samples: Shaped[Tensor, "*shape"],
     labels: Shaped[Tensor, "labels *c"],
     ridge: float,
     *,
-    missing: Bool[Tensor, "*sets seeds elements"] | None = None,
+    missing: Bool[Tensor, "*sets samples elements"] | None = None,
     memory: int | float | str = "2GB",
     device: torch.device | str | None = None,
     progress: Progress | None = None,
 ) -> LeaveOut:
     """What kernel regression on whole orbits predicts at points it has not seen.
 
-    Seeds that some elements keep are found, and their points count once. A profile that does not fit the
+    Samples that some elements fix are found, and their points count once. A profile that does not fit the
     memory is streamed. Where the action or the kernel's symmetry is only approximate, the kernel matrix over
-    all points is made symmetric first; `departure` says how much that changed, and `explanation` too. All
-    points then count, also those that nearly coincide.
+    all points is replaced by the nearest invariant one; `invariance_error` is how far that is, and
+    `explanation` mentions it. All points then count, also those that nearly coincide.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
             `ntk` of `kernels.infinite_width(network)`.
-        action: What acts on the seeds, `data.rotation(8)`.
-        seeds: One point of each orbit, `[m, *channels, *sample]`, floating point.
+        action: What acts on the samples, `data.rotation(8)`.
+        samples: One sample of each orbit, `[m, *channels, *sample]`, floating point.
         labels: Classes, whole numbers `[m]`, which become one-hot vectors in increasing order; or one
             number or vector for each orbit.
         ridge: Absolute, added to the diagonal of K; there is no default.
-        missing: The points left out, as in `leave_out`; by default the seeds themselves, class by class.
-        memory: What may be used besides seeds and missing sets, in bytes or as text.
-        device: Where to compute; the seeds' device when None.
+        missing: The points left out, as in `leave_out`; by default the samples themselves, class by class.
+        memory: What may be used besides samples and missing sets, in bytes or as text.
+        device: Where to compute; the samples' device when None.
         progress: Called with what is being done ("kernel" or "irreps"), how much of it is done, and all.
 
     Raises:
@@ -68,22 +73,22 @@ def leave_out_orbits(
     >>> net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.ReLU(), nn.Linear(8, 10))
     >>> ntk = kernels.infinite_width(net).ntk
     >>> found = leave_out_orbits(ntk, data.rotation(4), digits.x, digits.labels, ridge=0.0)
-    >>> found.points, len(found.residual), found.departure
+    >>> found.points, len(found.residual), found.invariance_error
     (80, 20, 0.0)
     """
-    check_seeds(seeds)
-    values = _outputs(labels, len(seeds))
+    check_samples(samples)
+    values = _outputs(labels, len(samples))
     masks = _by_class(labels, action) if missing is None else missing
-    x, group, budget = seeds.to(usable_device(device, seeds)), action.group, byte_count(memory)
+    x, group, budget = samples.to(usable_device(device, samples)), action.group, byte_count(memory)
     check_action(action, x[:TRIED])
-    entries_told = partial(progress, "kernel") if progress else None
-    irreps_told = partial(progress, "irreps") if progress else None
-    departure = 0.0
+    entry_progress = partial(progress, "kernel") if progress else None
+    irrep_progress = partial(progress, "irreps") if progress else None
+    invariance_error = 0.0
     try:
-        check_respected(kernel, action.orbit, x, group)
-    except NotRespectedError as error:
+        check_invariant_kernel(kernel, action.orbit, x, group)
+    except NotInvariantError as error:
         projected = projected_profile(_gram(kernel, action, x, budget, str(error)), group)
-        profile, departure, kept = projected.profile, projected.departure, None
+        profile, invariance_error, kept = projected.profile, projected.invariance_error, None
     else:
         kept = _stabilisers(action, x, budget)
         held = HELD * 8 * len(x) ** 2 * group.order
@@ -98,27 +103,31 @@ def leave_out_orbits(
                 ridge,
                 memory=budget,
                 stabilisers=kept,
-                progress=irreps_told,
+                progress=irrep_progress,
             )
-        profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=entries_told)
+        profile = kernel_profile(
+            kernel, action.orbit, x, group, memory=budget // HELD, progress=entry_progress
+        )
     found = leave_out(
-        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=irreps_told
+        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=irrep_progress
     )
-    if not departure:
+    if not invariance_error:
         return found
-    said = (
-        f"The kernel does not respect {group.name} ({action.name}) exactly: it was made symmetric first, "
-        f"which changed it by {100 * departure:.2g} %."
+    note = (
+        f"The kernel is not invariant under {group.name} ({action.name}: {100 * invariance_error:.2g} %); it "
+        "was replaced by the nearest one that is."
     )
-    return replace(found, departure=departure, explanation=f"{said} {found.explanation}".strip())
+    return replace(
+        found, invariance_error=invariance_error, explanation=f"{note} {found.explanation}".strip()
+    )
 
 
-def _outputs(labels: Shaped[Tensor, "*shape"], seeds: int) -> Shaped[Tensor, "m *c"]:
+def _outputs(labels: Shaped[Tensor, "*shape"], samples: int) -> Shaped[Tensor, "m *c"]:
     """Numbers as they are; classes as one-hot vectors."""
     check_tensor("labels", labels)
     if labels.is_floating_point() or labels.ndim != 1:
         return labels
-    check_classes(labels, seeds)
+    check_sample_classes(labels, samples)
     return nn.functional.one_hot(labels.unique(return_inverse=True)[1]).double()
 
 
@@ -126,13 +135,13 @@ def _by_class(labels: Shaped[Tensor, "*shape"], action: Action) -> Bool[Tensor, 
     if labels.is_floating_point() or labels.ndim != 1:
         raise InputError(
             "missing: labels that are not classes do not say what to leave out together; mark the points, "
-            "[seeds, elements] or [sets, seeds, elements]"
+            "[samples, elements] or [sets, samples, elements]"
         )
     return class_masks(labels, action.group, action.group.identity)
 
 
 def _stabilisers(action: Action, x: Float[Tensor, "m *sample"], budget: int) -> list[Tensor] | None:
-    """The elements that keep each seed; None where only the identity does, or they are no subgroup."""
+    """The elements that fix each sample; None where only the identity does, or they are no subgroup."""
     each = 4 * action.group.order * x[0].numel() * x.element_size()
     kept: list[Tensor] = []
     closed = True
@@ -152,7 +161,7 @@ def _gram(
         raise InputError(
             f"memory: {why.split('. ')[0]}; made symmetric over all {len(x) * action.group.order} points it "
             f"takes {byte_text(needed)}, more than the {byte_text(budget)} allowed. Allow more, take fewer "
-            'seeds, or use an exact action such as rotation(n, "orthogonal")'
+            'samples, or use an exact action such as rotation(n, "orthogonal")'
         )
     points = action.orbit(x).flatten(0, 1)
     found = entries(kernel, points, points)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from symscope.spectral._frequencies import Frequency
+from symscope.spectral.irrep_blocks import Frequency
 
 
 @final
@@ -52,34 +52,36 @@ class LeaveOut:
 
     Attributes:
         residual: True label minus prediction.
-        prediction: After training on all points that are not in the point's missing set.
+        prediction: Prediction after training on all points that are not in the point's missing set.
         label: True label.
         sets: Which missing set each row belongs to.
-        seeds: Which orbit.
+        samples: Which orbit.
         elements: Which group element; the smallest one where several give the same point.
         irreps: Where the stiffness of the missing points comes from.
         points: How many different points there are, missing ones included.
         explanation: What was special, in words; empty if nothing was.
-        departure: `|K - projected K| / |K|` where `leave_out_orbits` had to make the kernel symmetric first,
-            0 where it was.
+        invariance_error: `|K - projected K| / |K|` where `leave_out_orbits` had to project the kernel on
+            invariant ones, 0 where it was invariant.
     """
 
     residual: Float[Tensor, "p *c"]
     prediction: Float[Tensor, "p *c"]
     label: Float[Tensor, "p *c"]
     sets: Int64[Tensor, "p"]
-    seeds: Int64[Tensor, "p"]
+    samples: Int64[Tensor, "p"]
     elements: Int64[Tensor, "p"]
     irreps: tuple[IrrepShare, ...]
     points: int
     explanation: str
-    departure: float = 0.0
+    invariance_error: float = 0.0
 
     @property
     def right(self) -> Bool[Tensor, "p"]:
         """Whether a prediction has its label's sign; of vectors, the largest entry at the same place."""
-        said, true = (values.reshape(len(self.label), -1) for values in (self.prediction, self.label))
-        return said.argmax(1) == true.argmax(1) if true.shape[1] > 1 else (said.sign() == true.sign())[:, 0]
+        predicted, true = (values.reshape(len(self.label), -1) for values in (self.prediction, self.label))
+        if true.shape[1] > 1:
+            return predicted.argmax(1) == true.argmax(1)
+        return (predicted.sign() == true.sign())[:, 0]
 
     def accuracy(self) -> Float[Tensor, "sets"]:
         """The share of missing points that are `right`, for each missing set.
@@ -123,12 +125,12 @@ class LeaveOut:
         >>> missing, label = torch.tensor([[False, True]]), torch.tensor([1.0], dtype=torch.float64)
         >>> [row] = leave_out(profile, label, missing, cyclic(2), ridge=0.0).point_table()
         >>> list(row), round(row["prediction"], 6)
-        (['set', 'seed', 'element', 'label', 'prediction', 'residual', 'right'], 0.25)
+        (['set', 'sample', 'element', 'label', 'prediction', 'residual', 'right'], 0.25)
         """
         count = len(self.residual)
         columns: dict[str, list[Any]] = {
             "set": self.sets.tolist(),
-            "seed": self.seeds.tolist(),
+            "sample": self.samples.tolist(),
             "element": self.elements.tolist(),
         }
         for name, values in (

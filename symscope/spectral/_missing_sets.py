@@ -11,8 +11,8 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.spectral._dense import check_tensor
-from symscope.spectral._fourier_blocks import Quotient
+from symscope.spectral._matrix_checks import check_tensor
+from symscope.spectral.irrep_blocks import Quotient
 
 
 @final
@@ -21,13 +21,13 @@ class MissingSet:
     """The points one training run does not see.
 
     Attributes:
-        seeds: The orbit of each missing point.
+        samples: The orbit of each missing point.
         elements: Its group element.
         owners: The orbits that occur, each once.
         position: Where each point's orbit is in `owners`.
     """
 
-    seeds: Int64[Tensor, "p"]
+    samples: Int64[Tensor, "p"]
     elements: Int64[Tensor, "p"]
     owners: Int64[Tensor, "q"]
     position: Int64[Tensor, "p"]
@@ -42,9 +42,9 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
     """Each class in turn without one element of its orbits: one missing set per class, in increasing order.
 
     Args:
-        classes: The class of each seed.
+        classes: The class of each sample.
         group: The group.
-        element: The element that is missing; the seeds themselves by default.
+        element: The element that is missing; the samples themselves by default.
 
     Raises:
         InputError: No such element, or classes that are not whole numbers in one row.
@@ -53,7 +53,7 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
     >>> class_masks(torch.tensor([4, 7, 4]), cyclic(2)).int().tolist()
     [[[1, 0], [0, 0], [1, 0]], [[0, 0], [1, 0], [0, 0]]]
     """
-    check_classes(classes)
+    check_sample_classes(classes)
     if not 0 <= element < check_finite_group(group).order:
         raise InputError(f"expected an element of {group.name}, 0 to {group.order - 1}, got {element}")
     which = classes.unique()
@@ -62,27 +62,27 @@ def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 
     return masks
 
 
-def check_classes(classes: Shaped[Tensor, "*shape"], seeds: int | None = None) -> None:
-    """Refuses classes that are not whole numbers, one per seed.
+def check_sample_classes(classes: Shaped[Tensor, "*shape"], samples: int | None = None) -> None:
+    """Refuses classes that are not whole numbers, one per sample.
 
     Raises:
-        InputError: No tensor, another shape or kind of numbers, none, or not as many as seeds.
+        InputError: No tensor, another shape or kind of numbers, none, or not as many as samples.
     """
     check_tensor("classes", classes)
     kind = classes.dtype
     if classes.ndim != 1 or kind.is_floating_point or kind.is_complex or kind == torch.bool:
         raise InputError(
-            f"classes: expected whole numbers in one row, one per seed; got {kind} of shape "
+            f"classes: expected whole numbers in one row, one per sample; got {kind} of shape "
             f"{tuple(classes.shape)}"
         )
     if len(classes) == 0:
-        raise InputError("classes: expected one seed or more, got none")
-    if seeds is not None and len(classes) != seeds:
-        raise InputError(f"expected one class per seed, {seeds}; got {len(classes)}")
+        raise InputError("classes: expected one sample or more, got none")
+    if samples is not None and len(classes) != samples:
+        raise InputError(f"expected one class per sample, {samples}; got {len(classes)}")
 
 
 def missing_sets(
-    missing: Shaped[Tensor, "*sets seeds elements"], group: FiniteGroup, points: Quotient
+    missing: Shaped[Tensor, "*sets samples elements"], group: FiniteGroup, points: Quotient
 ) -> tuple[MissingSet, ...]:
     """The missing sets of masks, one point for all elements that give it.
 
@@ -95,18 +95,18 @@ def missing_sets(
         InputError: Masks of another shape, or a set that is empty or holds every point.
     """
     check_tensor("missing", missing)
-    seeds = len(points.kept)
-    if missing.ndim not in (2, 3) or missing.shape[-2:] != (seeds, group.order):
+    samples = len(points.stabiliser_orders)
+    if missing.ndim not in (2, 3) or missing.shape[-2:] != (samples, group.order):
         raise InputError(
-            f"missing: expected a mask [{seeds} seeds, {group.order} elements of {group.name}], or several, "
-            f"[sets, {seeds}, {group.order}]; got shape {tuple(missing.shape)}"
+            f"missing: expected a mask [{samples} samples, {group.order} elements of {group.name}], or "
+            f"several, [sets, {samples}, {group.order}]; got shape {tuple(missing.shape)}"
         )
     if missing.dtype != torch.bool:
         raise InputError(f"missing: expected a mask of True and False, got {missing.dtype}; use mask != 0")
-    masks = missing.cpu().reshape(-1, seeds, group.order)
+    masks = missing.cpu().reshape(-1, samples, group.order)
     if len(masks) == 0:
         raise InputError("missing: expected at least one set, got none")
-    total = int((group.order // points.kept).sum())
+    total = int((group.order // points.stabiliser_orders).sum())
     found = []
     for number, mask in enumerate(masks):
         marked = torch.zeros_like(mask)

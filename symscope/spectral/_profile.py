@@ -1,4 +1,4 @@
-"""Kernel profiles: what a kernel that respects a group is made of, `profile[s, t, d] = k(x_s, d x_t)`.
+"""Kernel profiles: what an invariant kernel is made of, `profile[s, t, d] = k(x_s, d x_t)`.
 
 Over m orbits of a group G the Gram matrix is `K[(s, g), (t, h)] = kappa_st(g^-1 h)`: m^2 |G|
 numbers instead of (m |G|)^2.
@@ -18,15 +18,15 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import byte_count
-from symscope.spectral._dense import allowed, check_gram, check_real, check_tensor
 from symscope.spectral._kernel_entries import (
-    check_respected,
-    check_seeds,
-    coinciding,
+    check_invariant_kernel,
+    check_samples,
+    coinciding_points,
     entries,
-    orbit_points,
     own_values,
+    whole_orbits,
 )
+from symscope.spectral._matrix_checks import allowed_gap, check_gram, check_real, check_tensor
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
 LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
@@ -39,17 +39,17 @@ class ProjectedProfile:
 
     Attributes:
         profile: `profile[s, t, d] = mean_g k(g x_s, g d x_t)`.
-        departure: `|K - projected K| / |K|`, Frobenius: 0 when the kernel respects the action exactly.
+        invariance_error: `|K - projected K| / |K|`, Frobenius: 0 when the kernel is exactly invariant.
     """
 
     profile: Float[Tensor, "m m n"]
-    departure: float
+    invariance_error: float
 
 
 def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> ProjectedProfile:
     """The group-projected profile of a Gram matrix over orbits, `kappa_st(d) = mean_g k(g x_s, g d x_t)`.
 
-    The orthogonal projection on the matrices that respect the group: for actions that are only nearly one,
+    The orthogonal projection on the invariant matrices: for actions that are only nearly one,
     such as rotations on a pixel grid.
 
     Args:
@@ -62,7 +62,7 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
 
     >>> from symscope.groups import cyclic
     >>> found = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
-    >>> found.profile.tolist(), round(found.departure, 4)
+    >>> found.profile.tolist(), round(found.invariance_error, 4)
     ([[[3.0, 1.0]]], 0.3015)
     """
     check_gram(gram)
@@ -112,23 +112,23 @@ def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[T
 def kernel_profile(
     kernel: Callable[[Tensor, Tensor], Tensor],
     orbit: Callable[[Tensor], Tensor],
-    seeds: Shaped[Tensor, "*shape"],
+    samples: Shaped[Tensor, "*shape"],
     group: FiniteGroup,
     *,
     memory: int | float | str = "2GB",
     progress: Callable[[int, int], None] | None = None,
 ) -> Float[Tensor, "m m n"]:
-    """The profile of a kernel, one block of seeds against one block of orbits at a time.
+    """The profile of a kernel, one block of samples against one block of orbits at a time.
 
-    Only `k(x_s, d x_t)` for s <= t is computed, m^2 |G| / 2 entries; the rest is
-    `kappa_ts(d) = kappa_st(d^-1)`. The action must be exact, and the kernel must respect it; otherwise use
+    Only `k(x_s, d x_t)` for s <= t is computed, m^2 |G| / 2 entries; the rest is `kappa_ts(d) =
+    kappa_st(d^-1)`. The action must be exact, and the kernel must be invariant under it; otherwise use
     `projected_profile`.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`; any `symscope.kernels.Kernel` is one. A plain
             function that is given one tensor twice should return an exact diagonal (see `own_values`).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`; `action.act_all` of a `symscope.data.Action` is one.
-        seeds: One point of each orbit, `[m, *sample]`, floating point.
+        samples: One sample of each orbit, `[m, *sample]`, floating point.
         group: The group.
         memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
             8 m^2 |G| bytes, comes on top.
@@ -138,8 +138,8 @@ def kernel_profile(
         The profile, in the dtype of the kernel's entries: float64 for every `symscope.kernels.Kernel`.
 
     Raises:
-        InputError: No seeds, orbits of the wrong length, a kernel that is not real or does not respect the
-            group (tried on a few points), or a budget too small for one seed.
+        InputError: No samples, orbits of the wrong length, a kernel that is not real or not invariant under
+            the group (tried on a few points), or a budget too small for one sample.
 
     >>> from symscope.groups import cyclic
     >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
@@ -147,22 +147,22 @@ def kernel_profile(
     >>> kernel_profile(lambda a, b: a @ b.T, flips, x, cyclic(2)).tolist()
     [[[5.0, 4.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 0.0]]]
     """
-    check_seeds(seeds)
-    m, n = len(seeds), check_finite_group(group).order
-    side = seeds_at_once(seeds, group, memory)
-    check_respected(kernel, orbit, seeds, group)
-    own, same = own_values(kernel, seeds), torch.zeros(m, n, dtype=torch.bool, device=seeds.device)
-    profile = torch.empty(m, m, n, dtype=own.dtype, device=seeds.device)
-    inverses = group.inverses.to(seeds.device)
+    check_samples(samples)
+    m, n = len(samples), check_finite_group(group).order
+    side = samples_at_once(samples, group, memory)
+    check_invariant_kernel(kernel, orbit, samples, group)
+    own, same = own_values(kernel, samples), torch.zeros(m, n, dtype=torch.bool, device=samples.device)
+    profile = torch.empty(m, m, n, dtype=own.dtype, device=samples.device)
+    inverses = group.inverses.to(samples.device)
     corners = range(0, m, side)
     done, whole = 0, n * sum((min(start + side, m) - start) * min(start + side, m) for start in corners)
     for start in corners:
         columns = slice(start, min(start + side, m))
-        points = orbit_points(orbit, seeds[columns], group)
-        same[columns] = coinciding(seeds[columns], points)
+        points = whole_orbits(orbit, samples[columns], group)
+        same[columns] = coinciding_points(samples[columns], points)
         for top in range(0, columns.stop, side):
             rows = slice(top, min(top + side, columns.stop))
-            tile = entries(kernel, seeds[rows], points).unflatten(1, (-1, n))
+            tile = entries(kernel, samples[rows], points).unflatten(1, (-1, n))
             profile[rows, columns] = tile
             if rows.start < columns.start:
                 profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
@@ -173,24 +173,24 @@ def kernel_profile(
     for start in corners:
         block = profile[start : start + side, start : start + side]
         block.copy_((block + block.transpose(0, 1)[:, :, inverses]) / 2)
-    unite(profile, same, group)
-    settle(profile, own, same, 0)
+    unite_coinciding(profile, same, group)
+    write_own_values(profile, own, same, 0)
     return profile
 
 
-def unite(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: FiniteGroup) -> None:
+def unite_coinciding(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: FiniteGroup) -> None:
     """Give the points of an orbit that coincide one value, `kappa_st(d h) = kappa_st(d)`, in place.
 
     Only an action's rounding tells them apart.
 
     Args:
         profile: The profile.
-        same: For each seed the elements that keep it, from `coinciding`.
+        same: For each sample the elements that fix it, from `coinciding_points`.
         group: The group.
 
     >>> from symscope.groups import cyclic
     >>> profile = torch.tensor([[[2.0, 1.0, 1.5, 1.0]]])
-    >>> unite(profile, torch.tensor([[True, False, True, False]]), cyclic(4))
+    >>> unite_coinciding(profile, torch.tensor([[True, False, True, False]]), cyclic(4))
     >>> profile.tolist()
     [[[1.75, 1.0, 1.75, 1.0]]]
     """
@@ -200,26 +200,26 @@ def unite(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: Fin
             continue  # the action is only nearly one there
         after, before = group.table[:, kept].to(profile.device), group.table[kept].to(profile.device)
         column = profile[:, t][:, after].mean(2)  # over d h
-        column[t] = column[t][before].mean(0)  # and over h d, where the seed meets itself
+        column[t] = column[t][before].mean(0)  # and over h d, where the sample meets itself
         profile[:, t], profile[t] = column, column[:, group.inverses.to(profile.device)]
 
 
-def settle(
+def write_own_values(
     tile: Float[Tensor, "r c n"], own: Float[Tensor, "c"], same: Bool[Tensor, "c n"], ahead: int
 ) -> None:
-    """Put `k(x, x)` where a seed meets itself, in place.
+    """Put `k(x, x)` where a sample meets itself, in place.
 
-    Nothing is changed for a seed that the kernel hardly tells from another point of its orbit, as under the
+    Nothing is changed for a sample that the kernel hardly tells from another point of its orbit, as under the
     symmetry a network pools over: there all entries carry the same rounding and must go on to.
 
     Args:
-        tile: `k(x_s, d x_t)`, rows s and columns t consecutive seeds.
+        tile: `k(x_s, d x_t)`, rows s and columns t consecutive samples.
         own: Of the columns.
-        same: Of the columns, from `coinciding`.
-        ahead: The first row's seed minus the first column's, not negative.
+        same: Of the columns, from `coinciding_points`.
+        ahead: The first row's sample minus the first column's, not negative.
 
     >>> tile = torch.tensor([[[1.5 - 1e-9, 1.0]]]).double()
-    >>> settle(tile, torch.tensor([1.5]).double(), torch.tensor([[True, False]]), 0)
+    >>> write_own_values(tile, torch.tensor([1.5]).double(), torch.tensor([[True, False]]), 0)
     >>> tile.tolist()
     [[[1.5, 1.0]]]
     """
@@ -233,10 +233,12 @@ def settle(
     tile[rows, rows + ahead] = torch.where(same & alone, own[:, None], cells)
 
 
-def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory: int | float | str) -> int:
-    """How many seeds' orbits, against as many seeds, a budget allows."""
+def samples_at_once(
+    samples: Float[Tensor, "m *sample"], group: FiniteGroup, memory: int | float | str
+) -> int:
+    """How many samples' orbits, against as many samples, a budget allows."""
     budget = byte_count(memory)
-    each = 3.0 * seeds[0].numel() * group.order * seeds.element_size()
+    each = 3.0 * samples[0].numel() * group.order * samples.element_size()
     square = 6.0 * group.order * 8  # the entries, and what a kernel needs to make them
     side = int(((each**2 + 4 * square * budget) ** 0.5 - each) / (2 * square))
     if side < 1:
@@ -244,7 +246,7 @@ def seeds_at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, memory:
             f"memory: one orbit of {group.order} points and its entries take {int(each + square)} bytes, "
             f"more than the {budget} allowed"
         )
-    return min(side, len(seeds))
+    return min(side, len(samples))
 
 
 def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None:
@@ -256,7 +258,7 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
     check_tensor("a profile", profile)
     if profile.ndim != 3 or profile.shape[0] != profile.shape[1] or len(profile) < 1:
         raise InputError(
-            f"a profile is [seeds, seeds, elements] over one seed or more, got {tuple(profile.shape)}"
+            f"a profile is [samples, samples, elements] over one sample or more, got {tuple(profile.shape)}"
         )
     check_real("a profile", profile)
     check_finite_group(group)
@@ -269,9 +271,9 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
         raise InputError("the profile has entries that are not finite; look at the inputs of the kernel")
     scale = float(profile.abs().max())
     inverses = group.inverses.to(profile.device)
-    # a seed at a time: the whole mirror image would double the memory
+    # a sample at a time: the whole mirror image would double the memory
     gap = max(float((profile[s] - profile[:, s][:, inverses]).abs().max()) for s in range(len(profile)))
-    if gap > allowed(HERMITIAN, profile.dtype) * scale:
+    if gap > allowed_gap(HERMITIAN, profile.dtype) * scale:
         raise InputError(
             f"a profile is Hermitian, profile[t, s, d] = profile[s, t, d^-1]; this one is off by {gap:.3g} "
             f"(largest entry {scale:.3g}). If the action or the kernel's symmetry is only approximate, "

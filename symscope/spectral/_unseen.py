@@ -13,9 +13,8 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from symscope.spectral._fourier_blocks import Quotient
-from symscope.spectral._frequencies import Frequency
 from symscope.spectral._missing_sets import MissingSet
+from symscope.spectral.irrep_blocks import Frequency, Quotient
 
 ORTHOGONAL = 1e-12  # what functions of length 1 leave on orthogonal directions by rounding
 
@@ -58,12 +57,12 @@ def _reached(
     unseen: Sequence[Frequency], missing: MissingSet, points: Quotient
 ) -> tuple[Float64[Tensor, "p p"], Float64[Tensor, "p"]]:
     """Orthonormal directions on the missing points, and how long the unseen functions are along each."""
-    count = len(missing.seeds)
+    count = len(missing.samples)
     turn, lengths = (torch.zeros(*shape, dtype=torch.float64) for shape in ((count, count), (count,)))
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[Tensor, Tensor]] = {}
     order = missing.position.argsort(stable=True)
     for places in order.split(torch.bincount(missing.position).tolist()):
-        stabiliser = points.stabilisers[int(missing.seeds[places[0]])]
+        stabiliser = points.stabilisers[int(missing.samples[places[0]])]
         elements = missing.elements[places]
         key = (tuple(stabiliser.tolist()), tuple(elements.tolist()))
         if key not in known:
@@ -80,7 +79,7 @@ def _values(
     frequency: Frequency, elements: Int64[Tensor, "p"], stabiliser: Int64[Tensor, "_"]
 ) -> Float64[Tensor, "p r"]:
     """Orthonormal functions of one irrep at points of one orbit: what the projector is the product of."""
-    fixed = frequency.matrices[stabiliser].mean(0)  # the projector on vectors the stabiliser keeps
+    fixed = frequency.matrices[stabiliser].mean(0)  # the projector on vectors the stabiliser fixes
     rows = (frequency.matrices[elements] @ fixed).flatten(1)
     root = (frequency.weight / frequency.dim * len(stabiliser)) ** 0.5
     return root * (torch.view_as_real(rows).flatten(1) if rows.is_complex() else rows)

@@ -27,15 +27,15 @@ from symscope.runs import (
     holds,
     unchecked,
 )
-from symscope.spectral import (
+from symscope.spectral import precision
+from symscope.spectral.circulant import (
+    circulant_row,
     circulant_spectrum,
-    circularised,
     gaussian_circles_spectrum,
     inverse_spectrum,
-    leave_one_out_residuals,
-    precision,
     spectral_error,
 )
+from symscope.spectral.dense import leave_one_out_residuals
 from symscope_papers.spectral import PAPER
 from symscope_papers.spectral.circle_figures import density_plots, distance_plots
 
@@ -98,7 +98,7 @@ def measured(
     data = circles(points, distance)
     gram = rbf(1 / (math.sqrt(2) * inverse_scale))(data.x)
     labels = data.labels.to(torch.float64)
-    spectrum = circulant_spectrum(circularised(gram))
+    spectrum = circulant_spectrum(circulant_row(gram))
     closed = gaussian_circles_spectrum(points, distance, inverse_scale)
     errors, spectra = [], []
     for relative in relative_ridges:

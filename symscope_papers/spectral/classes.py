@@ -15,15 +15,8 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.networks import digit_mlp
 from symscope.runs import Experiment, Preset, Results, Surroundings
-from symscope.spectral import (
-    class_masks,
-    leave_out,
-    leave_out_residual,
-    one_versus_many,
-    pair_errors,
-    precision,
-    projected_profile,
-)
+from symscope.spectral import class_masks, leave_out, leave_out_residual, precision, projected_profile
+from symscope.spectral.circulant import one_versus_many, pair_errors
 from symscope.training import MiniBatch, Optimiser, Stored, orbit_points, train_classifiers
 from symscope_papers.digits import digits
 from symscope_papers.spectral import PAPER
@@ -130,7 +123,7 @@ def kernel_rows(
             ("group form", float((by_group.argmax(1) == label).double().mean())),
         ):
             rows.append({"left_out": label, "method": method, "accuracy": share})
-    return rows, {"largest_difference": max(gaps), "departure": projected.departure}
+    return rows, {"largest_difference": max(gaps), "departure": projected.invariance_error}
 
 
 def dense_predictions(

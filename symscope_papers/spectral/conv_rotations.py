@@ -22,7 +22,7 @@ from symscope.runs import (
     holds,
     unchecked,
 )
-from symscope.spectral import inverse_spectrum
+from symscope.spectral.circulant import inverse_spectrum
 from symscope_papers.digits import digits
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER

@@ -15,17 +15,9 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.numerics import seeded
 from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, below, holds
-from symscope.spectral import (
-    Frequency,
-    LeaveOut,
-    frequencies,
-    kernel_profile,
-    leave_one_out_residuals,
-    leave_out,
-    leave_out_residual,
-    precision,
-    profile_gram,
-)
+from symscope.spectral import LeaveOut, kernel_profile, leave_out, leave_out_residual, precision, profile_gram
+from symscope.spectral.dense import leave_one_out_residuals
+from symscope.spectral.irrep_blocks import Frequency, frequencies
 from symscope_papers.spectral import PAPER
 from symscope_papers.spectral.group_orbits_cases import (
     ACTIONS,
@@ -165,7 +157,7 @@ def dense_residuals(
     residuals = []
     for number in found.sets.unique():
         rows = found.sets == number
-        missing = place[found.seeds[rows] * n + found.elements[rows]].to(gram.device)
+        missing = place[found.samples[rows] * n + found.elements[rows]].to(gram.device)
         solved = leave_out_residual(inverse, labels, missing) if regular else _least(gram, labels, missing)
         residuals.append(solved.cpu())
     return torch.cat(residuals)
@@ -192,7 +184,7 @@ def _error_rows(found: LeaveOut, dense: Float[Tensor, "q"], sets: int) -> list[d
             {
                 "missing": kind,
                 "set": number,
-                "orbit": int(found.seeds[i]),
+                "orbit": int(found.samples[i]),
                 "element": int(found.elements[i]),
                 "error": residual * label,
                 "dense_error": float(dense[i]) * label,

@@ -9,7 +9,7 @@ from fractions import Fraction
 import torch
 
 from symscope.groups import FiniteGroup
-from symscope.spectral import Frequency
+from symscope.spectral.irrep_blocks import Frequency
 
 
 def irrep_label(frequency: Frequency, group: FiniteGroup) -> str:
@@ -20,7 +20,7 @@ def irrep_label(frequency: Frequency, group: FiniteGroup) -> str:
         group: `symmetric(n)` up to n = 6, `dihedral(n)`, or any.
 
     >>> from symscope.groups import dihedral, symmetric
-    >>> from symscope.spectral import frequencies
+    >>> from symscope.spectral.irrep_blocks import frequencies
     >>> [irrep_label(f, symmetric(3)) for f in frequencies(symmetric(3))]
     ['(3)', '(1,1,1)', '(2,1)']
     >>> sorted(irrep_label(f, dihedral(3)) for f in frequencies(dihedral(3)))

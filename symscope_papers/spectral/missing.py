@@ -14,13 +14,8 @@ from symscope.errors import InputError
 from symscope.kernels import rbf
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, below
-from symscope.spectral import (
-    circulant_spectrum,
-    circularised,
-    regression,
-    spectral_error,
-    spectral_residual,
-)
+from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error, spectral_residual
+from symscope.spectral.dense import regression
 from symscope_papers.spectral import PAPER
 
 
@@ -64,7 +59,7 @@ def _cell(config: Missing, cell: Mapping[str, Any], surroundings: Surroundings) 
     gram = rbf(1 / (math.sqrt(2) * config.inverse_scale))(data.x)
     labels = data.labels.to(torch.float64)
     ridge = config.relative_ridge * float(gram.trace())
-    spectrum = circulant_spectrum(circularised(gram))
+    spectrum = circulant_spectrum(circulant_row(gram))
     rows = []
     for number, missing in enumerate(_patterns(cell["missing"], cell["kind"], config, surroundings.seed)):
         formula = spectral_residual(spectrum, labels, missing, ridge)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, above, below, unchecked
-from symscope.spectral import inverse_spectrum
+from symscope.spectral.circulant import inverse_spectrum
 from symscope_papers.digits import digits
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER

@@ -17,7 +17,7 @@ from symscope.data import LabelledData, rotation
 from symscope.errors import InputError, SingularKernelError
 from symscope.kernels import InfiniteWidth, infinite_width
 from symscope.numerics import check_count, check_ridge, seeded
-from symscope.spectral import circulant_spectrum, inverse_spectrum, spectral_error
+from symscope.spectral.circulant import circulant_spectrum, inverse_spectrum, spectral_error
 
 LARGEST_BATCH = 1 << 25  # numbers of one batch of rotated images: 256 MB in float64
 SYMMETRIC = 1e-9  # of the largest entry: rounding of a kernel stays far below

@@ -15,15 +15,8 @@ from symscope.errors import InputError
 from symscope.groups import cyclic
 from symscope.numerics import seeded
 from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, above, unchecked
-from symscope.spectral import (
-    leave_out,
-    leave_out_residual,
-    mean_pair_error,
-    mean_set_error,
-    pair_errors,
-    precision,
-    projected_profile,
-)
+from symscope.spectral import leave_out, leave_out_residual, precision, projected_profile
+from symscope.spectral.circulant import mean_pair_error, mean_set_error, pair_errors
 from symscope_papers.digits import digits
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral import PAPER
@@ -139,7 +132,7 @@ def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles
         "exact": sum(exact) / 2,
         "spectral": float(mean_pair_error(pairs, classes)),
         "projected": float(mean_set_error(found.residual, found.label, found.sets)),
-        "departure": projection.departure,
+        "departure": projection.invariance_error,
     }
 
 

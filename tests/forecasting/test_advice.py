@@ -18,7 +18,7 @@ from symscope.forecasting._density import Density, enough
 from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import as_problem, drawn
 from symscope.networks._user_model import as_model
-from symscope.spectral import regression
+from symscope.spectral.dense import regression
 from tests.forecasting.problems import blobs, small_net
 from tests.tolerances import DENSE_PREDICTION
 

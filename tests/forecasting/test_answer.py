@@ -16,7 +16,7 @@ from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import drawn
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
-from symscope.spectral import regression
+from symscope.spectral.dense import regression
 from tests.forecasting.problems import blobs, broken_net, failing, growing, negated, small_net
 from tests.tolerances import DENSE_PREDICTION
 

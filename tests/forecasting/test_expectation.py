@@ -15,7 +15,7 @@ from symscope.forecasting._question import as_problem, drawn, named_action
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.networks._user_model import as_model
-from symscope.spectral import regression
+from symscope.spectral.dense import regression
 from tests.forecasting.problems import blobs, small_net
 from tests.tolerances import DENSE_PREDICTION
 

@@ -23,7 +23,7 @@ from symscope.forecasting._summary import as_json, verdict
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.networks._user_model import as_model
-from symscope.spectral import regression
+from symscope.spectral.dense import regression
 from symscope.training import Optimiser
 from tests.forecasting.problems import number_net, spots
 from tests.tolerances import DENSE_PREDICTION

@@ -1,4 +1,4 @@
-"""Random kernels that respect a group, and the dense regression over their different points."""
+"""Random kernels invariant under a group, and the dense regression over their different points."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def feature_profile(group: FiniteGroup, features: Tensor, ridge: float = 0.0) ->
 
 
 def kept_profile(group: FiniteGroup, stabilisers: list[Tensor], seed: int) -> Tensor:
-    """A profile of seeds kept by given subgroups, positive definite on their different points."""
+    """A profile of samples fixed by given subgroups, positive definite on their different points."""
     m = len(stabilisers)
     generator = torch.Generator().manual_seed(seed)
     features = torch.randn(m, 2 * m + 4, group.order, generator=generator, dtype=torch.float64)

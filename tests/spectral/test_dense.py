@@ -13,14 +13,9 @@ from hypothesis import strategies as st
 from symscope import InputError
 from symscope.errors import SingularKernelError
 from symscope.groups import cyclic
-from symscope.spectral import (
-    leave_one_out_residuals,
-    leave_out,
-    leave_out_residual,
-    precision,
-    regression,
-)
-from symscope.spectral._dense import check_gram, check_missing, real_labels
+from symscope.spectral import leave_out, leave_out_residual, precision
+from symscope.spectral._matrix_checks import check_gram, check_missing, real_labels
+from symscope.spectral.dense import leave_one_out_residuals, regression
 from tests.spectral.problems import circulant, random_gram, random_labels
 from tests.tolerances import LEAVE_OUT
 

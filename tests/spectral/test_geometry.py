@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.spectral import orbit_centres, orbit_densities, orbit_radii, orbit_separations
+from symscope.spectral import orbit_radii, orbit_separations
+from symscope.spectral.geometry import orbit_centres, orbit_densities
 from tests.tolerances import ROUNDING
 
 
@@ -37,7 +38,7 @@ def test_samples_may_have_several_axes():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(InputError, match=r"seeds \[1\] are kept by the whole group"):
+    with pytest.raises(InputError, match=r"samples \[1\] are fixed by the whole group"):
         orbit_densities(torch.stack([circle(1.0, (0, 0, 0)), circle(0.0, (1, 0, 0))]))
     with pytest.raises(InputError, match="expected orbits"):
         orbit_radii(torch.zeros(0, 3, 2))

@@ -1,40 +1,43 @@
 """The exact group form against dense regression, for many groups, orbits, labels and missing sets."""
 
 from __future__ import annotations
-
-import inspect
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-
-import pytest
-import torch
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
-
 from symscope import InputError
 from symscope.errors import SingularKernelError
-from symscope.groups import cyclic, dihedral, symmetric
+from symscope.groups import cyclic
+from symscope.groups import dihedral
+from symscope.groups import symmetric
 from symscope.groups.named_groups import quaternion
-from symscope.spectral import (
-    circulant_spectrum,
-    class_masks,
-    frequencies,
-    leave_one_out_residuals,
-    leave_out,
-    precision,
-    profile_gram,
-    projected_profile,
-    spectral_error,
-)
-from tests.spectral.orbit_problems import (
-    GROUPS,
-    dense_residuals,
-    feature_profile,
-    kept_profile,
-    random_missing,
-    random_profile,
-)
-from tests.spectral.problems import random_gram, random_labels, random_row
-from tests.tolerances import GROUP_LEAVE_OUT, ROUNDING, SINGLE
+from symscope.spectral import class_masks
+from symscope.spectral import leave_out
+from symscope.spectral import precision
+from symscope.spectral import profile_gram
+from symscope.spectral import projected_profile
+from symscope.spectral.circulant import circulant_spectrum
+from symscope.spectral.circulant import spectral_error
+from symscope.spectral.dense import leave_one_out_residuals
+from symscope.spectral.irrep_blocks import frequencies
+from tests.spectral.orbit_problems import GROUPS
+from tests.spectral.orbit_problems import dense_residuals
+from tests.spectral.orbit_problems import feature_profile
+from tests.spectral.orbit_problems import kept_profile
+from tests.spectral.orbit_problems import random_missing
+from tests.spectral.orbit_problems import random_profile
+from tests.spectral.problems import random_gram
+from tests.spectral.problems import random_labels
+from tests.spectral.problems import random_row
+from tests.tolerances import GROUP_LEAVE_OUT
+from tests.tolerances import ROUNDING
+from tests.tolerances import SINGLE
+import inspect
+import pytest
+import torch
+
+
+
 
 names = st.sampled_from(sorted(GROUPS))
 seeds = st.integers(0, 999)
@@ -50,7 +53,7 @@ def test_every_group_gives_the_dense_residuals(name, m, seed, ridge, shape):
     dense = dense_residuals(profile, labels, missing, group, ridge)
     torch.testing.assert_close(found.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
     torch.testing.assert_close(found.prediction + found.residual, found.label, rtol=0, atol=ROUNDING)
-    torch.testing.assert_close(torch.stack([found.seeds, found.elements], 1), missing.nonzero())
+    torch.testing.assert_close(torch.stack([found.samples, found.elements], 1), missing.nonzero())
     assert sum(one.share for one in found.irreps) == pytest.approx(1, abs=1e-9)
     assert sum(one.weight for one in found.irreps) == pytest.approx(1, abs=1e-9)
     assert found.explanation == ""
@@ -231,10 +234,10 @@ def test_every_missing_point_is_a_row_of_the_point_table():
     one_hot = torch.eye(3, dtype=torch.float64)[[2, 0, 1]]
     found = leave_out(profile, one_hot, missing, group, 0.1)
     rows = found.point_table()
-    assert [(row["seed"], row["element"]) for row in rows] == [tuple(p) for p in missing.nonzero().tolist()]
+    assert [(row["sample"], row["element"]) for row in rows] == [tuple(p) for p in missing.nonzero().tolist()]
     assert [[row[f"prediction {c}"] for c in range(3)] for row in rows] == found.prediction.tolist()
     assert [row["right"] for row in rows] == (
-        found.prediction.argmax(1) == one_hot.argmax(1)[found.seeds]
+        found.prediction.argmax(1) == one_hot.argmax(1)[found.samples]
     ).tolist()
     signs = leave_out(profile, torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64), missing, group, 0.1)
     assert [row["right"] for row in signs.point_table()] == (signs.prediction * signs.label > 0).tolist()
@@ -262,15 +265,15 @@ def test_bad_input_is_refused():
     for other in (profile.half(), profile + 0j):
         with pytest.raises(InputError, match="a profile is in float64 or float32"):
             asked(other, labels, missing, group, 0.0)
-    with pytest.raises(InputError, match=r"a profile is \[seeds, seeds, elements\]"):
+    with pytest.raises(InputError, match=r"a profile is \[samples, samples, elements\]"):
         asked(profile[0], labels, missing, group, 0.0)
     with pytest.raises(InputError, match="at least one set"):
         leave_out(profile, labels, missing[None][:0], group, 0.0)
     with pytest.raises(InputError, match="ridge: expected a finite number"):
         leave_out(profile, labels, missing, group, -1e-3)
-    with pytest.raises(InputError, match="does not keep seed 1"):
+    with pytest.raises(InputError, match="does not fix sample 1"):
         leave_out(profile, labels, missing, group, 0.0, stabilisers=[torch.tensor([0]), torch.tensor([0, 2])])
-    with pytest.raises(InputError, match="one for each of 2 seeds"):
+    with pytest.raises(InputError, match="one for each of 2 samples"):
         leave_out(profile, labels, missing, group, 0.0, stabilisers=[torch.tensor([0])])
 
 
@@ -278,11 +281,11 @@ def test_singular_blocks_are_explained():
     group = cyclic(4)
     kept = [torch.tensor([0]), torch.tensor([0, 2])]
     profile, missing = kept_profile(group, kept, 0), random_missing(group, 2, 0)
-    with pytest.raises(SingularKernelError, match=r"k=1.*seed 1 looks the same under e, r\^2.*stabilisers"):
+    with pytest.raises(SingularKernelError, match=r"k=1.*sample 1 looks the same under e, r\^2.*stabilisers"):
         leave_out(profile, random_labels(2, 0), missing, group, 0.0)
     assert leave_out(profile, random_labels(2, 0), missing, group, 0.0, stabilisers=kept).points == 6
     twice = random_profile(group, 1, 0).expand(2, 2, 4).clone()
-    with pytest.raises(SingularKernelError, match=r"k=0.*Two seeds lie on one orbit"):
+    with pytest.raises(SingularKernelError, match=r"k=0.*Two samples lie on one orbit"):
         leave_out(twice, random_labels(2, 0), missing, group, 0.0)
     mean_free = random_profile(group, 1, 0)
     mean_free = mean_free - mean_free.mean()
@@ -343,5 +346,5 @@ def test_stabilisers_are_checked_to_the_precision_of_the_profile():
     found = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
     expected = leave_out(exact, labels.double(), missing, group, 0.0, stabilisers=stabilisers)
     torch.testing.assert_close(found.prediction.double(), expected.prediction, rtol=0, atol=100 * SINGLE)
-    with pytest.raises(InputError, match="does not keep seed 0"):
+    with pytest.raises(InputError, match="does not fix sample 0"):
         leave_out(profile.double(), labels.double(), missing, group, 0.0, stabilisers=stabilisers)

@@ -55,13 +55,13 @@ def test_it_is_dense_regression_over_all_points(action, shape, ridge):
     for k, mask in enumerate(masks):
         expected = dense(RBF, action, x, labels, mask, ridge)
         assert torch.allclose(found.residual[found.sets == k], expected, atol=1e-8)
-    assert found.departure == 0.0
+    assert found.invariance_error == 0.0
 
 
 def test_classes_are_left_out_in_turn():
     x, classes = images(5, 6, 6), torch.tensor([7, 2, 7, 9, 2])
     found = leave_out_orbits(RBF, data.rotation(4), x, classes, 0.0)
-    assert found.seeds.tolist() == [1, 4, 0, 2, 3]
+    assert found.samples.tolist() == [1, 4, 0, 2, 3]
     assert found.elements.tolist() == [0] * 5
     assert found.label.argmax(1).tolist() == [0, 0, 1, 1, 2]
     right = found.prediction.argmax(1) == found.label.argmax(1)
@@ -76,7 +76,7 @@ def test_classes_are_left_out_in_turn():
     assert torch.allclose(found.residual[:2], expected, atol=1e-10)
 
 
-def test_seeds_that_elements_keep_are_found():
+def test_samples_that_elements_keep_are_found():
     x = images(3, 6, 6)
     x[1] = (x[1] + x[1].rot90(2, (0, 1))) / 2
     labels = torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
@@ -96,9 +96,9 @@ def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
     found = leave_out_orbits(RBF, action, x, labels, 0.0)
     points = action.orbit(x).flatten(0, 1)
     projected = projected_profile(RBF(points, points), action.group)
-    assert found.departure == pytest.approx(projected.departure)
-    assert found.departure > 1e-4
-    assert "does not respect C8 (rotation) exactly" in found.explanation
+    assert found.invariance_error == pytest.approx(projected.invariance_error)
+    assert found.invariance_error > 1e-4
+    assert "not invariant under C8 (rotation" in found.explanation
     one_hot, masks = nn.functional.one_hot(labels).double(), torch.zeros(2, 4, 8, dtype=torch.bool)
     masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
     expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
@@ -152,8 +152,8 @@ def test_labels_that_are_no_classes_need_missing_points():
         leave_out_orbits(RBF, data.rotation(4), images(3, 5, 5), images(3), 0.0)
 
 
-def test_as_many_classes_as_seeds():
-    with pytest.raises(InputError, match="one class per seed, 3; got 2"):
+def test_as_many_classes_as_samples():
+    with pytest.raises(InputError, match="one class per sample, 3; got 2"):
         leave_out_orbits(RBF, data.rotation(4), images(3, 5, 5), torch.tensor([1, 2]), 0.0)
 
 
@@ -168,7 +168,7 @@ def test_too_little_memory_to_make_a_kernel_symmetric():
         leave_out_orbits(RBF, data.rotation(8), images(4, 9, 9), torch.arange(4), 0.0, memory="20kB")
 
 
-def test_seeds_that_elements_keep_are_streamed_too():
+def test_samples_that_elements_keep_are_streamed_too():
     x = images(40, 64)
     x[3], x[8] = 1.0, x[8].roll(32) + x[8]
     classes = torch.arange(40) % 3

@@ -9,15 +9,16 @@ import torch
 
 from symscope import InputError
 from symscope.groups import cyclic
-from symscope.spectral import class_masks, quotient
-from symscope.spectral._missing_sets import check_classes, missing_sets
+from symscope.spectral import class_masks
+from symscope.spectral._missing_sets import check_sample_classes, missing_sets
+from symscope.spectral.irrep_blocks import quotient
 
 
 def test_points_are_listed_seed_by_seed():
     mask = torch.zeros(3, 4, dtype=torch.bool)
     mask[2, 1] = mask[0, 3] = mask[2, 0] = True
     (found,) = missing_sets(mask, cyclic(4), quotient(cyclic(4), None, 3))
-    assert found.seeds.tolist() == [0, 2, 2]
+    assert found.samples.tolist() == [0, 2, 2]
     assert found.elements.tolist() == [3, 0, 1]
     assert found.owners.tolist() == [0, 2]
     assert found.position.tolist() == [0, 1, 1]
@@ -29,7 +30,7 @@ def test_elements_that_give_one_point_are_one():
     mask = torch.zeros(2, 4, dtype=torch.bool)
     mask[0, [1, 3]] = mask[1, 3] = True
     (found,) = missing_sets(mask, cyclic(4), points)
-    assert list(zip(found.seeds.tolist(), found.elements.tolist(), strict=True)) == [(0, 1), (1, 3)]
+    assert list(zip(found.samples.tolist(), found.elements.tolist(), strict=True)) == [(0, 1), (1, 3)]
 
 
 def test_a_class_loses_one_element_of_each_of_its_orbits():
@@ -41,14 +42,14 @@ def test_a_class_loses_one_element_of_each_of_its_orbits():
 
 def test_classes_and_masks_of_another_kind_are_refused():
     # the checks of the test suite would stop these earlier
-    masks, checked, sets = map(inspect.unwrap, (class_masks, check_classes, missing_sets))
+    masks, checked, sets = map(inspect.unwrap, (class_masks, check_sample_classes, missing_sets))
     for classes in ([0, 1], torch.tensor([0, 1]).numpy()):
         with pytest.raises(InputError, match=r"classes: expected a torch\.Tensor, got (list|ndarray); use"):
             checked(classes)
     for classes, message in (
-        (torch.eye(2).long(), r"whole numbers in one row, one per seed; got torch.int64 of shape \(2, 2\)"),
-        (torch.tensor([0.0, 1.0]), "whole numbers in one row, one per seed; got torch.float32"),
-        (torch.tensor([], dtype=torch.int64), "one seed or more, got none"),
+        (torch.eye(2).long(), r"whole numbers in one row, one per sample; got torch.int64 of shape \(2, 2\)"),
+        (torch.tensor([0.0, 1.0]), "whole numbers in one row, one per sample; got torch.float32"),
+        (torch.tensor([], dtype=torch.int64), "one sample or more, got none"),
     ):
         with pytest.raises(InputError, match=message):
             masks(classes, cyclic(4))

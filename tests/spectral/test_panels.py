@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from symscope import InputError
 from symscope.spectral._irrep_parts import SingularBlockError
-from symscope.spectral._panels import (
+from symscope.spectral.panels import (
     Panels,
     columns_of,
     empty_panels,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from symscope import InputError, data, kernels
 from symscope.groups import cyclic, dihedral
 from symscope.spectral import kernel_profile, leave_out, leave_out_streamed, profile_gram, projected_profile
-from symscope.spectral._kernel_entries import check_seeds
+from symscope.spectral._kernel_entries import check_samples
 from symscope.spectral._profile import check_profile
 from tests.spectral.orbit_problems import GROUPS, random_profile
 from tests.spectral.problems import random_gram
@@ -31,10 +31,10 @@ def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name,
     mean = sum(gram[s * n + g, t * n + int(group.table[g, d])] for g in range(n)) / n
     torch.testing.assert_close(found.profile[s, t, d], mean, rtol=0, atol=ROUNDING)
     projected = profile_gram(found.profile, group)
-    assert found.departure == pytest.approx(float((gram - projected).norm() / gram.norm()), abs=1e-10)
+    assert found.invariance_error == pytest.approx(float((gram - projected).norm() / gram.norm()), abs=1e-10)
     again = projected_profile(projected, group)
     torch.testing.assert_close(again.profile, found.profile, rtol=0, atol=ROUNDING)
-    assert again.departure < 1e-14
+    assert again.invariance_error < 1e-14
 
 
 @pytest.mark.parametrize("memory", ["2GB", "40KB"])
@@ -48,7 +48,7 @@ def test_the_profile_of_a_kernel_is_its_gram_over_all_orbits(action, memory):
     torch.testing.assert_close(profile_gram(profile, action.group), gram, rtol=0, atol=ROUNDING)
     projected = projected_profile(gram, action.group)
     torch.testing.assert_close(profile, projected.profile, rtol=0, atol=ROUNDING)
-    assert projected.departure < 1e-13
+    assert projected.invariance_error < 1e-13
 
 
 def test_half_of_the_entries_is_computed():
@@ -73,16 +73,16 @@ def test_bad_input_is_refused():
         projected_profile(torch.arange(9.0).reshape(3, 3), group)
     with pytest.raises(InputError, match="has 4: the group does not match"):
         profile_gram(random_profile(group, 2, 0), cyclic(4))
-    with pytest.raises(InputError, match="over one seed or more"):
+    with pytest.raises(InputError, match="over one sample or more"):
         check_profile(torch.zeros(1, 2, 3), group)
     with pytest.raises(InputError, match="not finite"):
         check_profile(torch.full((1, 1, 3), float("nan")), group)
     with pytest.raises(InputError, match="Hermitian"):
         check_profile(torch.tensor([[[1.0, 0.5, 0.2]]]), group)
     x = torch.randn(4, 2)
-    with pytest.raises(InputError, match="orbit: expected 6 points for each of 2 seeds"):
+    with pytest.raises(InputError, match="orbit: expected 6 points for each of 2 samples"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, dihedral(3))
-    with pytest.raises(InputError, match="one seed or more"):
+    with pytest.raises(InputError, match="one sample or more"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x[:0], cyclic(1))
     with pytest.raises(InputError, match="more than the 10 allowed"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, cyclic(1), memory=10)
@@ -156,12 +156,12 @@ def test_a_kernel_that_changes_under_the_group_is_refused_in_any_precision(dtype
     for kernel in (near, single_only(near)):
         if dtype == torch.float64 and kernel is not near:
             continue
-        with pytest.raises(InputError, match="does not respect C4"):
+        with pytest.raises(InputError, match="is not invariant under C4"):
             kernel_profile(kernel, turns_of(4), x, cyclic(4))
     images = data.mnist_sample().per_class(1, seed=0).standardised().x.to(dtype)
     layers = (torch.nn.Flatten(), torch.nn.Linear(784, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
     ntk = kernels.infinite_width(torch.nn.Sequential(*layers)).ntk
-    with pytest.raises(InputError, match="does not respect C8"):
+    with pytest.raises(InputError, match="is not invariant under C8"):
         kernel_profile(ntk, data.rotation(8).act_all, images, cyclic(8))
 
 
@@ -229,34 +229,34 @@ def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
 
 
 @pytest.mark.parametrize("scale", [1e-38, 1e-20, 1.0, 1e20, 1e35, 3e38])
-def test_the_departure_does_not_depend_on_the_scale(scale):
+def test_the_invariance_error_does_not_depend_on_the_scale(scale):
     gram = random_gram(12, 3) + torch.diag(torch.linspace(0, 2, 12, dtype=torch.float64))
     gram = gram / gram.abs().max()
     found = projected_profile((gram * scale).float(), cyclic(6))
     plain = projected_profile(gram, cyclic(6))
-    assert plain.departure > 0.02
-    assert found.departure == pytest.approx(plain.departure, rel=1e-5)
+    assert plain.invariance_error > 0.02
+    assert found.invariance_error == pytest.approx(plain.invariance_error, rel=1e-5)
     torch.testing.assert_close(found.profile.double() / scale, plain.profile, rtol=0, atol=1e-6)
     if scale in (1e-38, 3e38):  # as far as double precision goes, too
         far = projected_profile(gram * scale**8, cyclic(6))
-        assert far.departure == pytest.approx(plain.departure, rel=1e-9)
-    assert projected_profile(torch.zeros(6, 6), cyclic(6)).departure == 0.0
+        assert far.invariance_error == pytest.approx(plain.invariance_error, rel=1e-9)
+    assert projected_profile(torch.zeros(6, 6), cyclic(6)).invariance_error == 0.0
 
 
-def test_seeds_and_kernels_of_another_kind_are_refused():
+def test_samples_and_kernels_of_another_kind_are_refused():
     x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     dot = lambda a, b: a @ b.T  # noqa: E731
     # the checks of the test suite would stop some of these earlier
     asked = inspect.unwrap(kernel_profile)
-    for seeds, message in (
-        (torch.arange(8).reshape(2, 4), r"floating-point numbers, got torch.int64; use seeds.double\(\)"),
+    for samples, message in (
+        (torch.arange(8).reshape(2, 4), r"floating-point numbers, got torch.int64; use samples.double\(\)"),
         (x + 1j, "floating-point numbers, got torch.complex128"),
         (x[0], r"at least one axis of features; got shape \(4,\)"),
-        (x[:0], "one seed or more"),
-        (x / 0.0, "seeds: expected finite numbers"),
+        (x[:0], "one sample or more"),
+        (x / 0.0, "samples: expected finite numbers"),
     ):
         with pytest.raises(InputError, match=message):
-            asked(dot, turns_of(4), seeds, cyclic(4))
+            asked(dot, turns_of(4), samples, cyclic(4))
     with pytest.raises(
         InputError, match=r"kernel: expected real entries in float64 or float32, got torch\.complex"
     ):
@@ -265,5 +265,5 @@ def test_seeds_and_kernels_of_another_kind_are_refused():
         asked(lambda a, b: (a @ b.T).numpy(), turns_of(4), x, cyclic(4))
     with pytest.raises(InputError, match=r"a profile: expected a torch\.Tensor, got ndarray"):
         inspect.unwrap(check_profile)(np.zeros((1, 1, 4)), cyclic(4))
-    with pytest.raises(InputError, match=r"seeds: expected a torch\.Tensor, got list"):
-        inspect.unwrap(check_seeds)(x.tolist())
+    with pytest.raises(InputError, match=r"samples: expected a torch\.Tensor, got list"):
+        inspect.unwrap(check_samples)(x.tolist())

@@ -16,7 +16,7 @@ from symscope.spectral import (
     leave_out_streamed,
     precision,
 )
-from symscope.spectral._streaming import irrep_batches, orbits_per_panel
+from symscope.spectral.streaming import irrep_batches, orbits_per_panel
 from tests.spectral.orbit_problems import GROUPS, random_missing
 from tests.spectral.problems import random_labels
 from tests.tolerances import GROUP_LEAVE_OUT, SINGLE
@@ -61,7 +61,7 @@ def test_streaming_gives_what_the_profile_gives(name, panel):
 @pytest.mark.parametrize("name", ["C8", "C3xC4", "D5", "Q8", "O"])
 @pytest.mark.parametrize("panel", [1, 2, None])
 @pytest.mark.parametrize("ridge", [0.0, 0.01])
-def test_seeds_that_elements_keep_are_streamed_as_cosets(name, panel, ridge):
+def test_samples_that_elements_keep_are_streamed_as_cosets(name, panel, ridge):
     group, m = GROUPS[name](), 5
     x, orbit, kernel = permuted(group, m, 3)
     kept = [torch.tensor([group.identity])] * m
@@ -83,11 +83,11 @@ def test_seeds_that_elements_keep_are_streamed_as_cosets(name, panel, ridge):
         assert one.share == pytest.approx(other.share, abs=1e-8)
 
 
-def test_stabilisers_that_do_not_keep_their_seeds_are_refused():
+def test_stabilisers_that_do_not_keep_their_samples_are_refused():
     group = cyclic(4)
     x, orbit, kernel = permuted(group, 3, 0)
     kept = [torch.tensor([0]), torch.tensor([0, 2]), torch.tensor([0])]
-    with pytest.raises(InputError, match=r"r\^2 x_1 and x_1 are .* apart: r\^2 does not keep seed 1"):
+    with pytest.raises(InputError, match=r"r\^2 x_1 and x_1 are .* apart: r\^2 does not fix sample 1"):
         leave_out_streamed(
             kernel,
             orbit,
@@ -172,13 +172,13 @@ def test_bad_input_is_refused():
     labels, missing = random_labels(m, 0), random_missing(group, m, 0)
     with pytest.raises(InputError, match=r"a block of 3 rows .* takes [\d.]+ kB"):
         leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory=1000)
-    with pytest.raises(InputError, match="orbit: expected 4 points for each of 2 seeds"):
+    with pytest.raises(InputError, match="orbit: expected 4 points for each of 2 samples"):
         leave_out_streamed(kernel, lambda x: orbit(x)[:, :3], x, labels, missing, group, 0.0, memory="2MB")
     with pytest.raises(SingularKernelError, match=r"irrep k=0.*remove them or use a ridge"):
         leave_out_streamed(kernel, orbit, x[:1].expand(3, -1), labels, missing, group, 0.0, memory="2MB")
     with pytest.raises(InputError, match="ridge: expected a finite number"):
         leave_out_streamed(kernel, orbit, x, labels, missing, group, -1.0, memory="2MB")
-    with pytest.raises(InputError, match="one seed or more"):
+    with pytest.raises(InputError, match="one sample or more"):
         leave_out_streamed(kernel, orbit, x[:0], labels, missing, group, 0.0, memory="2MB")
     with pytest.raises(InputError, match="averages at all"):
         leave_out_streamed(
@@ -260,23 +260,23 @@ def test_a_kernel_or_orbits_that_do_not_match_the_group_are_refused(streamed):
 
     assert asked(kernel, orbit, group).residual.isfinite().all()
     weighted = lambda a, b: kernel(a * torch.arange(1.0, 5.0), b * torch.arange(1.0, 5.0))  # noqa: E731
-    with pytest.raises(InputError, match=r"does not respect C4: .* projected_profile"):
+    with pytest.raises(InputError, match=r"is not invariant under C4 .* projected_profile"):
         asked(weighted, orbit, group)
-    with pytest.raises(InputError, match="does not respect C2xC2"):
+    with pytest.raises(InputError, match="is not invariant under C2xC2"):
         asked(kernel, orbit, direct_product(cyclic(2), cyclic(2)))
     with pytest.raises(InputError, match="one entry for every pair of"):
         asked(lambda a, b: kernel(a, b)[:1], orbit, group)
     with pytest.raises(InputError, match="kernel: expected finite entries"):
         asked(lambda a, b: kernel(a, b) / 0.0, orbit, group)
     x[1, 2] = torch.nan
-    with pytest.raises(InputError, match="seeds: expected finite numbers"):
+    with pytest.raises(InputError, match="samples: expected finite numbers"):
         asked(kernel, orbit, group)
 
 
 def test_splines_that_are_only_nearly_rotations_are_refused():
     action = data.rotation(8, "spline")
     digits = data.mnist_sample().per_class(1, seed=0).standardised()
-    with pytest.raises(InputError, match="does not respect C8"):
+    with pytest.raises(InputError, match="is not invariant under C8"):
         kernel_profile(lambda a, b: a.flatten(1) @ b.flatten(1).T, action.act_all, digits.x, action.group)
 
 

@@ -11,13 +11,9 @@ from symscope.runs import Place, find, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._settings import changed
 from symscope.runs._store import RunFolder
-from symscope.spectral import (
-    circulant_spectrum,
-    circularised,
-    class_masks,
-    regression,
-    spectral_error,
-)
+from symscope.spectral import class_masks
+from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error
+from symscope.spectral.dense import regression
 from symscope.training import orbit_points
 from symscope_papers.spectral.classes import (
     Classes,
@@ -70,7 +66,7 @@ def test_the_rule_is_the_papers_own_on_every_pair(problem):
             for t in (data.labels == other).nonzero()[:, 0].tolist():
                 own = torch.cat([torch.arange(4 * s, 4 * s + 4), torch.arange(4 * t, 4 * t + 4)])[order]
                 values.append(
-                    1 - float(spectral_error(circulant_spectrum(circularised(gram[own][:, own])), 0.0))
+                    1 - float(spectral_error(circulant_spectrum(circulant_row(gram[own][:, own])), 0.0))
                 )
             wins.append(sum(values) / len(values) > 0)
         correct.append(all(wins))

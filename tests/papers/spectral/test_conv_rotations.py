@@ -12,7 +12,9 @@ import torch
 from symscope import InputError
 from symscope.groups import cyclic
 from symscope.runs import Surroundings, Verdict
-from symscope.spectral import class_masks, leave_out, projected_profile, regression, symmetrised_error
+from symscope.spectral import class_masks, leave_out, projected_profile
+from symscope.spectral.circulant import symmetrised_error
+from symscope.spectral.dense import regression
 from symscope_papers.digits import digits
 from symscope_papers.spectral.conv_networks import READOUTS, conv_kernels
 from symscope_papers.spectral.conv_rotations import ConvRotations, conv_rotations, rotation_claims

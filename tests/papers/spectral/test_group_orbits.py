@@ -11,7 +11,7 @@ import torch
 from symscope import InputError
 from symscope.groups import symmetric
 from symscope.runs import Surroundings, Verdict
-from symscope.spectral import fourier_blocks, frequencies
+from symscope.spectral.irrep_blocks import fourier_blocks, frequencies
 from symscope_papers.spectral.group_orbits import (
     Groups,
     group_claims,

@@ -13,6 +13,7 @@ from symscope.data import mnist_sample
 from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
+from symscope.spectral import circulant, geometry
 from symscope_papers.spectral.mlp_rotations import MlpRotations, claims
 from symscope_papers.spectral.rotated_pairs import digit_pairs, mlp_kernels, rotated
 from tests.tolerances import LEAVE_OUT
@@ -36,13 +37,13 @@ def test_numbers_are_those_of_the_spectral_room(made):
     for kernel, gram in (("NTK", mlp_kernels(2).ntk), ("NNGP", mlp_kernels(2).nngp)):
         interleaved = gram(points.transpose(0, 1).flatten(0, 1))
         mine = table.query(f"hidden == 2 and angles == 8 and pair == 17 and kernel == '{kernel}'").iloc[0]
-        spectrum = spectral.circulant_spectrum(spectral.circularised(interleaved))
+        spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
         for name, value in {
-            "exact": spectral.symmetrised_error(interleaved, 0.0, 0),
-            "mean_exact": spectral.symmetrised_error(interleaved, 0.0, None),
-            "spectral": spectral.spectral_error(spectrum, 0.0),
+            "exact": circulant.symmetrised_error(interleaved, 0.0, 0),
+            "mean_exact": circulant.symmetrised_error(interleaved, 0.0, None),
+            "spectral": circulant.spectral_error(spectrum, 0.0),
             "separation": spectral.orbit_separations(points)[0, 1],
-            "density": spectral.orbit_densities(points)[0, 1],
+            "density": geometry.orbit_densities(points)[0, 1],
         }.items():
             assert mine[name] == pytest.approx(float(value), rel=1e-7), name
         classes = data.labels[digit_pairs(data, 24, seed=3)[17]].tolist()
@@ -59,11 +60,11 @@ def test_quarter_turns_are_exact_and_the_matrices_are_what_they_say(made):
         name: torch.tensor(part.pivot(index="row", columns="column", values=name).to_numpy(copy=True))
         for name in ("kernel", "circularised", "projected")
     }
-    row = spectral.circularised(grids["kernel"])
+    row = circulant.circulant_row(grids["kernel"])
     torch.testing.assert_close(grids["circularised"][0], row, rtol=LEAVE_OUT, atol=0)
     torch.testing.assert_close(grids["circularised"][5].roll(-5), row, rtol=LEAVE_OUT, atol=0)
     # projecting keeps what circularising keeps, and is nearer to the kernel
-    torch.testing.assert_close(spectral.circularised(grids["projected"]), row, rtol=LEAVE_OUT, atol=0)
+    torch.testing.assert_close(circulant.circulant_row(grids["projected"]), row, rtol=LEAVE_OUT, atol=0)
     off = {name: float((grids["kernel"] - grids[name]).norm()) for name in ("circularised", "projected")}
     assert off["projected"] < 0.5 * off["circularised"]
 

@@ -12,6 +12,7 @@ from symscope.data import mnist_sample
 from symscope.errors import SingularKernelError
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
+from symscope.spectral import circulant, dense, geometry
 from symscope_papers.spectral.rotated_pairs import (
     check_pairs,
     digit_pairs,
@@ -50,20 +51,20 @@ def test_batched_errors_are_those_of_the_spectral_room(gram, ridge):
     masks[0, 0, 0] = masks[1, 1, 0] = True
     for i, one in enumerate(gram):
         interleaved = one[order][:, order]
-        spectrum = spectral.circulant_spectrum(spectral.circularised(interleaved))
+        spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
         projection = spectral.projected_profile(one, cyclic(n))
         left = spectral.leave_out(projection.profile, labels, masks, cyclic(n), ridge)
         expected = {
-            "exact": spectral.symmetrised_error(interleaved, ridge, 0),
-            "mean_exact": spectral.symmetrised_error(interleaved, ridge, None),
-            "spectral": spectral.spectral_error(spectrum, ridge),
-            "projected": spectral.mean_set_error(left.residual, left.label, left.sets),
+            "exact": circulant.symmetrised_error(interleaved, ridge, 0),
+            "mean_exact": circulant.symmetrised_error(interleaved, ridge, None),
+            "spectral": circulant.spectral_error(spectrum, ridge),
+            "projected": circulant.mean_set_error(left.residual, left.label, left.sets),
             "lambda_n": spectrum[n],
-            "mean_inverse": spectral.inverse_spectrum(spectrum, ridge).mean(),
+            "mean_inverse": circulant.inverse_spectrum(spectrum, ridge).mean(),
         }
         for name, value in expected.items():
             assert float(getattr(found, name)[i]) == pytest.approx(float(value), rel=LEAVE_OUT), name
-        assert float(found.departure[i]) == pytest.approx(projection.departure, abs=1e-7)
+        assert float(found.departure[i]) == pytest.approx(projection.invariance_error, abs=1e-7)
         torch.testing.assert_close(found.spectra[i], spectrum, rtol=LEAVE_OUT, atol=ROUNDING)
 
 
@@ -72,7 +73,7 @@ def test_exact_errors_are_regression_without_the_point(gram):
     errors, labels = exact_errors(gram, 1e-4), orbit_signs(n)
     for point in (0, n - 1, n):
         missing = torch.tensor([point])
-        prediction = spectral.regression(gram[1], labels, missing, 1e-4)
+        prediction = dense.regression(gram[1], labels, missing, 1e-4)
         wanted = float(labels[point] * (labels[point] - prediction[0]))
         assert float(errors[1].flatten()[point]) == pytest.approx(wanted, rel=LEAVE_OUT)
 
@@ -100,7 +101,7 @@ def test_geometry_is_that_of_the_spectral_room(images):
     separation, density = pair_geometry(points)
     for i, pair in enumerate(points):
         assert float(separation[i]) == pytest.approx(float(spectral.orbit_separations(pair)[0, 1]))
-        assert float(density[i]) == pytest.approx(float(spectral.orbit_densities(pair)[0, 1]))
+        assert float(density[i]) == pytest.approx(float(geometry.orbit_densities(pair)[0, 1]))
 
 
 def test_deeper_networks_have_other_kernels(images):

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from symscope import InputError, spectral
+from symscope import InputError
 from symscope.data import mnist_sample
 from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
+from symscope.spectral import dense
 from symscope_papers.spectral.rotated_pairs import mlp_kernels, pair_errors, rotated
 from symscope_papers.spectral.seeds import Seeds, claims, trial_errors, two_classes
 from tests.tolerances import LEAVE_OUT
@@ -38,7 +39,7 @@ def test_errors_are_regression_without_the_upright_images_and_the_mean_over_pair
     errors = []
     for first in (0, 24):
         missing = first + torch.arange(0, 24, 8)
-        prediction = spectral.regression(gram, labels, missing, 0.0)
+        prediction = dense.regression(gram, labels, missing, 0.0)
         errors.append(float((1 - labels[missing] * prediction).mean()))
     assert row["exact"] == pytest.approx(sum(errors) / 2, rel=1e-7)
     pairs = torch.stack([torch.stack([points[s], points[t]]) for s in range(3) for t in range(3, 6)])

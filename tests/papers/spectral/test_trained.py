@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from symscope import InputError, spectral
+from symscope import InputError
 from symscope.data import mnist_sample
 from symscope.kernels import infinite_width
 from symscope.networks import mlp
@@ -15,6 +15,7 @@ from symscope.numerics._randomness import seeded
 from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
+from symscope.spectral import circulant
 from symscope_papers.spectral.rotated_pairs import digit_pairs, rotated
 from symscope_papers.spectral.trained import Trained, claims
 from tests.tolerances import TRAINED_SINGLE
@@ -65,7 +66,7 @@ def test_theory_is_that_of_the_spectral_room(made):
     points = rotated(data.x[digit_pairs(data, 7, seed=2)[3]], 6).transpose(0, 1).flatten(0, 1)
     kernel = infinite_width(mlp((784, 24, 1)), parameterisation="standard").ntk
     assert row["own_exact"] == pytest.approx(
-        float(spectral.symmetrised_error(kernel(points), 0.0, 0)), rel=1e-7
+        float(circulant.symmetrised_error(kernel(points), 0.0, 0)), rel=1e-7
     )
     ntk = tables["pairs"].query("run == 'ntk-adam' and angles == 6 and pair == 3").iloc[0]
     assert ntk["own_exact"] == pytest.approx(ntk["exact"])

@@ -11,7 +11,8 @@ from symscope.runs import Place, find, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._settings import changed
 from symscope.runs._store import RunFolder
-from symscope.spectral import class_masks, regression
+from symscope.spectral import class_masks
+from symscope.spectral.dense import regression
 from symscope_papers.spectral.rotated_pairs import mlp_kernels
 from symscope_papers.spectral.whole_mnist import Problem, WholeMnist, allowed, whole_cells
 from tests.tolerances import DENSE_PREDICTION

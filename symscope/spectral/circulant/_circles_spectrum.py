@@ -34,7 +34,7 @@ def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float
         InputError: A number outside those ranges.
 
     >>> from symscope.data._circles import circles
-    >>> from symscope.spectral import circulant_spectrum
+    >>> from symscope.spectral.circulant import circulant_spectrum
     >>> x = circles(4, 1.0).x
     >>> row = torch.exp(-(1.4**2) * ((x[0] - x) ** 2).sum(1))
     >>> torch.allclose(circulant_spectrum(row), gaussian_circles_spectrum(4, 1.0, 1.4), rtol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import torch
@@ -11,13 +12,79 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup, check_subgroup
+from symscope.groups import (
+    FiniteGroup,
+    Representation,
+    check_finite_group,
+    check_subgroup,
+    conjugate_indices,
+    irreps,
+)
 from symscope.numerics import byte_count
-from symscope.spectral._dense import allowed
-from symscope.spectral._frequencies import Frequency, frequencies
+from symscope.spectral._matrix_checks import allowed_gap
 from symscope.spectral._profile import check_profile
 
+__all__ = ["Frequency", "Quotient", "fourier_block", "fourier_blocks", "frequencies", "quotient"]
+
 BILINEAR = 1e-8  # relative: how well a profile must be constant on double cosets of its stabilisers
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Frequency:
+    """One irrep, standing for its complex conjugate too if that is another one.
+
+    Attributes:
+        index: Its position in `groups.irreps(group)`.
+        irrep: The irrep itself.
+        copies: 2 if it stands for a conjugate pair, otherwise 1.
+        order: Number of elements of the group.
+        is_real: Whether its matrices are real, and so its blocks.
+    """
+
+    index: int
+    irrep: Representation
+    copies: int
+    order: int
+    is_real: bool
+
+    @property
+    def name(self) -> str:
+        """The irrep's name."""
+        return self.irrep.name
+
+    @property
+    def dim(self) -> int:
+        """Dimension d of the irrep."""
+        return self.irrep.dim
+
+    @property
+    def matrices(self) -> Shaped[Tensor, "order d d"]:
+        """Every rho(g); made when asked for where a formula gives them: all those of C4096 take 134 MB."""
+        return self.irrep.matrices
+
+    @property
+    def weight(self) -> float:
+        """`copies d^2 / |G|`: its share of a bump at one group element; all weights sum to 1."""
+        return self.copies * self.dim**2 / self.order
+
+
+@lru_cache(maxsize=32)  # equal groups have the same irreps in the same order
+def frequencies(group: FiniteGroup) -> tuple[Frequency, ...]:
+    """The irreps whose blocks determine a real profile; the trivial one first.
+
+    A real profile has conjugate blocks at conjugate irreps, so one of each pair is enough: 33 of 64 for C64.
+
+    >>> from symscope.groups import cyclic
+    >>> [(f.name, f.copies) for f in frequencies(cyclic(4))]
+    [('k=0', 1), ('k=1', 2), ('k=2', 1)]
+    """
+    identity, partner = check_finite_group(group).identity, conjugate_indices(group)
+    return tuple(
+        Frequency(i, rho, 1 if partner[i] == i else 2, group.order, not rho(identity).is_complex())
+        for i, rho in enumerate(irreps(group))
+        if i <= partner[i]
+    )
 
 
 def fourier_blocks(
@@ -101,27 +168,27 @@ def _fft_blocks(
 @final
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Which points of which orbits are different, when seeds are kept by some elements.
+    """Which points of which orbits are different, when samples are fixed by some elements.
 
     Attributes:
-        kept: For each seed the order of its stabiliser.
+        stabiliser_orders: For each sample the order of its stabiliser.
         representative: `representative[s, g]` is the smallest element that gives the point g x_s.
         stabilisers: The stabilisers themselves.
     """
 
-    kept: Int64[Tensor, "m"]
+    stabiliser_orders: Int64[Tensor, "m"]
     representative: Int64[Tensor, "m n"]
     stabilisers: tuple[Int64[Tensor, "_"], ...]
 
     @property
     def is_free(self) -> bool:
         """Whether all points are different."""
-        return bool((self.kept == 1).all())
+        return bool((self.stabiliser_orders == 1).all())
 
     def fixed_vectors(self, frequency: Frequency) -> Shaped[Tensor, "m d d"]:
-        """For each seed, as columns, what its stabiliser keeps: orthonormal, over the root of its order.
+        """For each sample, as columns, what its stabiliser fixes: orthonormal, over the root of its order.
 
-        There are fewer than d where more than the identity keeps the seed; the other columns are zero.
+        There are fewer than d where more than the identity fixes the sample; the other columns are zero.
 
         >>> from symscope.groups import cyclic
         >>> points = quotient(cyclic(4), [torch.tensor([0, 2]), torch.tensor([0])], 2)
@@ -141,32 +208,32 @@ class Quotient:
 def _fixed_vectors(frequency: Frequency, stabiliser: Int64[Tensor, "h"]) -> Shaped[Tensor, "d d"]:
     if len(stabiliser) == 1:
         return torch.eye(frequency.dim, dtype=frequency.matrices.dtype)
-    mean = frequency.matrices[stabiliser].mean(0)  # the projector on what it keeps
+    mean = frequency.matrices[stabiliser].mean(0)  # the projector on what it fixes
     values, vectors = torch.linalg.eigh((mean + mean.mH) / 2)
     return vectors * (values > 0.5) / len(stabiliser) ** 0.5
 
 
-def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, seeds: int) -> Quotient:
+def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, samples: int) -> Quotient:
     """The points of m orbits, with the repetitions that stabilisers make.
 
     Args:
         group: The group.
-        stabilisers: For each seed the elements that keep it (`data.orbits(...).stabilisers`); None if only
+        stabilisers: For each sample the elements that fix it (`data.orbits(...).stabilisers`); None if only
             the identity does.
-        seeds: m.
+        samples: m.
 
     Raises:
-        InputError: Not one for each seed, or one that is no subgroup.
+        InputError: Not one for each sample, or one that is no subgroup.
 
     >>> from symscope.groups import cyclic
     >>> quotient(cyclic(4), [torch.tensor([0, 2])], 1).representative.tolist()
     [[0, 1, 0, 1]]
     """
     if stabilisers is None:
-        every = torch.arange(group.order).expand(seeds, -1)
-        return Quotient(torch.ones(seeds, dtype=torch.int64), every, (torch.zeros(1).long(),) * seeds)
-    if len(stabilisers) != seeds:
-        raise InputError(f"stabilisers: expected one for each of {seeds} seeds, got {len(stabilisers)}")
+        every = torch.arange(group.order).expand(samples, -1)
+        return Quotient(torch.ones(samples, dtype=torch.int64), every, (torch.zeros(1).long(),) * samples)
+    if len(stabilisers) != samples:
+        raise InputError(f"stabilisers: expected one for each of {samples} samples, got {len(stabilisers)}")
     checked = tuple(check_subgroup(group, one) for one in stabilisers)
     orders = torch.tensor([len(one) for one in checked])
     smallest = torch.stack([group.table[:, one].min(1).values for one in checked])
@@ -174,13 +241,13 @@ def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, seeds: in
 
 
 def check_stabilisers(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotient) -> None:
-    """Refuses stabilisers the profile contradicts: `kappa_st(d h) = kappa_st(d)` where h keeps x_t."""
+    """Refuses stabilisers the profile contradicts: `kappa_st(d h) = kappa_st(d)` where h fixes x_t."""
     scale = float(profile.abs().max())
     for t, stabiliser in enumerate(points.stabilisers):
         for h in stabiliser[stabiliser != group.identity].tolist():
             gap = float((profile[:, t][:, group.table[:, h].to(profile.device)] - profile[:, t]).abs().max())
-            if gap > allowed(BILINEAR, profile.dtype) * scale:
+            if gap > allowed_gap(BILINEAR, profile.dtype) * scale:
                 raise InputError(
                     f"stabilisers: the profile tells {group.labels[h]} x_{t} and x_{t} apart, by {gap:.3g}: "
-                    f"{group.labels[h]} does not keep seed {t}"
+                    f"{group.labels[h]} does not fix sample {t}"
                 )

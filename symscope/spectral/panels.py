@@ -18,6 +18,8 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.spectral._irrep_parts import SingularBlockError
 
+__all__ = ["Panels", "empty_panels", "flop_counts", "invert_factor", "solve"]
+
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral._dense import check_tensor
+from symscope.spectral._matrix_checks import check_tensor
+
+__all__ = ["orbit_centres", "orbit_densities", "orbit_radii", "orbit_separations"]
 
 
 def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sample"]:
     """The mean of each orbit.
 
     Args:
-        points: `points[s, g]` is element g on seed s.
+        points: `points[s, g]` is element g on sample s.
 
     Raises:
         InputError: No points, or entries that are not finite floating-point numbers.
@@ -25,7 +27,8 @@ def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sam
     check_tensor("points", points)
     if points.ndim < 3 or points.shape[0] == 0 or points.shape[1] == 0:
         raise InputError(
-            f"expected orbits [seeds, elements, ...] with at least one point, got shape {tuple(points.shape)}"
+            "expected orbits [samples, elements, ...] with at least one point, got shape "
+            f"{tuple(points.shape)}"
         )
     if not points.is_floating_point():
         raise InputError(f"points: expected floating-point numbers, got {points.dtype}; use points.double()")
@@ -38,7 +41,7 @@ def orbit_separations(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m 
     """The squared distance of every two orbits' centres, `|mean(A) - mean(B)|^2`, to set beside `lambda_N`.
 
     Args:
-        points: `points[s, g]` is element g on seed s.
+        points: `points[s, g]` is element g on sample s.
 
     Raises:
         InputError: As for `orbit_centres`.
@@ -53,10 +56,10 @@ def orbit_separations(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m 
 
 
 def orbit_radii(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m"]:
-    """The mean distance of each orbit's points from its centre; 0 for a seed the whole group keeps.
+    """The mean distance of each orbit's points from its centre; 0 for a sample the whole group fixes.
 
     Args:
-        points: `points[s, g]` is element g on seed s.
+        points: `points[s, g]` is element g on sample s.
 
     Raises:
         InputError: As for `orbit_separations`.
@@ -73,7 +76,7 @@ def orbit_densities(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m m"
     """One over the mean radius of every two orbits, to set beside `mean(lambda^-1)` of the pair.
 
     Args:
-        points: `points[s, g]` is element g on seed s.
+        points: `points[s, g]` is element g on sample s.
 
     Raises:
         InputError: An orbit of radius 0, or as for `orbit_separations`.
@@ -87,7 +90,7 @@ def orbit_densities(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m m"
     if bool((radii == 0).any()):
         still = (radii == 0).nonzero()[:, 0].tolist()[:8]
         raise InputError(
-            f"seeds {still} are kept by the whole group: their orbits have radius 0 and no density; "
+            f"samples {still} are fixed by the whole group: their orbits have radius 0 and no density; "
             "leave them out"
         )
     return 2 / (radii[:, None] + radii[None, :])

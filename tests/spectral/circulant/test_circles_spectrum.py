@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 
 from symscope import InputError
 from symscope.data import circles
-from symscope.spectral import (
-    circulant_spectrum,
-    gaussian_circles_spectrum,
-    leave_one_out_residuals,
-    precision,
-    spectral_error,
-)
+from symscope.spectral import precision
+from symscope.spectral.circulant import circulant_spectrum, gaussian_circles_spectrum, spectral_error
+from symscope.spectral.dense import leave_one_out_residuals
 from tests.tolerances import LEAVE_OUT_ORACLE, ROUNDING
 
-ORACLE = np.load(Path(__file__).parents[1] / "data" / "fixtures" / "circles.npz", allow_pickle=False)
+ORACLE = np.load(Path(__file__).parents[2] / "data" / "fixtures" / "circles.npz", allow_pickle=False)
 
 
 def gram(points: int, distance: float, inverse_scale: float) -> torch.Tensor:

@@ -1,18 +1,44 @@
-"""Fourier blocks against the group's own transform and the whole matrix's eigenvalues."""
+"""One of every conjugate pair of irreps; Fourier blocks against transforms and eigenvalues of the whole."""
 
 from __future__ import annotations
-
-import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from symscope import InputError
 from symscope.groups import cyclic
+from symscope.groups import irreps
 from symscope.groups.fourier import fourier
-from symscope.spectral import fourier_blocks, profile_gram, quotient
-from tests.spectral.orbit_problems import GROUPS, random_profile
+from symscope.spectral import profile_gram
+from symscope.spectral.irrep_blocks import fourier_blocks
+from symscope.spectral.irrep_blocks import frequencies
+from symscope.spectral.irrep_blocks import quotient
+from tests.groups.strategies import frobenius
+from tests.spectral.orbit_problems import GROUPS
+from tests.spectral.orbit_problems import random_profile
 from tests.tolerances import FOURIER
+import pytest
+import torch
+
+
+
+
+@pytest.mark.parametrize("make", [*GROUPS.values(), frobenius])
+def test_the_frequencies_stand_for_all_irreps(make):
+    group = make()
+    found = frequencies(group)
+    assert found[0].index == 0
+    assert float((found[0].matrices - 1).abs().max()) < FOURIER
+    assert sum(f.copies for f in found) == len(irreps(group))
+    assert sum(f.weight for f in found) == pytest.approx(1, abs=1e-12)
+    for one in found:
+        characters = torch.einsum("gii->g", one.matrices.to(torch.complex128))
+        is_real = float(characters.imag.abs().max()) < 1e-9
+        assert (one.copies == 1) == is_real
+
+
+def test_a_cyclic_group_needs_half():
+    assert len(frequencies(cyclic(64))) == 33
+    assert len(frequencies(cyclic(7))) == 4
+    assert len(frequencies(GROUPS["C3xC4"]())) == 7
 
 
 @given(st.sampled_from(sorted(GROUPS)), st.integers(1, 3), st.integers(0, 99))
@@ -42,5 +68,5 @@ def test_blocks_hold_the_eigenvalues_of_the_whole_matrix(name, m, seed):
 def test_bad_stabilisers_are_refused():
     with pytest.raises(InputError, match="not closed"):
         quotient(cyclic(4), [torch.tensor([0, 1])], 1)
-    with pytest.raises(InputError, match="one for each of 2 seeds, got 1"):
+    with pytest.raises(InputError, match="one for each of 2 samples, got 1"):
         quotient(cyclic(4), [torch.tensor([0])], 2)

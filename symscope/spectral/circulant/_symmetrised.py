@@ -7,7 +7,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.spectral._dense import check_gram, check_tensor, leave_one_out_residuals, precision
+from symscope.spectral._matrix_checks import check_gram, check_tensor
+from symscope.spectral.dense import leave_one_out_residuals, precision
 
 
 def symmetrised_error(gram: Float[Tensor, "n n"], ridge: float, element: int | None) -> Float[Tensor, ""]:
@@ -44,7 +45,7 @@ def mean_set_error(
 ) -> Float[Tensor, ""]:
     """The mean over missing sets of the mean of `y residual` in each: for two classes, each left out in turn.
 
-    With labels +1, -1 this is the symmetrised error of a problem with many seeds (section 3.4).
+    With labels +1, -1 this is the symmetrised error of a problem with many samples (section 3.4).
 
     Args:
         residual: True label minus prediction at missing points.

@@ -1,4 +1,4 @@
-"""Several seeds and several classes: the paper's average over pairs, its one-versus-many rule, and argmax."""
+"""Several samples and classes: the paper's average over pairs, and its one-versus-many rule."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import check_ridge
-from symscope.spectral._circulant import inverse_spectrum, spectral_error
-from symscope.spectral._dense import check_tensor
-from symscope.spectral._missing_sets import check_classes
+from symscope.spectral._matrix_checks import check_tensor
+from symscope.spectral._missing_sets import check_sample_classes
 from symscope.spectral._profile import check_profile
+from symscope.spectral.circulant._circulant_spectrum import spectral_error
 
 
-def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int) -> Float[Tensor, "m f"]:
-    """The circulant spectra of one seed's orbit interleaved with every orbit, its own included.
+def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, sample: int) -> Float[Tensor, "m f"]:
+    """The circulant spectra of one sample's orbit interleaved with every orbit, its own included.
 
     Averaging the wrapped diagonals of the pair's matrix keeps of the profile
     `row[2k] = (kappa_ss(k) + kappa_tt(k)) / 2` and `row[2k + 1] = (kappa_st(k) + kappa_st(-k - 1)) / 2`.
@@ -27,13 +27,13 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, or the projected one.
         group: A cyclic group: interleaving needs an order along the orbit, that of `powers`.
-        seed: s.
+        sample: s.
 
     Returns:
         2 |G| eigenvalues for each t.
 
     Raises:
-        InputError: A group that is not cyclic, or a seed outside.
+        InputError: A group that is not cyclic, or a sample outside.
 
     >>> from symscope.groups import cyclic
     >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [2.0, 0.5]]], dtype=torch.float64)
@@ -44,16 +44,16 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, seed: int)
     along = powers(group).to(profile.device)
     if profile.ndim != 3 or profile.shape[2] != group.order:
         raise InputError(
-            f"expected a profile [seeds, seeds, {group.order} elements of {group.name}], got shape "
+            f"expected a profile [samples, samples, {group.order} elements of {group.name}], got shape "
             f"{tuple(profile.shape)}"
         )
-    if not 0 <= seed < len(profile):
-        raise InputError(f"expected a seed from 0 to {len(profile) - 1}, got {seed}")
+    if not 0 <= sample < len(profile):
+        raise InputError(f"expected a sample from 0 to {len(profile) - 1}, got {sample}")
     n = group.order
     own = profile.diagonal().T[:, along]  # kappa_tt(k), [m, n]
     rows = profile.new_empty(len(profile), 2 * n)
-    rows[:, 0::2] = (own + own[seed]) / 2
-    across = profile[seed][:, along]
+    rows[:, 0::2] = (own + own[sample]) / 2
+    across = profile[sample][:, along]
     rows[:, 1::2] = (across + across.flip(-1)) / 2
     return torch.fft.fft(rows).real
 
@@ -107,43 +107,22 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     return errors
 
 
-def pair_inverse_spectra(
-    profile: Float[Tensor, "2 2 n"], group: FiniteGroup, ridge: float
-) -> Float[Tensor, "f"]:
-    """`1 / (lambda + ridge)` of two interleaved orbits, from their profile: the paper's picture.
-
-    Raises:
-        InputError: Not two orbits, or as for `pair_spectra` and `inverse_spectrum`.
-
-    >>> from symscope.groups import cyclic
-    >>> profile = torch.tensor([[[2.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]]], dtype=torch.float64)
-    >>> pair_inverse_spectra(profile, cyclic(2), ridge=0.0).round(decimals=4).tolist()
-    [0.3333, 0.5, 1.0, 0.5]
-    """
-    check_profile(profile, group)
-    if len(profile) != 2:
-        raise InputError(
-            f"expected the profile of two orbits, got {len(profile)}; choose two, profile[[s, t]][:, [s, t]]"
-        )
-    return inverse_spectrum(pair_spectra(profile, group, 0)[1], ridge)
-
-
 def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> Float[Tensor, ""]:
-    """The paper's error of two classes with many seeds: the mean over all pairs across them (section 3.4).
+    """The paper's error of two classes with many samples: the mean over all pairs across them (section 3.4).
 
     Args:
         errors: From `pair_errors`.
-        classes: The class of each seed; exactly two different ones.
+        classes: The class of each sample; exactly two different ones.
 
     Raises:
-        InputError: Errors that are not of pairs, not two classes, or not one for each seed.
+        InputError: Errors that are not of pairs, not two classes, or not one for each sample.
 
     >>> errors = torch.tensor([[9.0, 1.0, 3.0], [1.0, 9.0, 9.0], [3.0, 9.0, 9.0]])
     >>> mean_pair_error(errors, torch.tensor([4, 7, 7]))
     tensor(2.)
     """
     check_errors(errors)
-    check_classes(classes, len(errors))
+    check_sample_classes(classes, len(errors))
     which = classes.unique()
     if len(which) != 2:
         raise InputError(f"the pair average is over two classes, got {len(which)}; use one_versus_many")
@@ -156,10 +135,10 @@ class OneVersusMany:
     """What the one-versus-many rule says.
 
     Attributes:
-        prediction: `[m, classes]`, the mean pairwise prediction against each class; NaN for a seed's own.
-        correct: For each seed, whether all of them are positive.
+        prediction: `[m, classes]`, the mean pairwise prediction against each class; NaN for a sample's own.
+        correct: For each sample, whether all of them are positive.
         classes: The classes, in the order of the columns.
-        class_accuracy: Share of correct seeds in each class, the one that has an element missing.
+        class_accuracy: Share of correct samples in each class, the one that has an element missing.
         accuracy: Their mean.
     """
 
@@ -173,21 +152,22 @@ class OneVersusMany:
 def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> OneVersusMany:
     """The paper's rule for many classes: an orbit is right iff it wins against every other class on average.
 
-    `prediction(s, C) = mean over t in C of 1 - eps_st`; seed s is correct iff all are positive (section 3.4).
+    `prediction(s, C) = mean over t in C of 1 - eps_st`; sample s is correct iff all are positive (section
+    3.4).
 
     Args:
         errors: From `pair_errors`.
-        classes: The class of each seed.
+        classes: The class of each sample.
 
     Raises:
-        InputError: Errors that are not of pairs, fewer than two classes, or not one for each seed.
+        InputError: Errors that are not of pairs, fewer than two classes, or not one for each sample.
 
     >>> eps = torch.tensor([[9.0, 0.5, 1.5], [0.5, 9.0, 0.2], [1.5, 0.2, 9.0]])
     >>> one_versus_many(eps, torch.tensor([0, 1, 2])).correct.tolist()
     [False, True, False]
     """
     check_errors(errors)
-    check_classes(classes, len(errors))
+    check_sample_classes(classes, len(errors))
     which = classes.unique()
     if len(which) < 2:
         raise InputError("one-versus-many needs two classes or more, got one")
@@ -200,10 +180,10 @@ def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
 
 
 def check_errors(errors: Shaped[Tensor, "*shape"]) -> None:
-    """Refuses what is not one error for every two seeds."""
+    """Refuses what is not one error for every two samples."""
     check_tensor("errors", errors)
     if errors.ndim != 2 or errors.shape[0] != errors.shape[1]:
         raise InputError(
-            "errors: expected one for every two seeds, [seeds, seeds], from pair_errors; got shape "
+            "errors: expected one for every two samples, [samples, samples], from pair_errors; got shape "
             f"{tuple(errors.shape)}"
         )

@@ -17,32 +17,32 @@ from symscope.data import default_tolerance
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import byte_count, byte_text, check_ridge, usable_device
-from symscope.spectral._fourier_blocks import Quotient, quotient
-from symscope.spectral._frequencies import Frequency, frequencies
 from symscope.spectral._irrep_parts import (
-    Part,
+    IrrepPart,
     SingularBlockError,
     columns_of_owners,
     counted_vectors,
+    empty_part,
     even_diagonal,
     label_weights,
-    nothing,
     on_fixed,
     on_points,
     unseen_size,
 )
 from symscope.spectral._kernel_entries import (
-    check_respected,
-    check_seeds,
-    coinciding,
+    check_invariant_kernel,
+    check_samples,
+    coinciding_points,
     entries,
-    orbit_points,
     own_values,
+    whole_orbits,
 )
-from symscope.spectral._leave_out import assembled, orbit_labels
+from symscope.spectral._leave_out import assemble, orbit_labels
 from symscope.spectral._leave_out_result import LeaveOut
 from symscope.spectral._missing_sets import MissingSet, missing_sets
-from symscope.spectral._panels import (
+from symscope.spectral._profile import write_own_values
+from symscope.spectral.irrep_blocks import Frequency, Quotient, frequencies, quotient
+from symscope.spectral.panels import (
     Panels,
     empty_panels,
     fill_diagonal,
@@ -52,7 +52,19 @@ from symscope.spectral._panels import (
     solve,
     workspace_bytes,
 )
-from symscope.spectral._profile import settle
+
+__all__ = [
+    "IrrepPart",
+    "assemble",
+    "filled_panels",
+    "irrep_batches",
+    "leave_out_streamed",
+    "missing_sets",
+    "orbits_per_panel",
+    "panel_part",
+    "set_bytes",
+    "tile_budget",
+]
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 OrbitFunction = Callable[[Tensor], Tensor]
@@ -62,9 +74,9 @@ TILE_SHARE, LARGEST_TILE = 0.2, 4e9  # of the budget, for orbits and tiles of ke
 def leave_out_streamed(
     kernel: KernelFunction,
     orbit: OrbitFunction,
-    seeds: Shaped[Tensor, "*shape"],
+    samples: Shaped[Tensor, "*shape"],
     labels: Float[Tensor, "labels *c"],
-    missing: Bool[Tensor, "*sets seeds elements"],
+    missing: Bool[Tensor, "*sets samples elements"],
     group: FiniteGroup,
     ridge: float,
     *,
@@ -81,16 +93,16 @@ def leave_out_streamed(
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`, a new tensor; a `symscope.kernels.Kernel` or a
             function that returns an exact diagonal when it is given one tensor twice (`own_values` says why).
-        orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action that the kernel respects.
-        seeds: One point of each orbit, `[m, *sample]`, floating point.
+        orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action under which the kernel is invariant.
+        samples: One sample of each orbit, `[m, *sample]`, floating point.
         labels: As in `leave_out`.
         missing: As in `leave_out`.
         group: The group.
         ridge: Absolute.
-        memory: What may be used on the device besides the seeds, in bytes or as text.
+        memory: What may be used on the device besides the samples, in bytes or as text.
         panel: Orbits whose columns are factorised together; None chooses by size.
         stabilisers: As in `leave_out`.
-        device: Where to compute; the seeds' device when None.
+        device: Where to compute; the samples' device when None.
         progress: Called with the numbers of irreps done and in all.
 
     Raises:
@@ -106,22 +118,22 @@ def leave_out_streamed(
     [1.351]
     """
     check_ridge(ridge)
-    check_seeds(seeds)
+    check_samples(samples)
     check_finite_group(group)
-    points = quotient(group, stabilisers, len(seeds))
-    checked = orbit_labels(labels, len(seeds), group)
+    points = quotient(group, stabilisers, len(samples))
+    checked = orbit_labels(labels, len(samples), group)
     sets = missing_sets(missing, group, points)
-    place = usable_device(device, seeds)
-    x = seeds.to(place)
-    check_respected(kernel, orbit, x, group)
-    check_kept(orbit, x, group, points)
-    budget = byte_count(memory) - set_bytes(len(seeds), group, sets)
-    batches = irrep_batches(len(seeds), group, panel, budget)
+    place = usable_device(device, samples)
+    x = samples.to(place)
+    check_invariant_kernel(kernel, orbit, x, group)
+    check_fixed_samples(orbit, x, group, points)
+    budget = byte_count(memory) - set_bytes(len(samples), group, sets)
+    batches = irrep_batches(len(samples), group, panel, budget)
 
     own = own_values(kernel, x)
     values = checked.to(own.dtype)
 
-    def parts() -> Iterator[tuple[Frequency, Part]]:
+    def parts() -> Iterator[tuple[Frequency, IrrepPart]]:
         done = 0
         for batch in batches:
             filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), points, own)
@@ -134,40 +146,40 @@ def leave_out_streamed(
                     progress(done, sum(len(one) for one in batches))
 
     try:
-        return assembled(parts(), sets, values.cpu(), group, points)
+        return assemble(parts(), sets, values.cpu(), group, points)
     except SingularBlockError as error:
         raise SingularKernelError(
-            f"{error}: seeds lie on one orbit, or are kept by some elements (then pass "
+            f"{error}: samples lie on one orbit, or are fixed by some elements (then pass "
             "stabilisers=data.orbits(...).stabilisers), or points are too near; remove them or use a ridge"
         ) from error
 
 
-def check_kept(
-    orbit: OrbitFunction, seeds: Float[Tensor, "m *sample"], group: FiniteGroup, points: Quotient
+def check_fixed_samples(
+    orbit: OrbitFunction, samples: Float[Tensor, "m *sample"], group: FiniteGroup, points: Quotient
 ) -> None:
-    """Refuses stabilisers whose elements do not keep their seeds."""
-    for s in (points.kept > 1).nonzero()[:, 0].tolist():
-        own, stabiliser = seeds[s : s + 1], points.stabilisers[s]
-        moved = orbit_points(orbit, own, group)[stabiliser.to(seeds.device)]
+    """Refuses stabilisers whose elements do not fix their samples."""
+    for s in (points.stabiliser_orders > 1).nonzero()[:, 0].tolist():
+        own, stabiliser = samples[s : s + 1], points.stabilisers[s]
+        moved = whole_orbits(orbit, own, group)[stabiliser.to(samples.device)]
         apart = (moved - own).flatten(1).norm(dim=1)
-        if bool((apart > default_tolerance(seeds.dtype) * own.norm()).any()):
+        if bool((apart > default_tolerance(samples.dtype) * own.norm()).any()):
             name = group.labels[int(stabiliser[int(apart.argmax())])]
             raise InputError(
                 f"stabilisers: {name} x_{s} and x_{s} are {float(apart.max()):.3g} apart: {name} does not "
-                f"keep seed {s}"
+                f"fix sample {s}"
             )
 
 
-def set_bytes(seeds: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
+def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
     """What the missing sets take: two sums of `P_MM` each, and the columns and block of the largest."""
     widest = max(one.dim for one in frequencies(group))
     largest = max(len(one.owners) for one in sets) * widest
-    sums = sum(2 * 8 * len(one.seeds) ** 2 for one in sets)
-    return sums + 16 * (seeds * widest * largest + 2 * largest**2)
+    sums = sum(2 * 8 * len(one.samples) ** 2 for one in sets)
+    return sums + 16 * (samples * widest * largest + 2 * largest**2)
 
 
 def irrep_batches(
-    seeds: int, group: FiniteGroup, panel: int | None, budget: float | int
+    samples: int, group: FiniteGroup, panel: int | None, budget: float | int
 ) -> list[list[Frequency]]:
     """The irreps in groups whose panels fit the budget together, beside workspace and tiles.
 
@@ -177,8 +189,8 @@ def irrep_batches(
     batches: list[list[Frequency]] = []
     used = float("inf")
     for one in frequencies(group):
-        columns = orbits_per_panel(seeds, panel) * one.dim
-        rows = seeds * one.dim
+        columns = orbits_per_panel(samples, panel) * one.dim
+        rows = samples * one.dim
         needed = panel_bytes(rows, columns, complex=not one.is_real)
         free = budget - tile_budget(budget) - workspace_bytes(rows, columns)
         if needed > free:
@@ -205,7 +217,7 @@ def tile_budget(budget: float | int) -> float:
     return min(TILE_SHARE * budget, LARGEST_TILE)
 
 
-def orbits_per_panel(seeds: int, panel: int | None) -> int:
+def orbits_per_panel(samples: int, panel: int | None) -> int:
     """How many orbits share a panel: about a tenth of them, in multiples of 32, at most 2,048.
 
     >>> orbits_per_panel(10_000, None), orbits_per_panel(60_000, None), orbits_per_panel(7, None)
@@ -213,13 +225,13 @@ def orbits_per_panel(seeds: int, panel: int | None) -> int:
     """
     if panel is not None and panel < 1:
         raise InputError(f"panel: expected a positive number of orbits, got {panel}")
-    return min(2048, max(1, seeds // 320) * 32) if panel is None else panel
+    return min(2048, max(1, samples // 320) * 32) if panel is None else panel
 
 
 def filled_panels(
     kernel: KernelFunction,
     orbit: OrbitFunction,
-    seeds: Float[Tensor, "m *sample"],
+    samples: Float[Tensor, "m *sample"],
     group: FiniteGroup,
     batch: Sequence[Frequency],
     panel: int | None,
@@ -230,36 +242,36 @@ def filled_panels(
     """One pass over the kernel: the lower halves of the blocks of some irreps, and the largest `k(x, x)`.
 
     Entries are `k(x_s, d x_t)` for s >= t only; the transform of a tile is one real matrix product.
-    `own` is `own_values(kernel, seeds)`, computed where it is not given.
+    `own` is `own_values(kernel, samples)`, computed where it is not given.
     """
-    m, n, device = len(seeds), group.order, seeds.device
+    m, n, device = len(samples), group.order, samples.device
     wide = orbits_per_panel(m, panel)
-    own = own_values(kernel, seeds) if own is None else own
+    own = own_values(kernel, samples) if own is None else own
     panels = [
         empty_panels(m * one.dim, wide * one.dim, complex=not one.is_real, device=device, dtype=own.dtype)
         for one in batch
     ]
     characters = torch.cat([_columns(one) for one in batch], dim=1).to(device, own.dtype)
-    several, none = points.kept > 1, [None] * len(batch)
+    several, none = points.stabiliser_orders > 1, [None] * len(batch)
     fixed = none if points.is_free else [points.fixed_vectors(one).to(device) for one in batch]
-    columns = _at_once(seeds, group, wide, tile_bytes / 2)
+    columns = _at_once(samples, group, wide, tile_bytes / 2)
     rows = max(1, int(tile_bytes / 2 / (8 * columns * (5 * n + 2 * characters.shape[1]))))
     for start in range(0, m, columns):
         stop = min(start + columns, m)
-        moved = orbit_points(orbit, seeds[start:stop], group)
-        same = coinciding(seeds[start:stop], moved)
+        moved = whole_orbits(orbit, samples[start:stop], group)
+        same = coinciding_points(samples[start:stop], moved)
         for top in range(start, m, rows):
-            tile = entries(kernel, seeds[top : top + rows], moved).unflatten(1, (-1, n))
-            settle(tile, own[start:stop], same, top - start)
+            tile = entries(kernel, samples[top : top + rows], moved).unflatten(1, (-1, n))
+            write_own_values(tile, own[start:stop], same, top - start)
             cells = tile @ characters
             some = bool(several[top : top + rows].any() | several[start:stop].any())
             _place(panels, batch, fixed if some else none, cells, top, start)
     return [(one, float(own.abs().max())) for one in panels]
 
 
-def _at_once(seeds: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, room: float) -> int:
+def _at_once(samples: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, room: float) -> int:
     """Orbits whose points are made together: a divisor of the panel, at most 8,192 points, three copies."""
-    fitting = int(room / (3 * 8 * seeds[0].numel() * group.order))
+    fitting = int(room / (3 * 8 * samples[0].numel() * group.order))
     wanted = max(1, min(panel, 8192 // group.order, fitting))
     return next(k for k in range(wanted, 0, -1) if panel % k == 0)
 
@@ -278,7 +290,7 @@ def _place(
     top: int,
     start: int,
 ) -> None:
-    """Write the transformed entries of seeds `top ..` against orbits `start ..` into every irrep's panels."""
+    """Write transformed entries of samples `top ..` against orbits `start ..` into every irrep's panels."""
     count, wide = cells.shape[:2]
     at = 0
     for matrix, one, vectors in zip(panels, batch, fixed, strict=True):
@@ -313,7 +325,7 @@ def panel_part(
     labels: Float[Tensor, "m *c"],
     ridge: float,
     scale: float,
-) -> Part:
+) -> IrrepPart:
     """One irrep's part of every missing set; the panels are used up.
 
     Raises:
@@ -323,12 +335,12 @@ def panel_part(
     fixed = None if points.is_free else points.fixed_vectors(frequency).to(matrix.real[0].device)
     counted = counted_vectors(points, frequency, fixed)
     if not bool(counted.any()):
-        return nothing(sets, labels)
+        return empty_part(sets, labels)
     even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
     if ridge == 0:
         left = unseen_size(_largest(matrix), int(counted.sum()), dtype, frequency, scale)
         if left is not None:
-            return Part((), even, left, None)
+            return IrrepPart((), even, left, None)
     fill_diagonal(matrix, (~counted.flatten()).nonzero()[:, 0])
     try:
         invert_factor(matrix, ridge)
@@ -343,4 +355,4 @@ def panel_part(
             inverse = inverse.to(torch.complex128 if labels.dtype == torch.float64 else torch.complex64)
         precision.append(on_points(inverse, frequency, one, fixed, points))
     weights = label_weights(partial(solve, matrix), labels, points).cpu() if frequency.index == 0 else None
-    return Part(tuple(precision), even, None, weights)
+    return IrrepPart(tuple(precision), even, None, weights)

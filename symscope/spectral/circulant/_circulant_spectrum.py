@@ -12,8 +12,8 @@ from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
 from symscope.numerics import check_ridge
-from symscope.spectral._dense import (
-    allowed,
+from symscope.spectral._matrix_checks import (
+    allowed_gap,
     check_gram,
     check_missing,
     check_real,
@@ -24,7 +24,7 @@ from symscope.spectral._dense import (
 MIRRORED = 1e-9  # of the largest entry: how far row[d] may be from row[n - d]
 
 
-def circularised(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
+def circulant_row(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
     """The first row of the nearest circulant matrix: the average over every wrapped diagonal.
 
     `row[d] = mean_i K[i, i + d mod n]`, the projection on circulants; a circulant K gives its own first row.
@@ -35,7 +35,7 @@ def circularised(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
     Raises:
         InputError: Not a kernel matrix, or over an odd number of points.
 
-    >>> circularised(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64)).tolist()
+    >>> circulant_row(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64)).tolist()
     [3.0, 1.0]
     """
     check_gram(gram)
@@ -68,7 +68,7 @@ def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch 
     check_real("the first row of a kernel matrix", row)
     mirrored = row.flip(-1).roll(1, -1)
     gap = float((row - mirrored).abs().max())
-    if not gap <= allowed(MIRRORED, row.dtype) * max(float(row.abs().max()), 1e-300):
+    if not gap <= allowed_gap(MIRRORED, row.dtype) * max(float(row.abs().max()), 1e-300):
         raise InputError(
             f"the first row of a symmetric circulant matrix has row[d] = row[n - d]; off by {gap:.3g}"
         )
@@ -95,22 +95,6 @@ def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[T
     """
     inverse = inverse_spectrum(spectrum, ridge)
     return inverse[..., inverse.shape[-1] // 2] / inverse.mean(-1)
-
-
-def spectral_prediction(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[Tensor, "*batch"]:
-    """The prediction at a missing point whose label is +1: `1 - eps_s`, right when positive.
-
-    Args:
-        spectrum: Eigenvalues.
-        ridge: Absolute.
-
-    Raises:
-        InputError: As for `spectral_error`.
-
-    >>> spectral_prediction(torch.tensor([4.0, 2.0, 1.0, 2.0], dtype=torch.float64), ridge=0.0)
-    tensor(-0.7778, dtype=torch.float64)
-    """
-    return 1 - spectral_error(spectrum, ridge)
 
 
 def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[Tensor, "*batch n"]:

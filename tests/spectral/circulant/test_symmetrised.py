@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.spectral import mean_set_error, regression, symmetrised_error
+from symscope.spectral.circulant import mean_set_error, symmetrised_error
+from symscope.spectral.dense import regression
 from tests.spectral.problems import random_gram
 from tests.tolerances import LEAVE_OUT, LEAVE_OUT_ORACLE
 
-PAIRS = Path(__file__).parent / "fixtures" / "mlp_pairs_n8.npz"
+PAIRS = Path(__file__).parents[1] / "fixtures" / "mlp_pairs_n8.npz"
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.2])
