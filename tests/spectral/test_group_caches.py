@@ -1,35 +1,32 @@
 """What is kept for one group is never used for another that only looks like it."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Iterator
-from symscope.groups import FiniteGroup
-from symscope.groups import conjugate_indices
-from symscope.groups import cyclic
-from symscope.groups import dihedral
-from symscope.groups import direct_product
-from symscope.groups import from_generators
-from symscope.groups import from_table
-from symscope.groups import irreps
-from symscope.groups import parse
-from symscope.groups.fourier import fourier
-from symscope.groups.fourier import inverse_fourier
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from symscope.groups import (
+    FiniteGroup,
+    conjugate_indices,
+    cyclic,
+    dihedral,
+    direct_product,
+    from_generators,
+    from_table,
+    irreps,
+    parse,
+)
+from symscope.groups.fourier import fourier, inverse_fourier
 from symscope.groups.subgroups import as_group
 from symscope.spectral import leave_out
 from symscope.spectral.irrep_blocks import frequencies
-from tests.spectral.orbit_problems import dense_residuals
-from tests.spectral.orbit_problems import random_missing
-from tests.spectral.orbit_problems import random_profile
+from tests.spectral.orbit_problems import dense_residuals, random_missing, random_profile
 from tests.spectral.problems import random_labels
-from tests.tolerances import FOURIER
-from tests.tolerances import GROUP_LEAVE_OUT
-import itertools
-import pytest
-import sys
-import torch
-
-
-
+from tests.tolerances import FOURIER, GROUP_LEAVE_OUT
 
 
 def by_table(name: str) -> FiniteGroup:

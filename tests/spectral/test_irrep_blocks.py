@@ -1,24 +1,20 @@
 """One of every conjugate pair of irreps; Fourier blocks against transforms and eigenvalues of the whole."""
 
 from __future__ import annotations
-from hypothesis import given
-from hypothesis import strategies as st
-from symscope import InputError
-from symscope.groups import cyclic
-from symscope.groups import irreps
-from symscope.groups.fourier import fourier
-from symscope.spectral import profile_gram
-from symscope.spectral.irrep_blocks import fourier_blocks
-from symscope.spectral.irrep_blocks import frequencies
-from symscope.spectral.irrep_blocks import quotient
-from tests.groups.strategies import frobenius
-from tests.spectral.orbit_problems import GROUPS
-from tests.spectral.orbit_problems import random_profile
-from tests.tolerances import FOURIER
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-
+from symscope import InputError
+from symscope.groups import cyclic, irreps
+from symscope.groups.fourier import fourier
+from symscope.spectral import profile_gram
+from symscope.spectral.irrep_blocks import fourier_blocks, frequencies, quotient
+from tests.groups.strategies import frobenius
+from tests.spectral.orbit_problems import GROUPS, random_profile
+from tests.tolerances import FOURIER
 
 
 @pytest.mark.parametrize("make", [*GROUPS.values(), frobenius])

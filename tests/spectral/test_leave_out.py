@@ -1,43 +1,33 @@
 """The exact group form against dense regression, for many groups, orbits, labels and missing sets."""
 
 from __future__ import annotations
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures import ThreadPoolExecutor
-from hypothesis import given
-from hypothesis import strategies as st
-from symscope import InputError
-from symscope.errors import SingularKernelError
-from symscope.groups import cyclic
-from symscope.groups import dihedral
-from symscope.groups import symmetric
-from symscope.groups.named_groups import quaternion
-from symscope.spectral import class_masks
-from symscope.spectral import leave_out
-from symscope.spectral import precision
-from symscope.spectral import profile_gram
-from symscope.spectral import projected_profile
-from symscope.spectral.circulant import circulant_spectrum
-from symscope.spectral.circulant import spectral_error
-from symscope.spectral.dense import leave_one_out_residuals
-from symscope.spectral.irrep_blocks import frequencies
-from tests.spectral.orbit_problems import GROUPS
-from tests.spectral.orbit_problems import dense_residuals
-from tests.spectral.orbit_problems import feature_profile
-from tests.spectral.orbit_problems import kept_profile
-from tests.spectral.orbit_problems import random_missing
-from tests.spectral.orbit_problems import random_profile
-from tests.spectral.problems import random_gram
-from tests.spectral.problems import random_labels
-from tests.spectral.problems import random_row
-from tests.tolerances import GROUP_LEAVE_OUT
-from tests.tolerances import ROUNDING
-from tests.tolerances import SINGLE
+
 import inspect
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-
-
+from symscope import InputError
+from symscope.errors import SingularKernelError
+from symscope.groups import cyclic, dihedral, symmetric
+from symscope.groups.named_groups import quaternion
+from symscope.spectral import class_masks, leave_out, precision, profile_gram, projected_profile
+from symscope.spectral.circulant import circulant_spectrum, spectral_error
+from symscope.spectral.dense import leave_one_out_residuals
+from symscope.spectral.irrep_blocks import frequencies
+from tests.spectral.orbit_problems import (
+    GROUPS,
+    dense_residuals,
+    feature_profile,
+    kept_profile,
+    random_missing,
+    random_profile,
+)
+from tests.spectral.problems import random_gram, random_labels, random_row
+from tests.tolerances import GROUP_LEAVE_OUT, ROUNDING, SINGLE
 
 names = st.sampled_from(sorted(GROUPS))
 seeds = st.integers(0, 999)

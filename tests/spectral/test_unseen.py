@@ -1,31 +1,23 @@
 """Kernels that are zero on some irreps: against minimum-norm regression, in both precisions, and refusals."""
 
 from __future__ import annotations
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import strategies as st
-from symscope import InputError
-from symscope.groups import FiniteGroup
-from symscope.groups import cyclic
-from symscope.groups.fourier import fourier
-from symscope.groups.fourier import inverse_fourier
-from symscope.spectral import leave_out
-from symscope.spectral import leave_out_streamed
-from symscope.spectral import profile_gram
-from symscope.spectral.irrep_blocks import frequencies
-from tests.spectral.orbit_problems import GROUPS
-from tests.spectral.orbit_problems import feature_profile
-from tests.spectral.orbit_problems import kept_profile
-from tests.spectral.orbit_problems import random_missing
-from tests.spectral.problems import random_labels
-from tests.tolerances import SINGLE
-from torch import Tensor
+
 import math
+
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
 
-
-
+from symscope import InputError
+from symscope.groups import FiniteGroup, cyclic
+from symscope.groups.fourier import fourier, inverse_fourier
+from symscope.spectral import leave_out, leave_out_streamed, profile_gram
+from symscope.spectral.irrep_blocks import frequencies
+from tests.spectral.orbit_problems import GROUPS, feature_profile, kept_profile, random_missing
+from tests.spectral.problems import random_labels
+from tests.tolerances import SINGLE
 
 DIRECT = 1e-6  # the oracle inverts a matrix of deficient rank, whose least eigenvalue is 1e-7 of the largest
 

@@ -1,19 +1,13 @@
 """Names of irreps against character tables from the books."""
 
 from __future__ import annotations
-from symscope.groups import cyclic
-from symscope.groups import dihedral
-from symscope.groups import direct_product
-from symscope.groups import symmetric
-from symscope.groups.named_groups import quaternion
-from symscope.spectral.irrep_blocks import frequencies
-from symscope_papers.spectral.group_orbits_names import contents
-from symscope_papers.spectral.group_orbits_names import dimension
-from symscope_papers.spectral.group_orbits_names import irrep_label
-from symscope_papers.spectral.group_orbits_names import partitions
+
 import pytest
 
-
+from symscope.groups import cyclic, dihedral, direct_product, symmetric
+from symscope.groups.named_groups import quaternion
+from symscope.spectral.irrep_blocks import frequencies
+from symscope_papers.spectral.group_orbits_names import contents, dimension, irrep_label, partitions
 
 # characters of a three-cycle, from the tables of S4 and S5: not what the names are made from
 THREE_CYCLE = {
