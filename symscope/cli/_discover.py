@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from symscope.discovery import DataSource, Discovery, Learning, Problem
+    from symscope.discovery import DataSource, Discovery, Problem
 
 
 def discover(
@@ -78,7 +78,7 @@ def discover(
     from rich.text import Text
 
     from symscope.discovery import discover as discovered
-    from symscope.discovery import discovery_page
+    from symscope.discovery import discovery_page, learning_options
     from symscope.report import write_page
 
     if learn < 0 or steps < 1:
@@ -98,7 +98,7 @@ def discover(
             f"--learn {learn}: expected at most {problem.size}, one for each of the network's parameters: no "
             "point has more directions to move in"
         )
-    learning = _learning(learn, dependent, steps) if learn else None
+    learning = learning_options(learn, dependent, steps) if learn else None
     with progress.status("") as status:
         found = discovered(
             problem,
@@ -111,17 +111,6 @@ def discover(
     _print(console, found)
     write_page(discovery_page(found, f"Symmetries of {model}"), out)
     console.print(f"Report: {out}", soft_wrap=True)
-
-
-def _learning(generators: int, dependent: bool, steps: int) -> Learning:
-    """Fields that do not see the data learn from several data points at once, which keeps them apart."""
-    from symscope.discovery import POINTWISE, SCALE_FREE, Learning, Training
-
-    training = Training(
-        steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1), batch=1 if dependent else 8
-    )
-    objective = SCALE_FREE if dependent else POINTWISE
-    return Learning(generators, dependent, training=training, objective=objective)
 
 
 def _print(console: Any, found: Discovery) -> None:

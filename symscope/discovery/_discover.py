@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from symscope.discovery._fields import LinearField
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.exact._lie_algebra import Algebra, is_too_large, lie_algebra
 from symscope.discovery.exact._linear_symmetries import LinearSymmetries, linear_symmetries
+from symscope.discovery.fields import LinearField
 from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
 from symscope.discovery.learned._learning import Progress, Training, learn
-from symscope.discovery.learned._objective import SCALE_FREE, Objective
+from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE, Objective
 from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
 from symscope.errors import InputError
 
@@ -47,6 +47,23 @@ class Learning:
     objective: Objective = SCALE_FREE
     flow_steps: int = 12
     tolerance: float = 0.05
+
+
+def learning_options(generators: int, dependent: bool, steps: int) -> Learning:
+    """Options that suit most networks: the learning rate falls twice on the way.
+
+    Fields that do not see the data learn from several samples at once, which keeps them apart.
+
+    Args:
+        generators: Number of generators.
+        dependent: Whether the action may look at the sample.
+        steps: Training steps.
+    """
+    training = Training(
+        steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1), batch=1 if dependent else 8
+    )
+    objective = SCALE_FREE if dependent else POINTWISE
+    return Learning(generators, dependent, training=training, objective=objective)
 
 
 @final

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from symscope.discovery._sampling import Rows
+from symscope.discovery.loss_derivatives import sample_gradients, sample_losses
+from symscope.discovery.sampling import Rows
 from symscope.errors import InputError
 from symscope.networks import LOSSES, user_error
 
@@ -138,8 +139,6 @@ def check_differentiable(problem: Problem) -> None:
     Raises:
         InputError: Names the parameter.
     """
-    from symscope.discovery._parameter_problem import sample_gradients, sample_losses
-
     sample = problem.sample(PROBES, PROBES, seed=1)
     try:
         gradients, before = sample_gradients(problem, sample), sample_losses(problem, sample)

@@ -12,14 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._candidates import Candidate, Transformation, moved, velocities
-from symscope.discovery._parameter_problem import (
-    Problem,
-    sample_gradients,
-    sample_losses,
-    sample_outputs,
-)
-from symscope.discovery._sampling import Sample
+from symscope.discovery._parameter_problem import Problem
+from symscope.discovery.candidates import Candidate, Transformation, moved, velocities
+from symscope.discovery.loss_derivatives import sample_gradients, sample_losses, sample_outputs
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 HELD_OUT = 1 << 32  # added to seeds: no point of a discovery is met again
@@ -132,7 +128,8 @@ def verify(
         InputError: Settings that cannot give the asked level, or a flow that leaves the finite numbers.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, linear_field, problem
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery.fields import linear_field
     >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64)), name="rescaling")
     >>> verify(problem(net, "squared", gaussian_data((1,), (1,))), rescaling, seed=0).holds

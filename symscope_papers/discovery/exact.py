@@ -9,18 +9,16 @@ from typing import Any, final
 
 import torch
 
-from symscope.discovery import (
+from symscope.discovery import verify
+from symscope.discovery.exact import (
     LinearSymmetries,
-    conservation,
-    conserved_quantities,
     fibre_dimension,
-    gradient_flow,
     lie_algebra,
-    linear_combination,
     linear_symmetries,
     orbit_dimension,
-    verify,
 )
+from symscope.discovery.fields import linear_combination
+from symscope.discovery.uses import conservation, conserved_quantities, gradient_flow
 from symscope.errors import InputError
 from symscope.runs import (
     Claim,

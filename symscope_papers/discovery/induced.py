@@ -9,24 +9,10 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import (
-    Field,
-    FunctionField,
-    LinearField,
-    Problem,
-    Verification,
-    deeper,
-    gaussian_data,
-    induced,
-    level_field,
-    linear_combination,
-    linear_symmetries,
-    part_problem,
-    problem,
-    smaller_batch,
-    verify,
-    wider,
-)
+from symscope.discovery import Problem, Verification, gaussian_data, problem, verify
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.fields import Field, FunctionField, LinearField, linear_combination
+from symscope.discovery.uses import deeper, induced, level_field, part_problem, smaller_batch, wider
 from symscope.errors import InputError
 from symscope.runs import (
     Claim,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.discovery import TERMS
+from symscope.discovery.learned import TERMS
 from symscope.report import COLOURS, new_figure, slug, style
 from symscope.runs import Plot, Tables
 

@@ -11,22 +11,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery import (
+from symscope.discovery import Problem, verify
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.fields import field_values
+from symscope.discovery.learned import (
     DATA_DEPENDENT,
     POINTWISE,
     SCALE_FREE,
     Learned,
     Objective,
-    Problem,
-    Sample,
     Training,
     Weights,
-    field_values,
     learn,
-    linear_symmetries,
     runge_kutta_action,
-    verify,
 )
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 from symscope.runs import Results, Surroundings
 from symscope_papers.discovery.small_networks import NETWORKS, action_builder, small_problem

@@ -10,7 +10,8 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.discovery import (
+from symscope.discovery import verify
+from symscope.discovery.learned import (
     SCALE_FREE,
     LinearAction,
     Objective,
@@ -22,7 +23,6 @@ from symscope.discovery import (
     integrated_defect,
     learn,
     runge_kutta_action,
-    verify,
 )
 from symscope.discovery.learned._parameter_action import Action
 from symscope.errors import InputError

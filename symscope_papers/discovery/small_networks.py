@@ -10,7 +10,8 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import LinearAction, MLPAction, Problem, gaussian_data, problem
+from symscope.discovery import Problem, gaussian_data, problem
+from symscope.discovery.learned import LinearAction, MLPAction
 from symscope.errors import InputError, nearest
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope.discovery import Problem, class_data, gaussian_data, problem
+from symscope.discovery.fields import LinearField, linear_field
 
 ACTIVATIONS = {
     "linear": nn.Identity,
@@ -48,3 +49,9 @@ class Attention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         scores = self.query(x) @ self.key(x).transpose(1, 2)
         return self.out(torch.softmax(scores, -1) @ self.value(x)).mean(1)
+
+
+def random_linear_field(size: int, seed: int) -> LinearField:
+    """A linear field with a normal matrix of norm one: what a field that is no symmetry looks like."""
+    matrix = torch.randn(size, size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return linear_field(matrix / matrix.norm(), name="random linear field")

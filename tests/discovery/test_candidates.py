@@ -6,17 +6,16 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import (
-    FunctionField,
+from symscope.discovery.candidates import (
     OneParameterAction,
-    Sample,
     Transformation,
-    linear_field,
     moved,
-    runge_kutta_action,
     signed_permutation,
     velocities,
 )
+from symscope.discovery.fields import FunctionField, linear_field
+from symscope.discovery.learned import runge_kutta_action
+from symscope.discovery.sampling import Sample
 from tests.tolerances import ROUNDING
 
 

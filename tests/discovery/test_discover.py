@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import Learning, Training, class_data, dataset, discover, gaussian_data, problem
+from symscope.discovery import Learning, class_data, dataset, discover, gaussian_data, problem
 from symscope.discovery._discovery_page import discovery_page, generator_figure
-from symscope.discovery._fields import LinearField
 from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.fields import LinearField
+from symscope.discovery.learned import Training
 from symscope.errors import InputError
 
 

@@ -8,18 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import (
-    DictionaryField,
+from symscope.discovery.exact import DictionaryField, monomials
+from symscope.discovery.fields import (
     FunctionField,
     LinearField,
-    Sample,
     bracket,
     combination,
     field_values,
     linear_field,
-    monomials,
-    random_linear_field,
 )
+from symscope.discovery.sampling import Sample
+from tests.discovery.networks import random_linear_field
 from tests.tolerances import ROUNDING
 
 NOTHING = torch.zeros(1, 1, dtype=torch.float64)

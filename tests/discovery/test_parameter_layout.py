@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import Layout
+from symscope.discovery._parameter_layout import Layout
 
 SHAPES = st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), min_size=1, max_size=4)
 

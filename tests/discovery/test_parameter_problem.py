@@ -9,16 +9,12 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import (
-    class_data,
-    dataset,
-    gaussian_data,
-    problem,
+from symscope.discovery import class_data, dataset, gaussian_data, problem, token_data
+from symscope.discovery.loss_derivatives import (
     sample_derivatives,
     sample_gradients,
     sample_losses,
     sample_outputs,
-    token_data,
 )
 from tests.discovery.networks import Attention, chain
 from tests.tolerances import ROUNDING

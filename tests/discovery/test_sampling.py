@@ -6,15 +6,9 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import (
-    Layout,
-    class_data,
-    dataset,
-    gaussian_data,
-    normal_parameters,
-    parameters_near,
-    token_data,
-)
+from symscope.discovery import class_data, dataset, gaussian_data, parameters_near, token_data
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.sampling import normal_parameters
 from tests.tolerances import MONTE_CARLO_SIGMAS
 
 

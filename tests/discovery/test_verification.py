@@ -6,19 +6,12 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import (
-    FunctionField,
-    Judgement,
-    OneParameterAction,
-    Transformation,
-    failing_share,
-    linear_field,
-    random_linear_field,
-    sample_gradients,
-    signed_permutation,
-    verify,
-)
-from tests.discovery.networks import chain, two_layers
+from symscope.discovery import verify
+from symscope.discovery._verification import Judgement, failing_share
+from symscope.discovery.candidates import OneParameterAction, Transformation, signed_permutation
+from symscope.discovery.fields import FunctionField, linear_field
+from symscope.discovery.loss_derivatives import sample_gradients
+from tests.discovery.networks import chain, random_linear_field, two_layers
 
 
 def _rescaling(h: int, n: int, m: int, unit: int, power: float = 1.0):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery._fields import LinearField
+from symscope.discovery.fields import LinearField
 from symscope.discovery.known._spaces import HiddenSpace
 from symscope.errors import InputError
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery._fields import LinearField
 from symscope.discovery.exact._simple_algebras import ideals, sum_name
+from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
 
 DEPENDENT = 1e-6  # of a field's length: what remains of one that others make up
@@ -70,7 +70,7 @@ def lie_algebra(
     Raises:
         InputError: Generators that depend on each other, or too many to hold.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> sl2 = [[[1.0, 0.0], [0.0, -1.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]]
     >>> lie_algebra([linear_field(torch.tensor(m).double()) for m in sl2], 2).name
     'sl(2)'
@@ -112,7 +112,7 @@ def independent(
     Raises:
         InputError: Too many to hold.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
     >>> independent([turn, linear_field(torch.eye(2)), turn], 2)
     [True, True, False]

@@ -14,14 +14,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._fields import LinearField, field_values
-from symscope.discovery._parameter_problem import Problem, sample_gradients
-from symscope.discovery._sampling import Sample
+from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.exact._ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.exact._lie_algebra import independent, is_too_large
 from symscope.discovery.exact._null_space import NullSpace, echelon, null_space, settled_null_space
+from symscope.discovery.fields import LinearField, field_values
 from symscope.discovery.known._hidden_spaces import hidden_spaces
 from symscope.discovery.known._naming import named_fields, resolved
+from symscope.discovery.loss_derivatives import sample_gradients
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 STRIDE = 7919  # between the seeds of rounds of constraints
@@ -268,7 +269,7 @@ def fibre_dimension(problem: Problem, theta: Float[Tensor, "n"], *, seed: int, l
 def orbit_dimension(fields: tuple[LinearField, ...], theta: Float[Tensor, "n"]) -> int:
     """Dimension of the directions in which some linear fields move theta.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
     >>> orbit_dimension((turn, turn), torch.tensor([1.0, 0.0])), orbit_dimension((turn,), torch.zeros(2))
     (1, 0)

@@ -12,6 +12,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.fields import Field
 from symscope.errors import InputError
 
 
@@ -94,6 +95,29 @@ class Dictionary:
             *(f"y[{i}]" for i in range(self.targets)),
         ]
         return [" ".join(variables[v] for v in term) or "1" for term in self.terms]
+
+
+@final
+@dataclass(frozen=True)
+class DictionaryField(Field):
+    """`V(theta, x)_i = sum_k C_ik m_k(theta, x, y)`, monomials m_k in parameters and one data point.
+
+    Attributes:
+        dictionary: The monomials.
+        coefficients: C.
+        name: For people.
+        data_dependent: Whether a monomial with data in it has a coefficient.
+    """
+
+    dictionary: Dictionary
+    coefficients: Float[Tensor, "n k"]
+    name: str = "polynomial field"
+    data_dependent: bool = False
+
+    def __call__(
+        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
+    ) -> Float[Tensor, "n"]:
+        return self.coefficients @ self.dictionary.values(theta, x, y)
 
 
 def monomials(

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._fields import DictionaryField, LinearField
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.exact._linear_symmetries import LIMIT, STRIDE, gradient_rows
-from symscope.discovery.exact._monomials import Dictionary
+from symscope.discovery.exact._monomials import Dictionary, DictionaryField
 from symscope.discovery.exact._null_space import NullSpace, echelon, settled_null_space
+from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
 
 
@@ -72,7 +72,8 @@ def polynomial_symmetries(
         InputError: More unknowns than the limit, or a dictionary for another number of parameters.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, monomials, problem
+    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery.exact import monomials
     >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
     >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
     >>> polynomial_symmetries(made, monomials(2, 2), seed=0).dimension  # (w1, -w2) times 1, w1, w2
@@ -114,7 +115,9 @@ def _constraints(problem: Problem, dictionary: Dictionary, seed: int) -> Callabl
 def known_multiples(fields: Sequence[LinearField], dictionary: Dictionary) -> Float[Tensor, "K e"]:
     """Coefficients of all products of a monomial and a linear field that stay within the dictionary.
 
-    >>> from symscope.discovery import linear_field, monomials
+    >>> from symscope.discovery.fields import linear_field
+
+    >>> from symscope.discovery.exact import monomials
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])))
     >>> known_multiples([rescaling], monomials(2, 2)).shape  # times 1, w1, w2
     torch.Size([12, 3])

@@ -8,11 +8,11 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery._candidates import Transformation
-from symscope.discovery._fields import LinearField
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery._verification import Verification, verify
+from symscope.discovery.candidates import Transformation
+from symscope.discovery.fields import LinearField, linear_combination
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import Between, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
@@ -111,26 +111,6 @@ def verified_catalogue(problem: Problem, *, seed: int, points: int = 16) -> tupl
         tests += [verify(problem, entry.transformations[i], seed=seed, points=points) for i in drawn]
         found.append(VerifiedSymmetry(entry, tuple(tests)))
     return tuple(found)
-
-
-def linear_combination(
-    fields: tuple[LinearField, ...], weights: Tensor, name: str = "combination"
-) -> LinearField:
-    """`sum_k w_k V_k` of linear fields, as one linear field on the entries they touch.
-
-    >>> from symscope.discovery import linear_field
-    >>> a, b = (linear_field(torch.diag(torch.tensor(d))) for d in ([1.0, 0.0], [0.0, 1.0]))
-    >>> linear_combination((a, b), torch.tensor([2.0, 3.0])).matrix.diagonal()
-    tensor([2., 3.])
-    """
-    support = torch.unique(torch.cat([field.support for field in fields]))
-    matrix = fields[0].matrix.new_zeros(len(support), len(support))
-    offset = matrix.new_zeros(len(support))
-    for field, weight in zip(fields, weights.tolist(), strict=True):
-        at = torch.searchsorted(support, field.support)
-        matrix[at[:, None], at] += weight * field.matrix
-        offset[at] += weight * field.offset
-    return LinearField(support, matrix, offset, name)
 
 
 def space_symmetries(space: HiddenSpace, parameters: int) -> list[KnownSymmetry]:

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._fields import LinearField, linear_field
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.exact._null_space import echelon
+from symscope.discovery.fields import LinearField, linear_field
 from symscope.discovery.known._catalogue import catalogue
 
 SAME = 1 - 1e-6  # cosine above which two fields are one
@@ -105,7 +105,7 @@ def _cosine(a: LinearField, b: LinearField) -> float:
 def description(field: LinearField, layout: Layout, kind: str = "linear") -> str:
     """What a field moves, in words: at most its three largest terms.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
     >>> description(turn, Layout(("a", "b"), ((1,), (1,))))
     'linear field on a, b: a[0] moves by -1 b[0]; b[0] moves by 1 a[0]'

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery._candidates import Transformation, signed_permutation
-from symscope.discovery._fields import LinearField
+from symscope.discovery.candidates import Transformation, signed_permutation
+from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
 
 

@@ -11,12 +11,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from symscope.discovery._candidates import OneParameterAction
-from symscope.discovery._fields import Field, FunctionField
-from symscope.discovery._sampling import Sample
+from symscope.discovery.candidates import OneParameterAction
+from symscope.discovery.fields import Field, FunctionField
 from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
 from symscope.discovery.learned._objective import Objective
 from symscope.discovery.learned._parameter_action import Action, action_field, identity_and_fields
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 
@@ -89,7 +89,7 @@ def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
     Raises:
         InputError: Less than one step.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> grow = linear_field(torch.eye(1, dtype=torch.float64))
     >>> one = torch.ones(1, dtype=torch.float64)
     >>> runge_kutta_action(grow, 20).function(torch.tensor(1.0), one, one[None], one[None]).round(decimals=5)

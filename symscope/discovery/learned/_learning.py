@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import stack_module_state, vmap
 
-from symscope.discovery._parameter_problem import Problem, sample_gradients
-from symscope.discovery._sampling import Sample
+from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.learned._action_networks import MLPAction, check_action
 from symscope.discovery.learned._learned_symmetries import Learned, seed_action, shown_data
 from symscope.discovery.learned._objective import (
@@ -22,6 +21,8 @@ from symscope.discovery.learned._objective import (
     all_pairs,
     objective_terms,
 )
+from symscope.discovery.loss_derivatives import sample_gradients
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 LOOKED_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
@@ -118,7 +119,9 @@ def learn(
             fields apart at every point, an action of another shape, an objective that is not finite, or so
             many parameters that the group's matrices alone take a gibibyte.
 
-    >>> from symscope.discovery import LinearAction, gaussian_data, problem
+    >>> from symscope.discovery.learned import LinearAction
+
+    >>> from symscope.discovery import gaussian_data, problem
     >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
     >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
     >>> short = Training(steps=600, samples=1000, learning_rate=1e-2)

@@ -10,8 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
-from symscope.discovery._parameter_problem import Problem, sample_derivatives, sample_gradients, sample_losses
-from symscope.discovery._sampling import Sample
+from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.learned._parameter_action import (
     Action,
     bracket_defect,
@@ -19,6 +18,8 @@ from symscope.discovery.learned._parameter_action import (
     identity_and_fields,
     integrated_defect,
 )
+from symscope.discovery.loss_derivatives import sample_derivatives, sample_gradients, sample_losses
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError, nearest
 
 
@@ -188,7 +189,9 @@ def objective_terms(
     Returns:
         Terms by name, unweighted.
 
-    >>> from symscope.discovery import LinearAction, gaussian_data, problem
+    >>> from symscope.discovery.learned import LinearAction
+
+    >>> from symscope.discovery import gaussian_data, problem
     >>> net = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False), torch.nn.Linear(1, 1, bias=False))
     >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
     >>> h = torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64))[None]

@@ -38,7 +38,7 @@ def identity_and_fields(
         theta: Parameters.
         data: What the action may look at, one row per row of theta.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> h = torch.tensor([[[1.0, 0.0], [0.0, -1.0]]])
     >>> at_identity, fields = identity_and_fields(LinearAction(), h, torch.ones(1, 2), torch.ones(1, 0))
     >>> at_identity.tolist(), fields.tolist()
@@ -62,7 +62,7 @@ def action_field(
 ) -> Float[Tensor, "b n"]:
     """`V_h(theta) = D_g a_X|_(I, theta)(h)` of one generator.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> action_field(LinearAction(), torch.eye(2), torch.ones(1, 2), torch.ones(1, 0)).tolist()
     [[1.0, 1.0]]
     """
@@ -78,7 +78,7 @@ def field_derivative(
 ) -> Float[Tensor, "b n"]:
     """`DV_h(theta) . direction`: a Jacobian-vector product of a Jacobian-vector product.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> h = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     >>> field_derivative(LinearAction(), h, torch.tensor([[3.0, 4.0]]), torch.ones(1, 2), torch.ones(1, 0))
     tensor([[ 4., -3.]])
@@ -104,7 +104,7 @@ def bracket_defect(
     The first two terms are the Lie bracket of the fields; for a left action it is minus the field of
     `[h1, h2] = h1 h2 - h2 h1`.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> h1, h2 = torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.0, 0.0], [1.0, 0.0]])
     >>> bracket_defect(LinearAction(), h1, h2, torch.tensor([[3.0, 4.0]]), torch.ones(1, 0)).tolist()
     [[0.0, 0.0]]
@@ -131,7 +131,7 @@ def eq7_defect(
 
     For `a(g, theta) = g theta` and h1 = h2 = h it leaves `h h theta`.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> h = torch.tensor([[1.0, 0.0], [0.0, -1.0]])
     >>> eq7_defect(LinearAction(), h, h, torch.tensor([[3.0, 4.0]]), torch.ones(1, 0)).tolist()
     [[3.0, 4.0]]
@@ -154,7 +154,7 @@ def integrated_defect(
 
     The appendix writes `exp(h1) X` in one place; an action is one for each fixed X, so X stays as it is.
 
-    >>> from symscope.discovery import LinearAction
+    >>> from symscope.discovery.learned import LinearAction
     >>> h = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     >>> integrated_defect(LinearAction(), h, -h, torch.ones(1, 2), torch.ones(1, 0)).abs().max() < 1e-6
     tensor(True)

@@ -13,11 +13,11 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 
-from symscope.discovery._candidates import OneParameterAction, Transformation
-from symscope.discovery._fields import Field, FunctionField, LinearField
 from symscope.discovery._parameter_layout import Layout
 from symscope.discovery._parameter_problem import Problem, problem
-from symscope.discovery._sampling import DataSource
+from symscope.discovery.candidates import OneParameterAction, Transformation
+from symscope.discovery.fields import Field, FunctionField, LinearField
+from symscope.discovery.sampling import DataSource
 from symscope.errors import InputError
 
 Features = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -39,7 +39,7 @@ def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None
     Raises:
         InputError: A data-dependent candidate without features, or positions that repeat.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])), name="rescaling")
     >>> induced(rescaling, torch.tensor([5, 9])).support.tolist()
     [5, 9]
@@ -100,7 +100,8 @@ def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) ->
         InputError: Networks of other shapes, or units that do not fit.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, linear_field
+    >>> from symscope.discovery import gaussian_data
+    >>> from symscope.discovery.fields import linear_field
     >>> nets = [nn.Sequential(*[nn.Linear(a, b, bias=False) for a, b in ((1, h), (h, 1))]) for h in (1, 3)]
     >>> small, large = (problem(net, "squared", gaussian_data((1,), (1,))) for net in nets)
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])))

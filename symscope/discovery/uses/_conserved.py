@@ -15,10 +15,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.discovery._fields import LinearField
 from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.exact._null_space import echelon
-from symscope.discovery.known._catalogue import linear_combination
+from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
 
 
@@ -30,7 +29,7 @@ class ConservedQuantity:
     Attributes:
         field: The symmetry `M theta + c` it belongs to, M symmetric.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> balance = ConservedQuantity(linear_field(torch.diag(torch.tensor([1.0, -1.0]))))
     >>> balance(torch.tensor([3.0, 2.0]))
     tensor(2.5000)
@@ -59,7 +58,7 @@ def conserved_quantities(fields: Sequence[LinearField]) -> tuple[ConservedQuanti
     Returns:
         One for each independent symmetric combination of generators, in a sparse basis.
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double())
     >>> stretch = linear_field(torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double())
     >>> len(conserved_quantities([turn, stretch]))

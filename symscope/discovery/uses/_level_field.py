@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._fields import FunctionField
 from symscope.discovery._parameter_problem import Problem
+from symscope.discovery.fields import FunctionField
 from symscope.errors import InputError
 
 

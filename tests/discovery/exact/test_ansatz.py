@@ -6,15 +6,10 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import (
-    Ansatz,
-    all_linear,
-    field_values,
-    hidden_spaces,
-    sample_gradients,
-    unit_mixing,
-    unit_shifts,
-)
+from symscope.discovery.exact._ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
+from symscope.discovery.fields import field_values
+from symscope.discovery.known import hidden_spaces
+from symscope.discovery.loss_derivatives import sample_gradients
 from tests.discovery.networks import two_layers
 from tests.tolerances import ROUNDING
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import lie_algebra, linear_field, linear_symmetries
+from symscope.discovery.exact import lie_algebra, linear_symmetries
+from symscope.discovery.fields import linear_field
 from tests.discovery.networks import chain, two_layers
 
 

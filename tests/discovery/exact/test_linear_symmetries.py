@@ -9,16 +9,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import (
-    class_data,
+from symscope.discovery import class_data, gaussian_data, problem, verify
+from symscope.discovery.exact import (
     fibre_dimension,
-    gaussian_data,
     lie_algebra,
     linear_symmetries,
     orbit_dimension,
-    problem,
     translations,
-    verify,
 )
 from tests.discovery.networks import Attention, chain, two_layers
 from tests.tolerances import NULL_SPACE

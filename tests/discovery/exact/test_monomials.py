@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import Dictionary, Layout, monomials
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.exact import Dictionary, monomials
 
 
 @given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 2), st.integers(0, 1), st.integers(0, 2))

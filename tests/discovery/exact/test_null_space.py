@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import echelon, null_space, selected_dimension, settled_null_space
+from symscope.discovery.exact import null_space
+from symscope.discovery.exact._null_space import echelon, selected_dimension, settled_null_space
 
 
 def _matrix(rows, columns, null, seed):

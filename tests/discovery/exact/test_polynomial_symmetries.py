@@ -7,15 +7,9 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import (
-    gaussian_data,
-    known_multiples,
-    linear_symmetries,
-    monomials,
-    polynomial_symmetries,
-    problem,
-    verify,
-)
+from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery.exact import linear_symmetries, monomials, polynomial_symmetries
+from symscope.discovery.exact._polynomial_symmetries import known_multiples
 from tests.discovery.networks import two_layers
 from tests.tolerances import NULL_SPACE
 

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from symscope.discovery import gaussian_data, hidden_spaces, linear_symmetries, problem, verify
+from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.known import hidden_spaces
 
 
 class _Pooled(nn.Module):
@@ -31,7 +33,8 @@ def test_every_head_has_two_spaces_and_any_element_of_gl_holds():
 def test_units_of_different_heads_cannot_be_mixed():
     made = problem(_Pooled(False), "squared", gaussian_data((3, 4), (4,)))
     first, _, second, _ = hidden_spaces(made)
-    from symscope.discovery import HiddenSpace, Side
+    from symscope.discovery.known import HiddenSpace
+    from symscope.discovery.known._spaces import Side
 
     sides = tuple(
         Side(a.parameter, torch.stack([a.positions[0], b.positions[0]]), a.transposed)

@@ -11,18 +11,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from symscope.discovery import (
-    Judgement,
-    catalogue,
-    class_data,
-    gaussian_data,
-    linear_combination,
-    linear_field,
-    problem,
-    token_data,
-    verified_catalogue,
-    verify,
-)
+from symscope.discovery import class_data, gaussian_data, problem, token_data, verified_catalogue, verify
+from symscope.discovery._verification import Judgement
+from symscope.discovery.fields import linear_combination, linear_field
+from symscope.discovery.known import catalogue
 from symscope.networks.losses import squared_loss
 from tests.discovery.networks import ACTIVATIONS, Attention
 
@@ -256,7 +248,7 @@ def test_combinations_of_linear_fields_are_linear():
 def test_a_flip_of_a_unit_that_is_not_odd_is_refused_by_the_test():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     made = problem(net, "squared", gaussian_data((2,), (1,)))
-    from symscope.discovery import hidden_spaces
+    from symscope.discovery.known import hidden_spaces
 
     [space] = hidden_spaces(made)
     assert not verify(made, space.flip(0, made.size), seed=0).holds

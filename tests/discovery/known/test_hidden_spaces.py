@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from symscope.discovery import Between, gaussian_data, hidden_spaces, problem
+from symscope.discovery import gaussian_data, problem
+from symscope.discovery.known import hidden_spaces
 from symscope.discovery.known._hidden_spaces import traced_graph
+from symscope.discovery.known._spaces import Between
 from tests.discovery.networks import Attention
 
 

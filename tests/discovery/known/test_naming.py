@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from symscope.discovery import Layout, linear_field, linear_symmetries
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.fields import linear_field
 from symscope.discovery.known._naming import description, named_fields, resolved
 from tests.discovery.networks import two_layers
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import Between, HiddenSpace, Side, flow, hidden_spaces, sparse_field
+from symscope.discovery.known import HiddenSpace, hidden_spaces
+from symscope.discovery.known._spaces import Between, Side, sparse_field
+from symscope.discovery.uses import flow
 from tests.discovery.networks import two_layers
 from tests.tolerances import ROUNDING
 

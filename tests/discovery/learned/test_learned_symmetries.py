@@ -8,16 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import (
-    FunctionField,
-    Objective,
-    Training,
-    gaussian_data,
-    learn,
-    linear_field,
-    problem,
-    runge_kutta_action,
-)
+from symscope.discovery import gaussian_data, problem
+from symscope.discovery.fields import FunctionField, linear_field
+from symscope.discovery.learned import Objective, Training, learn, runge_kutta_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

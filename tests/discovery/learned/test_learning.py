@@ -8,17 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import (
-    POINTWISE,
-    LinearAction,
-    MLPAction,
-    Objective,
-    Training,
-    Weights,
-    gaussian_data,
-    learn,
-    problem,
-)
+from symscope.discovery import gaussian_data, problem
+from symscope.discovery.learned import POINTWISE, LinearAction, MLPAction, Objective, Training, Weights, learn
 from symscope.discovery.learned._objective import objective_terms
 from symscope.errors import InputError
 from tests.tolerances import STACKED

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import gaussian_data, problem, sample_gradients
-from symscope.discovery._sampling import Sample
+from symscope.discovery import gaussian_data, problem
 from symscope.discovery.learned._action_networks import LinearAction, MLPAction
 from symscope.discovery.learned._objective import (
     DATA_DEPENDENT,
@@ -25,6 +24,8 @@ from symscope.discovery.learned._parameter_action import (
     identity_and_fields,
     integrated_defect,
 )
+from symscope.discovery.loss_derivatives import sample_gradients
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -9,25 +9,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import (
-    FunctionField,
-    LinearField,
-    OneParameterAction,
-    Transformation,
-    deeper,
-    gaussian_data,
-    induced,
-    level_field,
-    linear_combination,
-    linear_field,
-    linear_symmetries,
-    part_problem,
-    problem,
-    signed_permutation,
-    smaller_batch,
-    verify,
-    wider,
-)
+from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery.candidates import OneParameterAction, Transformation, signed_permutation
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.fields import FunctionField, LinearField, linear_combination, linear_field
+from symscope.discovery.uses import deeper, induced, level_field, part_problem, smaller_batch, wider
 from tests.discovery.networks import ACTIVATIONS, chain, two_layers
 
 

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import (
+from symscope.discovery.exact import linear_symmetries
+from symscope.discovery.fields import linear_field
+from symscope.discovery.uses import (
     ConservedQuantity,
     conservation,
     conserved_quantities,
     gradient_descent,
     gradient_flow,
-    linear_field,
-    linear_symmetries,
 )
 from tests.discovery.networks import chain, two_layers
 from tests.tolerances import ODE

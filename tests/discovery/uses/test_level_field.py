@@ -6,7 +6,10 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import Sample, field_values, level_field, sample_derivatives
+from symscope.discovery.fields import field_values
+from symscope.discovery.loss_derivatives import sample_derivatives
+from symscope.discovery.sampling import Sample
+from symscope.discovery.uses import level_field
 from tests.discovery.networks import chain
 
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.discovery import linear_field, verify
+from symscope.discovery import verify
+from symscope.discovery.fields import linear_field
 from symscope_papers.discovery.known_networks import known_network, two_layer_dimension
 
 

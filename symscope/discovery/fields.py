@@ -7,7 +7,7 @@ that do not depend on data ignore the batch. Everything is made for `torch.func`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from symscope.discovery._sampling import Sample
-from symscope.discovery.exact._monomials import Dictionary
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 
@@ -83,29 +82,6 @@ class LinearField(Field):
 
 @final
 @dataclass(frozen=True)
-class DictionaryField(Field):
-    """`V(theta, x)_i = sum_k C_ik m_k(theta, x, y)`, monomials m_k in parameters and one data point.
-
-    Attributes:
-        dictionary: The monomials.
-        coefficients: C.
-        name: For people.
-        data_dependent: Whether a monomial with data in it has a coefficient.
-    """
-
-    dictionary: Dictionary
-    coefficients: Float[Tensor, "n k"]
-    name: str = "polynomial field"
-    data_dependent: bool = False
-
-    def __call__(
-        self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
-    ) -> Float[Tensor, "n"]:
-        return self.coefficients @ self.dictionary.values(theta, x, y)
-
-
-@final
-@dataclass(frozen=True)
 class FunctionField(Field):
     """Any function of parameters and batch as a field: a learned one, a bracket, one from a paper.
 
@@ -137,14 +113,6 @@ def linear_field(
     touched = (matrix != 0).any(0) | (matrix != 0).any(1) | (constant != 0)
     support = torch.nonzero(touched)[:, 0]
     return LinearField(support, matrix[support][:, support], constant[support], name)
-
-
-def random_linear_field(size: int, seed: int, name: str = "random linear field") -> LinearField:
-    """A linear field with a normal matrix of norm one: what a field that is no symmetry looks like."""
-    matrix = torch.randn(size, size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return LinearField(
-        torch.arange(size), matrix / matrix.norm(), torch.zeros(size, dtype=torch.float64), name
-    )
 
 
 def field_values(field: Field, sample: Sample) -> Float[Tensor, "p n"]:
@@ -194,17 +162,38 @@ def _linear_bracket(first: LinearField, second: LinearField, name: str) -> Linea
     return LinearField(support, B @ A - A @ B, B @ c - A @ d, name)
 
 
-def combination(fields: list[Field], weights: Float[Tensor, "k"], name: str = "combination") -> Field:
-    """`sum_k w_k V_k`.
+def combination(fields: Sequence[Field], weights: Float[Tensor, "k"], name: str = "combination") -> Field:
+    """`sum_k w_k V_k`; a linear field for linear ones, on the entries they touch.
 
     Raises:
         InputError: Not one weight for every field, or no fields.
+
+    >>> a, b = (linear_field(torch.diag(torch.tensor(d))) for d in ([1.0, 0.0], [0.0, 1.0]))
+    >>> combination((a, b), torch.tensor([2.0, 3.0])).matrix.diagonal()
+    tensor([2., 3.])
     """
     if not fields or len(fields) != len(weights):
         raise InputError(f"expected one weight for each field, got {len(weights)} for {len(fields)}")
+    linear = [field for field in fields if isinstance(field, LinearField)]
+    if len(linear) == len(fields):
+        return linear_combination(linear, weights, name)
 
     def of(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         values = torch.stack([field(theta, x, y) for field in fields])
         return weights.to(theta) @ values
 
     return FunctionField(of, name, any(field.data_dependent for field in fields))
+
+
+def linear_combination(
+    fields: Sequence[LinearField], weights: Float[Tensor, "k"], name: str = "combination"
+) -> LinearField:
+    """`combination` of linear fields, known to be a linear field."""
+    support = torch.unique(torch.cat([field.support for field in fields]))
+    matrix = fields[0].matrix.new_zeros(len(support), len(support))
+    offset = matrix.new_zeros(len(support))
+    for field, weight in zip(fields, weights.tolist(), strict=True):
+        at = torch.searchsorted(support, field.support)
+        matrix[at[:, None], at] += weight * field.matrix
+        offset[at] += weight * field.offset
+    return LinearField(support, matrix, offset, name)

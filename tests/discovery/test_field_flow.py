@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery import FunctionField, Sample, flow, linear_field, sample_flow
+from symscope.discovery._field_flow import sample_flow
+from symscope.discovery.fields import FunctionField, linear_field
+from symscope.discovery.sampling import Sample
+from symscope.discovery.uses import flow
 from tests.tolerances import ODE
 
 NOTHING = torch.zeros(1, 1, dtype=torch.float64)

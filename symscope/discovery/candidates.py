@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery._fields import Field, field_values
-from symscope.discovery._sampling import Sample
-from symscope.discovery.uses._symmetry_flow import sample_flow
+from symscope.discovery._field_flow import sample_flow
+from symscope.discovery.fields import Field, field_values
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 

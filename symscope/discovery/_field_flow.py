@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.discovery._fields import Field, LinearField, field_values
-from symscope.discovery._sampling import Sample
+from symscope.discovery.fields import Field, LinearField, field_values
+from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
 
 ACCURACY = 1e-10  # relative and absolute, of the ODE solver
@@ -40,7 +40,7 @@ def flow(
     Raises:
         InputError: The field is not finite on the way (its flow blows up before that time).
 
-    >>> from symscope.discovery import linear_field
+    >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64))
     >>> nothing = torch.zeros(1, 1, dtype=torch.float64)
     >>> start = torch.tensor([1.0, 0.0], dtype=torch.float64)

@@ -1,0 +1,78 @@
+"""Heat maps of generators, labelled by parameter names: for pages, guides and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from symscope.discovery._parameter_layout import Layout
+from symscope.discovery.fields import LinearField
+from symscope.report import new_figure, style
+
+__all__ = ["generator_figure"]
+
+NAMED = 24  # entries whose names still fit along an axis
+
+
+def generator_figure(fields: Sequence[LinearField], layout: Layout, columns: int = 3) -> Any:
+    """Heat maps of linear generators on the parameters they touch, labelled by parameter names.
+
+    Args:
+        fields: The generators.
+        layout: Names of the parameters.
+        columns: Maps in a row.
+
+    Returns:
+        A matplotlib figure.
+    """
+    matrices = [(f.name, f.support, f.matrix, f.offset) for f in fields]
+    return matrix_maps(
+        [
+            (
+                name,
+                matrix if not offset.any() else torch.cat([matrix, offset[:, None]], 1),
+                support,
+                offset.any(),
+            )
+            for name, support, matrix, offset in matrices
+        ],
+        layout,
+        columns,
+    )
+
+
+def matrix_maps(maps: Sequence[tuple[str, Tensor, Tensor, Any]], layout: Layout, columns: int) -> Any:
+    rows = -(-len(maps) // columns)
+    largest = max(matrix.shape[0] for _, matrix, _, _ in maps)
+    side = min(max(2.9, 0.2 * largest), 4.0)
+    figure = new_figure(side * min(columns, len(maps)) + 1.0, (side + 0.5) * rows)
+    with style():
+        grid = figure.subplots(rows, min(columns, len(maps)), squeeze=False).flatten()
+        for axes in grid[len(maps) :]:
+            axes.set_axis_off()
+        for axes, (name, matrix, support, constant) in zip(grid, maps, strict=False):
+            top = max(float(matrix.abs().max()), 1e-300)
+            image = axes.imshow(matrix.double().cpu().numpy() / top, cmap="RdBu_r", vmin=-1, vmax=1)
+            names = [layout.entry(int(i)) for i in support]
+            size = 7.5 if len(names) <= 10 else 6
+            across = [*names, "constant"] if constant else names
+            if len(names) <= NAMED:
+                axes.set_xticks(range(len(across)), across, rotation=90, fontsize=size)
+                axes.set_yticks(range(len(names)), names, fontsize=size)
+            else:
+                axes.set(xlabel=f"{names[0]} to {names[-1]}", ylabel="the same")
+            axes.tick_params(length=0)
+            axes.set_title(_wrapped(name), loc="center", fontsize=8)
+        figure.colorbar(image, ax=grid.tolist(), shrink=0.7, label="entry over the largest")
+    return figure
+
+
+def _wrapped(name: str, width: int = 28) -> str:
+    """A name in lines of about equal length."""
+    import textwrap
+
+    lines = -(-len(name) // width)
+    return "\n".join(textwrap.wrap(name, -(-len(name) // lines) + 5)[:4])
