@@ -1,7 +1,7 @@
 """A network and a loss as a function of one flat parameter vector, per data point.
 
-`L: theta, (x, y) -> R^b`, one number for every data point of a batch (Sec. 3.1), through
-`torch.func.functional_call`: any `nn.Module`, never touched itself.
+`L: theta, (x, y) -> R^b`, one number for every data point of a batch (Sec. 3.1), of any
+`nn.Module`, which is never touched itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from symscope.discovery.sampling import (
     normal_parameters,
 )
 from symscope.errors import InputError
-from symscope.networks import FiniteNetwork, Loss, evaluation, finite_network, named_loss
+from symscope.networks import FunctionalModule, Loss, evaluation, functional_module, named_loss
 
 
 @final
@@ -42,7 +42,7 @@ class Problem:
         dtype: Of parameters, floating-point data and results.
     """
 
-    network: FiniteNetwork
+    network: FunctionalModule
     loss: Loss
     data: DataSource
     parameters: ParameterSource
@@ -64,7 +64,7 @@ class Problem:
 
     def module_at(self, theta: Float[Tensor, "n"]) -> nn.Module:
         """A new copy of the module with the given parameters."""
-        copied = finite_network(self.network.module).module
+        copied = functional_module(self.network.module).module
         with torch.no_grad():
             named = dict(copied.named_parameters())
             for name, value in self.layout.named(theta).items():
@@ -105,9 +105,8 @@ class Problem:
 
     def returned(self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"]) -> Any:
         """Whatever the module returns at these parameters, not yet known to be one tensor."""
-        constants, weights = self.network.constants(self.dtype), self.layout.named(theta)
         with evaluation():
-            return torch.func.functional_call(self.network.module, {**constants, **weights}, (x,))
+            return self.network.outputs(self.layout.named(theta), x)
 
     def losses(
         self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
@@ -158,12 +157,7 @@ def problem(
             f"all parameters of {type(module).__name__} are frozen; call requires_grad_(True) on those that "
             "symmetries may move"
         )
-    network = finite_network(module)
-    network = FiniteNetwork(
-        network.module.to(dtype),
-        {name: w.to(dtype) for name, w in network.trainable.items()},
-        {name: t.to(dtype) if t.is_floating_point() else t for name, t in network.fixed.items()},
-    )
+    network = functional_module(module).to(dtype)
     layout = Layout(tuple(network.trainable), tuple(tuple(w.shape) for w in network.trainable.values()))
     chosen = named_loss(loss) if isinstance(loss, str) else loss
     made = Problem(network, chosen, data, parameters or normal_parameters(layout), layout, dtype)

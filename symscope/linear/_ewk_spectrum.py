@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.kernels import weights_kernel_spectrum
-from symscope.networks import DEFAULT_MEMORY, Params, finite_network
+from symscope.networks import SavedWeights, functional_module
+from symscope.numerics import DEFAULT_MEMORY
 
 
 @final
@@ -87,7 +88,7 @@ def ewk_spectrum(
     steps: int,
     remaining: float,
     rank_tolerance: float | None = None,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> EwkSpectrum:
     """The spectrum of `J^T J` with the directions gradient descent cannot learn, or not in time (Fig. 5).
@@ -118,7 +119,7 @@ def ewk_spectrum(
     slow = slow_eigenvalue(learning_rate, steps, remaining)
     if rank_tolerance is not None and not 0 <= rank_tolerance < 1:
         raise InputError(f"rank_tolerance: expected a fraction from 0 up to 1, got {rank_tolerance}.")
-    weights = finite_network(module, params).n_weights()
+    weights = functional_module(module, params).n_weights()
     found = weights_kernel_spectrum(module, x, params=params, memory=memory)
     tolerance = weights * torch.finfo(found.dtype).eps if rank_tolerance is None else rank_tolerance
     values = torch.cat([found, found.new_zeros(weights - len(found))])

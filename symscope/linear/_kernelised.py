@@ -24,21 +24,13 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import activations
 from symscope.linear._weighted_elements import Symmetry, moved
-from symscope.networks import (
-    DEFAULT_MEMORY,
-    FiniteNetwork,
-    Params,
-    check_inputs,
-    finite_network,
-    jacobian_rows,
-    probe,
-)
-from symscope.numerics import byte_count
+from symscope.networks import FunctionalModule, Jacobian, SavedWeights, forward_profile, functional_module
+from symscope.numerics import DEFAULT_MEMORY, byte_count
 
 FeatureMap = Callable[[Tensor], Tensor]
 
 
-def gradient_features(module: nn.Module, *, params: Params = None) -> FeatureMap:
+def gradient_features(module: nn.Module, *, params: SavedWeights = None) -> FeatureMap:
     """The gradients of a network's outputs with respect to its weights, as features of its inputs.
 
     `phi(x)[i o + a] = grad_w f_a(x_i)`: one row for every input and output. Their second moment is the
@@ -58,14 +50,14 @@ def gradient_features(module: nn.Module, *, params: Params = None) -> FeatureMap
     >>> phi(torch.tensor([[3.0, 5.0]], dtype=torch.float64)).tolist()
     [[3.0, 5.0]]
     """
-    return _Gradients(finite_network(module, params))
+    return _Gradients(functional_module(module, params))
 
 
 def activation_features(
     module: nn.Module,
     *,
     layer: str | None = None,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> FeatureMap:
     """A network's last activations as features of its inputs; their second moment is the conjugate kernel.
@@ -86,7 +78,7 @@ def activation_features(
     >>> phi(torch.tensor([[3.0, -5.0]], dtype=torch.float64)).tolist()
     [[3.0, 0.0]]
     """
-    return _Activations(finite_network(module, params), layer, byte_count(memory))
+    return _Activations(functional_module(module, params), layer, byte_count(memory))
 
 
 @final
@@ -306,25 +298,25 @@ def kernelisation_table(
 @final
 @dataclass(frozen=True, eq=False)
 class _Gradients:
-    network: FiniteNetwork
+    network: FunctionalModule
 
     def __call__(self, x: Tensor) -> Tensor:
-        check_inputs(self.network, x)
-        outputs = probe(self.network, x).outputs
+        self.network.check_inputs(x)
+        outputs = forward_profile(self.network, x).outputs
         cotangents = torch.eye(outputs, dtype=self.network.dtype_for(x), device=x.device)
-        rows = jacobian_rows(self.network, x, cotangents)
+        rows = Jacobian(self.network, x).rows(cotangents)
         return torch.cat([t.detach().flatten(2).flatten(0, 1) for t in rows.values()], dim=1)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Activations:
-    network: FiniteNetwork
+    network: FunctionalModule
     layer: str | None
     memory: int
 
     def __call__(self, x: Tensor) -> Tensor:
-        check_inputs(self.network, x)
+        self.network.check_inputs(x)
         return activations(self.network, x, self.layer, self.memory)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.kernels import empirical_ntk_blocks
-from symscope.networks import DEFAULT_MEMORY
+from symscope.numerics import DEFAULT_MEMORY
 
 
 @final

@@ -27,18 +27,14 @@ from symscope.kernels import empirical_ntk_blocks, weights_kernel
 from symscope.linear._asymmetry import asymmetric_part
 from symscope.linear._weighted_elements import Symmetry
 from symscope.networks import (
-    DEFAULT_MEMORY,
-    FiniteNetwork,
-    Params,
-    check_inputs,
+    FunctionalModule,
+    Jacobian,
+    SavedWeights,
     evaluation,
-    finite_network,
-    flattened,
-    outputs,
-    probe,
-    products,
-    transposed_product,
+    forward_profile,
+    functional_module,
 )
+from symscope.numerics import DEFAULT_MEMORY
 
 LOSSES = ("mean", "sum", "half sum")
 CHUNK = 1024  # inputs that go through the network at once
@@ -60,7 +56,7 @@ class LinearisedNetwork:
         in_weight_space: Which kernel it is.
     """
 
-    network: FiniteNetwork
+    network: FunctionalModule
     x: Shaped[Tensor, "n *s"]
     rate: float
     values: Float[Tensor, " k"]
@@ -92,20 +88,16 @@ class LinearisedNetwork:
         if self.in_weight_space:
             return solved
         rows = solved.reshape(len(self.x), -1)
-        return flattened(transposed_product(self.network, self.x, rows, CHUNK))
+        return self.network.flatten(Jacobian(self.network, self.x).vjp(rows, CHUNK))
 
     def outputs(
         self, points: Shaped[Tensor, "m *s"], displacements: Float[Tensor, "t p"]
     ) -> Float[Tensor, "m t o"]:
         """The linearised network's outputs, `f_0(x) + J(x) (w - w_0)` (Eq. 10), for several w at once."""
         points = points.to(self.gap.dtype) if points.is_floating_point() else points
-        sizes = {name: w.shape for name, w in self.network.trainable.items()}
-        pieces = displacements.split([size.numel() for size in sizes.values()], dim=1)
-        tangents = {
-            name: piece.reshape(-1, *size) for (name, size), piece in zip(sizes.items(), pieces, strict=True)
-        }
+        tangents = self.network.unflatten(displacements)
         start = _initial(self.network, points)
-        moved = [products(self.network, some, tangents) for some in points.split(CHUNK)]
+        moved = [Jacobian(self.network, some).batched_jvp(tangents) for some in points.split(CHUNK)]
         return start[:, None] + torch.cat(moved, dim=1).movedim(0, 1)
 
     def training(
@@ -152,7 +144,7 @@ def linearised(
     learning_rate: float,
     loss: str,
     rank_tolerance: float | None = None,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> LinearisedNetwork:
     """A network linearised at its weights, trained on `x, y` by full-batch gradient descent without momentum.
@@ -187,17 +179,17 @@ def linearised(
         raise InputError(f"loss: expected one of {', '.join(map(repr, LOSSES))}, got {loss!r}.")
     if not (math.isfinite(learning_rate) and learning_rate > 0):
         raise InputError(f"learning_rate: expected a positive finite number, got {learning_rate}.")
-    network = finite_network(module, params)
+    network = functional_module(module, params)
     points = x.detach().to(torch.float64) if x.is_floating_point() else x.detach()
-    check_inputs(network, points)
-    network = _in_float64(network)
-    count = probe(network, points).outputs
+    network.check_inputs(points)
+    network = network.to(torch.float64)
+    count = forward_profile(network, points).outputs
     gap = _targets(y, len(points), count).to(points.device) - _initial(network, points)
     scale = {"half sum": 1.0, "sum": 2.0, "mean": 2.0 / gap.numel()}[loss]
     in_weight_space = network.n_weights() <= gap.numel()
     if in_weight_space:
         matrix = weights_kernel(network.module, points, memory=memory)
-        pulled = flattened(transposed_product(network, points, gap, CHUNK))
+        pulled = network.flatten(Jacobian(network, points).vjp(gap, CHUNK))
     else:
         blocks = empirical_ntk_blocks(network.module, points, memory=memory)
         matrix = blocks.permute(0, 2, 1, 3).reshape(gap.numel(), gap.numel())
@@ -259,14 +251,10 @@ def predicted_asymmetry(
     return torch.cat(found)
 
 
-def _in_float64(network: FiniteNetwork) -> FiniteNetwork:
-    return finite_network(network.module.to(torch.float64))
-
-
-def _initial(network: FiniteNetwork, x: Tensor) -> Tensor:
+def _initial(network: FunctionalModule, x: Tensor) -> Tensor:
     weights = network.weights(network.dtype_for(x))
     with evaluation(), torch.no_grad():
-        return torch.cat([outputs(network, weights, some) for some in x.split(CHUNK)])
+        return torch.cat([network.outputs(weights, some) for some in x.split(CHUNK)])
 
 
 def _targets(y: Tensor, n: int, count: int) -> Tensor:

@@ -29,7 +29,7 @@ from symscope.linear._closed_flow import Flow
 from symscope.linear._linearised import linearised
 from symscope.linear._records import LayerSymmetry, Record, layer_spaces, parts, table_row
 from symscope.linear._weighted_elements import Symmetry, drawn, moved, moved_back
-from symscope.networks import DEFAULT_MEMORY, named
+from symscope.numerics import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +167,8 @@ class AsymmetryTracker:
         found: list[Record] = []
         for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
             states = [
-                {name: start[name] + by for name, by in named(lin.network, change).items()} for change in some
+                {name: start[name] + by for name, by in lin.network.unflatten(change).items()}
+                for change in some
             ]
             here = chosen[len(found) : len(found) + len(some)]
             found += self._foretold(here, partial(lin.outputs, displacements=some), states)

@@ -1,7 +1,7 @@
-"""A network of finite width as a function of its weights: a private copy, and what may be asked of it.
+"""A module as a function of its weights: a private copy, evaluated through `torch.func.functional_call`.
 
-Everything is evaluated on a copy of the user's module in eval mode, through `torch.func.functional_call`: the
-module itself is never touched, and training it later does not change a kernel made from it.
+The copy is in eval mode and nobody else holds it: the user's module is never touched, and training it later
+does not change a kernel made from it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
 from symscope.errors import InputError
+from symscope.networks._weights_files import check_weights, read_weights
 from symscope.numerics import check_point_sets
 
-Weights = dict[str, Tensor]
+NamedTensors = dict[str, Tensor]
 # a state dict, the path of a saved one, or the module's own weights
-Params = Mapping[str, Tensor] | str | os.PathLike[str] | None
-DEFAULT_MEMORY = "1GB"  # working memory a call may use unless told otherwise
+SavedWeights = Mapping[str, Tensor] | str | os.PathLike[str] | None
+
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 
 # functional_call swaps the tensors of the module while it runs: one evaluation at a time in a process
 _ONE_AT_A_TIME = threading.RLock()
@@ -35,7 +36,7 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @final
 @dataclass(frozen=True)
-class FiniteNetwork:
+class FunctionalModule:
     """A module's private copy, in eval mode, with the weights it had (or was given).
 
     Attributes:
@@ -46,18 +47,23 @@ class FiniteNetwork:
 
     # held beside the module, because an evaluation in another thread swaps the module's own for a while
     module: nn.Module
-    trainable: Weights
-    fixed: Weights
+    trainable: NamedTensors
+    fixed: NamedTensors
 
     @property
     def device(self) -> torch.device:
+        """Device of the weights."""
         return next(iter(self.trainable.values())).device
 
-    def weights(self, dtype: torch.dtype) -> Weights:
+    def to(self, dtype: torch.dtype) -> FunctionalModule:
+        """The same function with its weights, constants and private module in another precision."""
+        return FunctionalModule(self.module.to(dtype), self.weights(dtype), self.constants(dtype))
+
+    def weights(self, dtype: torch.dtype) -> NamedTensors:
         """The trainable parameters, cast to dtype."""
         return {name: w.detach().to(dtype) for name, w in self.trainable.items()}
 
-    def constants(self, dtype: torch.dtype) -> Weights:
+    def constants(self, dtype: torch.dtype) -> NamedTensors:
         """Frozen parameters and buffers, cast to dtype; copies, so that an evaluation leaves no trace."""
         return {
             name: t.to(dtype if t.is_floating_point() else t.dtype, copy=True)
@@ -69,26 +75,49 @@ class FiniteNetwork:
         return x.dtype if x.is_floating_point() else next(iter(self.trainable.values())).dtype
 
     def n_weights(self) -> int:
+        """Number of trainable weights."""
         return sum(w.numel() for w in self.trainable.values())
 
+    def outputs(self, weights: NamedTensors, x: Tensor) -> Any:
+        """What the module returns at the given weights, constants in their dtype; inside `evaluation()`."""
+        constants = self.constants(next(iter(weights.values())).dtype)
+        return torch.func.functional_call(self.module, {**constants, **weights}, (x,))
 
-@final
-@dataclass(frozen=True)
-class Probe:
-    """What one forward pass shows of a network.
+    def flatten(self, vector: NamedTensors) -> Float[Tensor, " p"]:
+        """A vector in weight space as one tensor, in the order of `named_parameters()`."""
+        return torch.cat([vector[name].flatten() for name in self.trainable])
 
-    Attributes:
-        outputs: Numbers the network gives per input.
-        activations: Numbers computed on the way, per input.
-        flops: Floating-point operations of its matrix products and convolutions, per input.
-    """
+    def unflatten(self, vector: Float[Tensor, "*m p"]) -> NamedTensors:
+        """The inverse of `flatten`, for one vector or for several along leading axes."""
+        pieces = vector.split([w.numel() for w in self.trainable.values()], dim=-1)
+        return {
+            name: piece.reshape(*vector.shape[:-1], *w.shape)
+            for (name, w), piece in zip(self.trainable.items(), pieces, strict=True)
+        }
 
-    outputs: int
-    activations: int
-    flops: int
+    def check_inputs(self, x: Tensor, other: Tensor | None = None) -> None:
+        """That inputs are finite, not empty, of one shape and dtype, and on the network's device.
+
+        Whole numbers (tokens) are good inputs here, unlike in a Gram matrix.
+
+        Raises:
+            InputError: If they are not.
+        """
+        if x.device != self.device:
+            raise InputError(
+                f"Inputs are on {x.device}, the module on {self.device}; move one of them with .to()."
+            )
+        if other is not None and x.dtype != other.dtype:
+            raise InputError(
+                f"x1 and x2: expected one dtype, got {x.dtype} and {other.dtype}; convert one of them."
+            )
+        if x.is_floating_point():
+            check_point_sets(x, other)
+        else:
+            check_point_sets(x.double(), None if other is None else other.double())
 
 
-def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
+def functional_module(module: nn.Module, params: SavedWeights = None) -> FunctionalModule:
     """A private copy of a module, in eval mode, with its own or the given weights.
 
     Args:
@@ -97,14 +126,14 @@ def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
             keeps the module's weights.
 
     Returns:
-        The network.
+        The module as a function.
 
     Raises:
         InputError: If nothing is trainable, parameters are lazy, complex, or on several dtypes or devices,
             batch norm has no running statistics, or params do not fit the module.
 
     >>> net = nn.Linear(3, 2)
-    >>> finite_network(net).n_weights(), net.training
+    >>> functional_module(net).n_weights(), net.training
     (8, True)
     """
     lazy = [name for name, p in module.named_parameters() if isinstance(p, UninitializedParameter)]
@@ -121,11 +150,10 @@ def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
     private.eval()
     _check_parameters(private)
     for name, part in private.named_modules():
-        if isinstance(part, nn.modules.batchnorm._BatchNorm) and part.running_mean is None:
+        if isinstance(part, BATCH_NORMS) and part.running_mean is None:
             raise InputError(
                 f"Layer {name!r} ({type(part).__name__}) has no running statistics, so its output for one "
-                f"input depends "
-                "on the others; use track_running_stats=True."
+                "input depends on the others; use track_running_stats=True."
             )
     named = dict(private.named_parameters())
     trainable = {name: p.detach() for name, p in named.items() if p.requires_grad}
@@ -133,68 +161,7 @@ def finite_network(module: nn.Module, params: Params = None) -> FiniteNetwork:
         **{name: p for name, p in named.items() if not p.requires_grad},
         **dict(private.named_buffers()),
     }
-    return FiniteNetwork(private, trainable, {name: t.detach() for name, t in others.items()})
-
-
-def check_inputs(network: FiniteNetwork, x: Tensor, other: Tensor | None = None) -> None:
-    """That inputs are finite, not empty, of one shape and dtype, and on the network's device.
-
-    Whole numbers (tokens) are good inputs here, unlike in a Gram.
-
-    Raises:
-        InputError: If they are not.
-    """
-    if x.device != network.device:
-        raise InputError(
-            f"Inputs are on {x.device}, the module on {network.device}; move one of them with .to()."
-        )
-    if other is not None and x.dtype != other.dtype:
-        raise InputError(
-            f"x1 and x2: expected one dtype, got {x.dtype} and {other.dtype}; convert one of them."
-        )
-    whole = not x.is_floating_point()
-    given, second = (x, other) if not whole else (x.double(), None if other is None else other.double())
-    check_point_sets(given, second)
-
-
-def probe(network: FiniteNetwork, x: Tensor) -> Probe:
-    """One look at a network: its output is [n, o], deterministic, and separate for each input.
-
-    Args:
-        network: The network.
-        x: Inputs [n, *shape]; the first four are used.
-
-    Returns:
-        Sizes from which memory and method are chosen.
-
-    Raises:
-        InputError: If the module fails on these inputs, its output is not [n, o] or not finite, it draws
-            random numbers in eval mode, or mixes the inputs of a batch.
-    """
-    dtype = network.dtype_for(x)
-    weights, some = network.weights(dtype), x[:4]
-    with evaluation(), torch.no_grad():
-        watch, flops = _Watch(), FlopCounterMode(display=False)
-        with watch:
-            first = _checked_outputs(network, weights, some)
-        with flops:
-            again = _checked_outputs(network, weights, some)
-        alone = torch.cat([_checked_outputs(network, weights, one[None]) for one in some])
-    tolerance = torch.finfo(dtype).eps ** 0.5 * first.abs().max()
-    if watch.random or (first - again).abs().max() > tolerance:
-        raise InputError(
-            "The module draws random numbers in eval mode"
-            + (f" ({watch.random})" if watch.random else "")
-            + "; a kernel needs a deterministic function. Make that layer follow `self.training`."
-        )
-    if (first - alone).abs().max() > tolerance:
-        raise InputError(
-            "The module's output for one input depends on the other inputs of the batch; a kernel needs a "
-            "function of "
-            "one input at a time."
-        )
-    count = len(some)
-    return Probe(first.shape[1], -(-watch.numbers // count), -(-flops.get_total_flops() // count))
+    return FunctionalModule(private, trainable, {name: t.detach() for name, t in others.items()})
 
 
 @contextmanager
@@ -210,78 +177,13 @@ def evaluation() -> Iterator[None]:
             torch.backends.mha.set_fastpath_enabled(fast)
 
 
-def outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Any:
-    """What the module returns at the given weights (after `probe`, outputs [n, o]); inside `evaluation()`."""
-    everything = {**network.constants(network.dtype_for(x)), **weights}
-    return torch.func.functional_call(network.module, everything, (x,))
-
-
-def _checked_outputs(network: FiniteNetwork, weights: Weights, x: Tensor) -> Tensor:
-    try:
-        out = outputs(network, weights, x)
-    except Exception as error:  # whatever the user's forward raises
-        raise InputError(
-            f"The module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"
-        ) from error
-    if not isinstance(out, Tensor):
-        raise InputError(
-            f"Expected the module to return a tensor [n, o], got {type(out).__name__}; wrap it to return one."
-        )
-    if out.ndim != 2 or out.shape[0] != x.shape[0] or out.shape[1] == 0:
-        raise InputError(
-            f"Expected the module's output to be [n, o] = [{x.shape[0]}, o], got {list(out.shape)}; "
-            "add nn.Flatten() or unsqueeze(1)."
-        )
-    if out.dtype != network.dtype_for(x):
-        raise InputError(
-            f"The module gives {out.dtype} for {network.dtype_for(x)} inputs: it mixes dtypes inside. "
-            f"Use {out.dtype} inputs or remove its casts."
-        )
-    if not torch.isfinite(out).all():
-        raise InputError("The module gives NaN or infinity for finite inputs.")
-    return out
-
-
-def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
-    """A saved state dict, read with `weights_only=True`.
-
-    Args:
-        path: The file.
-        what: What a message calls it.
-
-    Raises:
-        InputError: No such file, or one that holds something else.
-    """
-    if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}.")
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # unpickling, archive and type errors alike
-        raise InputError(
-            f"{what}: {path} cannot be read as weights alone (weights_only=True); expected what "
-            "torch.save(network.state_dict(), ...) writes, not a whole network and no other file."
-        ) from error
-    return _checked_weights(saved, f"{what}: {path}")
-
-
-def _checked_weights(saved: object, what: str) -> Mapping[str, Tensor]:
-    if isinstance(saved, Mapping) and all(isinstance(value, Tensor) for value in saved.values()):
-        return saved
-    held = [str(name) for name in saved] if isinstance(saved, Mapping) else []
-    listed = f" with {', '.join(held[:3])}{' and more' if len(held) > 3 else ''}" if held else ""
-    raise InputError(
-        f"{what}: expected a state dict, names to tensors, got a {type(saved).__name__}{listed}; "
-        "save network.state_dict() alone."
-    )
-
-
 def _load(module: nn.Module, params: Mapping[str, Tensor] | str | os.PathLike[str]) -> None:
     if isinstance(params, Mapping):
-        params = _checked_weights(params, "params")
+        weights = check_weights(params, "params")
     else:
-        params = read_weights(Path(params), "params")
+        weights = read_weights(Path(params), "params")
     try:
-        module.load_state_dict(params)
+        module.load_state_dict(weights)
     except RuntimeError as error:
         raise InputError(f"params do not fit the module: {error}") from error
 
@@ -292,8 +194,7 @@ def _check_parameters(module: nn.Module) -> None:
     if not trainable:
         raise InputError(
             f"{type(module).__name__} has no parameter with requires_grad=True ({len(named)} parameters in "
-            f"all); "
-            "call requires_grad_(True) on those the kernel is about."
+            "all); call requires_grad_(True) on those the kernel is about."
         )
     for name, p in trainable.items():
         if not p.is_floating_point():
@@ -302,22 +203,3 @@ def _check_parameters(module: nn.Module) -> None:
         kinds = sorted({str(getattr(p, what)) for p in trainable.values()})
         if len(kinds) > 1:
             raise InputError(f"Expected parameters of one {what}, got {', '.join(kinds)}; use module.to().")
-
-
-@final
-class _Watch(TorchDispatchMode):
-    """Counts the numbers computed and notices random draws."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers = 0
-        self.random = ""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if torch.Tag.nondeterministic_seeded in func.tags:
-            self.random = str(func)
-        for t in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(t, Tensor) and not func.is_view:
-                self.numbers += t.numel()
-        return result

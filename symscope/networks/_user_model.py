@@ -14,10 +14,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks._functional import finite_network, read_weights
+from symscope.networks._functional import functional_module
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks._named_networks import named_network
 from symscope.networks._user_code import user_error, with_seed
+from symscope.networks._weights_files import read_weights
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",
@@ -157,7 +158,7 @@ def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
 def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[int], nn.Module]:
     first, saved = build(0), read_weights(path, "weights")
     _check_fit(first.state_dict(), saved, path)
-    loaded = finite_network(first, saved)
+    loaded = functional_module(first, saved)
     state = {**loaded.trainable, **loaded.fixed}
 
     def made(seed: int) -> nn.Module:

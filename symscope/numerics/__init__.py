@@ -11,11 +11,12 @@ from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.numerics._files import put_whole, write_whole
 from symscope.numerics._progress import Progress, progress_steps
 from symscope.numerics._randomness import seeded
-from symscope.numerics._sizes import byte_count, byte_text
+from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
 from symscope.numerics._spectrum_ends import ROUNDING, Ends, exact_ends, iterated_ends
 from symscope.numerics._threads import cores_for, each, one_core_each
 
 __all__ = [
+    "DEFAULT_MEMORY",
     "ROUNDING",
     "Arithmetic",
     "Eigenpairs",

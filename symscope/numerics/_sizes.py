@@ -6,6 +6,8 @@ import re
 
 from symscope.errors import InputError
 
+DEFAULT_MEMORY = "1GB"  # working memory a call may use unless the caller sets another
+
 _UNITS = {
     "": 1,
     "K": 10**3,

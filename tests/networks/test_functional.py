@@ -1,8 +1,9 @@
+"""A module as a function of its weights: the module itself stays as it was."""
+
 from __future__ import annotations
 
 import copy
 import pickle
-import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,7 +12,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
-from symscope.networks._functional import check_inputs, evaluation, finite_network, outputs, probe
+from symscope.networks import evaluation, forward_profile, functional_module
 from tests.kernels.networks import MODULES, dense_jacobian, inputs, module
 from tests.tolerances import ROUNDING
 
@@ -48,8 +49,8 @@ def test_training_the_module_later_does_not_change_the_kernel():
 
 
 def test_evaluation_keeps_no_state_in_buffers():
-    network = finite_network(module("tied")[0])
-    probe(network, inputs(3, (4,)))
+    network = functional_module(module("tied")[0])
+    forward_profile(network, inputs(3, (4,)))
     assert network.module.evaluations == 0
 
 
@@ -61,15 +62,6 @@ def test_weights_may_come_from_a_state_dict_or_a_file(tmp_path):
     assert torch.equal(empirical_ntk(net, params=other.state_dict())(x), expected)
     assert torch.equal(empirical_ntk(net, params=tmp_path / "weights.pt")(x), expected)
     assert torch.equal(empirical_ntk(net, params=str(tmp_path / "weights.pt"))(x), expected)
-
-
-def test_probe_sees_outputs_work_and_activations():
-    network = finite_network(
-        nn.Sequential(nn.Linear(4, 7, bias=False), nn.Tanh(), nn.Linear(7, 3, bias=False))
-    )
-    found = probe(network, inputs(5, (4,)))
-    assert (found.outputs, found.flops) == (3, 2 * (4 * 7 + 7 * 3))
-    assert found.activations >= 7 + 7 + 3
 
 
 def test_a_float32_module_is_evaluated_in_the_dtype_of_the_inputs():
@@ -102,80 +94,16 @@ def test_threads_may_share_one_network():
 
 
 def test_a_network_survives_pickling_and_inference_mode():
-    network = finite_network(module("conv")[0])
+    network = functional_module(module("conv")[0])
     x = inputs(2, (2, 4, 4))
     copied = pickle.loads(pickle.dumps(network))
     with evaluation():
-        first = outputs(network, network.weights(torch.float64), x)
-        assert torch.equal(first, outputs(copied, copied.weights(torch.float64), x))
+        first = network.outputs(network.weights(torch.float64), x)
+        assert torch.equal(first, copied.outputs(copied.weights(torch.float64), x))
     kernel = empirical_ntk(module("conv")[0])
     expected = kernel.blocks(x[None], None)
     with torch.inference_mode():
         assert torch.equal(kernel.blocks(x[None], None), expected)
-
-
-class Noisy(nn.Linear):
-    def forward(self, x):
-        return super().forward(x) + torch.randn(())
-
-
-class PythonNoise(nn.Linear):
-    def forward(self, x):
-        return super().forward(x) * random.random()
-
-
-class Centred(nn.Linear):
-    def forward(self, x):
-        return super().forward(x - x.mean(0))
-
-
-class Broken(nn.Linear):
-    def forward(self, x):
-        raise KeyError("missing part")
-
-
-class Pair(nn.Linear):
-    def forward(self, x):
-        return super().forward(x), x
-
-
-class Casting(nn.Linear):
-    def forward(self, x):
-        return super().forward(x).float()
-
-
-def double(made: nn.Module) -> nn.Module:
-    return made.double()
-
-
-@pytest.mark.parametrize(
-    ("net", "message"),
-    [
-        (Noisy(4, 2), "draws random numbers in eval mode .*randn"),
-        (PythonNoise(4, 2), "draws random numbers in eval mode"),
-        (
-            nn.Sequential(nn.Linear(4, 2), nn.Linear(2, 2), nn.Unflatten(1, (2, 1))),
-            r"to be \[n, o\].*got \[3, 2, 1\]",
-        ),
-        (nn.Sequential(nn.Linear(4, 1), nn.Flatten(0)), r"to be \[n, o\] = \[3, o\], got \[3\]"),
-        (Centred(4, 2), "depends on the other inputs"),
-        (Broken(4, 2), "cannot be evaluated on inputs of shape .*missing part"),
-        (nn.Linear(5, 2), "cannot be evaluated on inputs of shape"),
-        (Pair(4, 2), "return a tensor .*got tuple"),
-        (Casting(4, 2), "mixes dtypes inside"),
-    ],
-)
-def test_modules_that_are_no_function_of_one_input_are_refused(net, message):
-    with pytest.raises(InputError, match=message):
-        empirical_ntk(double(net))(inputs(3, (4,)))
-
-
-def test_nan_outputs_are_refused():
-    net = nn.Linear(4, 2).double()
-    with torch.no_grad():
-        net.weight[0, 0] = torch.nan
-    with pytest.raises(InputError, match="NaN or infinity for finite inputs"):
-        empirical_ntk(net)(inputs(3, (4,)))
 
 
 def two_dtypes() -> nn.Module:
@@ -203,27 +131,12 @@ def two_dtypes() -> nn.Module:
 @pytest.mark.filterwarnings("ignore:Complex modules:UserWarning", "ignore:Lazy modules:UserWarning")
 def test_unusable_modules_are_refused(make, message):
     with pytest.raises(InputError, match=message):
-        finite_network(make())
+        functional_module(make())
 
 
-def test_unusable_params_are_refused(tmp_path):
-    net = nn.Linear(4, 2)
-    with pytest.raises(InputError, match="no file"):
-        finite_network(net, tmp_path / "nothing.pt")
-    (tmp_path / "text.pt").write_text("hello")
-    with pytest.raises(InputError, match="cannot be read as weights alone"):
-        finite_network(net, tmp_path / "text.pt")
-    torch.save([1, 2], tmp_path / "list.pt")
-    with pytest.raises(InputError, match="expected a state dict"):
-        finite_network(net, tmp_path / "list.pt")
+def test_params_of_another_module_are_refused():
     with pytest.raises(InputError, match="params do not fit the module"):
-        finite_network(net, nn.Linear(3, 2).state_dict())
-
-
-def test_a_file_cannot_run_code(tmp_path):
-    torch.save({"weight": nn.Linear(2, 2)}, tmp_path / "module.pt")  # a whole module: arbitrary classes
-    with pytest.raises(InputError, match="weights_only=True"):
-        finite_network(nn.Linear(2, 2), tmp_path / "module.pt")
+        functional_module(nn.Linear(4, 2), nn.Linear(3, 2).state_dict())
 
 
 @pytest.mark.parametrize(
@@ -236,4 +149,25 @@ def test_a_file_cannot_run_code(tmp_path):
 )
 def test_unusable_inputs_are_refused(x, message):
     with pytest.raises(InputError, match=message):
-        check_inputs(finite_network(nn.Linear(4, 2)), x)
+        functional_module(nn.Linear(4, 2)).check_inputs(x)
+
+
+def test_another_precision_changes_weights_constants_and_the_private_module():
+    network = functional_module(module("conv")[0].float())
+    wide = network.to(torch.float64)
+    assert {p.dtype for p in wide.module.parameters()} == {torch.float64}
+    assert {w.dtype for w in wide.trainable.values()} == {torch.float64}
+    assert all(t.dtype != torch.float32 for t in wide.fixed.values())
+    with evaluation():
+        x = inputs(2, (2, 4, 4))
+        assert torch.equal(wide.outputs(wide.weights(torch.float64), x), wide.module(x))
+
+
+def test_vectors_in_weight_space_are_cut_into_weights_and_joined_again():
+    network = functional_module(nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1)))
+    several = torch.arange(2.0 * network.n_weights()).reshape(2, -1)
+    named = network.unflatten(several)
+    assert named["0.weight"].shape == (2, 2, 3)
+    for a in range(2):
+        assert torch.equal(network.flatten({name: t[a] for name, t in named.items()}), several[a])
+        assert torch.equal(network.flatten(network.unflatten(several[a])), several[a])

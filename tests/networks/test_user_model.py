@@ -134,7 +134,7 @@ def test_code_that_ends_the_program_is_a_mistake_in_it():
         def forward(self, x):
             sys.exit(0)
 
-    with pytest.raises(InputError, match=r"it raised SystemExit: 0 \(test_model\.py, line \d+\)"):
+    with pytest.raises(InputError, match=r"it raised SystemExit: 0 \(test_user_model\.py, line \d+\)"):
         as_model(Leaves, (4, 4), 2)
-    with pytest.raises(InputError, match=r"the function raised SystemExit: no weights \(test_model\.py"):
+    with pytest.raises(InputError, match=r"the function raised SystemExit: no weights \(test_user_model\.py"):
         as_model(lambda: sys.exit("no weights"), (4, 4), 2)

@@ -13,8 +13,6 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.networks import Weights
-
 Kept = TypeVar("Kept")
 
 
@@ -98,7 +96,7 @@ def evaluations(batch: int, n1: int, n2: int | None, at_once: int) -> int:
     return batch * (n1 + sum(min(top, n1) for top in range(0, tiles * side, side)))
 
 
-def inner_of_rows(first: Weights, second: Weights, whole: bool) -> Tensor:
+def inner_of_rows(first: dict[str, Tensor], second: dict[str, Tensor], whole: bool) -> Tensor:
     """Inner products over weights of rows [b, n, c, p]: [b, n1, n2, c, c], or their sum over equal c."""
     total: Tensor | None = None
     for name, a in first.items():

@@ -13,24 +13,15 @@ from torch import Tensor, nn
 from symscope.errors import InputError, nearest
 from symscope.kernels._classical import inner_products
 from symscope.kernels._kernel import Kernel
-from symscope.networks import (
-    DEFAULT_MEMORY,
-    FiniteNetwork,
-    Params,
-    check_inputs,
-    evaluation,
-    finite_network,
-    outputs,
-    probe,
-)
-from symscope.numerics import byte_count, byte_text
+from symscope.networks import FunctionalModule, SavedWeights, evaluation, forward_profile, functional_module
+from symscope.numerics import DEFAULT_MEMORY, byte_count, byte_text
 
 
 def conjugate_kernel(
     module: nn.Module,
     *,
     layer: str | None = None,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> Kernel:
     """The kernel of a network's last hidden activations, as a `Kernel`.
@@ -58,7 +49,7 @@ def conjugate_kernel(
     >>> conjugate_kernel(net).blocks(x, None)[0].tolist()
     [[5.0, 3.0], [3.0, 2.0]]
     """
-    network = finite_network(module, params)
+    network = functional_module(module, params)
     names = [name for name, _ in network.module.named_modules() if name]
     if layer is not None and layer not in names:
         raise InputError(
@@ -76,14 +67,14 @@ def conjugate_kernel(
 
 
 def activations(
-    network: FiniteNetwork, x: Shaped[Tensor, "n *s"], layer: str | None, memory: int
+    network: FunctionalModule, x: Shaped[Tensor, "n *s"], layer: str | None, memory: int
 ) -> Float[Tensor, "n d"]:
     """Activations of every input, flattened: a named layer's output, or what goes into the last `nn.Linear`.
 
     Raises:
         InputError: If the layer does not run, or gives something other than activations [n, *shape].
     """
-    size = probe(network, x)
+    size = forward_profile(network, x)
     weights = network.weights(network.dtype_for(x))
     needed = 3 * size.activations * network.dtype_for(x).itemsize
     if memory < needed:
@@ -97,7 +88,7 @@ def activations(
             seen: list[Any] = []
             handles = _watch(network.module, layer, seen.append)
             try:
-                outputs(network, weights, chunk)
+                network.outputs(weights, chunk)
             finally:
                 for handle in handles:
                     handle.remove()
@@ -110,7 +101,7 @@ def activations(
 class _Hidden:
     """The functions of the kernel, with what they need; picklable as long as the module is."""
 
-    network: FiniteNetwork
+    network: FunctionalModule
     layer: str | None
     memory: int
 
@@ -123,7 +114,7 @@ class _Hidden:
         return self._features(x).square().mean(1)
 
     def _features(self, x: Tensor) -> Tensor:
-        check_inputs(self.network, x)
+        self.network.check_inputs(x)
         return activations(self.network, x, self.layer, self.memory)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.kernels.finite._assembly import assembled, inner_of_rows, mirror
-from symscope.networks import FiniteNetwork, Probe, Weights, jacobian_rows, products
+from symscope.networks import ForwardProfile, FunctionalModule, Jacobian
 from symscope.numerics import byte_text
 
 
@@ -40,7 +40,12 @@ class Plan:
 
 
 def plan(
-    network: FiniteNetwork, size: Probe, cotangents: Tensor, memory: int, method: str, whole: bool = False
+    network: FunctionalModule,
+    size: ForwardProfile,
+    cotangents: Tensor,
+    memory: int,
+    method: str,
+    whole: bool = False,
 ) -> Plan:
     """The cheaper method that fits in memory, with its sizes.
 
@@ -82,7 +87,7 @@ def plan(
 
 def contraction(
     how: Plan,
-    network: FiniteNetwork,
+    network: FunctionalModule,
     x1: Shaped[Tensor, "b n1 *s"],
     x2: Shaped[Tensor, "b n2 *s"] | None,
     cotangents: Float[Tensor, "c o"],
@@ -99,7 +104,7 @@ def contraction(
 
 
 def _contraction(
-    how: Plan, network: FiniteNetwork, x1: Tensor, x2: Tensor | None, cotangents: Tensor
+    how: Plan, network: FunctionalModule, x1: Tensor, x2: Tensor | None, cotangents: Tensor
 ) -> Tensor:
     return assembled(
         lambda x: _rows(network, x, cotangents),
@@ -114,7 +119,7 @@ def _contraction(
 
 def products_matrix(
     how: Plan,
-    network: FiniteNetwork,
+    network: FunctionalModule,
     x1: Shaped[Tensor, "b n1 *s"],
     x2: Shaped[Tensor, "b n2 *s"] | None,
     cotangents: Float[Tensor, "c o"],
@@ -131,10 +136,12 @@ def products_matrix(
             for start in range(0, count, rows):
                 some = cotangents[start : start + rows]
                 tangents = {
-                    name: t[0] for name, t in jacobian_rows(network, others[index, j : j + 1], some).items()
+                    name: t[0] for name, t in Jacobian(network, others[index, j : j + 1]).rows(some).items()
                 }
                 first = j if x2 is None else 0  # the rest is known by symmetry
-                columns = [products(network, x, tangents) for x in x1[index, first:].split(inputs)]
+                columns = [
+                    Jacobian(network, x).batched_jvp(tangents) for x in x1[index, first:].split(inputs)
+                ]
                 column = torch.cat(columns, dim=1)  # [rows, n1 - first, o]
                 if how.whole:
                     result[index, first:, j, :, start : start + rows] = torch.einsum(
@@ -151,7 +158,7 @@ def products_matrix(
 
 
 def row_norms(
-    how: Plan, network: FiniteNetwork, x: Shaped[Tensor, "n *s"], cotangents: Float[Tensor, "c o"]
+    how: Plan, network: FunctionalModule, x: Shaped[Tensor, "n *s"], cotangents: Float[Tensor, "c o"]
 ) -> Float[Tensor, " n"]:
     """`sum_a |grad (cotangent_a . f)(x_i)|^2` for every input, without any other pair."""
     parts = []
@@ -159,14 +166,14 @@ def row_norms(
     for chunk in x.split(max(1, how.rows_at_once // few)):
         total = cotangents.new_zeros(len(chunk))
         for some in cotangents.split(few):
-            for rows in jacobian_rows(network, chunk, some).values():
+            for rows in Jacobian(network, chunk).rows(some).values():
                 total += rows.flatten(1).square().sum(1)
         parts.append(total)
     return torch.cat(parts)
 
 
-def _rows(network: FiniteNetwork, x: Tensor, cotangents: Tensor) -> Weights:
-    rows = jacobian_rows(network, x.flatten(0, 1), cotangents)
+def _rows(network: FunctionalModule, x: Tensor, cotangents: Tensor) -> dict[str, Tensor]:
+    rows = Jacobian(network, x.flatten(0, 1)).rows(cotangents)
     return {name: t.detach().reshape(*x.shape[:2], len(cotangents), -1) for name, t in rows.items()}
 
 

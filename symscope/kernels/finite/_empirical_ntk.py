@@ -14,24 +14,21 @@ from symscope.kernels._kernel import Kernel
 from symscope.kernels.finite._contraction import plan
 from symscope.kernels.finite._ntk_matrix import check_method, tangent_matrix, tangent_norms
 from symscope.networks import (
-    DEFAULT_MEMORY,
-    FiniteNetwork,
-    Params,
-    Probe,
-    check_inputs,
-    finite_network,
-    probe,
-    product,
-    transposed_product,
+    ForwardProfile,
+    FunctionalModule,
+    Jacobian,
+    SavedWeights,
+    forward_profile,
+    functional_module,
 )
-from symscope.numerics import Eigenpairs, byte_count, top_eigenpairs
+from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, top_eigenpairs
 
 
 def empirical_ntk(
     module: nn.Module,
     *,
     output: int | None = None,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
     method: str = "auto",
 ) -> Kernel:
@@ -67,7 +64,7 @@ def empirical_ntk(
     [[5.0, 2.0], [2.0, 1.0]]
     """
     check_method(method)
-    network = finite_network(module, params)
+    network = functional_module(module, params)
     tangent = _Tangent(network, output, byte_count(memory), method)
     name = "empirical NTK" if output is None else f"empirical NTK of output {output}"
     return Kernel(f"{name} of {type(module).__name__}", tangent.blocks, tangent.diagonal, _entry_bytes)
@@ -78,7 +75,7 @@ def empirical_ntk_blocks(
     x1: Shaped[Tensor, "n1 *s1"],
     x2: Shaped[Tensor, "n2 *s2"] | None = None,
     *,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
     method: str = "auto",
 ) -> Float[Tensor, "n1 n2 o o"]:
@@ -105,9 +102,9 @@ def empirical_ntk_blocks(
     [[2.0, 0.0], [0.0, 2.0]]
     """
     check_method(method)
-    network = finite_network(module, params)
-    check_inputs(network, x1, x2)
-    size = probe(network, x1)
+    network = functional_module(module, params)
+    network.check_inputs(x1, x2)
+    size = forward_profile(network, x1)
     cotangents = torch.eye(size.outputs, dtype=network.dtype_for(x1), device=x1.device)
     other = None if x2 is None else x2[None]
     return tangent_matrix(network, size, x1[None], other, cotangents, byte_count(memory), method, True)[0]
@@ -119,7 +116,7 @@ def ntk_vector_product(
     vectors: Float[Tensor, "n2 o"],
     x2: Shaped[Tensor, "n2 *s2"] | None = None,
     *,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> Float[Tensor, "n1 o"]:
     """The empirical NTK times a vector, without the matrix: one backward and one forward-mode pass.
@@ -145,10 +142,10 @@ def ntk_vector_product(
     >>> ntk_vector_product(nn.Linear(2, 1, bias=False), x, v).tolist()
     [[3.0], [1.0]]
     """
-    network = finite_network(module, params)
-    check_inputs(network, x1, x2)
+    network = functional_module(module, params)
+    network.check_inputs(x1, x2)
     columns = x1 if x2 is None else x2
-    size = probe(network, x1)
+    size = forward_profile(network, x1)
     expected = (columns.shape[0], size.outputs)
     if tuple(vectors.shape) != expected or vectors.dtype != network.dtype_for(x1):
         raise InputError(
@@ -156,7 +153,7 @@ def ntk_vector_product(
             f"got {tuple(vectors.shape)} in {vectors.dtype}."
         )
     chunk = plan(network, size, vectors[:0], byte_count(memory), "products").inputs_at_once
-    return product(network, x1, transposed_product(network, columns, vectors, chunk), chunk)
+    return Jacobian(network, x1).jvp(Jacobian(network, columns).vjp(vectors, chunk), chunk)
 
 
 def empirical_ntk_eigenpairs(
@@ -165,7 +162,7 @@ def empirical_ntk_eigenpairs(
     count: int,
     *,
     seed: int,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
     tolerance: float = 1e-10,
 ) -> Eigenpairs:
@@ -191,17 +188,17 @@ def empirical_ntk_eigenpairs(
     >>> empirical_ntk_eigenpairs(nn.Linear(2, 1, bias=False), x, 1, seed=0).values.round(decimals=8).tolist()
     [4.0]
     """
-    network = finite_network(module, params)
-    check_inputs(network, x)
-    size = probe(network, x)
+    network = functional_module(module, params)
+    network.check_inputs(x)
+    size = forward_profile(network, x)
     dtype = network.dtype_for(x)
     chunk = plan(
         network, size, x.new_empty(0, size.outputs, dtype=dtype), byte_count(memory), "products"
     ).inputs_at_once
 
     def theta_times(v: Tensor) -> Tensor:
-        pulled = transposed_product(network, x, v.reshape(-1, size.outputs), chunk)
-        return product(network, x, pulled, chunk).flatten()
+        jacobian = Jacobian(network, x)
+        return jacobian.jvp(jacobian.vjp(v.reshape(-1, size.outputs), chunk), chunk).flatten()
 
     return top_eigenpairs(
         theta_times,
@@ -219,26 +216,26 @@ def empirical_ntk_eigenpairs(
 class _Tangent:
     """The functions of the kernel, with what they need; picklable as long as the module is."""
 
-    network: FiniteNetwork
+    network: FunctionalModule
     output: int | None
     memory: int
     method: str
 
     def blocks(self, x1: Tensor, x2: Tensor | None) -> Tensor:
         first, second = x1.flatten(0, 1), None if x2 is None else x2.flatten(0, 1)
-        check_inputs(self.network, first, second)
+        self.network.check_inputs(first, second)
         size, cotangents = self._look(first)
         found = tangent_matrix(self.network, size, x1, x2, cotangents, self.memory, self.method, False)
         return found / len(cotangents)
 
     def diagonal(self, x: Tensor) -> Tensor:
-        check_inputs(self.network, x)
+        self.network.check_inputs(x)
         size, cotangents = self._look(x)
         found = tangent_norms(self.network, size, x, cotangents, self.memory, self.method)
         return found / len(cotangents)
 
-    def _look(self, x: Tensor) -> tuple[Probe, Tensor]:
-        size = probe(self.network, x)
+    def _look(self, x: Tensor) -> tuple[ForwardProfile, Tensor]:
+        size = forward_profile(self.network, x)
         cotangents = torch.eye(size.outputs, dtype=x.dtype, device=x.device)
         if self.output is not None:
             if not 0 <= self.output < size.outputs:

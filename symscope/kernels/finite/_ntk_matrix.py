@@ -24,7 +24,7 @@ from symscope.kernels.finite._structured_plan import (
     products_cost,
     structured_plan,
 )
-from symscope.networks import FiniteNetwork, Probe, evaluation
+from symscope.networks import ForwardProfile, FunctionalModule, evaluation
 
 METHODS = ("auto", "structured", "contraction", "products")
 
@@ -41,7 +41,7 @@ class Parts:
     """
 
     layers: StructuredPlan | None
-    network: FiniteNetwork | None
+    network: FunctionalModule | None
     rest: Plan | None
 
     @property
@@ -64,8 +64,8 @@ def check_method(method: str) -> None:
 
 
 def tangent_matrix(
-    network: FiniteNetwork,
-    probe: Probe,
+    network: FunctionalModule,
+    probe: ForwardProfile,
     x1: Shaped[Tensor, "b n1 *s"],
     x2: Shaped[Tensor, "b n2 *s"] | None,
     cotangents: Float[Tensor, "c o"],
@@ -109,8 +109,8 @@ def tangent_matrix(
 
 
 def tangent_norms(
-    network: FiniteNetwork,
-    probe: Probe,
+    network: FunctionalModule,
+    probe: ForwardProfile,
     x: Shaped[Tensor, "n *s"],
     cotangents: Float[Tensor, "c o"],
     memory: int,
@@ -134,8 +134,8 @@ def tangent_norms(
 
 
 def parts(
-    network: FiniteNetwork,
-    probe: Probe,
+    network: FunctionalModule,
+    probe: ForwardProfile,
     x: Shaped[Tensor, "n *s"],
     size: Size,
     cotangents: Float[Tensor, "c o"],
@@ -186,8 +186,8 @@ def parts(
 
 
 def _structured_parts(
-    network: FiniteNetwork,
-    probe: Probe,
+    network: FunctionalModule,
+    probe: ForwardProfile,
     layers: tuple[Layer, ...],
     size: Size,
     cotangents: Tensor,
@@ -202,7 +202,7 @@ def _structured_parts(
     return Parts(how, rest, general), how.cost + _cost(rest, general, probe, size, item)
 
 
-def _cost(network: FiniteNetwork, how: Plan, probe: Probe, size: Size, item: int) -> float:
+def _cost(network: FunctionalModule, how: Plan, probe: ForwardProfile, size: Size, item: int) -> float:
     weights = network.n_weights()
     if how.method == "contraction" or size.diagonal:
         return contraction_cost(weights, probe, size, how.rows_at_once, item)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from symscope.kernels.finite._structure import SPACE_AXES, Layer, Record, intact, record, submodule_key
-from symscope.networks import FiniteNetwork, Weights, evaluation
+from symscope.networks import FunctionalModule, evaluation
 
 
 @final
@@ -37,17 +37,17 @@ class Pass:
         columns: For every layer [g, n, positions, columns].
     """
 
-    network: FiniteNetwork
+    network: FunctionalModule
     layers: tuple[Layer, ...]
     seen: Record
-    columns: Weights
+    columns: dict[str, Tensor]
 
     @property
     def count(self) -> int:
         """Inputs."""
         return self.seen.outputs.shape[0]
 
-    def signals(self, cotangents: Float[Tensor, "c o"]) -> Iterator[Weights]:
+    def signals(self, cotangents: Float[Tensor, "c o"]) -> Iterator[dict[str, Tensor]]:
         """For each combination of outputs the signals at all layers, [g, n, positions, rows]."""
         edges: Any = [self.seen.calls[layer.name][0].edge for layer in self.layers]
         out = self.seen.outputs
@@ -59,7 +59,7 @@ class Pass:
             }
 
 
-def forward_pass(network: FiniteNetwork, layers: tuple[Layer, ...], x: Shaped[Tensor, "n *s"]) -> Pass:
+def forward_pass(network: FunctionalModule, layers: tuple[Layer, ...], x: Shaped[Tensor, "n *s"]) -> Pass:
     """One evaluation with what goes into the layers.
 
     Args:
@@ -111,7 +111,7 @@ def _expected_rows(layer: Layer) -> int:
     return layer.groups * layer.positions * layer.rows
 
 
-def _columns(network: FiniteNetwork, layer: Layer, x: Tensor) -> Tensor:
+def _columns(network: FunctionalModule, layer: Layer, x: Tensor) -> Tensor:
     m: Any = network.module.get_submodule(layer.name)
     n = x.shape[0]
     if layer.elementwise:
@@ -154,7 +154,7 @@ def _patches(conv: Any, x: Tensor) -> Tensor:
     return functional.unfold(x, sizes, dilation=dilation, stride=stride)
 
 
-def _normalised(network: FiniteNetwork, name: str, m: Any, x: Tensor) -> Tensor:
+def _normalised(network: FunctionalModule, name: str, m: Any, x: Tensor) -> Tensor:
     """A normalisation without its weights."""
     if isinstance(m, nn.LayerNorm):
         return functional.layer_norm(x, m.normalized_shape, eps=m.eps)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 
-from symscope.networks import FiniteNetwork, Weights, outputs
+from symscope.networks import FunctionalModule, is_view
 
 NORMS = (
     nn.LayerNorm,
@@ -88,10 +88,10 @@ class Record:
 
     outputs: Tensor
     calls: dict[str, list[Call]] = field(default_factory=dict)
-    leaves: Weights = field(default_factory=dict)
+    leaves: dict[str, Tensor] = field(default_factory=dict)
 
 
-def record(network: FiniteNetwork, layers: dict[str, tuple[str, ...]], x: Tensor, values: bool) -> Record:
+def record(network: FunctionalModule, layers: dict[str, tuple[str, ...]], x: Tensor, values: bool) -> Record:
     """One evaluation, with a graph in which the parameters of the given layers are leaves.
 
     Args:
@@ -107,7 +107,7 @@ def record(network: FiniteNetwork, layers: dict[str, tuple[str, ...]], x: Tensor
     weights = {name: _normal(w) for name, w in weights.items()}
     leaves = {name: weights[name].detach().requires_grad_() for names in layers.values() for name in names}
     with _hooks(network.module, layers, values) as calls:
-        out = outputs(network, {**weights, **leaves}, x)
+        out = network.outputs({**weights, **leaves}, x)
     return Record(out, calls, leaves)
 
 
@@ -131,7 +131,7 @@ def intact(parameters: dict[str, tuple[str, ...]], seen: Record, count: int) -> 
     return good
 
 
-def structured_layers(network: FiniteNetwork, x: Tensor, excluded: frozenset[str]) -> tuple[Layer, ...]:
+def structured_layers(network: FunctionalModule, x: Tensor, excluded: frozenset[str]) -> tuple[Layer, ...]:
     """The layers of a network whose gradients are products, tried on two inputs together and apart.
 
     Args:
@@ -179,7 +179,7 @@ def _hooks(
     def hook_for(name: str) -> Any:
         def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> Tensor:
             given = args[0] if args else kwargs["input"]
-            if output._is_view():  # overwriting a view in place would take its edge out of the graph
+            if is_view(output):  # overwriting a view in place would take its edge out of the graph
                 output = output.clone()
             # the edge, not the output: a later operation may overwrite the output in place
             edge = get_gradient_edge(output) if output.requires_grad else None
@@ -199,7 +199,7 @@ def _hooks(
             handle.remove()
 
 
-def _candidates(network: FiniteNetwork) -> dict[str, tuple[str, ...]]:
+def _candidates(network: FunctionalModule) -> dict[str, tuple[str, ...]]:
     """Modules of the known kinds, unaltered, with their trainable parameters, which no other module has."""
     names = {id(p): name for name, p in network.module.named_parameters() if name in network.trainable}
     owners = Counter(id(p) for m in network.module.modules() for p in m._parameters.values() if p is not None)
@@ -263,7 +263,7 @@ def _own_signals(both: Record, names: set[str]) -> set[str]:
     return good
 
 
-def _layer(network: FiniteNetwork, name: str, parameters: tuple[str, ...], call: Call) -> Layer | None:
+def _layer(network: FunctionalModule, name: str, parameters: tuple[str, ...], call: Call) -> Layer | None:
     """The sizes of a layer, from the shapes of one call; None if it was called in an unusual way."""
     m: Any = network.module.get_submodule(name)
     weight, bias = (

@@ -23,7 +23,7 @@ from symscope.kernels.finite._assembly import assembled, inner_of_rows
 from symscope.kernels.finite._signals import Pass, forward_pass, gradient
 from symscope.kernels.finite._structure import Layer
 from symscope.kernels.finite._structured_plan import StructuredPlan
-from symscope.networks import FiniteNetwork, Weights, evaluation
+from symscope.networks import FunctionalModule, evaluation
 
 
 @final
@@ -37,14 +37,14 @@ class Features:
         signals: For the same: [g, b, n, positions, c, rows].
     """
 
-    gradients: Weights
-    columns: Weights
-    signals: Weights
+    gradients: dict[str, Tensor]
+    columns: dict[str, Tensor]
+    signals: dict[str, Tensor]
 
 
 def structured_matrix(
     how: StructuredPlan,
-    network: FiniteNetwork,
+    network: FunctionalModule,
     x1: Shaped[Tensor, "b n1 *s"],
     x2: Shaped[Tensor, "b n2 *s"] | None,
     cotangents: Float[Tensor, "c o"],
@@ -74,7 +74,10 @@ def structured_matrix(
 
 
 def structured_norms(
-    how: StructuredPlan, network: FiniteNetwork, x: Shaped[Tensor, "n *s"], cotangents: Float[Tensor, "c o"]
+    how: StructuredPlan,
+    network: FunctionalModule,
+    x: Shaped[Tensor, "n *s"],
+    cotangents: Float[Tensor, "c o"],
 ) -> Float[Tensor, " n"]:
     """The part of `row_norms` that belongs to the plan's layers."""
     total = cotangents.new_zeros(len(x))
@@ -102,7 +105,7 @@ def _squares(how: StructuredPlan, layer: Layer, found: Features) -> Tensor:
 
 
 def features(
-    how: StructuredPlan, network: FiniteNetwork, x: Shaped[Tensor, "b n *s"], cotangents: Tensor
+    how: StructuredPlan, network: FunctionalModule, x: Shaped[Tensor, "b n *s"], cotangents: Tensor
 ) -> Features:
     """One forward pass, and one backward pass per combination of outputs, for each chunk of inputs."""
     with evaluation():
@@ -206,7 +209,7 @@ def _whole_products(k1: Tensor, k2: Tensor, s1: Tensor, s2: Tensor) -> Tensor:
     return (own @ mixed.mT).sum(0)
 
 
-def remaining(network: FiniteNetwork, layers: tuple[Layer, ...]) -> FiniteNetwork | None:
+def remaining(network: FunctionalModule, layers: tuple[Layer, ...]) -> FunctionalModule | None:
     """The same network with only the parameters of no layer trainable; None if there are none."""
     done = {name for layer in layers for name in layer.parameters}
     rest = {name: w for name, w in network.trainable.items() if name not in done}

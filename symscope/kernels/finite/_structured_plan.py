@@ -10,7 +10,7 @@ from typing import final
 from symscope.errors import InputError
 from symscope.kernels.finite._assembly import evaluations
 from symscope.kernels.finite._structure import Layer
-from symscope.networks import Probe
+from symscope.networks import ForwardProfile
 from symscope.numerics import byte_text
 
 # operations a processor does in the time it takes to move a byte: 3 to 10 on those in use, in float64
@@ -124,7 +124,7 @@ def kept_factors(layer: Layer, count: int) -> int:
 
 
 def structured_plan(
-    layers: tuple[Layer, ...], probe: Probe, size: Size, weights: int, item: int, memory: int
+    layers: tuple[Layer, ...], probe: ForwardProfile, size: Size, weights: int, item: int, memory: int
 ) -> StructuredPlan:
     """Each layer in its cheaper form, or in the smaller one if that saves evaluations.
 
@@ -193,7 +193,7 @@ def _kept_numbers(layers: tuple[Layer, ...], factored: set[str], count: int) -> 
 def _cost(
     layers: tuple[Layer, ...],
     factored: set[str],
-    probe: Probe,
+    probe: ForwardProfile,
     size: Size,
     at_once: int,
     outputs_at_once: int,
@@ -208,7 +208,7 @@ def _cost(
     )
 
 
-def contraction_cost(weights: int, probe: Probe, size: Size, rows_at_once: int, item: int) -> float:
+def contraction_cost(weights: int, probe: ForwardProfile, size: Size, rows_at_once: int, item: int) -> float:
     """Of forming Jacobian rows and multiplying them."""
     inputs = size.evaluations(rows_at_once // size.count)
     operations = inputs * (1 + 2 * size.count) * probe.flops
@@ -218,7 +218,7 @@ def contraction_cost(weights: int, probe: Probe, size: Size, rows_at_once: int, 
     return operations + OPERATIONS_PER_BYTE * item * moved
 
 
-def products_cost(weights: int, probe: Probe, size: Size, item: int) -> float:
+def products_cost(weights: int, probe: ForwardProfile, size: Size, item: int) -> float:
     """Of pushing every row through the network, with its own tangents in place of the weights."""
     pairs = size.pairs // 2 if size.n2 is None else size.pairs
     operations = pairs * size.count * 2 * probe.flops

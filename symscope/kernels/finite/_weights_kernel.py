@@ -15,27 +15,21 @@ from symscope.errors import InputError
 from symscope.kernels.finite._contraction import plan
 from symscope.kernels.finite._empirical_ntk import empirical_ntk_blocks, empirical_ntk_eigenpairs
 from symscope.networks import (
-    DEFAULT_MEMORY,
-    FiniteNetwork,
-    Params,
-    Probe,
-    check_inputs,
-    finite_network,
-    flattened,
-    jacobian_rows,
-    named,
-    probe,
-    product,
-    transposed_product,
+    ForwardProfile,
+    FunctionalModule,
+    Jacobian,
+    SavedWeights,
+    forward_profile,
+    functional_module,
 )
-from symscope.numerics import Eigenpairs, byte_count, byte_text, top_eigenpairs
+from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, byte_text, top_eigenpairs
 
 
 def weights_kernel(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
     *,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> Float[Tensor, "p p"]:
     """The empirical weights kernel as a matrix.
@@ -73,7 +67,7 @@ def weights_kernel(
     total = cotangents.new_zeros(weights, weights)
     for chunk in x.split(max(1, at_once // size.outputs)):
         for some in cotangents.split(at_once):
-            rows = jacobian_rows(network, chunk, some)
+            rows = Jacobian(network, chunk).rows(some)
             jacobian = torch.cat([t.detach().flatten(2).flatten(0, 1) for t in rows.values()], dim=1)
             total.addmm_(jacobian.mT, jacobian)
     return (total + total.mT) / 2
@@ -84,7 +78,7 @@ def weights_kernel_product(
     x: Shaped[Tensor, "n *s"],
     vector: Float[Tensor, " p"],
     *,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> Float[Tensor, " p"]:
     """The empirical weights kernel times a vector, `J^T (J v)`, without the matrix.
@@ -123,7 +117,7 @@ def weights_kernel_eigenpairs(
     count: int,
     *,
     seed: int,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
     tolerance: float = 1e-10,
 ) -> Eigenpairs:
@@ -179,7 +173,7 @@ def weights_kernel_eigenpairs(
         raise InputError(f"count: only {rank} eigenvalues are not zero to rounding, got {count}.")
     vectors = torch.stack(
         [
-            flattened(transposed_product(network, x, u.to(dtype).reshape(-1, size.outputs), chunk))
+            network.flatten(Jacobian(network, x).vjp(u.to(dtype).reshape(-1, size.outputs), chunk))
             for u in dual.vectors.mT
         ],
         dim=1,
@@ -194,7 +188,7 @@ def weights_kernel_spectrum(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
     *,
-    params: Params = None,
+    params: SavedWeights = None,
     memory: int | float | str = DEFAULT_MEMORY,
 ) -> Float[Tensor, " k"]:
     """All eigenvalues of the empirical weights kernel that can differ from zero, in descending order.
@@ -234,18 +228,17 @@ def weights_kernel_spectrum(
     return torch.linalg.eigvalsh(matrix).flip(0)
 
 
-def _network(module: nn.Module, x: Tensor, params: Params) -> tuple[FiniteNetwork, Probe]:
-    network = finite_network(module, params)
-    check_inputs(network, x)
-    return network, probe(network, x)
+def _network(module: nn.Module, x: Tensor, params: SavedWeights) -> tuple[FunctionalModule, ForwardProfile]:
+    network = functional_module(module, params)
+    network.check_inputs(x)
+    return network, forward_profile(network, x)
 
 
-def _chunk(network: FiniteNetwork, size: Probe, x: Tensor, memory: int) -> int:
+def _chunk(network: FunctionalModule, size: ForwardProfile, x: Tensor, memory: int) -> int:
     nothing = x.new_empty(0, size.outputs, dtype=network.dtype_for(x))
     return plan(network, size, nothing, memory, "products").inputs_at_once
 
 
-def _times(network: FiniteNetwork, x: Tensor, vector: Tensor, chunk: int) -> Tensor:
-    return flattened(
-        transposed_product(network, x, product(network, x, named(network, vector), chunk), chunk)
-    )
+def _times(network: FunctionalModule, x: Tensor, vector: Tensor, chunk: int) -> Tensor:
+    jacobian = Jacobian(network, x)
+    return network.flatten(jacobian.vjp(jacobian.jvp(network.unflatten(vector), chunk), chunk))

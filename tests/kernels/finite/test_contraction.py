@@ -6,15 +6,15 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels.finite._contraction import contraction, plan, products_matrix, row_norms
-from symscope.networks._functional import finite_network, probe
+from symscope.networks import forward_profile, functional_module
 from tests.kernels.networks import dense_jacobian, inputs, module
 from tests.tolerances import ROUNDING
 
 
 def least(method: str, whole: bool) -> tuple:
     net, shape = module("mlp")
-    network, x = finite_network(net), inputs(2 * 5, shape).reshape(2, 5, *shape)
-    size = probe(network, x[0])
+    network, x = functional_module(net), inputs(2 * 5, shape).reshape(2, 5, *shape)
+    size = forward_profile(network, x[0])
     eye = torch.eye(3, dtype=torch.float64)
     memory = 1
     while True:  # the smallest budget it accepts, to the factor 1.3
@@ -34,7 +34,7 @@ def test_the_smallest_budget_gives_the_same_numbers(method, whole, symmetric):
     j2 = j1 if x2 is None else torch.stack([dense_jacobian(net, x) for x in x2])
     expected = torch.einsum("siap,sjbp->sijab" if whole else "siap,sjap->sij", j1, j2)
     compute = contraction if method == "contraction" else products_matrix
-    roomy = plan(network, probe(network, x1[0]), eye, 10**9, method, whole)
+    roomy = plan(network, forward_profile(network, x1[0]), eye, 10**9, method, whole)
     for how in (tight, roomy):
         found = compute(how, network, x1, x2, eye)
         assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
@@ -45,8 +45,8 @@ def test_the_smallest_budget_gives_the_same_numbers(method, whole, symmetric):
 
 
 def method_for(net: nn.Module, shape: tuple[int, ...], whole: bool, memory: int = 10**9) -> str:
-    network = finite_network(net)
-    size = probe(network, inputs(2, shape))
+    network = functional_module(net)
+    size = forward_profile(network, inputs(2, shape))
     eye = torch.eye(size.outputs, dtype=torch.float64)
     return plan(network, size, eye, memory, "auto", whole).method
 
@@ -66,7 +66,7 @@ def test_the_cheaper_method_is_chosen():
 def test_too_small_a_budget_says_how_much_would_do():
     for method in ("contraction", "products"):
         _, network, x, eye, _, _ = least(method, False)
-        size = probe(network, x[0])
+        size = forward_profile(network, x[0])
         with pytest.raises(InputError, match="needs at least") as error:
             plan(network, size, eye, 100, method)
         needed = int(str(error.value).split("at least ")[1].split(" ")[0])

@@ -8,7 +8,7 @@ from symscope.errors import InputError
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
 from symscope.kernels.finite._ntk_matrix import Parts, check_method, parts, tangent_matrix, tangent_norms
 from symscope.kernels.finite._structured_plan import Size
-from symscope.networks._functional import FiniteNetwork, finite_network, probe
+from symscope.networks import FunctionalModule, forward_profile, functional_module
 from tests.kernels.networks import dense_jacobian, inputs
 from tests.kernels.structured_networks import structured_network
 from tests.tolerances import ROUNDING
@@ -16,9 +16,9 @@ from tests.tolerances import ROUNDING
 
 def parts_of(
     net: nn.Module, x: torch.Tensor, whole: bool = False, memory: int = 10**9, method: str = "auto"
-) -> tuple[Parts, FiniteNetwork]:
-    network = finite_network(net)
-    seen = probe(network, x)
+) -> tuple[Parts, FunctionalModule]:
+    network = functional_module(net)
+    seen = forward_profile(network, x)
     eye = torch.eye(seen.outputs, dtype=torch.float64)
     size = Size(1, len(x), None, False, len(eye), whole)
     return parts(network, seen, x, size, eye, memory, method), network
@@ -109,10 +109,10 @@ def test_a_budget_too_small_for_jacobians_may_do_for_layers():
 
 def test_layers_that_change_with_the_data_are_left_to_the_general_method():
     net, points, _ = structured_network("rare")
-    network, x = finite_network(net), points(5)
+    network, x = functional_module(net), points(5)
     j = dense_jacobian(net, x)
     eye = torch.eye(2, dtype=torch.float64)
-    seen = probe(network, x)
+    seen = forward_profile(network, x)
     found = tangent_matrix(network, seen, x[None], None, eye, 10**9, "structured", True)[0]
     assert torch.allclose(found, torch.einsum("iap,jbp->ijab", j, j), rtol=ROUNDING, atol=ROUNDING)
     norms = tangent_norms(network, seen, x, eye, 10**9, "structured")

@@ -5,7 +5,7 @@ import torch
 
 from symscope.kernels.finite._signals import StructureChangeError, forward_pass, gradient
 from symscope.kernels.finite._structure import structured_layers
-from symscope.networks._functional import evaluation, finite_network
+from symscope.networks import evaluation, functional_module
 from tests.kernels.structured_networks import NETWORKS, structured_network
 from tests.tolerances import ROUNDING
 
@@ -14,7 +14,7 @@ from tests.tolerances import ROUNDING
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "rare"])
 def test_gradients_of_layers_are_those_of_autograd(name):
     net, inputs, _ = structured_network(name)
-    network, x = finite_network(net), inputs(3)
+    network, x = functional_module(net), inputs(3)
     with evaluation():
         layers = structured_layers(network, x, frozenset())
         cotangents = torch.randn(2, net.eval()(x).shape[1], dtype=torch.float64)
@@ -37,7 +37,7 @@ def test_gradients_of_layers_are_those_of_autograd(name):
 
 def test_a_layer_that_is_used_differently_on_later_inputs_is_named():
     net, inputs, _ = structured_network("rare")
-    network, x = finite_network(net), inputs(4)
+    network, x = functional_module(net), inputs(4)
     with evaluation():
         layers = structured_layers(network, x, frozenset())
     assert forward_pass(network, layers, x[:2]).count == 2

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from symscope.kernels.finite._structure import structured_layers
-from symscope.networks._functional import evaluation, finite_network
+from symscope.networks import evaluation, functional_module
 from tests.kernels.structured_networks import NETWORKS, structured_network
 
 
@@ -12,7 +12,7 @@ from tests.kernels.structured_networks import NETWORKS, structured_network
 @pytest.mark.parametrize("n", [1, 3])
 def test_layers_are_found_and_those_that_are_not_what_they_seem_left_out(name, n):
     net, inputs, expected = structured_network(name)
-    network = finite_network(net)
+    network = functional_module(net)
     with evaluation():
         found = structured_layers(network, inputs(n), frozenset())
     assert {layer.name for layer in found} == expected
@@ -23,7 +23,7 @@ def test_layers_are_found_and_those_that_are_not_what_they_seem_left_out(name, n
 
 def test_hooks_are_gone_afterwards_and_the_users_module_never_has_any():
     net, inputs, _ = structured_network("strided")
-    network = finite_network(net)
+    network = functional_module(net)
     with evaluation():
         assert structured_layers(network, inputs(2), frozenset({"3"}))[0].name == "0"
     for module in (net, network.module):

@@ -13,7 +13,7 @@ from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_
 from symscope.kernels.finite._structure import structured_layers
 from symscope.kernels.finite._structured import remaining, structured_matrix, structured_norms
 from symscope.kernels.finite._structured_plan import Size, structured_plan
-from symscope.networks._functional import evaluation, finite_network, probe
+from symscope.networks import evaluation, forward_profile, functional_module
 from tests.kernels.networks import dense_jacobian
 from tests.kernels.networks import inputs as points
 from tests.kernels.structured_networks import NETWORKS, structured_network
@@ -61,11 +61,11 @@ def test_trace_chosen_output_and_diagonal_agree_with_the_dense_jacobian(name):
 @pytest.mark.parametrize("whole", [False, True])
 def test_both_forms_of_every_layer_agree_in_batches_and_in_any_budget(name, whole):
     net, inputs, _ = structured_network(name)
-    network, x1, x2 = finite_network(net), inputs(6), inputs(2, seed=1)
+    network, x1, x2 = functional_module(net), inputs(6), inputs(2, seed=1)
     x1, x2 = x1.unflatten(0, (2, 3)), x2.unflatten(0, (2, 1))
     with evaluation():
         layers = structured_layers(network, x1[0], frozenset())
-    seen = probe(network, x1[0])
+    seen = forward_profile(network, x1[0])
     eye = torch.eye(seen.outputs, dtype=torch.float64)
     roomy = structured_plan(layers, seen, Size(2, 3, 1, False, len(eye), whole), 0, 8, 10**9)
     both = {m.name for m in layers if not m.elementwise}
@@ -129,7 +129,7 @@ def test_single_precision(name):
 
 def test_what_no_layer_has_remains_trainable():
     net, inputs, _ = structured_network("tied words")
-    network = finite_network(net)
+    network = functional_module(net)
     with evaluation():
         layers = structured_layers(network, inputs(2), frozenset())
     rest = remaining(network, layers)

@@ -11,7 +11,7 @@ from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_
 from symscope.kernels.finite._structure import Layer, structured_layers
 from symscope.kernels.finite._structured import features, inner
 from symscope.kernels.finite._structured_plan import Size, structured_plan
-from symscope.networks._functional import evaluation, finite_network, probe
+from symscope.networks import evaluation, forward_profile, functional_module
 from tests.kernels.networks import inputs
 
 
@@ -23,10 +23,10 @@ def conv_net() -> nn.Module:
 
 
 def planned(whole: bool, memory: int, n: int = 12):
-    network, x = finite_network(conv_net()), inputs(n, (2, 10, 10))
+    network, x = functional_module(conv_net()), inputs(n, (2, 10, 10))
     with evaluation():
         layers = structured_layers(network, x, frozenset())
-    seen = probe(network, x)
+    seen = forward_profile(network, x)
     size = Size(1, n, None, False, seen.outputs, whole)
     return structured_plan(layers, seen, size, network.n_weights(), 8, memory), network, x
 
@@ -43,10 +43,12 @@ def test_each_layer_takes_its_cheaper_form():
     assert how.factored == {"2", "5", "7"}
     many_positions = Layer("m", "m.weight", None, 500, 1, 9, 4, False)
     many_weights = Layer("w", "w.weight", None, 4, 1, 900, 400, False)
-    network, x = finite_network(conv_net()), inputs(2, (2, 10, 10))
+    network, x = functional_module(conv_net()), inputs(2, (2, 10, 10))
     for whole in (False, True):
         size = Size(1, 50, 40, False, 10, whole)
-        plan = structured_plan((many_positions, many_weights), probe(network, x), size, 0, 8, 10**10)
+        plan = structured_plan(
+            (many_positions, many_weights), forward_profile(network, x), size, 0, 8, 10**10
+        )
         assert plan.factored == {"w"}
 
 
