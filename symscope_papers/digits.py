@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from symscope.data import LabelledData, default_folder, mnist, mnist_sample
+from symscope.data import LabelledData, data_folder, mnist, mnist_sample
 from symscope.errors import InputError
 
 
@@ -24,7 +24,7 @@ def digits(source: str, split: str = "train") -> LabelledData:
     """
     if source == "sample":
         return mnist_sample()
-    folder = default_folder("mnist") if source == "fetched" else Path(source)
+    folder = data_folder("mnist") if source == "fetched" else Path(source)
     try:
         return mnist(folder, split)
     except InputError as error:

@@ -44,7 +44,7 @@ def fetch(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from symscope.data import default_folder, fetch_mnist
+    from symscope.data import data_folder, fetch_mnist
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
@@ -55,7 +55,7 @@ def fetch(
                 ids[file] = bars.add_task(file, total=total)
             bars.update(ids[file], completed=done, total=total)
 
-        target = to or default_folder(name)
+        target = to or data_folder(name)
         if mirrors:
             folder = fetch_mnist(target, mirrors, progress=advance)
         else:
@@ -125,10 +125,10 @@ def show(
 
 def _images(data: str) -> LabelledData:
     """The images a user names."""
-    from symscope.data import LabelledData, default_folder
+    from symscope.data import LabelledData, data_folder
     from symscope.forecasting import named_data
 
-    source = named_data(data, default_folder("mnist"), task="classification")
+    source = named_data(data, data_folder("mnist"), task="classification")
     assert isinstance(source, LabelledData)
     if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
         raise InputError(

@@ -197,14 +197,14 @@ def _found(
     from rich.console import Console
     from rich.text import Text
 
-    from symscope.data import default_folder
+    from symscope.data import data_folder
     from symscope.forecasting import forecast as forecasted
     from symscope.forecasting import named_classes, named_data
     from symscope.networks import is_users, named_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
-    items = named_data(data, default_folder("mnist"), limit, task)
+    items = named_data(data, data_folder("mnist"), limit, task)
     names = named_classes(data)
     cases = _missing(missing, names)
     acting = _action(group, action, tuple(items.x.shape[1:]))

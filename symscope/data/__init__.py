@@ -12,7 +12,7 @@ from symscope.data._datasets import (
     read_pairs,
 )
 from symscope.data._departure import Departure, departure
-from symscope.data._download import default_folder
+from symscope.data._download import data_folder
 from symscope.data._graphs import block_graphs, connected
 from symscope.data._idx import read_idx
 from symscope.data._images import flip, flip_both, pixels, shift, shift_both
@@ -52,7 +52,7 @@ __all__ = [
     "coordinate_sum",
     "coverage",
     "custom",
-    "default_folder",
+    "data_folder",
     "default_tolerance",
     "departure",
     "dihedral",

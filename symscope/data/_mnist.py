@@ -7,10 +7,11 @@ from pathlib import Path
 
 import torch
 
-from symscope.data._download import Progress, RemoteFile, check_mirrors, download, holds_content, locked
+from symscope.data._download import RemoteFile, check_mirrors, download, holds_content
 from symscope.data._idx import read_idx
 from symscope.data._labelled import LabelledData
 from symscope.errors import InputError, nearest
+from symscope.numerics import Progress
 
 MNIST_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -87,13 +88,12 @@ def fetch_mnist(
 ) -> Path:
     """Downloads what is missing of MNIST's four files into the folder, 12 MB in all.
 
-    Files that are there with the right content, in any layout that `mnist` reads, are not fetched again. A
-    download that was interrupted goes on where it stopped.
+    Files that are there with the right content, in any layout that `mnist` reads, are not fetched again.
 
     Args:
-        folder: Where to; it is made if missing.
+        folder: Folder to put them in; it is made if missing.
         mirrors: Addresses asked in turn.
-        progress: Called as `progress(name, done, total)` in bytes; `total` is None if not known.
+        progress: Called as `progress(name, bytes so far, bytes in all)`; 0 in all if the mirror does not say.
 
     Returns:
         The folder, ready for `mnist`.
@@ -104,23 +104,21 @@ def fetch_mnist(
     """
     folder = Path(folder)
     check_mirrors(mirrors)
-    names = ", ".join(file.name for file in MNIST_FILES)
-    with locked(folder):
-        for file in MNIST_FILES:
-            stem, _, kind = file.name.rpartition("-idx")
-            there = _found(folder, stem, "idx" + kind[0])
-            if there is not None and holds_content(there, file):
-                continue
-            if there is not None and there != folder / file.name:
-                raise InputError(
-                    f"{there}: expected MNIST's {stem}, got other content (SHA-256 differs); remove it, "
-                    "then fetch again."
-                )
-            download(file, folder, mirrors, progress=progress, otherwise=f"The four files are {names}.")
+    for file in MNIST_FILES:
+        stem, _, kind = file.name.rpartition("-idx")
+        there = _path_of(folder, stem, "idx" + kind[0])
+        if there is not None and holds_content(there, file):
+            continue
+        if there is not None and there != folder / file.name:
+            raise InputError(
+                f"{there}: expected MNIST's {stem}, got other content (SHA-256 differs); remove it, "
+                "then fetch again."
+            )
+        download(file, folder, mirrors, progress)
     return folder
 
 
-def _found(folder: Path, stem: str, kind: str) -> Path | None:
+def _path_of(folder: Path, stem: str, kind: str) -> Path | None:
     for layout in _LAYOUTS:
         for joint in "-.":
             for ending in ("", ".gz"):
@@ -131,7 +129,7 @@ def _found(folder: Path, stem: str, kind: str) -> Path | None:
 
 
 def _required(folder: Path, stem: str, kind: str) -> Path:
-    path = _found(folder, stem, kind)
+    path = _path_of(folder, stem, kind)
     if path is None:
         state = "is not a folder" if not folder.is_dir() else "has no such file"
         raise InputError(

@@ -14,12 +14,11 @@ class Mirror:
     """What the server holds and does, and what it was asked."""
 
     files: dict[str, bytes]
-    ranges: bool = True
     status: int | None = None  # answer everything with this
     announce: bool = True  # send Content-Length
     cut: Callable[[int], int | None] = lambda request: None  # bytes of the body after which to hang up
     hold: threading.Event | None = None  # wait for this after the first half of the body
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     url: str = ""
 
@@ -31,14 +30,12 @@ def serving(mirror: Mirror) -> Iterator[Mirror]:
             return
 
         def do_GET(self) -> None:
-            mirror.asked.append((self.path, self.headers.get("Range")))
+            mirror.asked.append(self.path)
             body = mirror.files.get(self.path.rpartition("/")[2])
             if mirror.status is not None or body is None:
                 self.send_error(mirror.status or 404)
                 return
-            body = self._begin(body)
-            if body is None:
-                return
+            self._begin(body)
             stop = mirror.cut(len(mirror.asked))
             body = body if stop is None else body[:stop]
             with contextlib.suppress(ConnectionError):  # the client may have been killed: that is the test
@@ -50,22 +47,11 @@ def serving(mirror: Mirror) -> Iterator[Mirror]:
                 self.wfile.write(body[half:])
                 mirror.sent.append(len(body))
 
-        def _begin(self, body: bytes) -> bytes | None:
-            asked = self.headers.get("Range")
-            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and mirror.ranges else 0
-            if start and start >= len(body):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(body)}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return None
-            self.send_response(206 if start else 200)
-            if start:
-                self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        def _begin(self, body: bytes) -> None:
+            self.send_response(200)
             if mirror.announce:
-                self.send_header("Content-Length", str(len(body) - start))
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            return body[start:]
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -117,7 +117,7 @@ def test_fetches_what_is_missing_and_then_nothing(small_mnist, tmp_path):
         (folder / "t10k-labels-idx1-ubyte.gz").unlink()
         fetch_mnist(folder, [mirror.url])
         fetch_mnist(folder, [mirror.url])
-    assert [path.rpartition("/")[2] for path, _ in mirror.asked] == [
+    assert [path.rpartition("/")[2] for path in mirror.asked] == [
         *small_mnist,
         "t10k-labels-idx1-ubyte.gz",
     ]
@@ -157,9 +157,7 @@ def test_a_file_of_someone_elses_is_left_alone(small_mnist, tmp_path):
 
 def test_offline_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with pytest.raises(
-        InputError, match=r"no mirror gave it.*copy the file .*The four files are train-images.*t10k-labels"
-    ):
+    with pytest.raises(InputError, match=r"train-images.*no mirror gave it.*copy the file "):
         fetch_mnist(tmp_path, ["http://127.0.0.1:1/"])
     assert list(tmp_path.iterdir()) == []
 
@@ -191,7 +189,7 @@ def test_the_real_files_have_the_digests_of_the_table(tmp_path):
     for file in MNIST_FILES:
         assert holds_content(folder / file.name, file)
     served = {file.name: (folder / file.name).read_bytes() for file in MNIST_FILES}
-    with serving(Mirror(served, cut=lambda request: 2_000_000)) as mirror:
+    with serving(Mirror(served)) as mirror:
         fetch_mnist(tmp_path, [mirror.url])
     train, test = mnist(tmp_path, dtype=torch.float32), mnist(tmp_path, "test", dtype=torch.float32)
     assert train.x.shape == (60000, 28, 28)
