@@ -108,7 +108,7 @@ def assert_equivariant(
         target: How the group acts on its output; None for invariance.
         x: Inputs, which should have no symmetry of their own.
         tolerance: Largest allowed `|f(gx) - g f(x)| / |f(x)|`.
-        seed: For elements of groups that are not listed.
+        seed: Seed for drawing elements of groups that are not listed.
         samples: How many of those.
 
     Returns:

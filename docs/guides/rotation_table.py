@@ -12,8 +12,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from symscope.data import mnist_sample, rotation_basis
+from symscope.data import mnist_sample
 from symscope.data._spline import spline_matrix
+from symscope.data.periodic import rotation_basis
 
 SIZE = 28
 

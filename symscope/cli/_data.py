@@ -50,10 +50,10 @@ def fetch(
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         ids: dict[str, Any] = {}
 
-        def advance(file: str, done: int, total: int | None) -> None:
+        def advance(file: str, done: int, total: int) -> None:
             if file not in ids:
-                ids[file] = bars.add_task(file, total=total)
-            bars.update(ids[file], completed=done, total=total)
+                ids[file] = bars.add_task(file, total=total or None)
+            bars.update(ids[file], completed=done, total=total or None)
 
         target = to or data_folder(name)
         if mirrors:
@@ -99,14 +99,14 @@ def show(
 
       [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
     """
-    from symscope.data import default_tolerance, departure, fixing_elements, parse_action
+    from symscope.data import action_errors, default_tolerance, fixing_elements, parse_action
     from symscope.forecasting import named_classes
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
     chosen = _few(data, seeds, seed)
     acting = parse_action(action, group, tuple(chosen.x.shape[-2:]))
-    far = departure(acting, _single(chosen.x))
+    far = action_errors(acting, _single(chosen.x))
     words = [
         f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
         f"Departure from a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",

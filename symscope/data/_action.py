@@ -20,8 +20,9 @@ from symscope.groups import FiniteGroup
 class Action:
     """A finite group acting on samples from the left: `g (h x) = (g h) x`, exactly or nearly.
 
-    Make one with `rotation`, `shift`, `flip`, `dihedral`, `pixels`, `nodes`, `linear`, `custom` or
-    `parse_action`. How far it is from a group action is a number: `departure(action, x)`.
+    Make one with `rotation`, `shift`, `flip`, `dihedral_action`, `pixel_permutation`, `node_permutation`,
+    `linear_action`, `custom_action` or `parse_action`. How far it is
+    from a group action is measured by `action_errors(action, x)`.
 
     Attributes:
         name: What a plot or an error message calls it.
@@ -139,7 +140,7 @@ class ElementByElement:
         return moved
 
 
-def custom(
+def custom_action(
     group: FiniteGroup, function: Callable[[int, Tensor], Tensor], sample_ndim: int, name: str = "custom"
 ) -> Action:
     """Any function `(g, x) -> g x` as an action of a stated group.
@@ -157,7 +158,7 @@ def custom(
         InputError: `sample_ndim` is negative.
 
     >>> from symscope.groups import cyclic
-    >>> sign = custom(cyclic(2), lambda g, x: -x if g else x, sample_ndim=1, name="sign")
+    >>> sign = custom_action(cyclic(2), lambda g, x: -x if g else x, sample_ndim=1, name="sign")
     >>> sign.act_all(torch.tensor([1.0, 2.0])).tolist()
     [[1.0, 2.0], [-1.0, -2.0]]
     """

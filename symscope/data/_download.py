@@ -1,4 +1,4 @@
-"""Files from public mirrors: fetched by pooch, checked by content, under their own name only when they are right.
+"""Files from public mirrors: fetched by pooch, checked by content, named only when right.
 
 The digest is that of the *uncompressed* content: mirrors may compress anew, the content stays.
 """
@@ -11,13 +11,12 @@ import os
 import tempfile
 import urllib.parse
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from symscope.errors import InputError
-from symscope.numerics import Progress
 
 _BLOCK = 1 << 16
 
@@ -77,7 +76,7 @@ def download(
     file: RemoteFile,
     folder: Path,
     mirrors: Sequence[str],
-    progress: Progress | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
     timeout: float = 30.0,
 ) -> Path:
     """The checked file in the folder, taken from the first mirror that gives it.
@@ -141,7 +140,7 @@ def check_mirrors(mirrors: Sequence[str]) -> None:
 class _Bar:
     """A progress bar as pooch wants one, handing over to ours."""
 
-    def __init__(self, name: str, progress: Progress) -> None:
+    def __init__(self, name: str, progress: Callable[[str, int, int], object]) -> None:
         self.name, self.progress, self.total, self.done = name, progress, 0, 0
 
     def update(self, count: int) -> None:

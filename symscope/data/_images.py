@@ -72,7 +72,7 @@ def flip_both() -> Action:
     return Action("flip", direct_product(cyclic(2), cyclic(2)), Flips(True, True), 2)
 
 
-def pixels(group: FiniteGroup, permutations: Int[Tensor, "..."]) -> Action:
+def pixel_permutation(group: FiniteGroup, permutations: Int[Tensor, "..."]) -> Action:
     """Any group moving pixels: `permutations[g, i]` is where g sends pixel i of the flattened image.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What every source of data returns: inputs, one class each, and where they came from."""
+"""What every source of data returns: inputs, one class each, and their origin."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LabelledData:
         x: The inputs, [n, *shape], floating point (float64 unless the source was asked for another).
         labels: The class of each input, [n].
         name: What a plot or a message calls the set.
-        source: Where it came from: a file, a package, a formula with its parameters.
+        source: Origin of the data: a file, a package, a formula with its parameters.
         indices: The position of each item in the source, [n]; 0 .. n - 1 when not given.
 
     >>> x, labels = torch.tensor([[0.0, 1.0], [2.0, 5.0], [3.0, 1.0]]), torch.tensor([7, 4, 7])

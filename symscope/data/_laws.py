@@ -31,12 +31,12 @@ def check_action(action: Action, x: Tensor) -> None:
     Raises:
         InputError: It is none; says for which elements.
 
-    >>> from symscope.data import custom, rotation
+    >>> from symscope.data import custom_action, rotation
     >>> from symscope.groups import cyclic
     >>> images = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(0))
     >>> check_action(rotation(8), images)
-    >>> check_action(custom(cyclic(3), lambda g, x: x.roll(2 * g, -1), 2), images)
-    >>> check_action(custom(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2), images)
+    >>> check_action(custom_action(cyclic(3), lambda g, x: x.roll(2 * g, -1), 2), images)
+    >>> check_action(custom_action(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2), images)
     Traceback (most recent call last):
     ...
     symscope.errors.InputError: custom is not an action of C4: elements 0 (e) and 3 (r^3) give the same ...

@@ -23,7 +23,7 @@ class MeasuredData:
         x: The inputs, [n, *shape], floating point.
         targets: The numbers of each input, [n, t], floating point; [n] is taken as [n, 1].
         name: What a plot or a message calls the set.
-        source: Where it came from: a file, a package, a formula with its parameters.
+        source: Origin of the data: a file, a package, a formula with its parameters.
 
     Raises:
         InputError: Not one row of finite numbers for each input.

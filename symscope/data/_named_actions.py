@@ -8,8 +8,8 @@ import torch
 
 from symscope.data._action import Action
 from symscope.data._images import check_divides, flip, flip_both, shift, shift_both
-from symscope.data._nodes import nodes
-from symscope.data._rotation import dihedral, rotation
+from symscope.data._nodes import node_permutation
+from symscope.data._rotation import dihedral_action, rotation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Group, parse
 from symscope.groups import dihedral as dihedral_group
@@ -70,7 +70,7 @@ def _rotation(what: str, group: FiniteGroup, shape: Sequence[int], method: str) 
     if what == "rotation" and group.cyclic_factors is not None and len(group.cyclic_factors) == 1:
         return rotation(group.order, method)
     if group.order % 2 == 0 and _is_dihedral(group):
-        return dihedral(group.order // 2, method)
+        return dihedral_action(group.order // 2, method)
     raise _misfit(what, group)
 
 
@@ -106,7 +106,7 @@ def _nodes(group: FiniteGroup, shape: Sequence[int]) -> Action:
             f"expected samples of {degree} nodes, as {group.name} permutes, got shape {tuple(shape)}. "
             f"{_fits('nodes')}"
         )
-    return nodes(group, "adjacency" if shape[1] == degree else "features")
+    return node_permutation(group, "adjacency" if shape[1] == degree else "features")
 
 
 def _misfit(what: str, group: FiniteGroup) -> InputError:

@@ -16,7 +16,7 @@ from symscope.groups import FiniteGroup
 KINDS = ("adjacency", "features")
 
 
-def nodes(group: FiniteGroup, indexed: str = "adjacency") -> Action:
+def node_permutation(group: FiniteGroup, indexed: str = "adjacency") -> Action:
     """A group of node permutations on tensors indexed by nodes.
 
     With `p = group.permutations[g]`: `(g A)[p[i], p[j]] = A[i, j]` on adjacency tensors `[..., n, n]`,
@@ -31,7 +31,7 @@ def nodes(group: FiniteGroup, indexed: str = "adjacency") -> Action:
 
     >>> from symscope.groups import cyclic
     >>> path = torch.tensor([[0, 1, 0], [0, 0, 1], [0, 0, 0]])  # 0 -> 1 -> 2
-    >>> nodes(cyclic(3)).act(1, path).nonzero().tolist()  # 1 -> 2 -> 0
+    >>> node_permutation(cyclic(3)).act(1, path).nonzero().tolist()  # 1 -> 2 -> 0
     [[1, 2], [2, 0]]
     """
     if indexed not in KINDS:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from symscope.data._action import Action, gather_points
-from symscope.data._periodic import OrthogonalRotation
 from symscope.data._spline import SplineRotation, check_square, quarter_turns
+from symscope.data.periodic import OrthogonalRotation
 from symscope.errors import InputError, nearest
 from symscope.groups import cyclic
 from symscope.groups import dihedral as dihedral_group
@@ -29,8 +29,8 @@ def rotation(n: int, method: str = "spline") -> Action:
       interpolation of the original; `g (h x)` and `(g h) x` differ by some per cent of x. Multiples of 90
       degrees are exact.
     - "orthogonal": the group action by orthogonal matrices nearest to the spline rotations: `R^n = 1`,
-      `|R x| = |x|` and `R^(n/4) = rot90` to rounding (see `symscope.data.rotation_basis`, which also says
-      when the last is impossible). Images up to 64x64.
+      `|R x| = |x|` and `R^(n/4) = rot90` to rounding (see `periodic.rotation_basis`, which also says when the
+      last is impossible). Images up to 64x64.
 
     When n is 1, 2 or 4 both permute pixels exactly, in any dtype. Measurements are in
     `docs/guides/rotations.md`.
@@ -53,7 +53,7 @@ def rotation(n: int, method: str = "spline") -> Action:
     return Action(_named("rotation", n, method), cyclic(n), turn, 2)
 
 
-def dihedral(n: int, method: str = "spline") -> Action:
+def dihedral_action(n: int, method: str = "spline") -> Action:
     """D_n on square images: element k < n rotates by 360 k / n degrees, element n + k mirrors first.
 
     The mirror s reverses the columns (left and right change places); n = 1, 2 and 4 are exact in any dtype.
@@ -61,12 +61,12 @@ def dihedral(n: int, method: str = "spline") -> Action:
 
     Args:
         n: Number of steps in a full turn.
-        method: As in `rotation`.
+        method: "spline" or "orthogonal", as for `rotation`.
 
     Raises:
         InputError: As in `rotation`.
 
-    >>> dihedral(4).act(4, torch.tensor([[1, 2], [3, 4]])).tolist()
+    >>> dihedral_action(4).act(4, torch.tensor([[1, 2], [3, 4]])).tolist()
     [[2, 1], [4, 3]]
     """
     turn = _turning(n, method, mirrored=True)

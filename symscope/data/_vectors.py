@@ -15,10 +15,10 @@ from symscope.groups import FiniteGroup, Representation
 LARGEST_LISTED = 2**24  # matrix entries, 134 MB: beyond it elements act one by one, without matrices
 
 
-def linear(rep: Representation) -> Action:
+def linear_action(rep: Representation) -> Action:
     """A representation acting on vectors `[..., dim]`: `(g x)_i = sum_j rho(g)_ij x_j`.
 
-    For your own matrices use `linear(groups.from_matrices(group, matrices))`, which checks them.
+    For your own matrices use `linear_action(groups.from_matrices(group, matrices))`, which checks them.
 
     Raises:
         InputError: The group is not a listed finite one; when used, vectors of another length, not floating
@@ -27,7 +27,7 @@ def linear(rep: Representation) -> Action:
     >>> from symscope import groups
     >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
     >>> turns = torch.stack([torch.linalg.matrix_power(quarter, k) for k in range(4)])
-    >>> linear(groups.from_matrices(groups.cyclic(4), turns)).act(1, torch.tensor([2.0, 5.0])).tolist()
+    >>> linear_action(groups.from_matrices(groups.cyclic(4), turns)).act(1, torch.tensor([2.0, 5.0])).tolist()
     [-5.0, 2.0]
     """
     if not isinstance(rep.group, FiniteGroup):

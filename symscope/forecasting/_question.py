@@ -19,7 +19,7 @@ from symscope.data import (
     LabelledData,
     MeasuredData,
     check_action,
-    custom,
+    custom_action,
     default_tolerance,
     fixing_elements,
     parse_action,
@@ -207,7 +207,7 @@ def as_problem(
     if not isinstance(action, Action):
         raise InputError(
             f"action: expected a name such as 'C8 rotation' or a symscope.data.Action, got "
-            f"{type(action).__name__}; make one with symscope.data.custom(group, function, sample_ndim)."
+            f"{type(action).__name__}; make one with data.custom_action(group, function, sample_ndim)."
         )
     if action.group.order < 2:
         raise InputError(f"action: expected two elements or more, got {action.group.name}.")
@@ -294,7 +294,7 @@ def own_action(
     >>> own_action(cyclic(2), lambda g, x: -x if g else x, (3,)).sample_ndim
     1
     """
-    return custom(group, function, len(shape), getattr(function, "__name__", "custom"))
+    return custom_action(group, function, len(shape), getattr(function, "__name__", "custom"))
 
 
 def drawn(problem: Problem, per_class: int, seed: int) -> Draw:

@@ -72,7 +72,7 @@ def check_assumptions(
         InputError: Shapes that do not fit, or a compact group, whose orbits no finite data set completes:
             check a finite subgroup.
 
-    >>> from symscope.data import absolute_value
+    >>> from symscope.data.synthetic import absolute_value
     >>> toy = absolute_value(5, seed=0)
     >>> for a in check_assumptions(toy.features, toy.targets, toy.group)[:3]:
     ...     print(a.number, a.verdict)

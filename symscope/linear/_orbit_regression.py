@@ -70,7 +70,7 @@ def orbit_regression(
         InputError: Labels that do not fit their representation, or, for labels that move, a group that is not
             orthogonal (Assumption 5).
 
-    >>> from symscope.data import absolute_value
+    >>> from symscope.data.synthetic import absolute_value
     >>> from symscope.linear import second_moments
     >>> toy = absolute_value(50, seed=0)
     >>> orbit_regression(second_moments(toy.features, toy.targets), toy.group).k.round(decimals=1)

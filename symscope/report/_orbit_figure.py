@@ -72,7 +72,7 @@ def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: f
     """One image, in colour if it has three channels, otherwise in grey, the mean of those it has.
 
     Args:
-        axis: Where.
+        axis: Axis to draw on.
         image: Channels first.
         low: What is black.
         high: What is white, or a colour at its brightest.

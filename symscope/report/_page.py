@@ -68,8 +68,8 @@ def write_page(html: str, path: Path) -> None:
     """Write a page to a file, which is whole or not there.
 
     Args:
-        html: From `page`.
-        path: Where to; its folder must exist.
+        html: The page, as `page` makes it.
+        path: File to write; its folder must exist.
 
     Raises:
         InputError: The folder is not there or cannot be written, or the disk is full.

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.data import block_graphs
+from symscope.data.synthetic import block_graphs
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import permutation, symmetric, trivial

@@ -17,7 +17,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.data import polygons
+from symscope.data.synthetic import polygons
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, permutation

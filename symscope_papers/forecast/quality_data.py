@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, nodes
+from symscope.data import Action, LabelledData, node_permutation
 from symscope.errors import InputError, nearest
 from symscope.forecasting._question import Problem, as_problem
 from symscope.groups import FiniteGroup, parse
@@ -54,7 +54,7 @@ def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> P
         group = parse(action)
         assert isinstance(group, FiniteGroup)
         count = group.permutations.shape[1]
-        return as_problem(point_sets(60, count, seed, classes), nodes(group, "features"))
+        return as_problem(point_sets(60, count, seed, classes), node_permutation(group, "features"))
     data = small_digits() if dataset == "digits" else digits(mnist)
     if dataset == "mnist-14":
         halved = torch.nn.functional.avg_pool2d(data.x[:, None], 2)[:, 0]

@@ -9,7 +9,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.data import absolute_value
+from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
 from symscope.linear import (
     Flow,

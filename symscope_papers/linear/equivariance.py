@@ -8,7 +8,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.data import swapped_squares
+from symscope.data.synthetic import swapped_squares
 from symscope.errors import InputError
 from symscope.linear import flow, mean_loss_rate, orbit_regression, second_moments, split
 from symscope.report import COLOURS, INK, new_figure, style

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
 from symscope.kernels import weights_kernel_product
 from symscope.linear import ewk_spectrum, slow_eigenvalue

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.data import coordinate_sum
+from symscope.data.synthetic import coordinate_sum
 from symscope.errors import InputError
 from symscope.linear import coupling, flow, mean_loss_rate, second_moments, split
 from symscope.report import COLOURS, FAINT, new_figure, style

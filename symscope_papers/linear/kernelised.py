@@ -8,7 +8,7 @@ from typing import Any, final
 
 from torch import Tensor
 
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
 from symscope.linear import (
     FeatureMap,

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.data import absolute_value
+from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
 from symscope.linear import flow, mean_loss_rate, second_moments, split
 from symscope.report import COLOURS, new_figure, style

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.data import circles
+from symscope.data.synthetic import circles
 from symscope.kernels import rbf
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, Tables

@@ -11,7 +11,7 @@ from typing import Any, final
 import pandas as pd
 import torch
 
-from symscope.data import circles
+from symscope.data.synthetic import circles
 from symscope.errors import InputError
 from symscope.kernels import rbf
 from symscope.runs import (

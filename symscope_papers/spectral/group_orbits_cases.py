@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from symscope.data import (
     Action,
     LabelledData,
-    block_graphs,
-    dihedral,
+    dihedral_action,
     mnist_sample,
-    nodes,
+    node_permutation,
     orbits,
     shift_both,
 )
+from symscope.data.synthetic import block_graphs
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, symmetric
 from symscope.kernels import Kernel, infinite_width
@@ -107,14 +107,17 @@ def problem(case: str, sizes: Sizes, seed: int, device: str) -> Problem:
         raise InputError(f"cases: expected some of {', '.join(CASES)}; got {case!r}")
     where, network = case.split("-")
     if where == "graph":
-        action, seeds = nodes(_permutations(sizes.nodes)), different_graphs(sizes.seeds, sizes.nodes, seed)
+        action, seeds = (
+            node_permutation(_permutations(sizes.nodes)),
+            different_graphs(sizes.seeds, sizes.nodes, seed),
+        )
     elif where == "set":
-        action = nodes(_permutations(sizes.points), "features")
+        action = node_permutation(_permutations(sizes.points), "features")
         seeds = rings_and_rows(sizes.seeds, sizes.points, seed)
     else:
         seeds = digits(sizes.seeds, sizes.side, seed)
         turns = {"d4": 4, "d8": 8}
-        action = dihedral(turns[where], "orthogonal") if where in turns else shift_both(*sizes.shifts)
+        action = dihedral_action(turns[where], "orthogonal") if where in turns else shift_both(*sizes.shifts)
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat_interleave(sizes.seeds)
     kept = orbits(seeds, action).stabilisers
     there = seeds.to(device)
@@ -164,7 +167,7 @@ def digits(count: int, side: int, seed: int) -> Float[Tensor, "m side side"]:
 
 def different_graphs(count: int, size: int, seed: int) -> Float[Tensor, "m n n"]:
     """Connected graphs, then others, no two the same up to names of nodes, none kept by all of S_n."""
-    action = nodes(_permutations(size))
+    action = node_permutation(_permutations(size))
     found: dict[bool, dict[bytes, Tensor]] = {True: {}, False: {}}
     for batch in _graph_batches(size, seed):
         for graph, connected in zip(batch.x, batch.labels.tolist(), strict=True):

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.data import circles
+from symscope.data.synthetic import circles
 from symscope.errors import InputError
 from symscope.kernels import rbf
 from symscope.report import COLOURS, WRONG, new_figure, style

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data._action import Action, custom
-from symscope.data._images import flip, flip_both, pixels, shift, shift_both
-from symscope.data._nodes import nodes
-from symscope.data._rotation import dihedral, rotation
-from symscope.data._vectors import linear
+from symscope.data._action import Action, custom_action
+from symscope.data._images import flip, flip_both, pixel_permutation, shift, shift_both
+from symscope.data._nodes import node_permutation
+from symscope.data._rotation import dihedral_action, rotation
+from symscope.data._vectors import linear_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
@@ -29,10 +29,10 @@ EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "rotation 8": (lambda: rotation(8, "orthogonal"), (6, 6)),
     "rotation 3": (lambda: rotation(3, "orthogonal"), (5, 5)),
     "rotation 12": (lambda: rotation(12, "orthogonal"), (7, 7)),
-    "dihedral 1": (lambda: dihedral(1), (3, 3)),
-    "dihedral 4": (lambda: dihedral(4), (5, 5)),
-    "dihedral 8": (lambda: dihedral(8, "orthogonal"), (6, 6)),
-    "dihedral 5": (lambda: dihedral(5, "orthogonal"), (4, 4)),
+    "dihedral 1": (lambda: dihedral_action(1), (3, 3)),
+    "dihedral 4": (lambda: dihedral_action(4), (5, 5)),
+    "dihedral 8": (lambda: dihedral_action(8, "orthogonal"), (6, 6)),
+    "dihedral 5": (lambda: dihedral_action(5, "orthogonal"), (4, 4)),
     "shift x": (lambda: shift(3, "x"), (2, 6)),
     "shift y": (lambda: shift(4, "y"), (4, 3)),
     "shift both": (lambda: shift_both(3, 4), (6, 4)),
@@ -40,16 +40,16 @@ EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "flip y": (lambda: flip("y"), (3, 4)),
     "flip both": (lambda: flip_both(), (3, 2)),
     "pixels": (
-        lambda: pixels(ALTERNATING, ALTERNATING.permutations),
+        lambda: pixel_permutation(ALTERNATING, ALTERNATING.permutations),
         (2, 2),
     ),
-    "adjacency": (lambda: nodes(groups.symmetric(4)), (4, 4)),
-    "features": (lambda: nodes(groups.dihedral(5), "features"), (5, 3)),
+    "adjacency": (lambda: node_permutation(groups.symmetric(4)), (4, 4)),
+    "features": (lambda: node_permutation(groups.dihedral(5), "features"), (5, 3)),
     "irrep": (
-        lambda: linear(groups.from_matrices(OCTAHEDRAL, OCTAHEDRAL.matrices)),
+        lambda: linear_action(groups.from_matrices(OCTAHEDRAL, OCTAHEDRAL.matrices)),
         (3,),
     ),
-    "custom": (lambda: custom(groups.cyclic(5), _scaled_roll, 1), (5,)),
+    "custom": (lambda: custom_action(groups.cyclic(5), _scaled_roll, 1), (5,)),
 }
 BUILT = {name: (build(), shape) for name, (build, shape) in EXACT.items()}
 
@@ -160,16 +160,16 @@ def test_refuses_shapes_that_do_not_broadcast() -> None:
 
 
 def test_custom_refuses_changed_shapes_and_dtypes() -> None:
-    shrink = custom(groups.cyclic(2), lambda g, x: x[..., :1], 1)
+    shrink = custom_action(groups.cyclic(2), lambda g, x: x[..., :1], 1)
     with pytest.raises(InputError, match=r"for element 1 it returned \(1, 1\)"):
         shrink.act(1, torch.zeros(3))
-    widen = custom(groups.cyclic(2), lambda g, x: x.double(), 1)
+    widen = custom_action(groups.cyclic(2), lambda g, x: x.double(), 1)
     with pytest.raises(InputError, match=r"of torch.float32; for element 0 it returned"):
         widen.act(0, torch.zeros(3))
     with pytest.raises(InputError, match="number of axes of one sample"):
-        custom(groups.cyclic(2), lambda g, x: x, -1)
+        custom_action(groups.cyclic(2), lambda g, x: x, -1)
 
 
 def test_refuses_another_number_of_pixels() -> None:
     with pytest.raises(InputError, match=r"expected samples of 4 entries.*got \(3, 2\), which has 6"):
-        pixels(ALTERNATING, ALTERNATING.permutations).act(1, torch.zeros(3, 2))
+        pixel_permutation(ALTERNATING, ALTERNATING.permutations).act(1, torch.zeros(3, 2))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data._images import flip, flip_both, pixels, shift, shift_both
+from symscope.data._images import flip, flip_both, pixel_permutation, shift, shift_both
 from symscope.errors import InputError
 
 IMAGES = torch.arange(2 * 6 * 4).reshape(2, 6, 4)
@@ -41,7 +41,7 @@ def test_flips_are_numpys() -> None:
 
 def test_pixels_go_where_they_are_sent() -> None:
     group = groups.symmetric(3)
-    action = pixels(group, group.permutations)
+    action = pixel_permutation(group, group.permutations)
     x = torch.tensor([[10, 20, 30]])
     for g in group.elements:
         moved = action.act(g, x)
@@ -55,7 +55,7 @@ def test_pixels_agree_with_rolls() -> None:
         [torch.roll(index, -k, 1).reshape(-1) for k in range(4)]
     )  # pixel i goes k to the right
     x = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(pixels(groups.cyclic(4), sent).act(3, x), torch.roll(x, 3, 2))
+    assert torch.equal(pixel_permutation(groups.cyclic(4), sent).act(3, x), torch.roll(x, 3, 2))
 
 
 def test_bad_input() -> None:
@@ -73,10 +73,10 @@ def test_bad_input() -> None:
 
 def test_pixels_refuse_what_is_no_action() -> None:
     with pytest.raises(InputError, match=r"expected permutations .2, pixels."):
-        pixels(groups.cyclic(2), torch.tensor([0, 1]))
+        pixel_permutation(groups.cyclic(2), torch.tensor([0, 1]))
     with pytest.raises(InputError, match="expected 2 permutations"):
-        pixels(groups.cyclic(2), torch.tensor([[0, 1]]))
+        pixel_permutation(groups.cyclic(2), torch.tensor([[0, 1]]))
     with pytest.raises(InputError, match="permutation"):
-        pixels(groups.cyclic(2), torch.tensor([[0, 1], [1, 1]]))
+        pixel_permutation(groups.cyclic(2), torch.tensor([[0, 1], [1, 1]]))
     with pytest.raises(InputError, match="multiply as C2 does"):
-        pixels(groups.cyclic(2), torch.tensor([[0, 1, 2], [1, 2, 0]]))
+        pixel_permutation(groups.cyclic(2), torch.tensor([[0, 1, 2], [1, 2, 0]]))

@@ -7,7 +7,17 @@ import scipy.ndimage
 import torch
 
 from symscope import groups
-from symscope.data import Action, custom, dihedral, mnist_sample, nodes, pixels, rotation, shift, shift_both
+from symscope.data import (
+    Action,
+    custom_action,
+    dihedral_action,
+    mnist_sample,
+    node_permutation,
+    pixel_permutation,
+    rotation,
+    shift,
+    shift_both,
+)
 from symscope.data._laws import check_action
 from symscope.errors import InputError
 
@@ -30,7 +40,7 @@ IMAGES = {
 
 
 def rolled(order: int, step: int) -> Action:
-    return custom(groups.cyclic(order), lambda g, x: x.roll(step * g, -1), 2, "rolled")
+    return custom_action(groups.cyclic(order), lambda g, x: x.roll(step * g, -1), 2, "rolled")
 
 
 def turned(order: int, degree: int) -> Action:
@@ -40,13 +50,13 @@ def turned(order: int, degree: int) -> Action:
         found = scipy.ndimage.rotate(x.numpy(), 360 * g / order, (-2, -1), reshape=False, order=degree)
         return torch.from_numpy(found).to(x.dtype)
 
-    return custom(groups.cyclic(order), turn, 2, "turned")
+    return custom_action(groups.cyclic(order), turn, 2, "turned")
 
 
 @pytest.mark.parametrize("name", sorted(IMAGES))
 @pytest.mark.parametrize("order", [3, 8, 16])
 def test_interpolating_rotations_pass(name: str, order: int) -> None:
-    for action in (rotation(order), rotation(order, "orthogonal"), dihedral(order), turned(order, 1)):
+    for action in (rotation(order), rotation(order, "orthogonal"), dihedral_action(order), turned(order, 1)):
         check_action(action, IMAGES[name])
 
 
@@ -60,8 +70,8 @@ def test_exact_actions_pass_also_where_elements_keep_everything(action: Action) 
 
 def test_permutations_of_pixels_and_nodes_pass() -> None:
     group = groups.symmetric(4)
-    check_action(nodes(group), torch.rand(3, 4, 4, generator=torch.Generator().manual_seed(0)))
-    check_action(pixels(group, group.permutations), NOISE[:, :2, :2])
+    check_action(node_permutation(group), torch.rand(3, 4, 4, generator=torch.Generator().manual_seed(0)))
+    check_action(pixel_permutation(group, group.permutations), NOISE[:, :2, :2])
 
 
 @pytest.mark.parametrize("images", ["digits", "single", "noise"])
@@ -77,13 +87,13 @@ def test_elements_that_coincide_though_the_group_tells_them_apart_are_refused(im
 
 
 def test_elements_in_another_order_or_from_the_right_are_refused() -> None:
-    for group, given in ((groups.dihedral(4), dihedral(4)), (groups.dihedral(8), dihedral(8))):
-        right = custom(group, lambda g, x, a=given: a.act(a.group.inverse(g), x), 2, "right")
+    for group, given in ((groups.dihedral(4), dihedral_action(4)), (groups.dihedral(8), dihedral_action(8))):
+        right = custom_action(group, lambda g, x, a=given: a.act(a.group.inverse(g), x), 2, "right")
         with pytest.raises(
             InputError, match=r"right is not an action of D\d: element 1 \(r\) after .* gives;"
         ):
             check_action(right, DIGITS)
-    late = custom(groups.cyclic(28), lambda g, x: x.roll(g + 1, -1), 2, "late")
+    late = custom_action(groups.cyclic(28), lambda g, x: x.roll(g + 1, -1), 2, "late")
     with pytest.raises(
         InputError, match=r"0 \(e\), the identity, should keep the samples; .* as 27 \(r\^27\) does"
     ):
@@ -91,7 +101,7 @@ def test_elements_in_another_order_or_from_the_right_are_refused() -> None:
 
 
 def test_what_is_no_action_of_any_group_is_refused() -> None:
-    doubled = custom(groups.cyclic(2), lambda g, x: 2 * x if g else x, 2, "doubled")
+    doubled = custom_action(groups.cyclic(2), lambda g, x: 2 * x if g else x, 2, "doubled")
     with pytest.raises(InputError, match="off by 300% of what varies"):
         check_action(doubled, DIGITS)
     with pytest.raises(InputError, match=r"rolled is not an action of C3: element 1 \(r\) after 2 .* off by"):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data._action import Action, custom
+from symscope.data._action import Action, custom_action
 from symscope.data._images import flip, shift
-from symscope.data._nodes import nodes
+from symscope.data._nodes import node_permutation
 from symscope.data._orbits import orbits
-from symscope.data._rotation import dihedral, rotation
+from symscope.data._rotation import dihedral_action, rotation
 from symscope.errors import InputError
 
 SEEDS = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -23,7 +23,13 @@ SYMMETRIC = torch.tensor([[1.0, 2.0], [2.0, 1.0]])  # kept by a half turn
 
 @given(
     action=st.sampled_from(
-        [rotation(4), rotation(8, "orthogonal"), dihedral(4), shift(2), nodes(groups.symmetric(4))]
+        [
+            rotation(4),
+            rotation(8, "orthogonal"),
+            dihedral_action(4),
+            shift(2),
+            node_permutation(groups.symmetric(4)),
+        ]
     ),
     g=st.integers(0, 7),
 )
@@ -195,6 +201,6 @@ def test_bad_choices() -> None:
 
 
 def test_custom_actions_have_orbits() -> None:
-    sign = custom(groups.cyclic(2), lambda g, x: -x if g else x, 1)
+    sign = custom_action(groups.cyclic(2), lambda g, x: -x if g else x, 1)
     found = orbits(torch.tensor([[1.0, 2.0], [0.0, 0.0]]), sign)
     assert found.free.tolist() == [True, False]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.data import _sectors as sectors
-from symscope.data._periodic import OrthogonalRotation, rotation_basis
 from symscope.data._sample import mnist_sample
 from symscope.data._spline import quarter_turns, spline_matrix
+from symscope.data.periodic import OrthogonalRotation, rotation_basis
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

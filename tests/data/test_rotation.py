@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data._rotation import dihedral, rotation
+from symscope.data._rotation import dihedral_action, rotation
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
@@ -26,8 +26,8 @@ def test_dihedral_mirrors_first(n: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(0, n - 1))
     flipped = IMAGES.numpy()[:, :, ::-1]
     expected = scipy.ndimage.rotate(flipped, 360 * k / n, axes=(1, 2), reshape=False)
-    assert np.abs(dihedral(n).act(n + k, IMAGES).numpy() - expected).max() < ROUNDING
-    assert torch.equal(dihedral(n).act(k, IMAGES), rotation(n).act(k, IMAGES))
+    assert np.abs(dihedral_action(n).act(n + k, IMAGES).numpy() - expected).max() < ROUNDING
+    assert torch.equal(dihedral_action(n).act(k, IMAGES), rotation(n).act(k, IMAGES))
 
 
 @pytest.mark.parametrize("method", ["spline", "orthogonal"])
@@ -38,7 +38,7 @@ def test_quarter_turns_are_exact_in_any_dtype(n: int, method: str) -> None:
         expected = np.rot90(whole.numpy(), 4 * k // n, axes=(1, 2))
         assert np.array_equal(rotation(n, method).act(k, whole).numpy(), expected)
         mirrored = np.rot90(whole.numpy()[:, :, ::-1], 4 * k // n, axes=(1, 2))
-        assert np.array_equal(dihedral(n, method).act(n + k, whole).numpy(), mirrored)
+        assert np.array_equal(dihedral_action(n, method).act(n + k, whole).numpy(), mirrored)
 
 
 @pytest.mark.parametrize("n", [8, 12])
@@ -53,7 +53,7 @@ def test_names_tell_the_methods_apart() -> None:
         rotation(8).name,
         rotation(8, "orthogonal").name,
         rotation(4, "orthogonal").name,
-        dihedral(8).name,
+        dihedral_action(8).name,
     ]
     assert names == ["rotation", "rotation:orthogonal", "rotation", "dihedral"]
 
@@ -64,8 +64,8 @@ def test_bad_input() -> None:
     with pytest.raises(InputError, match="got 'splin'; did you mean 'spline'"):
         rotation(8, "splin")
     with pytest.raises(InputError, match="expected method 'spline' or 'orthogonal', got 'linear'"):
-        dihedral(4, "linear")
-    for action in (rotation(4), rotation(8), dihedral(4), dihedral(8, "orthogonal")):
+        dihedral_action(4, "linear")
+    for action in (rotation(4), rotation(8), dihedral_action(4), dihedral_action(8, "orthogonal")):
         with pytest.raises(InputError, match=r"expected square images.*\(2, 3, 4\)"):
             action.act(1, torch.zeros(2, 3, 4))
     with pytest.raises(InputError, match="expected finite pixels"):

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.data._images import flip
-from symscope.data._nodes import nodes
-from symscope.data._rotation import dihedral
+from symscope.data._nodes import node_permutation
+from symscope.data._rotation import dihedral_action
 from symscope.data._stabilisers import default_tolerance, fixing_elements
 
 
 @given(bits=st.lists(st.integers(0, 1), min_size=9, max_size=9))
 def test_brute_force_on_small_images(bits: list[int]) -> None:
     x = torch.tensor(bits).reshape(1, 3, 3)
-    action = dihedral(4)
+    action = dihedral_action(4)
     kept, closed = fixing_elements(action.act_all(x), x, action.group, 0.0)
     brute = []
     for g in range(8):
@@ -32,7 +32,9 @@ def test_automorphisms_of_graphs(edges: list[int]) -> None:
     adjacency[*torch.triu_indices(4, 4, 1)] = torch.tensor(edges)
     adjacency = adjacency + adjacency.T
     group = groups.symmetric(4)
-    kept, closed = fixing_elements(nodes(group).act_all(adjacency[None]), adjacency[None], group, 0.0)
+    kept, closed = fixing_elements(
+        node_permutation(group).act_all(adjacency[None]), adjacency[None], group, 0.0
+    )
     brute = [g for g, p in enumerate(group.permutations) if torch.equal(adjacency[p][:, p], adjacency)]
     assert kept[0].tolist() == brute  # g keeps A exactly if its inverse does
     assert bool(closed[0])
@@ -59,7 +61,7 @@ def test_a_set_that_is_not_closed_is_called_so() -> None:
 
 def test_zero_is_kept_by_all() -> None:
     x = torch.zeros(1, 3, 3)
-    kept, closed = fixing_elements(dihedral(4).act_all(x), x, dihedral(4).group, 1e-6)
+    kept, closed = fixing_elements(dihedral_action(4).act_all(x), x, dihedral_action(4).group, 1e-6)
     assert kept[0].tolist() == list(range(8))
     assert bool(closed[0])
 

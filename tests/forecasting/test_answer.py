@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import symscope
-from symscope.data import LabelledData, custom, mnist_sample, rotation
+from symscope.data import LabelledData, custom_action, mnist_sample, rotation
 from symscope.errors import InputError
 from symscope.forecasting import forecast
 from symscope.forecasting._expectation import expectation
@@ -124,7 +124,7 @@ def test_a_ridge_that_is_none_is_refused_and_not_taken_for_a_singular_kernel(rid
 
 
 def test_a_user_s_own_action():
-    sign = custom(cyclic(2), negated, sample_ndim=2, name="sign")
+    sign = custom_action(cyclic(2), negated, sample_ndim=2, name="sign")
     found = forecast(small_net, blobs(), sign, per_class=2, draws=1)
     assert found.problem.group.name == "C2"
     assert found.densities == ()
@@ -152,10 +152,10 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
         ({"model": lambda: nn.ReLU()}, "expected a network with weights"),
         ({"action": "C8 rotaton"}, "did you mean 'rotation'"),
         ({"action": "C8 rotation twice"}, "expected a group and how it acts"),
-        ({"action": custom(cyclic(2), growing, 2)}, "to return what it was given"),
-        ({"action": custom(cyclic(2), failing, 2)}, "raised KeyError: 'angle'"),
-        ({"action": custom(cyclic(2), lambda g, x: x / 0 if g else x, 2)}, "not finite"),
-        ({"action": custom(cyclic(2), negated, 3)}, "moves samples with 3 axes"),
+        ({"action": custom_action(cyclic(2), growing, 2)}, "to return what it was given"),
+        ({"action": custom_action(cyclic(2), failing, 2)}, "raised KeyError: 'angle'"),
+        ({"action": custom_action(cyclic(2), lambda g, x: x / 0 if g else x, 2)}, "not finite"),
+        ({"action": custom_action(cyclic(2), negated, 3)}, "moves samples with 3 axes"),
         ({"action": rotation(1)}, "two elements or more"),
         ({"missing": {7: [0]}}, "class 7 is not in the data"),
         ({"missing": {}}, "at least one class"),

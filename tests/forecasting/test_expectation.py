@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.data import LabelledData, block_graphs
+from symscope.data import LabelledData
+from symscope.data.synthetic import block_graphs
 from symscope.errors import InputError
 from symscope.forecasting._class_pairs import class_pairs
 from symscope.forecasting._expectation import expectation

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.data import MeasuredData, custom
+from symscope.data import MeasuredData, custom_action
 from symscope.errors import InputError
 from symscope.forecasting import Training, forecast
 from symscope.forecasting._augmented import augmented_accuracy, invariant_accuracy
@@ -177,7 +177,7 @@ def test_figures_hold_what_is_below_zero(checked):
         ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of group 1 is missing"),
         ({"per_class": 99}, "has 6 items, not 99"),
         ({"data": spots(items=3)}, "expected 4 items or more"),
-        ({"action": custom(cyclic(2), lambda g, x: -x if g else x, 3)}, "moves samples with 3 axes"),
+        ({"action": custom_action(cyclic(2), lambda g, x: -x if g else x, 3)}, "moves samples with 3 axes"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_sentence(arguments, message):

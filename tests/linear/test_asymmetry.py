@@ -40,7 +40,7 @@ def test_the_loss_is_the_mean_over_the_listed_elements(seed):
 def test_actions_representations_and_matrices_agree():
     f, x = quadratic(3), points(6, 3)
     expected = asymmetry_loss(f, x, S3)
-    assert abs(asymmetry_loss(f, x, data.linear(S3)) - expected) < ROUNDING
+    assert abs(asymmetry_loss(f, x, data.linear_action(S3)) - expected) < ROUNDING
     assert abs(asymmetry_loss(f, x, S3.matrices.mT) - expected) < ROUNDING
     images = torch.rand(4, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     turned = torch.stack([images.rot90(k, (1, 2)) for k in range(4)])

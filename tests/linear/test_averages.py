@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
 from symscope.linear import feature_representation, group_mean, reynolds
 from symscope.linear._averages import averager, is_orthogonal, mass

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.kernels import weights_kernel
 from symscope.linear._ewk_spectrum import ewk_spectrum, slow_eigenvalue
 from symscope.networks import mlp

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.data import linear, permuted_cube, rotation
+from symscope.data import linear_action, rotation
+from symscope.data.synthetic import permuted_cube
 from symscope.groups import permutation, symmetric
 from symscope.kernels import weights_kernel
 from symscope.linear._kernelised import (
@@ -136,6 +137,6 @@ def test_bad_input():
     with pytest.raises(InputError, match=r"features: expected \[rows, p\]"):
         feature_error(lambda z: z[:, 0], x, x, None)
     with pytest.raises(InputError, match="features and elements, at least one of each"):
-        kernelisation_table({}, linear(permutation(symmetric(2))), x, [1])
+        kernelisation_table({}, linear_action(permutation(symmetric(2))), x, [1])
     with pytest.raises(InputError, match="no parameter with requires_grad"):
         gradient_features(nn.ReLU())

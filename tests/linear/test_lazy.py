@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.linear._lazy import LazyNetwork, kernel_change, lazy_loss
 from symscope.linear._linearised import linearised
 from symscope.networks import mlp

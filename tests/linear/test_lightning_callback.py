@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.linear._lightning_callback import lightning_callback
 from symscope.linear._tracker import AsymmetryTracker
 

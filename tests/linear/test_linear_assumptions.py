@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 
 from symscope import groups
-from symscope.data import absolute_value, swapped_squares
+from symscope.data.synthetic import absolute_value, swapped_squares
 from symscope.errors import InputError
 from symscope.linear import check_assumptions, feature_representation
 from tests.linear.problems import draw, problems

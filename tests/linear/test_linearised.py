@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 from torch import nn
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.groups import cyclic, permutation
 from symscope.kernels import empirical_ntk_blocks, gradient_descent_prediction, gradient_flow_prediction
 from symscope.linear._asymmetry import asymmetry_loss

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 
 from symscope import groups
-from symscope.data import swapped_squares
+from symscope.data.synthetic import swapped_squares
 from symscope.errors import InputError
 from symscope.linear import c_g, k_g, orbit_regression, second_moments
 from tests.linear.problems import draw, problems

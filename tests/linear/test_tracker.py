@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.data import absolute_value, linear, permuted_cube, rotation, swapped_squares
+from symscope.data import linear_action, rotation
+from symscope.data.synthetic import absolute_value, permuted_cube, swapped_squares
 from symscope.groups import (
     cyclic,
     defining,
@@ -104,7 +105,7 @@ def test_equivariant_regression_in_float32():
 
 def test_a_wide_network_is_foretold_and_a_bias_has_parts():
     toy = permuted_cube(6, 3).completed()
-    s3, net = linear(permutation(symmetric(3))), pair_mlp(3, 2000, seed=2)
+    s3, net = linear_action(permutation(symmetric(3))), pair_mlp(3, 2000, seed=2)
     fresh = permuted_cube(25, 9).features
     hidden = trivial(s3.group, 2000)
     tracker = AsymmetryTracker(

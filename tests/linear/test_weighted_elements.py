@@ -30,7 +30,7 @@ def test_weights_add_up_to_one():
 
 @pytest.mark.parametrize(
     "symmetry",
-    [SHEARED, groups.permutation(groups.cyclic(2)), data.linear(groups.permutation(groups.cyclic(2)))],
+    [SHEARED, groups.permutation(groups.cyclic(2)), data.linear_action(groups.permutation(groups.cyclic(2)))],
     ids=["matrices", "representation", "action"],
 )
 def test_moved_back_undoes_moved(symmetry):

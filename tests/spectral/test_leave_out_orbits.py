@@ -33,15 +33,15 @@ def dense(kernel, action, x, labels, mask, ridge):
     )
 
 
-ring = data.custom(cyclic(64), lambda g, x: x.roll(g, -1), 1, "ring")
+ring = data.custom_action(cyclic(64), lambda g, x: x.roll(g, -1), 1, "ring")
 
 
 @pytest.mark.parametrize(
     ("action", "shape"),
     [
         (data.rotation(4), (5, 6, 6)),
-        (data.dihedral(4), (4, 5, 5)),
-        (data.dihedral(4), (4, 3, 5, 5)),  # three channels
+        (data.dihedral_action(4), (4, 5, 5)),
+        (data.dihedral_action(4), (4, 3, 5, 5)),  # three channels
         (data.shift(7), (5, 7, 7)),
     ],
 )
@@ -158,7 +158,7 @@ def test_as_many_classes_as_samples():
 
 
 def test_what_is_no_action_is_refused():
-    wrong = data.custom(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2)
+    wrong = data.custom_action(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2)
     with pytest.raises(InputError, match="not an action of C4"):
         leave_out_orbits(RBF, wrong, images(3, 6, 6), torch.tensor([0, 1, 1]), 0.0)
 

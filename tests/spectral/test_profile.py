@@ -38,7 +38,7 @@ def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name,
 
 
 @pytest.mark.parametrize("memory", ["2GB", "40KB"])
-@pytest.mark.parametrize("action", [data.rotation(4), data.dihedral(4), data.shift(3)])
+@pytest.mark.parametrize("action", [data.rotation(4), data.dihedral_action(4), data.shift(3)])
 def test_the_profile_of_a_kernel_is_its_gram_over_all_orbits(action, memory):
     images = torch.rand(5, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     kernel = kernels.rbf(2.0)
@@ -208,7 +208,7 @@ def features(x):
 @pytest.mark.parametrize("only", [False, True])
 def test_honest_kernels_in_single_precision_go_through(kernel, only):
     digits = data.mnist_sample().per_class(2, seed=0).standardised().x.float()
-    for action in (data.shift(14), data.dihedral(4)):
+    for action in (data.shift(14), data.dihedral_action(4)):
         asked = single_only(kernel) if only else kernel
         found = kernel_profile(asked, action.act_all, digits, action.group)
         assert found.dtype == torch.float32

@@ -33,7 +33,7 @@ def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float
     Raises:
         InputError: A number outside those ranges.
 
-    >>> from symscope.data._circles import circles
+    >>> from symscope.data.synthetic._circles import circles
     >>> from symscope.spectral.circulant import circulant_spectrum
     >>> x = circles(4, 1.0).x
     >>> row = torch.exp(-(1.4**2) * ((x[0] - x) ** 2).sum(1))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.kernels import weights_kernel
 from symscope.runs import Verdict
 from symscope_papers.linear.ewk import Ewk, counted_zeros, ewk, network, rescalings

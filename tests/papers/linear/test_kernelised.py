@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import permuted_cube
+from symscope.data.synthetic import permuted_cube
 from symscope.networks import mlp
 from symscope.runs import Surroundings, Verdict
 from symscope_papers.linear.kernelised import TABLE, Kernelised, kernelised

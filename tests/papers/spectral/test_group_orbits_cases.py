@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import connected
+from symscope.data.synthetic import is_connected
 from symscope_papers.spectral.group_orbits_cases import CASES, Sizes, different_graphs, problem
 
 SIZES = Sizes(seeds=2, side=14, shifts=(2, 7), nodes=5, points=4)
@@ -32,7 +32,7 @@ def test_only_graphs_have_symmetric_seeds():
 
 def test_graphs_are_different_up_to_names():
     graphs = different_graphs(5, 5, seed=3)
-    assert connected(graphs).tolist() == [True] * 5 + [False] * 5
+    assert is_connected(graphs).tolist() == [True] * 5 + [False] * 5
     spectra = torch.linalg.eigvalsh(
         graphs
     )  # graphs on five nodes: equal spectra and degrees mean equal graphs

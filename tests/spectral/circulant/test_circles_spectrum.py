@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.data import circles
+from symscope.data.synthetic import circles
 from symscope.spectral import precision
 from symscope.spectral.circulant import circulant_spectrum, gaussian_circles_spectrum, spectral_error
 from symscope.spectral.dense import leave_one_out_residuals

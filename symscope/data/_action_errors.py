@@ -15,8 +15,8 @@ from symscope.errors import InputError
 
 @final
 @dataclass(frozen=True)
-class Departure:
-    """What `departure` measured; all numbers are relative and 0 for an exact orthogonal action.
+class ActionErrors:
+    """What `action_errors` measured; all numbers are relative and 0 for an exact orthogonal action.
 
     Attributes:
         action: Name of the action.
@@ -39,7 +39,7 @@ class Departure:
     worst_element: int
 
 
-def departure(action: Action, x: Tensor) -> Departure:
+def action_errors(action: Action, x: Tensor) -> ActionErrors:
     """Measures, on given samples, how far an action is from a group action by orthogonal maps.
 
     Every pair of elements is tried: `|G|^2` transforms of each sample, so a few samples are enough.
@@ -53,11 +53,11 @@ def departure(action: Action, x: Tensor) -> Departure:
 
     >>> from symscope.data import rotation
     >>> image = torch.tensor([[[0.0, 1.0, 4.0], [2.0, 3.0, 0.0], [0.0, 5.0, 0.0]]], dtype=torch.float64)
-    >>> departure(rotation(4), image).homomorphism
+    >>> action_errors(rotation(4), image).homomorphism
     0.0
-    >>> departure(rotation(8), image).homomorphism > 0.1
+    >>> action_errors(rotation(8), image).homomorphism > 0.1
     True
-    >>> departure(rotation(8, "orthogonal"), image).homomorphism < 1e-12
+    >>> action_errors(rotation(8, "orthogonal"), image).homomorphism < 1e-12
     True
     """
     if x.ndim != action.sample_ndim + 1 or x.shape[0] == 0:
@@ -83,7 +83,7 @@ def departure(action: Action, x: Tensor) -> Departure:
         if float(error.max()) > worst:
             worst, pair = float(error.max()), (g, int(error.argmax()))
     bent = _gram_change(orbit, x)
-    return Departure(
+    return ActionErrors(
         action.name,
         action.group.name,
         x.shape[0],

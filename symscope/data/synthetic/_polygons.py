@@ -91,7 +91,7 @@ def polygons(
     images = torch.zeros(count, size, size, dtype=torch.float64)
     for kind, corners in enumerate(CORNERS):
         for part in (kinds == kind).nonzero()[:, 0].split(_CHUNK):
-            images[part] = coverage(corners, centres[part], scales[part], size, canvas)
+            images[part] = pixel_coverage(corners, centres[part], scales[part], size, canvas)
     masks = torch.zeros(count, 2, size, size, dtype=torch.float64)
     masks[torch.arange(count), kinds] = (images >= 0.5).to(torch.float64)
     return Segmentation(
@@ -104,7 +104,7 @@ def polygons(
     )
 
 
-def coverage(
+def pixel_coverage(
     corners: int, centres: Float[Tensor, "n 2"], scales: Float[Tensor, "n"], size: int, canvas: float
 ) -> Float[Tensor, "n size size"]:
     """The part of each pixel that a regular polygon with one corner up covers.
@@ -126,7 +126,7 @@ def coverage(
         InputError: Fewer than three corners.
 
     >>> centre, scale = torch.zeros(1, 2).double(), torch.tensor([0.9]).double()
-    >>> square = coverage(4, centre, scale, size=20, canvas=1.0)  # its area is 2 scale^2 of a canvas of 4
+    >>> square = pixel_coverage(4, centre, scale, size=20, canvas=1.0)  # area 2 scale^2 of 4
     >>> round(square.mean().item(), 2), 2 * 0.9**2 / 4
     (0.4, 0.405)
     """

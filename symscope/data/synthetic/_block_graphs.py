@@ -58,13 +58,13 @@ def block_graphs(
     adjacency = (upper | upper.mT).to(dtype)
     return LabelledData(
         adjacency,
-        connected(adjacency).long(),
+        is_connected(adjacency).long(),
         "block graphs",
         f"block_graphs(count={count}, nodes={nodes}, p_in={p_in}, p_out={p_out}, seed={seed})",
     )
 
 
-def connected(adjacency: Float[Tensor, "*batch n n"]) -> Bool[Tensor, "*batch"]:
+def is_connected(adjacency: Float[Tensor, "*batch n n"]) -> Bool[Tensor, "*batch"]:
     """Whether each graph is connected, exactly: every node reaches every other.
 
     The reachability matrix `I + A` is squared until paths of any length are in it.
@@ -79,7 +79,7 @@ def connected(adjacency: Float[Tensor, "*batch n n"]) -> Bool[Tensor, "*batch"]:
         InputError: A matrix is not symmetric or there are no nodes.
 
     >>> path = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> connected(path).item(), connected(torch.zeros(2, 2)).item()
+    >>> is_connected(path).item(), is_connected(torch.zeros(2, 2)).item()
     (True, False)
     """
     nodes = adjacency.shape[-1]

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data._circles import circles
+from symscope.data.synthetic._circles import circles
 from symscope.errors import InputError
 from tests.tolerances import LEAVE_OUT_FAINT, LEAVE_OUT_ORACLE, ROUNDING
 

@@ -8,20 +8,20 @@ import scipy.ndimage
 import torch
 
 from symscope import groups
-from symscope.data._action import custom
-from symscope.data._departure import departure
+from symscope.data._action import custom_action
+from symscope.data._action_errors import action_errors
 from symscope.data._images import shift_both
-from symscope.data._rotation import dihedral, rotation
-from symscope.data._vectors import linear
+from symscope.data._rotation import dihedral_action, rotation
+from symscope.data._vectors import linear_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
 IMAGES = torch.randn(3, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
-@pytest.mark.parametrize("action", [rotation(4), shift_both(2, 3), dihedral(4)], ids=lambda a: a.name)
+@pytest.mark.parametrize("action", [rotation(4), shift_both(2, 3), dihedral_action(4)], ids=lambda a: a.name)
 def test_permutations_depart_nowhere(action: object) -> None:
-    measured = departure(action, IMAGES)
+    measured = action_errors(action, IMAGES)
     assert (measured.homomorphism, measured.identity) == (0.0, 0.0)
     assert measured.orthogonality < ROUNDING
     assert measured.samples == 3
@@ -29,8 +29,8 @@ def test_permutations_depart_nowhere(action: object) -> None:
 
 @pytest.mark.parametrize("n", [3, 8, 12])
 def test_orthogonal_rotation_departs_by_rounding(n: int) -> None:
-    for action in (rotation(n, "orthogonal"), dihedral(n, "orthogonal")):
-        measured = departure(action, IMAGES)
+    for action in (rotation(n, "orthogonal"), dihedral_action(n, "orthogonal")):
+        measured = action_errors(action, IMAGES)
         assert max(measured.homomorphism, measured.identity, measured.orthogonality) < ROUNDING
 
 
@@ -51,7 +51,7 @@ def test_spline_rotation_departs_as_scipy_does() -> None:
     }
     gram = np.einsum("ahw,bhw->ab", x, x)
     bent = [np.linalg.norm(np.einsum("ahw,bhw->ab", turn(g, x), turn(g, x)) - gram) for g in range(n)]
-    measured = departure(rotation(n), IMAGES)
+    measured = action_errors(rotation(n), IMAGES)
     assert measured.homomorphism == pytest.approx(max(pairs.values()), rel=1e-9)
     assert pairs[measured.worst_pair] == pytest.approx(max(pairs.values()), rel=1e-9)
     assert measured.orthogonality == pytest.approx(max(bent) / np.linalg.norm(gram), rel=1e-9)
@@ -60,26 +60,26 @@ def test_spline_rotation_departs_as_scipy_does() -> None:
 
 
 def test_a_wrong_action_is_caught_with_its_numbers() -> None:
-    doubling = custom(groups.cyclic(2), lambda g, x: 2.0 * x if g else x, 1)
-    measured = departure(doubling, torch.tensor([[1.0, 2.0], [0.0, 3.0]]))
+    doubling = custom_action(groups.cyclic(2), lambda g, x: 2.0 * x if g else x, 1)
+    measured = action_errors(doubling, torch.tensor([[1.0, 2.0], [0.0, 3.0]]))
     assert measured.homomorphism == pytest.approx(3.0)  # 4x instead of x
     assert measured.worst_pair == (1, 1)
     assert measured.orthogonality == pytest.approx(3.0)
     assert measured.worst_element == 1
-    shifted = custom(groups.cyclic(1), lambda g, x: x + 1.0, 1)
-    assert departure(shifted, torch.tensor([[3.0, 4.0]])).identity == pytest.approx(2**0.5 / 5)
+    shifted = custom_action(groups.cyclic(1), lambda g, x: x + 1.0, 1)
+    assert action_errors(shifted, torch.tensor([[3.0, 4.0]])).identity == pytest.approx(2**0.5 / 5)
 
 
 def test_homomorphic_but_not_orthogonal() -> None:
     swap = torch.tensor([[0.0, 2.0], [0.5, 0.0]])
     rep = groups.from_matrices(groups.cyclic(2), torch.stack([torch.eye(2), swap]))
-    measured = departure(linear(rep), torch.tensor([[1.0, 0.0], [1.0, 3.0]], dtype=torch.float64))
+    measured = action_errors(linear_action(rep), torch.tensor([[1.0, 0.0], [1.0, 3.0]], dtype=torch.float64))
     assert measured.homomorphism < ROUNDING
     assert measured.orthogonality > 1
 
 
 def test_integers_are_measured_too() -> None:
-    assert departure(rotation(4), torch.arange(9, dtype=torch.uint8).reshape(1, 3, 3)).homomorphism == 0.0
+    assert action_errors(rotation(4), torch.arange(9, dtype=torch.uint8).reshape(1, 3, 3)).homomorphism == 0.0
 
 
 def test_the_guide_says_what_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,8 +94,8 @@ def test_the_guide_says_what_is_measured(capsys: pytest.CaptureFixture[str]) -> 
 def test_bad_input() -> None:
     for bad in (torch.zeros(0, 3, 3), torch.zeros(3, 3)):
         with pytest.raises(InputError, match=r"expected samples .m, ....* with 2 axes each and m >= 1"):
-            departure(rotation(4), bad)
+            action_errors(rotation(4), bad)
     with pytest.raises(InputError, match="sample 1 is zero"):
-        departure(rotation(4), torch.stack([torch.ones(3, 3), torch.zeros(3, 3)]))
+        action_errors(rotation(4), torch.stack([torch.ones(3, 3), torch.zeros(3, 3)]))
     with pytest.raises(InputError, match="finite"):
-        departure(rotation(4), torch.full((1, 3, 3), torch.nan))
+        action_errors(rotation(4), torch.full((1, 3, 3), torch.nan))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from symscope.data._graphs import block_graphs, connected
+from symscope.data.synthetic._block_graphs import block_graphs, is_connected
 from symscope.errors import InputError
 from tests.tolerances import MONTE_CARLO_SIGMAS
 
@@ -74,16 +74,16 @@ def test_edge_frequencies():
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5, 9, 16, 17, 33])
 def test_the_longest_path_is_connected_and_no_longer_without_an_edge(nodes):
     path = torch.diag(torch.ones(nodes - 1), 1) + torch.diag(torch.ones(nodes - 1), -1)
-    assert connected(path)
+    assert is_connected(path)
     for cut in range(nodes - 1):
         broken = path.clone()
         broken[cut, cut + 1] = broken[cut + 1, cut] = 0
-        assert not connected(broken)
+        assert not is_connected(broken)
 
 
 def test_batches_and_weights():
     graphs = PAPER.x[:12].reshape(3, 4, 10, 10)
-    assert torch.equal(connected(-2.5 * graphs), PAPER.labels[:12].bool().reshape(3, 4))
+    assert torch.equal(is_connected(-2.5 * graphs), PAPER.labels[:12].bool().reshape(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,6 @@ def test_bad_parameters(changed, message):
 
 def test_bad_adjacency():
     with pytest.raises(InputError, match="one-way edge"):
-        connected(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+        is_connected(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
     with pytest.raises(InputError, match="at least one node"):
-        connected(torch.zeros(3, 0, 0))
+        is_connected(torch.zeros(3, 0, 0))

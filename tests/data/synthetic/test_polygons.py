@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
-from symscope.data._polygons import CORNERS, coverage, polygons
+from symscope.data.synthetic._polygons import CORNERS, pixel_coverage, polygons
 from symscope.errors import InputError
 from tests.tolerances import MONTE_CARLO_SIGMAS, SUB_PIXEL
 
@@ -69,14 +69,14 @@ def test_coverage_of_a_shape_moved_by_a_pixel_is_the_coverage_moved(corners, siz
     pixel = 2 * 2.0 / size
     centres = torch.tensor([[x - 0.5, y - 0.5], [x - 0.5 + pixel, y - 0.5 - pixel]], dtype=torch.float64)
     scales = torch.full((2,), 0.2 + 0.7 * scale, dtype=torch.float64)
-    here, there = coverage(corners, centres, scales, size, 2.0)
+    here, there = pixel_coverage(corners, centres, scales, size, 2.0)
     assert here.sum() > 0
     assert torch.equal(here[:-1, :-1], there[1:, 1:])
 
 
 def test_upright_and_never_turned():
     # a corner at the top: one narrow row above, the broad base of a triangle below
-    triangle = coverage(3, torch.zeros(1, 2).double(), torch.tensor([0.9]).double(), 30, 1.0)[0]
+    triangle = pixel_coverage(3, torch.zeros(1, 2).double(), torch.tensor([0.9]).double(), 30, 1.0)[0]
     rows = triangle.sum(1).nonzero()[:, 0]
     widths = triangle[rows[0] : rows[-1]].sum(1)
     assert (widths.diff() >= 0).all()
@@ -128,4 +128,4 @@ def test_bad_parameters(changed, message):
 
 def test_two_corners_are_no_polygon():
     with pytest.raises(InputError, match="corners: expected an integer of at least 3, got 2"):
-        coverage(2, torch.zeros(1, 2).double(), torch.ones(1).double(), 4, 1.0)
+        pixel_coverage(2, torch.zeros(1, 2).double(), torch.ones(1).double(), 4, 1.0)

@@ -7,7 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.data._toys import RegressionToy, absolute_value, coordinate_sum, permuted_cube, swapped_squares
+from symscope.data.synthetic._regression_toys import (
+    RegressionToy,
+    absolute_value,
+    coordinate_sum,
+    permuted_cube,
+    swapped_squares,
+)
 from symscope.errors import InputError
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 

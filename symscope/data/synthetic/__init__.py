@@ -1,0 +1,26 @@
+"""Synthetic data sets with a known symmetry: the papers' own, and the smallest ones that show an effect."""
+
+from symscope.data.synthetic._block_graphs import block_graphs, is_connected
+from symscope.data.synthetic._circles import circles
+from symscope.data.synthetic._polygons import Segmentation, pixel_coverage, polygons
+from symscope.data.synthetic._regression_toys import (
+    RegressionToy,
+    absolute_value,
+    coordinate_sum,
+    permuted_cube,
+    swapped_squares,
+)
+
+__all__ = [
+    "RegressionToy",
+    "Segmentation",
+    "absolute_value",
+    "block_graphs",
+    "circles",
+    "coordinate_sum",
+    "is_connected",
+    "permuted_cube",
+    "pixel_coverage",
+    "polygons",
+    "swapped_squares",
+]
