@@ -13,7 +13,7 @@ from symscope.data.synthetic._circles import circles
 from symscope.errors import InputError
 from tests.tolerances import LEAVE_OUT_FAINT, LEAVE_OUT_ORACLE, ROUNDING
 
-ORACLE = np.load(Path(__file__).parent / "fixtures" / "circles.npz", allow_pickle=False)
+ORACLE = np.load(Path(__file__).parents[1] / "fixtures" / "circles.npz", allow_pickle=False)
 
 
 def gauss(points: int, distance: float, gamma: float) -> torch.Tensor:
