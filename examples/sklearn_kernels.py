@@ -36,7 +36,7 @@ def main() -> dict[str, float]:
     ridge = KernelRidge(alpha=0.05, kernel="precomputed").fit(gram(x), y)
 
     length_scale = kernels.median_length_scale(torch.from_numpy(x)) / 2
-    smooth = kernels.as_sklearn_process(kernels.rbf(length_scale))
+    smooth = kernels.adapters.as_sklearn_process(kernels.rbf_kernel(length_scale))
     process = GaussianProcessRegressor(ConstantKernel(1.0) * smooth + WhiteKernel(0.1)).fit(x, y)
 
     return {

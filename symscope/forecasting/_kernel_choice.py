@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels import Extent, Kernel, Network, UnsupportedLayer, empirical_ntk, infinite_width
+from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_width
 from symscope.networks import Model, laid_out
 
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
@@ -81,8 +81,7 @@ def tangent_of(
         with torch.no_grad():
             reduced = before(x)
         limit = infinite_width(rest, parameterisation="standard")
-        shapes = limit.network.shapes(tuple(reduced.shape[1:]))
-        entry = entry_numbers(limit.network, shapes)
+        entry = limit.network.entry_numbers(tuple(reduced.shape[1:]))
     except UnsupportedLayer as error:
         if kernel == "infinite":
             raise
@@ -122,18 +121,6 @@ def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
     while count < len(parts) - 1 and isinstance(parts[count], (nn.AvgPool2d, nn.AvgPool1d, nn.Identity)):
         count += 1
     return nn.Sequential(*parts[:count]), nn.Sequential(*parts[count:])
-
-
-def entry_numbers(network: Network, shapes: Sequence[tuple[int, ...]]) -> float:
-    """How many covariances are propagated for one entry: positions, or pairs of them where layers pool."""
-    total = 0.0
-    for law, extent, shape in zip(network.laws, network.extents, shapes, strict=True):
-        positions = math.prod(shape[1:])
-        if extent is Extent.ALL:
-            total += positions**2
-        elif extent is Extent.EQUAL and not law.fixed:  # the data's own products are one matrix product
-            total += positions
-    return total
 
 
 def default_items(tangent: Tangent, classes: int, order: int, smallest: int, effort: float) -> int:

@@ -1,8 +1,22 @@
-"""What a wide network becomes: infinite-width, finite-width and classical kernels behind one interface."""
+"""What a wide network becomes: infinite-width, finite-width and classical kernels behind one interface.
 
-from symscope.kernels._classical import arc_cosine, linear, median_length_scale, polynomial, rbf
-from symscope.kernels._conformance import assert_kernel_laws
-from symscope.kernels._gram._gram import batched_gram, gram
+Public modules for specialists:
+
+- `activations`: modules PyTorch does not have (`Erf`, `Sin`, `Monomial`, ...), and the duals of activations.
+- `infinite`: a wide network as a graph of operations, and the kernels of such a graph.
+- `finite`: products with finite-width kernels and their eigenpairs, without the matrices.
+- `adapters`: kernels for scikit-learn and GPyTorch.
+- `conformance`: the laws every kernel keeps, as one assertion for tests of new kernels.
+"""
+
+from symscope.kernels._classical import (
+    arc_cosine_kernel,
+    linear_kernel,
+    median_length_scale,
+    polynomial_kernel,
+    rbf_kernel,
+)
+from symscope.kernels._gram._gram import gram
 from symscope.kernels._gram._health import Health, health
 from symscope.kernels._gram._storage import open_gram
 from symscope.kernels._kernel import Kernel
@@ -14,83 +28,44 @@ from symscope.kernels._prediction import (
     ntk_ensemble_prediction,
 )
 from symscope.kernels._unsupported import UnsupportedLayer
-from symscope.kernels.activations import (
-    Abs,
-    ChannelNorm,
-    Cos,
-    Elementwise,
-    Erf,
-    Exp,
-    Gaussian,
-    Monomial,
-    PiecewiseLinear,
-    Sign,
-    Sin,
-)
 from symscope.kernels.adapters._gpytorch import as_gpytorch
-from symscope.kernels.adapters._sklearn import as_sklearn, as_sklearn_process
-from symscope.kernels.finite._conjugate import activations, conjugate_kernel
-from symscope.kernels.finite._empirical_ntk import (
-    empirical_ntk,
-    empirical_ntk_blocks,
-    empirical_ntk_eigenpairs,
-    ntk_vector_product,
-)
-from symscope.kernels.finite._weights_kernel import (
-    weights_kernel,
-    weights_kernel_eigenpairs,
-    weights_kernel_product,
-    weights_kernel_spectrum,
-)
-from symscope.kernels.infinite._infinite_width import InfiniteWidth, infinite_width, kernels_of
-from symscope.kernels.infinite._wide_network import Extent, Network
+from symscope.kernels.adapters._sklearn import as_sklearn
+from symscope.kernels.finite._conjugate import conjugate_kernel, hidden_activations
+from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
+from symscope.kernels.finite._weights_kernel import weights_kernel, weights_kernel_spectrum
+from symscope.kernels.infinite._infinite_width import InfiniteWidth, infinite_width
 
 __all__ = [
-    "Abs",
-    "ChannelNorm",
-    "Cos",
-    "Elementwise",
-    "Erf",
-    "Exp",
-    "Extent",
-    "Gaussian",
-    "Health",
-    "InfiniteWidth",
+    # Any kernel, its Gram matrix, and whether that is fit for regression
     "Kernel",
-    "Monomial",
-    "Network",
-    "PiecewiseLinear",
-    "Prediction",
-    "Sign",
-    "Sin",
+    "gram",
+    "open_gram",
+    "Health",
+    "health",
+    # Infinitely wide networks
+    "infinite_width",
+    "InfiniteWidth",
     "UnsupportedLayer",
-    "activations",
-    "arc_cosine",
-    "as_gpytorch",
-    "as_sklearn",
-    "as_sklearn_process",
-    "assert_kernel_laws",
-    "batched_gram",
-    "conjugate_kernel",
+    # Finite networks at their own weights
     "empirical_ntk",
     "empirical_ntk_blocks",
-    "empirical_ntk_eigenpairs",
-    "gradient_descent_prediction",
-    "gradient_flow_prediction",
-    "gram",
-    "health",
-    "infinite_width",
-    "kernels_of",
-    "linear",
-    "median_length_scale",
-    "nngp_posterior",
-    "ntk_ensemble_prediction",
-    "ntk_vector_product",
-    "open_gram",
-    "polynomial",
-    "rbf",
+    "conjugate_kernel",
+    "hidden_activations",
     "weights_kernel",
-    "weights_kernel_eigenpairs",
-    "weights_kernel_product",
     "weights_kernel_spectrum",
+    # Classical kernels
+    "linear_kernel",
+    "polynomial_kernel",
+    "rbf_kernel",
+    "arc_cosine_kernel",
+    "median_length_scale",
+    # What training predicts, in closed form
+    "Prediction",
+    "gradient_flow_prediction",
+    "gradient_descent_prediction",
+    "ntk_ensemble_prediction",
+    "nngp_posterior",
+    # For other libraries
+    "as_sklearn",
+    "as_gpytorch",
 ]

@@ -21,7 +21,7 @@ _CLOSE = 1e-2
 _SERIES_TERMS = 12  # of the arc-cosine forms near opposite inputs: the first one left out is below 1e-19
 
 
-def linear() -> Kernel:
+def linear_kernel() -> Kernel:
     """The linear kernel, the inner product of two inputs.
 
     `k(x, y) = x . y`
@@ -30,20 +30,20 @@ def linear() -> Kernel:
         The kernel.
 
     >>> x = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
-    >>> linear().blocks(x[None], None)[0].tolist()
+    >>> linear_kernel().blocks(x[None], None)[0].tolist()
     [[5.0, 1.0], [1.0, 10.0]]
     """
     return Kernel("linear", inner_products, partial(_polynomial_diagonal, 1, 0.0), partial(_entry_bytes, 2))
 
 
-def polynomial(degree: int, offset: float) -> Kernel:
+def polynomial_kernel(degree: int, offset: float) -> Kernel:
     """The polynomial kernel.
 
     `k(x, y) = (x . y + offset)^degree`
 
     Args:
-        degree: A whole number, at least 1.
-        offset: At least 0; a negative one would not be positive semi-definite.
+        degree: Whole power of at least 1.
+        offset: Constant of at least 0; a negative one would not be positive semi-definite.
 
     Returns:
         The kernel.
@@ -52,14 +52,14 @@ def polynomial(degree: int, offset: float) -> Kernel:
         InputError: If degree or offset is out of range.
 
     >>> x = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
-    >>> polynomial(2, 1.0).blocks(x[None], None)[0].tolist()
+    >>> polynomial_kernel(2, 1.0).blocks(x[None], None)[0].tolist()
     [[36.0, 4.0], [4.0, 121.0]]
     """
     if isinstance(degree, bool) or int(degree) != degree or degree < 1:
-        raise InputError(f"polynomial: expected a whole degree of at least 1, got {degree}.")
+        raise InputError(f"polynomial_kernel: expected a whole degree of at least 1, got {degree}.")
     if not (math.isfinite(offset) and offset >= 0):
         raise InputError(
-            f"polynomial: expected a finite offset of at least 0, got {offset}; "
+            f"polynomial_kernel: expected a finite offset of at least 0, got {offset}; "
             "a negative offset is not positive semi-definite."
         )
     return Kernel(
@@ -70,7 +70,7 @@ def polynomial(degree: int, offset: float) -> Kernel:
     )
 
 
-def rbf(length_scale: float) -> Kernel:
+def rbf_kernel(length_scale: float) -> Kernel:
     """The radial basis function (Gaussian) kernel.
 
     `k(x, y) = exp(-|x - y|^2 / (2 length_scale^2))`
@@ -89,11 +89,11 @@ def rbf(length_scale: float) -> Kernel:
         InputError: If length_scale is not a positive number.
 
     >>> x = torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=torch.float64)
-    >>> round(rbf(5.0).blocks(x[None], None)[0, 0, 1].item(), 12) == round(math.exp(-0.5), 12)
+    >>> round(rbf_kernel(5.0).blocks(x[None], None)[0, 0, 1].item(), 12) == round(math.exp(-0.5), 12)
     True
     """
     if not (math.isfinite(length_scale) and length_scale > 0):
-        raise InputError(f"rbf: expected a positive finite length_scale, got {length_scale}.")
+        raise InputError(f"rbf_kernel: expected a positive finite length_scale, got {length_scale}.")
     return Kernel(
         f"rbf(length_scale={length_scale:g})",
         partial(_rbf, float(length_scale)),
@@ -102,7 +102,7 @@ def rbf(length_scale: float) -> Kernel:
     )
 
 
-def arc_cosine(order: int) -> Kernel:
+def arc_cosine_kernel(order: int) -> Kernel:
     """The arc-cosine kernel: infinitely many units `max(0, z)^order` (Cho and Saul 2009, eq. 3-6).
 
     `k(x, y) = |x|^n |y|^n J_n(a) / pi`, with a the angle between x and y, `J_0 = pi - a`,
@@ -119,11 +119,11 @@ def arc_cosine(order: int) -> Kernel:
         InputError: If order is not 0, 1 or 2.
 
     >>> x = torch.tensor([[2.0, 0.0], [0.0, 3.0]], dtype=torch.float64)
-    >>> round(arc_cosine(1).blocks(x[None], None)[0, 0, 1].item() * math.pi, 12)
+    >>> round(arc_cosine_kernel(1).blocks(x[None], None)[0, 0, 1].item() * math.pi, 12)
     6.0
     """
     if order not in (0, 1, 2):
-        raise InputError(f"arc_cosine: expected order 0, 1 or 2, got {order}.")
+        raise InputError(f"arc_cosine_kernel: expected order 0, 1 or 2, got {order}.")
     return Kernel(
         f"arc_cosine(order={order})",
         partial(_arc_cosine, order),
@@ -133,12 +133,12 @@ def arc_cosine(order: int) -> Kernel:
 
 
 def median_length_scale(x: Float[Tensor, "n *s"]) -> float:
-    """The median heuristic for `rbf`: the median distance between two different inputs.
+    """The median heuristic for `rbf_kernel`: the median distance between two different inputs.
 
     `median of |x_i - x_j| over i < j`
 
     Args:
-        x: At least two inputs.
+        x: Inputs, at least two.
 
     Returns:
         The length scale.
@@ -232,7 +232,7 @@ def _norms(order: int, x: Tensor) -> Tensor:
     norms = torch.linalg.vector_norm(x, dim=-1)
     if order == 0 and (norms == 0).any():
         raise InputError(
-            "arc_cosine(order=0): an input is the zero vector, which has no direction; "
+            "arc_cosine_kernel(order=0): an input is the zero vector, which has no direction; "
             "remove it, append a constant feature, or use order 1 or 2."
         )
     return norms

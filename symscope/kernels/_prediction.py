@@ -77,11 +77,11 @@ def gradient_flow_prediction(
         k_test_train: k(x, X); K itself predicts on the training inputs.
         y: Targets.
         times: Times from 0 to `math.inf`.
-        learning_rate: Positive.
-        ridge: At least 0.
+        learning_rate: Learning rate, positive.
+        ridge: Ridge of at least 0.
         initial_train: f_0 on the training inputs; None for zero.
         initial_test: f_0 on the test inputs; None for zero. Give both or neither.
-        singular: What a singular K without ridge gets at `math.inf`: "error", or "pseudo_inverse" for the
+        singular: Treatment of a singular K without ridge at `math.inf`: "error", or "pseudo_inverse" for the
             limit of the flow, which is the interpolation of least norm.
         rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for n times the
             rounding unit of the dtype.
@@ -125,21 +125,23 @@ def gradient_descent_prediction(
     As `gradient_flow_prediction` with `g_s(l) = (1 - (1 - learning_rate (l + ridge))^s) / (l + ridge)`
 
     Args:
-        k_train_train: As in `gradient_flow_prediction`.
-        k_test_train: As in `gradient_flow_prediction`.
+        k_train_train: K, symmetric and positive semi-definite.
+        k_test_train: k(x, X); K itself predicts on the training inputs.
         y: Targets.
         steps: Numbers of steps, from 0.
-        learning_rate: Positive, below `2 / (l_max + ridge)`, beyond which descent diverges.
-        ridge: At least 0.
-        initial_train: As in `gradient_flow_prediction`.
-        initial_test: As in `gradient_flow_prediction`.
-        rank_tolerance: As in `gradient_flow_prediction`.
+        learning_rate: Learning rate, positive and below `2 / (l_max + ridge)`, beyond which descent diverges.
+        ridge: Ridge of at least 0.
+        initial_train: f_0 on the training inputs; None for zero.
+        initial_test: f_0 on the test inputs; None for zero. Give both or neither.
+        rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for n times the
+            rounding unit of the dtype.
 
     Returns:
         Means [steps, m, c], no covariance.
 
     Raises:
-        InputError: As in `gradient_flow_prediction`, or if the learning rate is too large.
+        InputError: If shapes or numbers do not fit, K is not symmetric or has a negative eigenvalue, or the
+            learning rate is too large.
 
     >>> K = torch.tensor([[2.0]], dtype=torch.float64)
     >>> y = torch.tensor([[1.0]], dtype=torch.float64)
@@ -195,16 +197,18 @@ def ntk_ensemble_prediction(
         nngp_test_test: NNGP kernel of the test inputs.
         y: Targets.
         times: Times from 0 to `math.inf`.
-        learning_rate: Positive.
-        ridge: At least 0; of the weights' distance from their initial values.
-        singular: As in `gradient_flow_prediction`.
-        rank_tolerance: As in `gradient_flow_prediction`.
+        learning_rate: Learning rate, positive.
+        ridge: Ridge on the weights' distance from their initial values, at least 0.
+        singular: Treatment of a singular NTK without ridge at `math.inf`: "error" or "pseudo_inverse".
+        rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for n times the
+            rounding unit of the dtype.
 
     Returns:
         Means [times, m, c] and covariances [times, m, m].
 
     Raises:
-        InputError: As in `gradient_flow_prediction`, or if the NNGP matrices do not fit the NTK ones.
+        InputError: If shapes, numbers or options do not fit, the NTK is not positive semi-definite, or it is
+            singular and `singular` is "error".
 
     >>> K = torch.tensor([[2.0]], dtype=torch.float64)
     >>> out = ntk_ensemble_prediction(K, K, K, K, K, K, times=[0.0, math.inf], learning_rate=1.0, ridge=0.0)
@@ -253,15 +257,17 @@ def nngp_posterior(
         k_test_train: k(x, X).
         k_test_test: k(x, x').
         y: Values.
-        noise_variance: Of the values, at least 0; it acts as a ridge.
-        singular: What a singular K without noise gets: "error" or "pseudo_inverse".
-        rank_tolerance: As in `gradient_flow_prediction`.
+        noise_variance: Variance of the noise in the values, at least 0; it acts as a ridge.
+        singular: Treatment of a singular K without noise: "error" or "pseudo_inverse".
+        rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for n times the
+            rounding unit of the dtype.
 
     Returns:
         Mean [1, m, c] and covariance [1, m, m]: one time, the infinite one.
 
     Raises:
-        InputError: As in `gradient_flow_prediction`.
+        InputError: If shapes, numbers or options do not fit, K is not positive semi-definite, or it is
+            singular and `singular` is "error".
 
     >>> one = torch.tensor([[1.0]], dtype=torch.float64)
     >>> out = nngp_posterior(one, one, one, one, noise_variance=1.0)

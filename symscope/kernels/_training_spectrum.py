@@ -54,9 +54,9 @@ def training_spectrum(
         k_train_train: K.
         k_test_train: k(x, X).
         y: Targets [n, c].
-        ridge: At least 0.
+        ridge: Ridge of at least 0.
         rank_tolerance: Eigenvalues below this fraction of the largest are null; None for n rounding units.
-        ridge_name: What the caller calls it.
+        ridge_name: Name of the ridge in messages.
 
     Returns:
         The spectrum.

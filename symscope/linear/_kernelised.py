@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
-from symscope.kernels import activations
+from symscope.kernels import hidden_activations
 from symscope.linear._weighted_elements import Symmetry, moved
 from symscope.networks import FunctionalModule, Jacobian, SavedWeights, forward_profile, functional_module
 from symscope.numerics import DEFAULT_MEMORY, byte_count
@@ -317,7 +317,7 @@ class _Activations:
 
     def __call__(self, x: Tensor) -> Tensor:
         self.network.check_inputs(x)
-        return activations(self.network, x, self.layer, self.memory)
+        return hidden_activations(self.network, x, self.layer, self.memory)
 
 
 def _label(symmetry: Symmetry, g: int) -> str:

@@ -13,7 +13,7 @@ from torch import nn
 
 from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
-from symscope.kernels import weights_kernel_eigenpairs
+from symscope.kernels.finite import weights_kernel_eigenpairs
 from symscope.linear import AsymmetryTracker, LazyNetwork, kernel_change, lazy_loss
 from symscope.networks import mlp
 from symscope.report import COLOURS, INK, WRONG, new_figure, style

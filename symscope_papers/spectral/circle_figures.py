@@ -1,17 +1,21 @@
 """Figures of the circle experiments, in the paper's layout."""
 
 from __future__ import annotations
-
-import math
 from collections.abc import Sequence
+from symscope.data.synthetic import circles
+from symscope.kernels import rbf_kernel
+from symscope.report import COLOURS
+from symscope.report import WRONG
+from symscope.report import new_figure
+from symscope.report import style
+from symscope.runs import Plot
+from symscope.runs import Tables
 from typing import Any
-
+import math
 import pandas as pd
 
-from symscope.data.synthetic import circles
-from symscope.kernels import rbf
-from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+
+
 
 NUMERATOR, DENOMINATOR = COLOURS[0], COLOURS[1]
 
@@ -65,7 +69,7 @@ def setting_plot(points: int, distance: float, inverse_scale: float, dense: int 
         _draw_circles(left, points, distance)
         if dense is None:
             right = figure.add_subplot(1, 2, 2)
-            gram = rbf(1 / (math.sqrt(2) * inverse_scale))(circles(points, distance).x)
+            gram = rbf_kernel(1 / (math.sqrt(2) * inverse_scale))(circles(points, distance).x)
             image = right.imshow(gram.numpy(), cmap="cividis", vmin=0, vmax=1)
             right.set(title="kernel matrix: circulant", xlabel="point", ylabel="point")
             figure.colorbar(image, ax=right, shrink=0.85)

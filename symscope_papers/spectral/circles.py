@@ -13,7 +13,7 @@ import torch
 
 from symscope.data.synthetic import circles
 from symscope.errors import InputError
-from symscope.kernels import rbf
+from symscope.kernels import rbf_kernel
 from symscope.runs import (
     Claim,
     Experiment,
@@ -96,7 +96,7 @@ def measured(
     transform is: nothing is jittered to get a number.
     """
     data = circles(points, distance)
-    gram = rbf(1 / (math.sqrt(2) * inverse_scale))(data.x)
+    gram = rbf_kernel(1 / (math.sqrt(2) * inverse_scale))(data.x)
     labels = data.labels.to(torch.float64)
     spectrum = circulant_spectrum(circulant_row(gram))
     closed = gaussian_circles_spectrum(points, distance, inverse_scale)

@@ -11,7 +11,7 @@ import torch
 
 from symscope.data.synthetic import circles
 from symscope.errors import InputError
-from symscope.kernels import rbf
+from symscope.kernels import rbf_kernel
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, below
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error, spectral_residual
@@ -56,7 +56,7 @@ def _patterns(count: int, kind: str, config: Missing, seed: int) -> list[torch.T
 
 def _cell(config: Missing, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
     data = circles(config.points, config.distance)
-    gram = rbf(1 / (math.sqrt(2) * config.inverse_scale))(data.x)
+    gram = rbf_kernel(1 / (math.sqrt(2) * config.inverse_scale))(data.x)
     labels = data.labels.to(torch.float64)
     ridge = config.relative_ridge * float(gram.trace())
     spectrum = circulant_spectrum(circulant_row(gram))

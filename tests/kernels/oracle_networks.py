@@ -17,20 +17,20 @@ WIDTH = 16
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
-    "erf": kernels.Erf,
+    "erf": kernels.activations.Erf,
     "leaky0.1": lambda: nn.LeakyReLU(0.1),
-    "abrelu_m0.3_0.8": lambda: kernels.PiecewiseLinear(-0.3, 0.8),
+    "abrelu_m0.3_0.8": lambda: kernels.activations.PiecewiseLinear(-0.3, 0.8),
     "gelu": nn.GELU,
-    "sin": kernels.Sin,
-    "sin_a2_b1.5_c0.3": lambda: kernels.Sin(2.0, 1.5, 0.3),
-    "abs": kernels.Abs,
-    "cos": kernels.Cos,
-    "rbf1": lambda: kernels.Sin(math.sqrt(2), math.sqrt(2), math.pi / 4),
-    "sign": kernels.Sign,
-    "sigmoid_like": lambda: kernels.Erf(0.5, 1 / 2.4020563531719796, 0.5),
-    "exp": lambda: kernels.Exp(1.0, 0.2),
-    "monomial2": lambda: kernels.Monomial(2),
-    "gaussian": kernels.Gaussian,
+    "sin": kernels.activations.Sin,
+    "sin_a2_b1.5_c0.3": lambda: kernels.activations.Sin(2.0, 1.5, 0.3),
+    "abs": kernels.activations.Abs,
+    "cos": kernels.activations.Cos,
+    "rbf1": lambda: kernels.activations.Sin(math.sqrt(2), math.sqrt(2), math.pi / 4),
+    "sign": kernels.activations.Sign,
+    "sigmoid_like": lambda: kernels.activations.Erf(0.5, 1 / 2.4020563531719796, 0.5),
+    "exp": lambda: kernels.activations.Exp(1.0, 0.2),
+    "monomial2": lambda: kernels.activations.Monomial(2),
+    "gaussian": kernels.activations.Gaussian,
 }
 
 
@@ -110,7 +110,7 @@ def conv_body(name: str, channels: int, size: int) -> list[nn.Module]:
     if name == "res":
         return [*conv(channels), ConvResidual(), nn.ReLU()]
     norms: dict[str, Callable[[], nn.Module]] = {
-        "conv3_circ_ln": lambda: kernels.ChannelNorm(1e-12),
+        "conv3_circ_ln": lambda: kernels.activations.ChannelNorm(1e-12),
         "conv3_circ_ln_sp": lambda: nn.LayerNorm((WIDTH, size, size), eps=1e-12),
     }
     ending = {"leaky": "leaky0.1"}.get(name.split("_")[-1], name.split("_")[-1])

@@ -13,18 +13,25 @@ from sklearn.metrics import pairwise
 
 from symscope.errors import InputError
 from symscope.kernels._classical import (
-    arc_cosine,
-    linear,
+    arc_cosine_kernel,
+    linear_kernel,
     median_length_scale,
-    polynomial,
-    rbf,
+    polynomial_kernel,
+    rbf_kernel,
     squared_distances,
 )
-from symscope.kernels._conformance import assert_kernel_laws
 from symscope.kernels._gram._gram import gram
+from symscope.kernels.conformance import assert_kernel_laws
 from tests.tolerances import CLOSE_POINTS, MONTE_CARLO_SIGMAS, ROUNDING
 
-KERNELS = [linear(), polynomial(3, 0.5), rbf(1.3), arc_cosine(0), arc_cosine(1), arc_cosine(2)]
+KERNELS = [
+    linear_kernel(),
+    polynomial_kernel(3, 0.5),
+    rbf_kernel(1.3),
+    arc_cosine_kernel(0),
+    arc_cosine_kernel(1),
+    arc_cosine_kernel(2),
+]
 by_name = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 
 
@@ -52,27 +59,27 @@ def test_rotating_all_inputs_changes_nothing(kernel, seed, n, d):
 def test_arc_cosine_is_homogeneous_of_its_order(seed, factor):
     x, y = points(4, 3, seed=seed), points(3, 3, seed=seed + 1)
     for order in (0, 1, 2):
-        k = arc_cosine(order)
+        k = arc_cosine_kernel(order)
         assert torch.allclose(k(factor * x, y), factor**order * k(x, y), rtol=1e-10)
 
 
 @given(seed=st.integers(0, 10**6), shift=st.floats(-1e3, 1e3))
 def test_rbf_sees_differences_only(seed, shift):
     x = points(5, 3, seed=seed)
-    assert torch.allclose(rbf(0.7)(x + shift), rbf(0.7)(x), rtol=1e-9, atol=1e-12)
+    assert torch.allclose(rbf_kernel(0.7)(x + shift), rbf_kernel(0.7)(x), rtol=1e-9, atol=1e-12)
 
 
 def test_linear_polynomial_and_rbf_agree_with_scikit_learn():
     x, y = points(6, 4), points(5, 4, seed=1)
     a, b = x.numpy(), y.numpy()
-    assert np.allclose(linear()(x, y), pairwise.linear_kernel(a, b), rtol=ROUNDING, atol=ROUNDING)
+    assert np.allclose(linear_kernel()(x, y), pairwise.linear_kernel(a, b), rtol=ROUNDING, atol=ROUNDING)
     cubic = pairwise.polynomial_kernel(a, b, degree=3, gamma=1.0, coef0=0.5)
-    assert np.allclose(polynomial(3, 0.5)(x, y), cubic, rtol=ROUNDING, atol=ROUNDING)
+    assert np.allclose(polynomial_kernel(3, 0.5)(x, y), cubic, rtol=ROUNDING, atol=ROUNDING)
     gamma = 0.85**2  # exp(-gamma^2 r^2) has length scale 1 / (sqrt(2) gamma)
     assert np.allclose(
-        rbf(1 / (math.sqrt(2) * 0.85))(x, y), pairwise.rbf_kernel(a, b, gamma=gamma), rtol=ROUNDING
+        rbf_kernel(1 / (math.sqrt(2) * 0.85))(x, y), pairwise.rbf_kernel(a, b, gamma=gamma), rtol=ROUNDING
     )
-    assert np.allclose(linear().diagonal(x), (a * a).sum(1), rtol=ROUNDING)
+    assert np.allclose(linear_kernel().diagonal(x), (a * a).sum(1), rtol=ROUNDING)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
@@ -99,7 +106,7 @@ def test_arc_cosine_is_the_mean_over_random_units(order):
     units = [(z > 0).double() * z**order for z in (a, b)]
     samples = 2 * units[0][:, :, None] * units[1][:, None, :]
     error = samples.std(0) / len(w) ** 0.5
-    assert ((samples.mean(0) - arc_cosine(order)(x, y)).abs() < MONTE_CARLO_SIGMAS * error).all()
+    assert ((samples.mean(0) - arc_cosine_kernel(order)(x, y)).abs() < MONTE_CARLO_SIGMAS * error).all()
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
@@ -120,15 +127,15 @@ def test_arc_cosine_is_accurate_near_equal_and_opposite_inputs(order, angle):
     if angle > 3:
         y = torch.tensor([[-math.cos(supplement), math.sin(supplement)]], dtype=torch.float64)
     x = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
-    value = arc_cosine(order)(2 * x, 3 * y).item() / 6**order
+    value = arc_cosine_kernel(order)(2 * x, 3 * y).item() / 6**order
     assert value == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_zero_vector_has_no_direction_but_a_norm():
     x = torch.tensor([[0.0, 0.0], [1.0, 2.0]], dtype=torch.float64)
     with pytest.raises(InputError, match="zero vector"):
-        arc_cosine(0)(x)
-    assert arc_cosine(1)(x)[0].tolist() == [0.0, 0.0]
+        arc_cosine_kernel(0)(x)
+    assert arc_cosine_kernel(1)(x)[0].tolist() == [0.0, 0.0]
 
 
 def test_median_length_scale_is_the_median_distance():
@@ -143,23 +150,23 @@ def test_median_length_scale_is_the_median_distance():
 
 def test_gradients_with_respect_to_inputs_are_right():
     x, y = points(3, 2).requires_grad_(), points(2, 2, seed=1)
-    for kernel in (rbf(0.8), polynomial(2, 1.0), arc_cosine(1)):
+    for kernel in (rbf_kernel(0.8), polynomial_kernel(2, 1.0), arc_cosine_kernel(1)):
         assert torch.autograd.gradcheck(lambda z, k=kernel: k.blocks(z[None], y[None]), (x,))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: rbf(0.0), "positive finite length_scale, got 0"),
-        (lambda: rbf(math.nan), "positive finite length_scale, got nan"),
-        (lambda: polynomial(0, 1.0), "whole degree of at least 1, got 0"),
-        (lambda: polynomial(2, -1.0), "offset of at least 0, got -1"),
-        (lambda: arc_cosine(3), "order 0, 1 or 2, got 3"),
+        (lambda: rbf_kernel(0.0), "positive finite length_scale, got 0"),
+        (lambda: rbf_kernel(math.nan), "positive finite length_scale, got nan"),
+        (lambda: polynomial_kernel(0, 1.0), "whole degree of at least 1, got 0"),
+        (lambda: polynomial_kernel(2, -1.0), "offset of at least 0, got -1"),
+        (lambda: arc_cosine_kernel(3), "order 0, 1 or 2, got 3"),
         (lambda: median_length_scale(points(1, 2)), "at least 2 inputs, got 1"),
         (lambda: median_length_scale(torch.zeros(4, 2)), "more than half of the pairs"),
         (lambda: median_length_scale(torch.full((4, 2), math.nan)), "finite inputs"),
-        (lambda: rbf(1.0)(torch.full((2, 2), math.nan)), "NaN or infinity"),
-        (lambda: gram(rbf(1.0), points(2, 2), points(2, 3)), "points of one shape"),
+        (lambda: rbf_kernel(1.0)(torch.full((2, 2), math.nan)), "NaN or infinity"),
+        (lambda: gram(rbf_kernel(1.0), points(2, 2), points(2, 3)), "points of one shape"),
     ],
 )
 def test_bad_input_is_named(call, message):

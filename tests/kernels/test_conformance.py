@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from symscope.kernels._conformance import assert_kernel_laws
 from symscope.kernels._kernel import Kernel
+from symscope.kernels.conformance import assert_kernel_laws
 from tests.kernels.toy import entry_bytes, points, polynomial, polynomial_blocks, polynomial_diagonal
 
 X = points(7, 2, 3)

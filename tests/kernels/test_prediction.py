@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from symscope.errors import InputError, SingularKernelError
-from symscope.kernels._classical import rbf
+from symscope.kernels._classical import rbf_kernel
 from symscope.kernels._prediction import (
     gradient_descent_prediction,
     gradient_flow_prediction,
@@ -79,7 +79,11 @@ def test_descent_agrees_with_descent(ridge):
 
 def test_small_steps_become_the_flow():
     """The error of descent at time t is of first order in the step."""
-    k, test, y = rbf(1.0)(normal(6, 2)), rbf(1.0)(normal(3, 2, seed=1), normal(6, 2)), normal(6, 1, seed=2)
+    k, test, y = (
+        rbf_kernel(1.0)(normal(6, 2)),
+        rbf_kernel(1.0)(normal(3, 2, seed=1), normal(6, 2)),
+        normal(6, 1, seed=2),
+    )
     flow = gradient_flow_prediction(k, test, y, times=[2.0], learning_rate=1.0, ridge=0.0).mean
     errors = []
     for steps in (200, 400):
@@ -91,7 +95,7 @@ def test_small_steps_become_the_flow():
 @given(seed=st.integers(0, 1000), ridge=st.floats(0, 2), rate=st.floats(0.1, 3))
 def test_the_end_of_the_flow_is_kernel_regression(seed, ridge, rate):
     x, test, y = normal(5, 3, seed=seed), normal(4, 3, seed=seed + 1), normal(5, 2, seed=seed + 2)
-    k, cross = rbf(0.8)(x), rbf(0.8)(test, x)
+    k, cross = rbf_kernel(0.8)(x), rbf_kernel(0.8)(test, x)
     flow = gradient_flow_prediction(k, cross, y, times=[0.0, INF], learning_rate=rate, ridge=ridge)
     expected = cross @ torch.linalg.solve(k + ridge * torch.eye(5, dtype=torch.float64), y)
     assert torch.allclose(flow.mean[1], expected, rtol=1e-8, atol=1e-8)
@@ -162,7 +166,7 @@ def test_ensemble_agrees_with_an_ensemble(ridge):
 
 def test_ensemble_of_equal_kernels_ends_in_the_nngp_posterior():
     x, test, y = normal(5, 2), normal(4, 2, seed=1), normal(5, 2, seed=2)
-    k, cross, own = rbf(0.9)(x), rbf(0.9)(test, x), rbf(0.9)(test)
+    k, cross, own = rbf_kernel(0.9)(x), rbf_kernel(0.9)(test, x), rbf_kernel(0.9)(test)
     ensemble = ntk_ensemble_prediction(k, cross, k, cross, own, y, times=[INF], learning_rate=1.0, ridge=0.0)
     posterior = nngp_posterior(k, cross, own, y, noise_variance=0.0)
     assert torch.allclose(ensemble.mean, posterior.mean, rtol=1e-9, atol=1e-9)
@@ -171,7 +175,7 @@ def test_ensemble_of_equal_kernels_ends_in_the_nngp_posterior():
 
 def test_posterior_agrees_with_scikit_learn():
     x, test, y = normal(6, 2), normal(4, 2, seed=1), normal(6, 1, seed=2)
-    k = rbf(0.7)
+    k = rbf_kernel(0.7)
     found = nngp_posterior(k(x), k(test, x), k(test), y, noise_variance=0.1)
     model = GaussianProcessRegressor(as_sklearn_process(k), alpha=0.1, optimizer=None).fit(x, y[:, 0])
     mean, covariance = model.predict(test.numpy(), return_cov=True)
@@ -179,7 +183,11 @@ def test_posterior_agrees_with_scikit_learn():
     assert np.allclose(found.covariance[0], covariance, rtol=1e-10, atol=1e-12)
 
 
-K, C, Y = rbf(1.0)(normal(4, 2)), rbf(1.0)(normal(3, 2, seed=1), normal(4, 2)), normal(4, 1, seed=2)
+K, C, Y = (
+    rbf_kernel(1.0)(normal(4, 2)),
+    rbf_kernel(1.0)(normal(3, 2, seed=1), normal(4, 2)),
+    normal(4, 1, seed=2),
+)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.kernels import gram, infinite_width, rbf
+from symscope.kernels import gram, infinite_width, rbf_kernel
 from symscope.numerics._threads import cores_for, each, one_core_each
 
 CPU = torch.device("cpu")
@@ -66,7 +66,7 @@ def test_the_number_of_cores_does_not_change_results():
         nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1)
     )
     x = torch.randn(9, 1, 24, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for kernel in (infinite_width(net).ntk, rbf(3.0)):
+    for kernel in (infinite_width(net).ntk, rbf_kernel(3.0)):
         parallel = gram(kernel, x, tile=4), kernel.blocks(x[None], None)[0]
         torch.set_num_threads(1)
         alone = gram(kernel, x, tile=4), kernel.blocks(x[None], None)[0]

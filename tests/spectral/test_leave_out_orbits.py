@@ -18,7 +18,7 @@ from symscope.spectral import (
     projected_profile,
 )
 
-RBF = kernels.rbf(3.0)
+RBF = kernels.rbf_kernel(3.0)
 
 
 def images(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -41,7 +41,7 @@ def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name,
 @pytest.mark.parametrize("action", [data.rotation(4), data.dihedral_action(4), data.shift(3)])
 def test_the_profile_of_a_kernel_is_its_gram_over_all_orbits(action, memory):
     images = torch.rand(5, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    kernel = kernels.rbf(2.0)
+    kernel = kernels.rbf_kernel(2.0)
     points = data.orbits(images, action).flat().points
     profile = kernel_profile(kernel, action.act_all, images, action.group, memory=memory)
     gram = kernel(points)
@@ -221,10 +221,10 @@ def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
     x[0] = (x[0] + x[0].roll(3)) / 2
     phases = torch.exp(-2j * torch.pi * torch.arange(6)[:, None] * torch.arange(4) / 6)
     turns = lambda x: torch.fft.irfft(torch.fft.rfft(x)[:, None] * phases, n=6).to(x.dtype)  # noqa: E731
-    profile = kernel_profile(kernels.rbf(1.5), turns, x, cyclic(6))
+    profile = kernel_profile(kernels.rbf_kernel(1.5), turns, x, cyclic(6))
     check_profile(profile, cyclic(6))
     assert (profile[:, 0] - profile[:, 0].roll(3, -1)).abs().max() < 1e-14
-    exact = kernel_profile(kernels.rbf(1.5), turns_of(6), x.double(), cyclic(6))
+    exact = kernel_profile(kernels.rbf_kernel(1.5), turns_of(6), x.double(), cyclic(6))
     assert (profile - exact).abs().max() < 1e-6
 
 

@@ -19,7 +19,7 @@ from symscope.kernels._gram._storage import open_gram, open_store, stored_tile
 from symscope.kernels._gram._tiles import (
     Grid,
     Tile,
-    mirrored,
+    mirrored_blocks,
     place,
     tile_array,
     tile_bytes,
@@ -73,7 +73,7 @@ def gram(
             memory of a CUDA device.
         tile: Side of the tiles; None for the largest useful one within the budget. It changes results by
             rounding only.
-        device: Where tiles are computed; the device of x1 when None. The result is on x1's device.
+        device: Device that computes the tiles; the device of x1 when None. The result is on x1's device.
         dtype: torch.float64 when None, whatever the dtype of the inputs; torch.float32, or "tf32" on CUDA
             (float32 whose products keep 10 bits, about three digits).
         out: A tensor `[n1, n2]` to fill and return, on any device.
@@ -142,16 +142,16 @@ def batched_gram(
         kernel: The kernel.
         x1: Points `[b, n1, *s]`.
         x2: Points `[b, n2, *s]`; None for each of x1 against itself.
-        memory: As in `gram`.
-        device: As in `gram`.
-        dtype: As in `gram`.
-        progress: As in `gram`.
+        memory: Bytes, or text such as "500MB", that computing may take on top of the inputs and the result.
+        device: Device that computes; the device of x1 when None.
+        dtype: torch.float64 when None, whatever the dtype of the inputs; torch.float32, or "tf32" on CUDA.
+        progress: True for a bar, or a function called as `progress(done, total)` with numbers of entries.
 
     Returns:
         The matrices `[b, n1, n2]` on x1's device.
 
     Raises:
-        InputError: As in `gram`.
+        InputError: Points, dtype or device cannot be used, or the budget is too small for one entry.
 
     >>> products = lambda a, b: a @ (a if b is None else b).mT
     >>> linear = Kernel("linear", products, lambda a: (a * a).sum(1), lambda s, t: 8)
@@ -199,7 +199,7 @@ def _batch(kernel: Kernel, x1: Tensor, x2: Tensor | None, how: Arithmetic) -> Te
     return (
         blocks
         if y2 is not None or kernel.symmetric
-        else mirrored(blocks, kernel.diagonal(y1.flatten(0, 1)).unflatten(0, y1.shape[:2]))
+        else mirrored_blocks(blocks, kernel.diagonal(y1.flatten(0, 1)).unflatten(0, y1.shape[:2]))
     )
 
 

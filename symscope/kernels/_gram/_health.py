@@ -75,7 +75,7 @@ def health(
         K: The Gram matrix of points against themselves.
         tolerance: Points i, j are one when `1 - K_ij / sqrt(K_ii K_jj)` is at most this; 64 eps when None.
         exact_up_to: Up to this n all eigenvalues are computed; beyond it Lanczos estimates the extreme two.
-        seed: Of the Lanczos starting vector.
+        seed: Random seed of the Lanczos starting vector.
 
     Returns:
         The measurements with their meaning.

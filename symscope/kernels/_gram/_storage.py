@@ -49,7 +49,7 @@ _PROBE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "tf32": 2e-2}
 
 
 @final
-class Store:
+class GramStore:
     """An open store: which tiles are missing, and a way to write one."""
 
     def __init__(
@@ -71,16 +71,16 @@ class Store:
 @contextmanager
 def open_store(
     folder: str | Path, kernel: Kernel, x1: Tensor, x2: Tensor | None, grid: Grid, arithmetic: Arithmetic
-) -> Iterator[Store]:
+) -> Iterator[GramStore]:
     """Open a store for this Gram, making it where there is none, and keep other writers out.
 
     Args:
-        folder: Where it is or shall be.
+        folder: Folder of the store, made if it does not exist.
         kernel: The kernel; its name and its values at a few points are compared with the store's.
         x1: Points of the rows; their checksum is compared.
         x2: Points of the columns, or None.
         grid: The tiles.
-        arithmetic: Where tiles are computed, and in which dtype.
+        arithmetic: Device and dtype of the computation.
 
     Yields:
         The store; on leaving, everything written is on disk.
@@ -109,7 +109,7 @@ def open_store(
                 stacklevel=4,
             )
         good = {index: crc for index, crc in finished.items() if index not in broken}
-        yield Store(folder, grid, torch.from_numpy(array), journal, good)
+        yield GramStore(folder, grid, torch.from_numpy(array), journal, good)
         with _disk_errors(folder, 0):
             array.flush()
             os.fsync(journal.fileno())

@@ -120,11 +120,11 @@ def tile_sides(
     """The largest sides of a tile within a budget, from `entry r c + point (r + c) + fixed <= budget`.
 
     Args:
-        kernel: Says how many bytes an entry takes.
+        kernel: The kernel; it knows how many bytes an entry takes.
         features: Shape of one point.
         shape: Rows and columns of the matrix.
         budget: Bytes that all tiles in flight may take.
-        arithmetic: Where and in which dtype it is computed.
+        arithmetic: Device and dtype of the computation.
         tile: A side, or rows and columns, asked for; None for the best ones.
         workers: Tiles in flight at once.
 
@@ -174,7 +174,7 @@ def tile_values(
         kernel: The kernel.
         rows: Points of the rows.
         columns: Points of the columns; None for a tile on the diagonal.
-        arithmetic: Where and in which dtype.
+        arithmetic: Device and dtype of the computation.
 
     Returns:
         The tile, on the arithmetic's device.
@@ -193,13 +193,13 @@ def tile_values(
             )
         if x2 is not None or kernel.symmetric:
             return block[0]
-        return mirrored(block, kernel.diagonal(x1)[None])[0]
+        return mirrored_blocks(block, kernel.diagonal(x1)[None])[0]
 
 
-def mirrored(blocks: Float[Tensor, "b n n"], diagonal: Float[Tensor, "b n"]) -> Float[Tensor, "b n n"]:
+def mirrored_blocks(blocks: Float[Tensor, "b n n"], diagonal: Float[Tensor, "b n"]) -> Float[Tensor, "b n n"]:
     """Symmetric matrices from the lower halves of `blocks` and the given diagonals.
 
-    >>> mirrored(torch.tensor([[[0.0, 7.0], [3.0, 0.0]]]), torch.tensor([[1.0, 2.0]]))
+    >>> mirrored_blocks(torch.tensor([[[0.0, 7.0], [3.0, 0.0]]]), torch.tensor([[1.0, 2.0]]))
     tensor([[[1., 3.],
              [3., 2.]]])
     """

@@ -115,7 +115,9 @@ def module_dual(module: nn.Module, nodes: int) -> Dual:
     for kind, function in _QUADRATURE_MODULES.items():
         if isinstance(module, kind):
             return QuadratureDual(function(module), nodes)
-    raise InputError(f"{type(module).__name__} is not a known activation: wrap it in kernels.Elementwise")
+    raise InputError(
+        f"{type(module).__name__} is not a known activation: wrap it in kernels.activations.Elementwise"
+    )
 
 
 def function_dual(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], nodes: int) -> Dual | None:
@@ -157,12 +159,12 @@ def check_dual(dual: Dual) -> Dual:
     """The dual itself, if its parameters are in range.
 
     Raises:
-        InputError: For a Gaussian that grows, or a monomial of degree below 1.
+        InputError: The Gaussian grows, or the degree of the monomial is below 1.
     """
     if isinstance(dual, GaussianDual) and not dual.b > 0:
-        raise InputError(f"kernels.Gaussian: expected b > 0, got {dual.b}; use a positive b")
+        raise InputError(f"kernels.activations.Gaussian: expected b > 0, got {dual.b}; use a positive b")
     if isinstance(dual, MonomialDual) and (dual.degree < 1 or dual.degree != int(dual.degree)):
-        raise InputError(f"kernels.Monomial: expected a whole degree >= 1, got {dual.degree}")
+        raise InputError(f"kernels.activations.Monomial: expected a whole degree >= 1, got {dual.degree}")
     return dual
 
 

@@ -22,10 +22,10 @@ class SklearnKernel:
     Attributes:
         kernel: The kernel.
         input_shape: Shape of one input, to which the rows of an array are reshaped; None for vectors.
-        device: Where Grams are computed.
+        device: Device that computes Gram matrices.
 
-    >>> from symscope.kernels._classical import linear
-    >>> SklearnKernel(linear())(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    >>> from symscope.kernels._classical import linear_kernel
+    >>> SklearnKernel(linear_kernel())(np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[5., 2.],
            [2., 1.]])
     """
@@ -80,7 +80,7 @@ def as_sklearn(
         kernel: Any kernel.
         input_shape: Shape of one input, such as (1, 28, 28), for kernels of images; scikit-learn's rows are
             flat.
-        device: Where Grams are computed.
+        device: Device that computes Gram matrices.
 
     Returns:
         The callable.
@@ -89,9 +89,9 @@ def as_sklearn(
         InputError: Later, if arrays do not fit input_shape.
 
     >>> from sklearn.svm import SVC
-    >>> from symscope.kernels._classical import rbf
+    >>> from symscope.kernels._classical import rbf_kernel
     >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
-    >>> SVC(kernel=as_sklearn(rbf(1.0))).fit(X, [0, 0, 1, 1]).predict([[0.5], [4.5]]).tolist()
+    >>> SVC(kernel=as_sklearn(rbf_kernel(1.0))).fit(X, [0, 0, 1, 1]).predict([[0.5], [4.5]]).tolist()
     [0, 1]
     """
     return SklearnKernel(kernel, input_shape, device)
@@ -107,8 +107,8 @@ def as_sklearn_process(
 
     Args:
         kernel: Any kernel.
-        input_shape: As in `as_sklearn`.
-        device: As in `as_sklearn`.
+        input_shape: Shape of one input, to which the rows of arrays are reshaped; None for vectors.
+        device: Device that computes Gram matrices.
 
     Returns:
         A `sklearn.gaussian_process.kernels.Kernel`.
@@ -117,8 +117,8 @@ def as_sklearn_process(
         InputError: If scikit-learn is not installed.
 
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
-    >>> from symscope.kernels._classical import linear
-    >>> model = GaussianProcessRegressor(as_sklearn_process(linear()), alpha=1.0)
+    >>> from symscope.kernels._classical import linear_kernel
+    >>> model = GaussianProcessRegressor(as_sklearn_process(linear_kernel()), alpha=1.0)
     >>> model.fit([[1.0]], [2.0]).predict([[1.0]]).round(12).tolist()
     [1.0]
     """

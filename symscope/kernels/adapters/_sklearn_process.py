@@ -18,7 +18,7 @@ class SklearnProcessKernel(ProcessKernel):
     Attributes:
         kernel: The kernel.
         input_shape: Shape of one input, or None for vectors.
-        device: Where Grams are computed.
+        device: Device that computes Gram matrices.
     """
 
     def __init__(

@@ -1,1 +1,11 @@
-"""Kernels of networks of finite width: empirical NTK, conjugate kernel, weights kernel."""
+"""Kernels of finite networks: products and eigenpairs for those who cannot afford the matrix."""
+
+from symscope.kernels.finite._empirical_ntk import empirical_ntk_eigenpairs, empirical_ntk_product
+from symscope.kernels.finite._weights_kernel import weights_kernel_eigenpairs, weights_kernel_product
+
+__all__ = [
+    "empirical_ntk_eigenpairs",
+    "empirical_ntk_product",
+    "weights_kernel_eigenpairs",
+    "weights_kernel_product",
+]

@@ -13,12 +13,12 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-Kept = TypeVar("Kept")
+Held = TypeVar("Held")
 
 
-def assembled(
-    kept: Callable[[Tensor], Kept],
-    inner: Callable[[Kept, Kept], Tensor],
+def assembled_matrix(
+    kept: Callable[[Tensor], Held],
+    inner: Callable[[Held, Held], Tensor],
     x1: Shaped[Tensor, "b n1 *s"],
     x2: Shaped[Tensor, "b n2 *s"] | None,
     at_once: int,
@@ -33,7 +33,7 @@ def assembled(
         x1: Inputs.
         x2: Other inputs; None for x1 against itself.
         at_once: Inputs of which enough is kept at once, on both sides together.
-        pairs: () or (c, c).
+        pairs: Axes of pairs of outputs: () for their sum, (c, c) for all.
         like: A tensor of the dtype and device of the result.
 
     Returns:
@@ -49,7 +49,7 @@ def assembled(
             first = kept(x1[part])
             parts.append(inner(first, first if x2 is None else kept(x2[part])))
         result = torch.cat(parts) if len(parts) > 1 else parts[0]
-        return symmetric(result) if x2 is None else result
+        return symmetric_part(result) if x2 is None else result
     result = like.new_empty(batch, n1, n2, *pairs)
     for index in range(batch):
         other = None if x2 is None else x2[index]
@@ -58,8 +58,8 @@ def assembled(
 
 
 def _tiles(
-    kept: Callable[[Tensor], Kept],
-    inner: Callable[[Kept, Kept], Tensor],
+    kept: Callable[[Tensor], Held],
+    inner: Callable[[Held, Held], Tensor],
     x1: Tensor,
     x2: Tensor | None,
     side: int,
@@ -73,7 +73,7 @@ def _tiles(
         for left in range(0, len(others) if x2 is not None else top + 1, side):
             columns = slice(left, left + side)
             if x2 is None and left == top:
-                result[rows, columns] = symmetric(inner(first, first))[0]
+                result[rows, columns] = symmetric_part(inner(first, first))[0]
                 continue
             result[rows, columns] = inner(first, kept(others[None, left : left + side]))[0]
             if x2 is None:
@@ -81,7 +81,7 @@ def _tiles(
 
 
 def evaluations(batch: int, n1: int, n2: int | None, at_once: int) -> int:
-    """How many inputs `assembled` asks for in all, counting those asked for again.
+    """How many inputs `assembled_matrix` asks for in all, counting those asked for again.
 
     >>> evaluations(1, 6, None, 6), evaluations(1, 6, None, 4)  # whole; tiles of 2: 2, then 4, then 6
     (6, 12)
@@ -117,6 +117,6 @@ def mirror(matrix: Tensor) -> Tensor:
     return swapped.transpose(3, 4) if matrix.ndim == 5 else swapped
 
 
-def symmetric(matrix: Tensor) -> Tensor:
+def symmetric_part(matrix: Tensor) -> Tensor:
     """The symmetric part."""
     return (matrix + mirror(matrix)) / 2

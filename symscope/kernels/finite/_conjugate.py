@@ -32,10 +32,11 @@ def conjugate_kernel(
     variances). Training only the last layer moves the outputs by this kernel.
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         layer: The submodule, by its name in `named_modules()`, whose output is taken; None for the input of
             the `nn.Linear` that runs last.
-        params: As in `empirical_ntk`.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory of the forward passes.
 
     Returns:
@@ -66,7 +67,7 @@ def conjugate_kernel(
     )
 
 
-def activations(
+def hidden_activations(
     network: FunctionalModule, x: Shaped[Tensor, "n *s"], layer: str | None, memory: int
 ) -> Float[Tensor, "n d"]:
     """Activations of every input, flattened: a named layer's output, or what goes into the last `nn.Linear`.
@@ -115,7 +116,7 @@ class _Hidden:
 
     def _features(self, x: Tensor) -> Tensor:
         self.network.check_inputs(x)
-        return activations(self.network, x, self.layer, self.memory)
+        return hidden_activations(self.network, x, self.layer, self.memory)
 
 
 def _watch(module: nn.Module, layer: str | None, see: Callable[[Any], None]) -> list[Any]:

@@ -16,7 +16,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.kernels.finite._assembly import assembled, inner_of_rows, mirror
+from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows, mirror
 from symscope.networks import ForwardProfile, FunctionalModule, Jacobian
 from symscope.numerics import byte_text
 
@@ -51,9 +51,9 @@ def plan(
 
     Args:
         network: The network.
-        size: What `probe` found.
+        size: Sizes that `probe` measured.
         cotangents: Combinations of outputs [c, o].
-        memory: Bytes.
+        memory: Bytes to work in.
         method: "auto", or the method to use.
         whole: Whether all pairs of combinations are wanted.
 
@@ -106,7 +106,7 @@ def contraction(
 def _contraction(
     how: Plan, network: FunctionalModule, x1: Tensor, x2: Tensor | None, cotangents: Tensor
 ) -> Tensor:
-    return assembled(
+    return assembled_matrix(
         lambda x: _rows(network, x, cotangents),
         lambda first, second: inner_of_rows(first, second, how.whole),
         x1,

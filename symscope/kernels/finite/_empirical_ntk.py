@@ -84,12 +84,13 @@ def empirical_ntk_blocks(
     `out[i, j, a, b] = <grad f_a(x1_i), grad f_b(x2_j)>`
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x1: Inputs.
         x2: Other inputs; None for x1 against itself.
-        params: As in `empirical_ntk`.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory beyond the result.
-        method: As in `empirical_ntk`.
+        method: One of the methods of `empirical_ntk`; all give the same numbers.
 
     Returns:
         The blocks; `.permute(0, 2, 1, 3).reshape(n1 * o, n2 * o)` is the matrix.
@@ -110,7 +111,7 @@ def empirical_ntk_blocks(
     return tangent_matrix(network, size, x1[None], other, cotangents, byte_count(memory), method, True)[0]
 
 
-def ntk_vector_product(
+def empirical_ntk_product(
     module: nn.Module,
     x1: Shaped[Tensor, "n1 *s1"],
     vectors: Float[Tensor, "n2 o"],
@@ -124,11 +125,12 @@ def ntk_vector_product(
     `out[i, a] = sum_jb <grad f_a(x1_i), grad f_b(x2_j)> vectors[j, b]`
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x1: Inputs of the rows.
         vectors: A number for every input and output of the columns, in the dtype of the inputs.
         x2: Inputs of the columns; None for x1.
-        params: As in `empirical_ntk`.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory; inputs go through in chunks that fit.
 
     Returns:
@@ -139,7 +141,7 @@ def ntk_vector_product(
 
     >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
     >>> v = torch.tensor([[1.0], [-1.0]], dtype=torch.float64)
-    >>> ntk_vector_product(nn.Linear(2, 1, bias=False), x, v).tolist()
+    >>> empirical_ntk_product(nn.Linear(2, 1, bias=False), x, v).tolist()
     [[3.0], [1.0]]
     """
     network = functional_module(module, params)
@@ -169,11 +171,12 @@ def empirical_ntk_eigenpairs(
     """The largest eigenvalues of the whole [n o, n o] empirical NTK and their vectors, without the matrix.
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x: Inputs.
-        count: How many.
-        seed: Of the vector the iteration starts from.
-        params: As in `empirical_ntk`.
+        count: Number of eigenpairs.
+        seed: Random seed of the vector the iteration starts from.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory of a product.
         tolerance: Relative accuracy asked of the eigenvalues.
 

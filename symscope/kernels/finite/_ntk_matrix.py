@@ -16,7 +16,7 @@ from symscope.errors import InputError
 from symscope.kernels.finite._contraction import Plan, contraction, plan, products_matrix, row_norms
 from symscope.kernels.finite._signals import StructureChangeError
 from symscope.kernels.finite._structure import Layer, structured_layers
-from symscope.kernels.finite._structured import remaining, structured_matrix, structured_norms
+from symscope.kernels.finite._structured import remaining_network, structured_matrix, structured_norms
 from symscope.kernels.finite._structured_plan import (
     Size,
     StructuredPlan,
@@ -31,13 +31,13 @@ METHODS = ("auto", "structured", "contraction", "products")
 
 @final
 @dataclass(frozen=True)
-class Parts:
+class WeightParts:
     """The weights in two parts, each with its plan.
 
     Attributes:
-        layers: For weights of layers with structure; None if the method does not use it.
+        layers: Plan for the weights of layers with structure; None if the method does not use it.
         network: The network with the remaining weights trainable; None if there are none.
-        rest: For the remaining weights.
+        rest: Plan for the remaining weights.
     """
 
     layers: StructuredPlan | None
@@ -77,12 +77,12 @@ def tangent_matrix(
 
     Args:
         network: The network.
-        probe: What `probe` found.
+        probe: Sizes that `probe` measured.
         x1: Inputs.
         x2: Other inputs; None for x1 against itself.
         cotangents: Combinations of outputs.
-        memory: Bytes.
-        method: One of `METHODS`.
+        memory: Bytes to work in.
+        method: Name of a method, one of `METHODS`.
         whole: Whether all pairs of combinations are wanted.
 
     Returns:
@@ -94,7 +94,7 @@ def tangent_matrix(
     size = Size(x1.shape[0], x1.shape[1], None if x2 is None else x2.shape[1], False, len(cotangents), whole)
     excluded: frozenset[str] = frozenset()
     while True:
-        how = parts(network, probe, x1.flatten(0, 1), size, cotangents, memory, method, excluded)
+        how = weight_parts(network, probe, x1.flatten(0, 1), size, cotangents, memory, method, excluded)
         try:
             total = None if how.layers is None else structured_matrix(how.layers, network, x1, x2, cotangents)
         except StructureChangeError as change:
@@ -120,7 +120,7 @@ def tangent_norms(
     size = Size(1, len(x), None, True, len(cotangents), False)
     excluded: frozenset[str] = frozenset()
     while True:
-        how = parts(network, probe, x, size, cotangents, memory, method, excluded)
+        how = weight_parts(network, probe, x, size, cotangents, memory, method, excluded)
         try:
             total = None if how.layers is None else structured_norms(how.layers, network, x, cotangents)
         except StructureChangeError as change:
@@ -133,7 +133,7 @@ def tangent_norms(
         return found if total is None else total.add_(found)
 
 
-def parts(
+def weight_parts(
     network: FunctionalModule,
     probe: ForwardProfile,
     x: Shaped[Tensor, "n *s"],
@@ -142,17 +142,17 @@ def parts(
     memory: int,
     method: str,
     excluded: frozenset[str] = frozenset(),
-) -> Parts:
+) -> WeightParts:
     """Which weights are treated how: by the method asked for, or by the one that is estimated to cost least.
 
     Args:
         network: The network.
-        probe: What `probe` found.
+        probe: Sizes that `probe` measured.
         x: Inputs, of which two are tried.
-        size: Of the matrix.
+        size: Size of the matrix.
         cotangents: Combinations of outputs.
-        memory: Bytes.
-        method: One of `METHODS`.
+        memory: Bytes to work in.
+        method: Name of a method, one of `METHODS`.
         excluded: Layers to be treated like any other weights.
 
     Returns:
@@ -167,13 +167,13 @@ def parts(
             layers = structured_layers(network, x, excluded)
     if not layers:
         general = "contraction" if method == "structured" else method
-        return Parts(None, network, plan(network, probe, cotangents, memory, general, size.whole))
+        return WeightParts(None, network, plan(network, probe, cotangents, memory, general, size.whole))
     try:
         structured, its_cost = _structured_parts(network, probe, layers, size, cotangents, memory)
     except InputError:
         if method == "structured":
             raise
-        return Parts(None, network, plan(network, probe, cotangents, memory, "auto", size.whole))
+        return WeightParts(None, network, plan(network, probe, cotangents, memory, "auto", size.whole))
     if method == "structured":
         return structured
     try:
@@ -182,7 +182,7 @@ def parts(
         return structured
     if its_cost <= _cost(network, general_plan, probe, size, cotangents.dtype.itemsize):
         return structured
-    return Parts(None, network, general_plan)
+    return WeightParts(None, network, general_plan)
 
 
 def _structured_parts(
@@ -192,14 +192,14 @@ def _structured_parts(
     size: Size,
     cotangents: Tensor,
     memory: int,
-) -> tuple[Parts, float]:
+) -> tuple[WeightParts, float]:
     item = cotangents.dtype.itemsize
     how = structured_plan(layers, probe, size, network.n_weights(), item, memory)
-    rest = remaining(network, layers)
+    rest = remaining_network(network, layers)
     if rest is None:
-        return Parts(how, None, None), how.cost
+        return WeightParts(how, None, None), how.cost
     general = plan(rest, probe, cotangents, memory, "auto", size.whole)
-    return Parts(how, rest, general), how.cost + _cost(rest, general, probe, size, item)
+    return WeightParts(how, rest, general), how.cost + _cost(rest, general, probe, size, item)
 
 
 def _cost(network: FunctionalModule, how: Plan, probe: ForwardProfile, size: Size, item: int) -> float:

@@ -15,7 +15,14 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional
 
-from symscope.kernels.finite._structure import SPACE_AXES, Layer, Record, intact, record, submodule_key
+from symscope.kernels.finite._structure import (
+    SPACE_AXES,
+    Layer,
+    RecordedEvaluation,
+    intact_layers,
+    record,
+    submodule_key,
+)
 from symscope.networks import FunctionalModule, evaluation
 
 
@@ -34,12 +41,15 @@ class Pass:
     """One evaluation, ready to send signals back.
 
     Attributes:
-        columns: For every layer [g, n, positions, columns].
+        network: The network.
+        layers: The layers that signals are sent back to.
+        seen: The evaluation, with its graph.
+        columns: What goes into every layer, [g, n, positions, columns].
     """
 
     network: FunctionalModule
     layers: tuple[Layer, ...]
-    seen: Record
+    seen: RecordedEvaluation
     columns: dict[str, Tensor]
 
     @property
@@ -64,7 +74,7 @@ def forward_pass(network: FunctionalModule, layers: tuple[Layer, ...], x: Shaped
 
     Args:
         network: The network.
-        layers: Those of `structured_layers`.
+        layers: Layers that `structured_layers` found.
         x: Inputs.
 
     Returns:
@@ -76,7 +86,7 @@ def forward_pass(network: FunctionalModule, layers: tuple[Layer, ...], x: Shaped
     parameters = {layer.name: layer.parameters for layer in layers}
     with evaluation():
         seen = record(network, parameters, x, values=False)
-        good = intact(parameters, seen, len(x))
+        good = intact_layers(parameters, seen, len(x))
         changed = {
             layer.name
             for layer in layers

@@ -39,7 +39,7 @@ class Layer:
     """A layer whose gradient is a sum over positions of an outer product, in each of its groups.
 
     Attributes:
-        name: Of the module within the network.
+        name: Name of the module within the network.
         weight: The name of its weight, if that is trainable.
         bias: The name of its bias, if that is trainable.
         positions: Places in time or space at which the weights are used.
@@ -83,7 +83,7 @@ class Call:
 
 @final
 @dataclass(frozen=True)
-class Record:
+class RecordedEvaluation:
     """One evaluation of a network with the calls of its layers."""
 
     outputs: Tensor
@@ -91,7 +91,9 @@ class Record:
     leaves: dict[str, Tensor] = field(default_factory=dict)
 
 
-def record(network: FunctionalModule, layers: dict[str, tuple[str, ...]], x: Tensor, values: bool) -> Record:
+def record(
+    network: FunctionalModule, layers: dict[str, tuple[str, ...]], x: Tensor, values: bool
+) -> RecordedEvaluation:
     """One evaluation, with a graph in which the parameters of the given layers are leaves.
 
     Args:
@@ -108,10 +110,10 @@ def record(network: FunctionalModule, layers: dict[str, tuple[str, ...]], x: Ten
     leaves = {name: weights[name].detach().requires_grad_() for names in layers.values() for name in names}
     with _hooks(network.module, layers, values) as calls:
         out = network.outputs({**weights, **leaves}, x)
-    return Record(out, calls, leaves)
+    return RecordedEvaluation(out, calls, leaves)
 
 
-def intact(parameters: dict[str, tuple[str, ...]], seen: Record, count: int) -> set[str]:
+def intact_layers(parameters: dict[str, tuple[str, ...]], seen: RecordedEvaluation, count: int) -> set[str]:
     """Layers called once, on one row per input, whose parameters nothing else uses."""
     nodes, uses = _graph(seen.outputs)
     leaf_uses = {name: uses[id(leaf)] for name, leaf in seen.leaves.items()}
@@ -148,9 +150,9 @@ def structured_layers(network: FunctionalModule, x: Tensor, excluded: frozenset[
     pair = x[:2] if len(x) > 1 else torch.cat([x, x])
     both = record(network, parameters, pair, values=True)
     apart = [record(network, parameters, one[None], values=True) for one in pair]
-    good = intact(parameters, both, 2)
+    good = intact_layers(parameters, both, 2)
     for one in apart:
-        good &= intact(parameters, one, 1)
+        good &= intact_layers(parameters, one, 1)
     good = {name for name in good if _separate(both.calls[name][0], [r.calls[name][0] for r in apart])}
     good = _own_signals(both, good)
     return tuple(
@@ -248,7 +250,7 @@ def _separate(both: Call, apart: list[Call]) -> bool:
     return bool((alone - both.output).abs().max() <= tolerance)
 
 
-def _own_signals(both: Record, names: set[str]) -> set[str]:
+def _own_signals(both: RecordedEvaluation, names: set[str]) -> set[str]:
     """Layers to whose row for the one input no signal comes from the outputs for the other."""
     if not names:
         return names

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.kernels.finite._assembly import assembled, inner_of_rows
+from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows
 from symscope.kernels.finite._signals import Pass, forward_pass, gradient
 from symscope.kernels.finite._structure import Layer
 from symscope.kernels.finite._structured_plan import StructuredPlan
@@ -28,13 +28,13 @@ from symscope.networks import FunctionalModule, evaluation
 
 @final
 @dataclass(frozen=True)
-class Features:
+class LayerFeatures:
     """All that is kept of some inputs.
 
     Attributes:
-        gradients: For layers by their gradients: [b, n, c, numbers of the gradient].
-        columns: For the other layers: [g, b, n, positions, columns].
-        signals: For the same: [g, b, n, positions, c, rows].
+        gradients: Gradients of the layers kept in that form, [b, n, c, numbers of the gradient].
+        columns: Inputs of the other layers, [g, b, n, positions, columns].
+        signals: Signals back to those layers, [g, b, n, positions, c, rows].
     """
 
     gradients: dict[str, Tensor]
@@ -56,9 +56,9 @@ def structured_matrix(
     """
 
     def part(some: Tensor) -> Tensor:
-        return assembled(
+        return assembled_matrix(
             lambda x: features(how, network, x, some),
-            lambda first, second: inner(how, first, second),
+            lambda first, second: feature_products(how, first, second),
             x1,
             x2,
             how.inputs_at_once,
@@ -95,7 +95,7 @@ def structured_norms(
     return total
 
 
-def _squares(how: StructuredPlan, layer: Layer, found: Features) -> Tensor:
+def _squares(how: StructuredPlan, layer: Layer, found: LayerFeatures) -> Tensor:
     """Squared norms of a layer's gradients from its factors, as many inputs at a time as scratch holds."""
     at_once = max(1, how.scratch // how.pair_numbers(layer))
     columns = found.columns[layer.name][:, 0].split(at_once, dim=1)
@@ -106,7 +106,7 @@ def _squares(how: StructuredPlan, layer: Layer, found: Features) -> Tensor:
 
 def features(
     how: StructuredPlan, network: FunctionalModule, x: Shaped[Tensor, "b n *s"], cotangents: Tensor
-) -> Features:
+) -> LayerFeatures:
     """One forward pass, and one backward pass per combination of outputs, for each chunk of inputs."""
     with evaluation():
         kept = _empty(how, x.shape[0] * x.shape[1], cotangents)
@@ -115,15 +115,15 @@ def features(
             _fill(how, kept, start, forward_pass(network, how.layers, chunk), cotangents)
             start += len(chunk)
     size = x.shape[:2]
-    return Features(
+    return LayerFeatures(
         {name: t.unflatten(0, size) for name, t in kept.gradients.items()},
         {name: t.unflatten(1, size) for name, t in kept.columns.items()},
         {name: t.unflatten(1, size) for name, t in kept.signals.items()},
     )
 
 
-def _empty(how: StructuredPlan, inputs: int, cotangents: Tensor) -> Features:
-    kept, count = Features({}, {}, {}), len(cotangents)
+def _empty(how: StructuredPlan, inputs: int, cotangents: Tensor) -> LayerFeatures:
+    kept, count = LayerFeatures({}, {}, {}), len(cotangents)
     for layer in how.layers:
         if layer.name not in how.factored:
             kept.gradients[layer.name] = cotangents.new_empty(inputs, count, layer.gradient)
@@ -134,7 +134,7 @@ def _empty(how: StructuredPlan, inputs: int, cotangents: Tensor) -> Features:
     return kept
 
 
-def _fill(how: StructuredPlan, kept: Features, start: int, sent: Pass, cotangents: Tensor) -> None:
+def _fill(how: StructuredPlan, kept: LayerFeatures, start: int, sent: Pass, cotangents: Tensor) -> None:
     """What is kept of the inputs of one pass, in its place."""
     part = slice(start, start + sent.count)
     for name, columns in kept.columns.items():
@@ -148,7 +148,7 @@ def _fill(how: StructuredPlan, kept: Features, start: int, sent: Pass, cotangent
                 kept.gradients[layer.name][part, a] = gradient(layer, sent.columns[layer.name], signal)
 
 
-def inner(how: StructuredPlan, first: Features, second: Features) -> Tensor:
+def feature_products(how: StructuredPlan, first: LayerFeatures, second: LayerFeatures) -> Tensor:
     """Inner products of gradients: [b, n1, n2, c, c], or their sum over equal c [b, n1, n2]."""
     total = inner_of_rows(first.gradients, second.gradients, how.whole) if first.gradients else None
     if not first.columns:
@@ -167,7 +167,7 @@ def inner(how: StructuredPlan, first: Features, second: Features) -> Tensor:
 
 
 def _add_products(
-    how: StructuredPlan, layer: Layer, first: Features, second: Features, total: Tensor
+    how: StructuredPlan, layer: Layer, first: LayerFeatures, second: LayerFeatures, total: Tensor
 ) -> None:
     """A layer's part from its factors, so many pairs of inputs at a time as the scratch memory holds."""
     batch, n1, n2 = total.shape[:3]
@@ -209,7 +209,7 @@ def _whole_products(k1: Tensor, k2: Tensor, s1: Tensor, s2: Tensor) -> Tensor:
     return (own @ mixed.mT).sum(0)
 
 
-def remaining(network: FunctionalModule, layers: tuple[Layer, ...]) -> FunctionalModule | None:
+def remaining_network(network: FunctionalModule, layers: tuple[Layer, ...]) -> FunctionalModule | None:
     """The same network with only the parameters of no layer trainable; None if there are none."""
     done = {name for layer in layers for name in layer.parameters}
     rest = {name: w for name, w in network.trainable.items() if name not in done}

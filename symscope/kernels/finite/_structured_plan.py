@@ -20,14 +20,14 @@ OPERATIONS_PER_BYTE = 5.0
 @final
 @dataclass(frozen=True)
 class Size:
-    """Of the matrix asked for.
+    """The size of the matrix asked for.
 
     Attributes:
-        batch: Matrices.
-        n1: Inputs of the rows.
-        n2: Inputs of the columns; None for a symmetric matrix.
+        batch: Number of matrices.
+        n1: Number of inputs of the rows.
+        n2: Number of inputs of the columns; None for a symmetric matrix.
         diagonal: Whether only its diagonal is wanted.
-        count: Combinations of outputs.
+        count: Number of combinations of outputs.
         whole: Whether every pair of them is wanted, or the sum over equal ones.
     """
 
@@ -66,7 +66,7 @@ class StructuredPlan:
         inputs_at_once: Inputs of which enough is kept at once.
         inputs_per_pass: Inputs in one forward and backward pass.
         scratch: Numbers that products of factors may take.
-        cost: Estimated, in operations.
+        cost: Estimated cost, in operations.
     """
 
     layers: tuple[Layer, ...]
@@ -95,7 +95,7 @@ def pair_numbers(layer: Layer, count: int, whole: bool) -> int:
 
 
 def gradient_cost(layer: Layer, size: Size, inputs: int, item: int) -> float:
-    """Of forming a layer's gradients and multiplying them."""
+    """Cost of forming a layer's gradients and multiplying them."""
     formed = size.count * layer.gradient
     operations = 2 * inputs * layer.positions * formed
     operations += 2 * size.pairs * size.output_pairs * layer.gradient
@@ -104,7 +104,7 @@ def gradient_cost(layer: Layer, size: Size, inputs: int, item: int) -> float:
 
 
 def factor_cost(layer: Layer, size: Size, inputs: int, item: int) -> float:
-    """Of multiplying a layer's inputs and signals."""
+    """Cost of multiplying a layer's inputs and signals."""
     squares, count = layer.groups * layer.positions**2, size.count
     if not size.whole:
         operations = squares * (2 * layer.columns + 2 * count * layer.rows + 2)
@@ -129,12 +129,12 @@ def structured_plan(
     """Each layer in its cheaper form, or in the smaller one if that saves evaluations.
 
     Args:
-        layers: Those of `structured_layers`.
-        probe: What `probe` found.
-        size: Of the matrix.
+        layers: Layers that `structured_layers` found.
+        probe: Sizes that `probe` measured.
+        size: Size of the matrix.
         weights: Numbers in all weights, of which a copy may be made.
-        item: Bytes of a number.
-        memory: Bytes.
+        item: Bytes of one number.
+        memory: Bytes to work in.
 
     Returns:
         The plan.
@@ -209,7 +209,7 @@ def _cost(
 
 
 def contraction_cost(weights: int, probe: ForwardProfile, size: Size, rows_at_once: int, item: int) -> float:
-    """Of forming Jacobian rows and multiplying them."""
+    """Cost of forming Jacobian rows and multiplying them."""
     inputs = size.evaluations(rows_at_once // size.count)
     operations = inputs * (1 + 2 * size.count) * probe.flops
     if not size.diagonal:
@@ -219,7 +219,7 @@ def contraction_cost(weights: int, probe: ForwardProfile, size: Size, rows_at_on
 
 
 def products_cost(weights: int, probe: ForwardProfile, size: Size, item: int) -> float:
-    """Of pushing every row through the network, with its own tangents in place of the weights."""
+    """Cost of pushing every row through the network, with its own tangents in place of the weights."""
     pairs = size.pairs // 2 if size.n2 is None else size.pairs
     operations = pairs * size.count * 2 * probe.flops
     columns = size.batch * (size.n1 if size.n2 is None else size.n2)

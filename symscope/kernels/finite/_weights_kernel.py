@@ -37,10 +37,11 @@ def weights_kernel(
     `W = J^T J = sum_ia grad f_a(x_i) grad f_a(x_i)^T`, summed over inputs and outputs
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x: Inputs.
-        params: As in `empirical_ntk`.
-        memory: For the matrix and the Jacobian rows it is summed from.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
+        memory: Bytes, or text such as "1GB", for the matrix and the Jacobian rows it is summed from.
 
     Returns:
         The matrix over the trainable weights.
@@ -84,10 +85,11 @@ def weights_kernel_product(
     """The empirical weights kernel times a vector, `J^T (J v)`, without the matrix.
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x: Inputs.
         vector: A number for every trainable weight, in the dtype of the inputs.
-        params: As in `empirical_ntk`.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory; inputs go through in chunks that fit.
 
     Returns:
@@ -127,11 +129,12 @@ def weights_kernel_eigenpairs(
     `v = J^T u / sqrt(l)`.
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x: Inputs.
-        count: How many, at most the smaller of n o and p.
-        seed: Of the vector the iteration starts from.
-        params: As in `empirical_ntk`.
+        count: Number of eigenpairs, at most the smaller of n o and p.
+        seed: Random seed of the vector the iteration starts from.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory of a product.
         tolerance: Relative accuracy asked of the eigenvalues.
 
@@ -197,9 +200,10 @@ def weights_kernel_spectrum(
     zero.
 
     Args:
-        module: As in `empirical_ntk`.
+        module: Any module from [n, *shape] to [n, o] that treats inputs separately and deterministically in
+            eval mode.
         x: Inputs.
-        params: As in `empirical_ntk`.
+        params: A state dict or the path of a saved one, instead of the module's present weights.
         memory: Working memory; the smaller matrix must fit in it.
 
     Returns:

@@ -17,7 +17,7 @@ from symscope.kernels.infinite._operations import (
     Pool,
     Scale,
 )
-from symscope.kernels.infinite._sliding_windows import Window, padded, window_sum
+from symscope.kernels.infinite._sliding_windows import Window, padded_axes, window_sum
 from symscope.kernels.infinite._wide_network import Extent
 
 
@@ -37,10 +37,10 @@ def position_axes(axes: int, extent: Extent) -> tuple[list[int], list[int]]:
     return list(range(-axes, 0)), []
 
 
-def restricted(k: Tensor, axes: int, have: Extent, want: Extent) -> Tensor:
+def restricted_covariance(k: Tensor, axes: int, have: Extent, want: Extent) -> Tensor:
     """A covariance for fewer pairs of positions: equal ones out of all (one position alone is both).
 
-    >>> restricted(torch.arange(4.0).reshape(2, 2), 1, Extent.ALL, Extent.EQUAL)
+    >>> restricted_covariance(torch.arange(4.0).reshape(2, 2), 1, Extent.ALL, Extent.EQUAL)
     tensor([0., 3.])
     """
     if have == want or axes == 0:
@@ -57,12 +57,12 @@ def equal_positions(k: Tensor, axes: int) -> Tensor:
     return k.view(*k.shape[: k.ndim - 2 * axes], count, count).diagonal(dim1=-2, dim2=-1)
 
 
-def first(q: Tensor, axes: int, extent: Extent) -> Tensor:
+def first_variances(q: Tensor, axes: int, extent: Extent) -> Tensor:
     """Variances `[*lead, *p]`, ready to broadcast as those of the first position."""
     return q.reshape(*q.shape, *[1] * axes) if extent is Extent.ALL else q
 
 
-def second(q: Tensor, axes: int, extent: Extent) -> Tensor:
+def second_variances(q: Tensor, axes: int, extent: Extent) -> Tensor:
     """Variances `[*lead, *p]`, ready to broadcast as those of the second position."""
     if extent is not Extent.ALL:
         return q
@@ -70,7 +70,7 @@ def second(q: Tensor, axes: int, extent: Extent) -> Tensor:
     return q.reshape(*q.shape[:lead], *[1] * axes, *q.shape[lead:])
 
 
-def convolved(k: Tensor, conv: Conv, extent: Extent) -> Tensor:
+def convolved_covariance(k: Tensor, conv: Conv, extent: Extent) -> Tensor:
     """The average over the filter window: both positions move together, along one axis after the other."""
     left, right = position_axes(len(conv.windows), extent)
     for i, window in enumerate(conv.windows):
@@ -79,7 +79,7 @@ def convolved(k: Tensor, conv: Conv, extent: Extent) -> Tensor:
     return k / taps if k.ndim == 0 or all(w.trivial for w in conv.windows) else k.div_(taps)
 
 
-def pooled(k: Tensor, pool: Pool) -> Tensor:
+def pooled_covariance(k: Tensor, pool: Pool) -> Tensor:
     """Average pooling of a covariance of all pairs: each position has its own window."""
     axes = len(pool.windows)
     positions = k.shape[-axes:]
@@ -89,7 +89,7 @@ def pooled(k: Tensor, pool: Pool) -> Tensor:
     if pool.divisor is not None:
         return k / pool.divisor**2
     share = covered_positions(pool.windows, tuple(positions)).to(k)
-    return k / (first(share, axes, Extent.ALL) * second(share, axes, Extent.ALL))
+    return k / (first_variances(share, axes, Extent.ALL) * second_variances(share, axes, Extent.ALL))
 
 
 def covered_positions(windows: tuple[Window, ...], positions: tuple[int, ...]) -> Tensor:
@@ -108,17 +108,17 @@ def pad_positions(k: Tensor, pad: Pad, extent: Extent) -> Tensor:
     """Padding of the covariance: zero, or the covariance of the positions that are copied."""
     for side in position_axes(len(pad.before), extent):
         if side:
-            k = padded(k, side, pad.before, pad.after, pad.mode)
+            k = padded_axes(k, side, pad.before, pad.after, pad.mode)
     return k
 
 
-def patches(x: Tensor, conv: Conv) -> Tensor:
+def window_patches(x: Tensor, conv: Conv) -> Tensor:
     """The windows of a convolution over data `[*lead, c, *p]`, as vectors: `[*lead, outputs, c * taps]`."""
     axes = len(conv.windows)
     lead = x.ndim - axes - 1
     for i, window in enumerate(conv.windows):
         mode = "circular" if window.circular else "zeros"
-        x = padded(x, [lead + 1 + i], [window.before], [window.after], mode)
+        x = padded_axes(x, [lead + 1 + i], [window.before], [window.after], mode)
         reach = window.dilation * (window.size - 1) + 1
         x = x.unfold(lead + 1 + i, reach, window.stride)[..., :: window.dilation]
     x = x.movedim(lead, lead + axes)  # channels behind the positions
@@ -134,7 +134,7 @@ def linear_step(operation: Operation, k: Tensor, axes: int, extent: Extent) -> T
             mean = k.mean(list(range(-2 * axes, 0)))
             return mean.reshape(*mean.shape, *[1] * axes) if keep else mean
         case Pool():
-            return pooled(k, operation) if extent is Extent.ALL else k
+            return pooled_covariance(k, operation) if extent is Extent.ALL else k
         case Pad():
             return pad_positions(k, operation, extent)
         case Scale(factor):

@@ -32,7 +32,7 @@ from symscope.kernels.infinite._operations import (
     Sum,
     Unflatten,
 )
-from symscope.kernels.infinite._sliding_windows import padded, window_sum
+from symscope.kernels.infinite._sliding_windows import padded_axes, window_sum
 
 
 def data_step(operation: Operation, given: list[Tensor], lead: int) -> Tensor:
@@ -57,7 +57,7 @@ def data_step(operation: Operation, given: list[Tensor], lead: int) -> Tensor:
         case Unflatten(shape):
             return x.reshape(*x.shape[:lead], *shape)
         case Pad(before, after, mode):
-            return padded(x, axes, before, after, mode)
+            return padded_axes(x, axes, before, after, mode)
         case Pool(windows, divisor):
             positions = tuple(x.shape[lead + 1 :])
             for axis, window in zip(axes, windows, strict=True):

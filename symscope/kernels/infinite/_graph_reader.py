@@ -27,7 +27,7 @@ from symscope.kernels.infinite._translation import (
     module_operations,
     reason_against,
 )
-from symscope.kernels.infinite._wide_network import Network
+from symscope.kernels.infinite._wide_network import WideNetwork
 from symscope.networks import UntraceableModule, trace_module
 
 # Axes of positions, by the permutation that puts the channels behind them, and back.
@@ -56,7 +56,7 @@ def _is_layer(module: nn.Module) -> bool:
     return _has_rule(module) or fx.Tracer().is_leaf_module(module, "")
 
 
-def wide_network(module: nn.Module, prior: Prior, nodes: int) -> Network:
+def wide_network(module: nn.Module, prior: Prior, nodes: int) -> WideNetwork:
     """The wide network a module becomes.
 
     Args:
@@ -74,7 +74,7 @@ def wide_network(module: nn.Module, prior: Prior, nodes: int) -> Network:
     reader = _Reader(root, prior, nodes)
     for step in graph.nodes:
         reader.read(step)
-    network = Network(reader.pruned(), type(module).__name__)
+    network = WideNetwork(reader.pruned(), type(module).__name__)
     assert network.laws  # raises where an operation has no rule
     return network
 

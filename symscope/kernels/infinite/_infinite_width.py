@@ -18,7 +18,7 @@ from symscope.kernels.infinite._graph_reader import wide_network
 from symscope.kernels.infinite._operations import Activate
 from symscope.kernels.infinite._parameterisation import Prior
 from symscope.kernels.infinite._propagation import kernel_blocks, working_numbers
-from symscope.kernels.infinite._wide_network import Network
+from symscope.kernels.infinite._wide_network import WideNetwork
 from symscope.numerics import check_point_sets
 
 
@@ -35,7 +35,7 @@ class InfiniteWidth:
 
     nngp: Kernel
     ntk: Kernel
-    network: Network
+    network: WideNetwork
 
     def both(
         self, x1: Float[Tensor, "n1 *s"], x2: Float[Tensor, "n2 *s"] | None = None
@@ -167,16 +167,16 @@ def infinite_width(
     if not 64 <= nodes <= 8192:
         raise InputError(f"nodes: expected 64 to 8192 grid points, got {nodes}")
     network = wide_network(module, Prior(parameterisation, init, w_std, b_std, layers or {}), nodes)
-    return kernels_of(network)
+    return wide_network_kernels(network)
 
 
-def kernels_of(network: Network) -> InfiniteWidth:
+def wide_network_kernels(network: WideNetwork) -> InfiniteWidth:
     """The kernels of a network given by its operations.
 
-    >>> from symscope.kernels.infinite._operations import Dense, Input, Node, Weights
-    >>> dense = Dense(2, 1, Weights(1.0, 0.0, 1.0, 0.0))
-    >>> net = Network((Node(Input(), (), "x"), Node(dense, (0,), "linear")), "linear")
-    >>> kernels_of(net).ntk(torch.ones(1, 2, dtype=torch.float64)).item()
+    >>> from symscope.kernels.infinite import Dense, Input, LayerWeights, Node
+    >>> dense = Dense(2, 1, LayerWeights(1.0, 0.0, 1.0, 0.0))
+    >>> net = WideNetwork((Node(Input(), (), "x"), Node(dense, (0,), "linear")), "linear")
+    >>> wide_network_kernels(net).ntk(torch.ones(1, 2, dtype=torch.float64)).item()
     1.0
     """
 
@@ -194,19 +194,19 @@ def kernels_of(network: Network) -> InfiniteWidth:
     return InfiniteWidth(kernel("NNGP", False), kernel("NTK", True), network)
 
 
-def _blocks(network: Network, ntk: bool, x1: Tensor, x2: Tensor | None = None) -> Tensor:
+def _blocks(network: WideNetwork, ntk: bool, x1: Tensor, x2: Tensor | None = None) -> Tensor:
     pair = _checked_blocks(network, x1, x2, ntk, nngp=not ntk)
     wanted = pair[1] if ntk else pair[0]
     assert wanted is not None
     return wanted
 
 
-def _diagonal(network: Network, ntk: bool, x: Tensor) -> Tensor:
+def _diagonal(network: WideNetwork, ntk: bool, x: Tensor) -> Tensor:
     return _blocks(network, ntk, x[:, None])[:, 0, 0]
 
 
 def _checked_blocks(
-    network: Network, x1: Tensor, x2: Tensor | None, ntk: bool, nngp: bool = True
+    network: WideNetwork, x1: Tensor, x2: Tensor | None, ntk: bool, nngp: bool = True
 ) -> tuple[Tensor | None, Tensor | None]:
     check_point_sets(x1, x2, leading=2)
     if x1.dtype not in (torch.float32, torch.float64):
@@ -220,7 +220,7 @@ def _entry_bytes(features: tuple[int, ...], dtype: torch.dtype) -> float:
 
 
 def _working_bytes(
-    network: Network, points: int, features: tuple[int, ...], dtype: torch.dtype, device: str
+    network: WideNetwork, points: int, features: tuple[int, ...], dtype: torch.dtype, device: str
 ) -> float:
     """What a block takes besides: the piece in the works, and what is kept for each input."""
     return float(
@@ -228,11 +228,11 @@ def _working_bytes(
     )
 
 
-def _with_half_the_nodes(network: Network) -> Network:
+def _with_half_the_nodes(network: WideNetwork) -> WideNetwork:
     nodes = []
     for node in network.nodes:
         operation = node.operation
         if isinstance(operation, Activate) and isinstance(operation.dual, QuadratureDual):
             operation = Activate(replace(operation.dual, nodes=operation.dual.nodes // 2))
         nodes.append(replace(node, operation=operation))
-    return Network(tuple(nodes), network.name)
+    return WideNetwork(tuple(nodes), network.name)

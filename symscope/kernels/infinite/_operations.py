@@ -11,7 +11,7 @@ from symscope.kernels.infinite._sliding_windows import Window
 
 @final
 @dataclass(frozen=True)
-class Weights:
+class LayerWeights:
     """How a layer with weights acts on kernels, A being the average over its inputs (fan-in).
 
     `K <- w_var A(K) + b_var`, `Theta <- w_var A(Theta) + w_rate A(K) + b_rate`. In the NTK parameterisation
@@ -38,7 +38,7 @@ class Dense:
 
     features_in: int
     features_out: int
-    weights: Weights
+    weights: LayerWeights
 
 
 @final
@@ -49,7 +49,7 @@ class Conv:
     channels_in: int
     channels_out: int
     windows: tuple[Window, ...]
-    weights: Weights
+    weights: LayerWeights
 
 
 @final
@@ -142,9 +142,9 @@ class Node:
     """One step of a network.
 
     Attributes:
-        operation: What is done.
-        inputs: To which earlier nodes, by index.
-        name: What the user's module calls it, for messages.
+        operation: The operation.
+        inputs: Indices of the earlier nodes it acts on.
+        name: Name in the user's module, for messages.
     """
 
     operation: Operation

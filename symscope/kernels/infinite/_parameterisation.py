@@ -10,7 +10,7 @@ from typing import final
 from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
-from symscope.kernels.infinite._operations import Weights
+from symscope.kernels.infinite._operations import LayerWeights
 
 
 @final
@@ -20,7 +20,7 @@ class Prior:
 
     Attributes:
         parameterisation: "ntk" or "standard".
-        init: Where variances come from that are not given: "default" (NTK: w_std = b_std = 1; standard:
+        init: Source of variances that are not given: "default" (NTK: w_std = b_std = 1; standard:
             PyTorch's default initialisation) or "measured" (mean squares of the module's own weights).
         w_std: Weight scale: weights have variance `w_std^2 / fan_in` in the function they compute.
         b_std: Bias scale: biases have variance `b_std^2`.
@@ -34,7 +34,7 @@ class Prior:
     layers: Mapping[str, Mapping[str, float]]
 
 
-def layer_weights(module: nn.Module, name: str, prior: Prior) -> Weights:
+def layer_weights(module: nn.Module, name: str, prior: Prior) -> LayerWeights:
     """The four numbers of one Linear or Conv layer.
 
     In the function it computes, `z = sum_j W_ij a_j + b_i` over fan_in inputs with `var(W) = v / fan_in`:
@@ -47,7 +47,7 @@ def layer_weights(module: nn.Module, name: str, prior: Prior) -> Weights:
         prior: The choices.
 
     >>> layer_weights(nn.Linear(12, 5), "0", Prior("standard", "default", None, None, {}))
-    Weights(w_var=0.3333333333333333, b_var=0.027777777777777776, w_rate=12.0, b_rate=1.0)
+    LayerWeights(w_var=0.3333333333333333, b_var=0.027777777777777776, w_rate=12.0, b_rate=1.0)
     """
     weight, bias = module.weight, module.bias
     if isinstance(weight, nn.parameter.UninitializedParameter):
@@ -68,7 +68,9 @@ def layer_weights(module: nn.Module, name: str, prior: Prior) -> Weights:
     w_rate = w_var if ntk else float(fan_in)
     b_rate = (b_var if ntk else 1.0) if bias is not None else 0.0
     trained_bias = bias is not None and bias.requires_grad
-    return Weights(w_var, b_var, w_rate if weight.requires_grad else 0.0, b_rate if trained_bias else 0.0)
+    return LayerWeights(
+        w_var, b_var, w_rate if weight.requires_grad else 0.0, b_rate if trained_bias else 0.0
+    )
 
 
 def _weight_variance(weight: Tensor, fan_in: int, prior: Prior) -> float:

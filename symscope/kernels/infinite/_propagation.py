@@ -14,8 +14,8 @@ from torch import Tensor
 from symscope.kernels.infinite import _covariance_steps as layers
 from symscope.kernels.infinite._data_steps import data_covariance, patch_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Node, Normalise, Sum
-from symscope.kernels.infinite._sides import Side, covariance_count, piece_size, side, side_count
-from symscope.kernels.infinite._wide_network import Extent, Network, needed
+from symscope.kernels.infinite._sides import InputSide, covariance_count, piece_size, side, side_count
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
 from symscope.kernels.infinite.fused._chain_blocks import conv_blocks, dense_blocks, usable_chain
 from symscope.kernels.infinite.fused._chains import Chain, chain_of
 from symscope.kernels.infinite.fused._launch import PANEL
@@ -37,7 +37,7 @@ class Kernels(NamedTuple):
 
 @torch.no_grad()
 def kernel_blocks(
-    network: Network,
+    network: WideNetwork,
     x1: Float[Tensor, "b n1 *s"],
     x2: Float[Tensor, "b n2 *s"] | None,
     ntk: bool,
@@ -71,13 +71,13 @@ def kernel_blocks(
 
 
 def working_numbers(
-    network: Network, features: tuple[int, ...], points: int, device: torch.device, dtype: torch.dtype
+    network: WideNetwork, features: tuple[int, ...], points: int, device: torch.device, dtype: torch.dtype
 ) -> int:
     """Numbers held while a block is computed, besides inputs and results: a piece, and its points' sides.
 
-    >>> from symscope.kernels.infinite._operations import Dense, Input, Weights
-    >>> dense = Node(Dense(2, 1, Weights(1.0, 0.0, 1.0, 0.0)), (0,), "linear")
-    >>> net = Network((Node(Input(), (), "x"), dense), "linear")
+    >>> from symscope.kernels.infinite import Dense, Input, LayerWeights
+    >>> dense = Node(Dense(2, 1, LayerWeights(1.0, 0.0, 1.0, 0.0)), (0,), "linear")
+    >>> net = WideNetwork((Node(Input(), (), "x"), dense), "linear")
     >>> cpu = torch.device("cpu")
     >>> a, b = (working_numbers(net, (2,), n, cpu, torch.float64) for n in (0, 10))
     >>> a == torch.get_num_threads() * TEMPORARIES * piece_size(cpu), b - a
@@ -89,7 +89,9 @@ def working_numbers(
 
 
 @cache
-def _working(network: Network, features: tuple[int, ...], device: str, dtype: torch.dtype) -> tuple[int, int]:
+def _working(
+    network: WideNetwork, features: tuple[int, ...], device: str, dtype: torch.dtype
+) -> tuple[int, int]:
     """Numbers per point and per core, see `working_numbers`; asked for before every Gram, so kept."""
     shapes = network.shapes(features)
     fused = 3 if chain_of(network) is not None else 1  # roots of variances beside their inverses, doubled
@@ -102,13 +104,13 @@ def _working(network: Network, features: tuple[int, ...], device: str, dtype: to
 
 
 def _chained(
-    network: Network,
+    network: WideNetwork,
     shapes: tuple[tuple[int, ...], ...],
     chain: Chain,
     x1: Tensor,
     x2: Tensor | None,
-    one: Side,
-    two: Side,
+    one: InputSide,
+    two: InputSide,
     ntk: bool,
 ) -> Kernels:
     """Convolutions and read-out in one pass, what follows them (a few small layers) as usual."""
@@ -125,12 +127,12 @@ def _chained(
 
 
 def _piecewise(
-    network: Network,
+    network: WideNetwork,
     shapes: tuple[tuple[int, ...], ...],
     x1: Tensor,
     x2: Tensor | None,
-    one: Side,
-    two: Side,
+    one: InputSide,
+    two: InputSide,
     ntk: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """The plain way: cache-sized pieces, one half of a symmetric Gram."""
@@ -183,10 +185,10 @@ def _mirror(values: Tensor, same: slice) -> None:
 
 
 def _propagated(
-    network: Network,
+    network: WideNetwork,
     shapes: tuple[tuple[int, ...], ...],
-    one: Side,
-    two: Side,
+    one: InputSide,
+    two: InputSide,
     ntk: bool,
     same: slice | None,
     begun: dict[int, Kernels] | None = None,
@@ -211,7 +213,7 @@ def _propagated(
         pair = one.variances[index], two.variances[index]
         state = _step(node, given, pair, len(shapes[node.inputs[0]]) - 1, need, ntk, same)
         extent, axes = layers.extent_left(node.operation, need), len(shapes[index]) - 1
-        states[index] = state.map(partial(layers.restricted, axes=axes, have=extent, want=wanted))
+        states[index] = state.map(partial(layers.restricted_covariance, axes=axes, have=extent, want=wanted))
     last = len(shapes) - 1
     if last not in states:  # a network without weights
         states[last] = _given(network, states, one, two, last, len(shapes[last]) - 1, Extent.EQUAL, last)
@@ -236,17 +238,19 @@ def _step(
     if isinstance(operation, Dense):
         return _weighted(operation, *given[0], ntk)
     if isinstance(operation, Conv):
-        return _weighted(operation, *given[0].map(lambda t: layers.convolved(t, operation, need)), ntk)
+        return _weighted(
+            operation, *given[0].map(lambda t: layers.convolved_covariance(t, operation, need)), ntk
+        )
     if isinstance(operation, Sum):
         return _added(given)
     return given[0].map(lambda t: layers.linear_step(operation, t, axes, need))
 
 
 def _given(
-    network: Network,
+    network: WideNetwork,
     states: dict[int, Kernels],
-    one: Side,
-    two: Side,
+    one: InputSide,
+    two: InputSide,
     source: int,
     axes: int,
     need: Extent,
@@ -258,7 +262,7 @@ def _given(
         return Kernels(data_covariance(left, right, axes, need is Extent.ALL), None)
     last = network.last_uses[source] == reader
     state = states.pop(source) if last else states[source]
-    state = state.map(lambda t: layers.restricted(t, axes, network.extents[source], need))
+    state = state.map(lambda t: layers.restricted_covariance(t, axes, network.extents[source], need))
     return state if last else state.map(Tensor.clone)
 
 
@@ -286,8 +290,8 @@ def _activated(
     assert one is not None
     assert two is not None
     dual, theta = operation.dual, given.ntk
-    q1 = layers.first(one, axes, need)[:, :, None]
-    q2 = layers.second(two, axes, need)[:, None]
+    q1 = layers.first_variances(one, axes, need)[:, :, None]
+    q2 = layers.second_variances(two, axes, need)[:, None]
     k, slopes = dual.covariance(given.nngp.contiguous(), q1, q2, theta is not None)
     if same is not None:
         for tensor, exact in zip((k, slopes), dual.variance(one[:, same]), strict=True):
@@ -318,8 +322,8 @@ def _normalised(
 ) -> Kernels:
     assert one is not None
     assert two is not None
-    r1 = layers.first(layers.squared_norm(operation, one, axes).rsqrt(), axes, need)[:, :, None]
-    r2 = layers.second(layers.squared_norm(operation, two, axes).rsqrt(), axes, need)[:, None]
+    r1 = layers.first_variances(layers.squared_norm(operation, one, axes).rsqrt(), axes, need)[:, :, None]
+    r2 = layers.second_variances(layers.squared_norm(operation, two, axes).rsqrt(), axes, need)[:, None]
     return given.map(lambda t: t.mul_(r1).mul_(r2))
 
 

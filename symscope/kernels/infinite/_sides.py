@@ -14,7 +14,7 @@ from symscope.errors import InputError
 from symscope.kernels.infinite import _covariance_steps as layers
 from symscope.kernels.infinite._data_steps import data_step, own_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Normalise, Operation, Sum
-from symscope.kernels.infinite._wide_network import Extent, Network, needed
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
 from symscope.numerics import each
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
@@ -28,29 +28,29 @@ def piece_size(device: torch.device) -> int:
 
 @final
 @dataclass(frozen=True)
-class Side:
+class InputSide:
     """What is known about one set of inputs before pairs are formed; every tensor starts `[b, n, ...]`.
 
     Attributes:
         data: The data at each node that has no weights before it, else None.
-        patches: At each convolution of data for all pairs of positions: its windows, else None.
-        variances: At each activation and norm: the variances of its input, `[b, n, *p]`, else None.
+        patches: Windows at each convolution of data that all pairs of positions need, else None.
+        variances: Variances of the input of each activation and norm, `[b, n, *p]`, else None.
     """
 
     data: tuple[Tensor | None, ...]
     patches: tuple[Tensor | None, ...]
     variances: tuple[Tensor | None, ...]
 
-    def part(self, batch: slice, rows: slice) -> Side:
+    def part(self, batch: slice, rows: slice) -> InputSide:
         """Some of the inputs."""
-        return Side(*(_cut(t, batch, rows) for t in (self.data, self.patches, self.variances)))
+        return InputSide(*(_cut(t, batch, rows) for t in (self.data, self.patches, self.variances)))
 
 
 def _cut(tensors: tuple[Tensor | None, ...], batch: slice, rows: slice) -> tuple[Tensor | None, ...]:
     return tuple(None if t is None else t[batch, rows] for t in tensors)
 
 
-def side(network: Network, x: Float[Tensor, "b n *s"]) -> Side:
+def side(network: WideNetwork, x: Float[Tensor, "b n *s"]) -> InputSide:
     """Everything about one set of inputs that does not depend on its partners.
 
     Raises:
@@ -67,11 +67,11 @@ def side(network: Network, x: Float[Tensor, "b n *s"]) -> Side:
         before = data[node.inputs[0]] if node.inputs else None
         wanted = network.extents[index]
         if isinstance(node.operation, Conv) and before is not None and wanted is Extent.ALL:
-            patches[index] = layers.patches(before, node.operation)
-    return Side(tuple(data), tuple(patches), _variances(network, data, x))
+            patches[index] = layers.window_patches(before, node.operation)
+    return InputSide(tuple(data), tuple(patches), _variances(network, data, x))
 
 
-def _variances(network: Network, data: list[Tensor | None], x: Tensor) -> tuple[Tensor | None, ...]:
+def _variances(network: WideNetwork, data: list[Tensor | None], x: Tensor) -> tuple[Tensor | None, ...]:
     """Variances at every activation and norm; a few inputs at a time where pairs of positions are needed."""
     shapes = network.shapes(tuple(x.shape[2:]))
     count = len(network.nodes)
@@ -94,7 +94,7 @@ def _variances(network: Network, data: list[Tensor | None], x: Tensor) -> tuple[
 
 
 def _own_propagated(
-    network: Network, shapes: tuple[tuple[int, ...], ...], data: list[Tensor | None]
+    network: WideNetwork, shapes: tuple[tuple[int, ...], ...], data: list[Tensor | None]
 ) -> list[Tensor | None]:
     """Variances at every activation and norm, from covariances of each input with itself, `[b, n, ...]`."""
     found: list[Tensor | None] = [None] * len(shapes)
@@ -114,14 +114,14 @@ def _own_propagated(
             if fixed is not None:
                 given.append(own_covariance(fixed, a, need is Extent.ALL))
             else:
-                given.append(layers.restricted(states[i], a, network.own_extents[i], need).clone())
-        variance = layers.restricted(given[0], axes[0], need, Extent.EQUAL) if divides else None
+                given.append(layers.restricted_covariance(states[i], a, network.own_extents[i], need).clone())
+        variance = layers.restricted_covariance(given[0], axes[0], need, Extent.EQUAL) if divides else None
         if variance is not None:
             found[index] = variance.clone()
             _check_norm(node.name, operation, variance)
         if wanted is not Extent.NONE:
             k = _own_step(operation, given, variance, axes[0], need)
-            states[index] = layers.restricted(
+            states[index] = layers.restricted_covariance(
                 k, len(shapes[index]) - 1, layers.extent_left(operation, need), wanted
             )
         for i in node.inputs:
@@ -139,17 +139,19 @@ def _own_step(
         exact = operation.dual.variance(variance)[0]
         if need is not Extent.ALL or axes == 0:
             return exact
-        q1, q2 = (place(variance, axes, need) for place in (layers.first, layers.second))
+        q1, q2 = (place(variance, axes, need) for place in (layers.first_variances, layers.second_variances))
         k = operation.dual.covariance(k, q1, q2, False)[0]
         layers.equal_positions(k, axes).copy_(exact.flatten(2))
         return k
     if isinstance(operation, Normalise):
         assert variance is not None
         root = layers.squared_norm(operation, variance, axes).sqrt()
-        return k.div_(layers.first(root, axes, need)).div_(layers.second(root, axes, need))
+        return k.div_(layers.first_variances(root, axes, need)).div_(
+            layers.second_variances(root, axes, need)
+        )
     if isinstance(operation, Dense | Conv):
         if isinstance(operation, Conv):
-            k = layers.convolved(k, operation, need)
+            k = layers.convolved_covariance(k, operation, need)
         return k.mul_(operation.weights.w_var).add_(operation.weights.b_var)
     if isinstance(operation, Sum):
         return torch.stack(given).sum(0)
@@ -177,8 +179,8 @@ def covariance_count(shapes: tuple[tuple[int, ...], ...], extents: tuple[Extent,
     )
 
 
-def side_count(network: Network, shapes: tuple[tuple[int, ...], ...]) -> int:
-    """Numbers a `Side` keeps for each input: data before the first weights, their windows, and variances."""
+def side_count(network: WideNetwork, shapes: tuple[tuple[int, ...], ...]) -> int:
+    """Numbers an `InputSide` keeps for each input: data before any weights, their windows, and variances."""
     count = 0
     for index, node in enumerate(network.nodes):
         shape = shapes[index]

@@ -112,7 +112,9 @@ def window_sum(x: Tensor, axes: Sequence[int], window: Window) -> Tensor:
     return total
 
 
-def padded(x: Tensor, axes: Sequence[int], before: Sequence[int], after: Sequence[int], mode: str) -> Tensor:
+def padded_axes(
+    x: Tensor, axes: Sequence[int], before: Sequence[int], after: Sequence[int], mode: str
+) -> Tensor:
     """Pad axes of positions: with zeros, or by copying the position that `mode` names.
 
     Args:
@@ -122,7 +124,7 @@ def padded(x: Tensor, axes: Sequence[int], before: Sequence[int], after: Sequenc
         after: Positions behind, one number per axis.
         mode: "zeros", "circular", "reflect" or "replicate".
 
-    >>> padded(torch.tensor([1.0, 2.0, 3.0]), [0], [1], [2], "circular")
+    >>> padded_axes(torch.tensor([1.0, 2.0, 3.0]), [0], [1], [2], "circular")
     tensor([3., 1., 2., 3., 1., 2.])
     """
     for axis, front, behind in zip(axes, before, after, strict=True):

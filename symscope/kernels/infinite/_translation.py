@@ -16,12 +16,12 @@ from symscope.kernels.infinite._operations import (
     Dense,
     Flatten,
     GlobalPool,
+    LayerWeights,
     Normalise,
     Operation,
     Pad,
     Pool,
     Unflatten,
-    Weights,
 )
 from symscope.kernels.infinite._sliding_windows import Window
 
@@ -79,7 +79,7 @@ def reason_against(module: nn.Module) -> str | None:
 
 
 def module_operations(
-    module: nn.Module, name: str, weights: Weights | None, channels_last: int
+    module: nn.Module, name: str, weights: LayerWeights | None, channels_last: int
 ) -> list[Operation]:
     """The operations of one module; none for the identity.
 
@@ -123,7 +123,7 @@ def module_operations(
     raise UnsupportedLayer(name, kind, reason_against(module) or "there is no rule for it")
 
 
-def _weighted(module: nn.Module, name: str, weights: Weights, channels_last: int) -> list[Operation]:
+def _weighted(module: nn.Module, name: str, weights: LayerWeights, channels_last: int) -> list[Operation]:
     if isinstance(module, nn.Linear):
         if channels_last:  # at every position alone: a convolution of one tap
             return [Conv(module.in_features, module.out_features, (Window(1),) * channels_last, weights)]

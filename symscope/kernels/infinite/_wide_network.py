@@ -148,12 +148,12 @@ def needed(operation: Operation, wanted: Extent) -> Extent:
 
 @final
 @dataclass(frozen=True)
-class Network:
+class WideNetwork:
     """A wide network: its steps in order, the last one the output.
 
     Attributes:
         nodes: The steps.
-        name: What the user's module is called.
+        name: Name of the user's module.
     """
 
     nodes: tuple[Node, ...]
@@ -210,6 +210,23 @@ class Network:
                 "end with Flatten and Linear, or with global average pooling"
             )
         return tuple(found)
+
+    def entry_numbers(self, features: tuple[int, ...]) -> float:
+        """How many covariances are propagated for one entry of a Gram matrix of inputs of shape `features`.
+
+        Positions, or pairs of positions where layers pool.
+
+        Raises:
+            InputError: Names the layer that cannot take its input.
+        """
+        total = 0.0
+        for law, extent, shape in zip(self.laws, self.extents, self.shapes(features), strict=True):
+            positions = math.prod(shape[1:])
+            if extent is Extent.ALL:
+                total += positions**2
+            elif extent is Extent.EQUAL and not law.fixed:  # the data's own products are one matrix product
+                total += positions
+        return total
 
 
 def _shape(node: Node, given: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.kernels._classical import arc_cosine, rbf
+from symscope.kernels._classical import arc_cosine_kernel, rbf_kernel
 from symscope.kernels._prediction import nngp_posterior
 from symscope.kernels.adapters._gpytorch import as_gpytorch
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
@@ -35,7 +35,7 @@ def regression(kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel", [rbf(1.2), arc_cosine(1), empirical_ntk(module("mlp")[0])], ids=lambda k: k.name
+    "kernel", [rbf_kernel(1.2), arc_cosine_kernel(1), empirical_ntk(module("mlp")[0])], ids=lambda k: k.name
 )
 def test_gram_is_the_plain_tensor(kernel):
     g = as_gpytorch(kernel)
@@ -61,7 +61,7 @@ def test_exact_regression_agrees_with_the_posterior():
 
 
 def test_scale_and_noise_around_it_are_trained():
-    model, likelihood = regression(gpytorch.kernels.ScaleKernel(as_gpytorch(rbf(1.5))))
+    model, likelihood = regression(gpytorch.kernels.ScaleKernel(as_gpytorch(rbf_kernel(1.5))))
     evidence = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
     model.train()
@@ -77,7 +77,7 @@ def test_scale_and_noise_around_it_are_trained():
 
 
 def test_gradients_reach_the_inputs():
-    g = as_gpytorch(rbf(0.9))
+    g = as_gpytorch(rbf_kernel(0.9))
     x = T.clone().requires_grad_()
     g(x, X).to_dense().sum().backward()
     plain = T.clone().requires_grad_()
@@ -96,11 +96,11 @@ def test_vectors_become_images_and_kernels_can_be_copied():
 
 def test_features_as_batches_are_refused():
     with pytest.raises(InputError, match="last_dim_is_batch"):
-        as_gpytorch(rbf(1.0)).forward(X, X, last_dim_is_batch=True)
+        as_gpytorch(rbf_kernel(1.0)).forward(X, X, last_dim_is_batch=True)
 
 
 def test_without_gpytorch_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "symscope.kernels.adapters._gpytorch_module", raising=False)
     monkeypatch.setitem(sys.modules, "gpytorch", None)
     with pytest.raises(InputError, match=r"pip install symscope\[gpytorch\]"):
-        as_gpytorch(rbf(1.0))
+        as_gpytorch(rbf_kernel(1.0))

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from symscope.errors import InputError
-from symscope.kernels._classical import arc_cosine, rbf
+from symscope.kernels._classical import arc_cosine_kernel, rbf_kernel
 from symscope.kernels._prediction import gradient_flow_prediction, nngp_posterior
 from symscope.kernels.adapters._sklearn import as_sklearn, as_sklearn_process
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
@@ -26,7 +26,7 @@ TARGETS = (X[:, 0] - X[:, 2] ** 2).numpy()
 
 
 def test_gram_is_the_plain_tensor():
-    k = rbf(1.4)
+    k = rbf_kernel(1.4)
     f = as_sklearn(k)
     assert np.array_equal(f(X.numpy()), k(X).numpy())
     assert np.array_equal(f(T.numpy(), X.numpy()), k(T, X).numpy())
@@ -34,7 +34,9 @@ def test_gram_is_the_plain_tensor():
     assert np.array_equal(f.diagonal(X.numpy()), k.diagonal(X).numpy())
 
 
-@pytest.mark.parametrize("kernel", [arc_cosine(1), empirical_ntk(module("mlp")[0])], ids=lambda k: k.name)
+@pytest.mark.parametrize(
+    "kernel", [arc_cosine_kernel(1), empirical_ntk(module("mlp")[0])], ids=lambda k: k.name
+)
 def test_svc_gets_whole_grams_and_agrees_with_precomputed_ones(kernel):
     model = SVC(kernel=as_sklearn(kernel)).fit(X.numpy(), LABELS)
     other = SVC(kernel="precomputed").fit(kernel(X).numpy(), LABELS)
@@ -45,7 +47,7 @@ def test_svc_gets_whole_grams_and_agrees_with_precomputed_ones(kernel):
 
 
 def test_kernel_ridge_agrees_with_the_end_of_the_flow():
-    k = arc_cosine(1)
+    k = arc_cosine_kernel(1)
     flow = gradient_flow_prediction(
         k(X), k(T, X), torch.from_numpy(TARGETS)[:, None], times=[float("inf")], learning_rate=1.0, ridge=0.5
     )
@@ -69,7 +71,7 @@ def test_gaussian_process_agrees_with_the_posterior():
 
 
 def test_scale_and_noise_around_it_are_fitted():
-    process = ConstantKernel(2.0) * as_sklearn_process(rbf(1.5)) + WhiteKernel(0.1)
+    process = ConstantKernel(2.0) * as_sklearn_process(rbf_kernel(1.5)) + WhiteKernel(0.1)
     x = inputs(40, (1,))
     y = (torch.sin(2 * x) + 0.3 * inputs(40, (1,), seed=1))[:, 0].numpy()  # noise to be found
     model = GaussianProcessRegressor(process).fit(x.numpy(), y)
@@ -92,7 +94,7 @@ def test_rows_become_images():
 
 
 def test_bad_input_is_named():
-    f = as_sklearn(rbf(1.0))
+    f = as_sklearn(rbf_kernel(1.0))
     with pytest.raises(InputError, match=r"Expected an array \[n, features\]"):
         f(np.zeros((2, 3, 4)))
     with pytest.raises(InputError, match="NaN"):
@@ -105,4 +107,4 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "symscope.kernels.adapters._sklearn_process", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn.gaussian_process.kernels", None)
     with pytest.raises(InputError, match=r"pip install symscope\[sklearn\]"):
-        as_sklearn_process(rbf(1.0))
+        as_sklearn_process(rbf_kernel(1.0))

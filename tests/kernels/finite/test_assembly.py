@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.kernels.finite._assembly import assembled, evaluations, inner_of_rows
+from symscope.kernels.finite._assembly import assembled_matrix, evaluations, inner_of_rows
 from tests.kernels.networks import inputs
 from tests.tolerances import ROUNDING
 
@@ -28,7 +28,7 @@ def test_any_number_at_once_gives_the_same_and_evaluations_are_counted(batch, n1
         return {"first": x[..., :1].contiguous(), "others": x[..., 1:].contiguous()}
 
     pairs = (2, 2) if whole else ()
-    found = assembled(kept, lambda a, b: inner_of_rows(a, b, whole), x1, x2, at_once, pairs, x1)
+    found = assembled_matrix(kept, lambda a, b: inner_of_rows(a, b, whole), x1, x2, at_once, pairs, x1)
     y = x1 if x2 is None else x2
     expected = torch.einsum("siap,sjbp->sijab" if whole else "siap,sjap->sij", x1, y)
     assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.kernels._conformance import assert_kernel_laws
+from symscope.kernels.conformance import assert_kernel_laws
 from symscope.kernels.finite._conjugate import conjugate_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
 from tests.kernels.networks import MODULES, inputs, module

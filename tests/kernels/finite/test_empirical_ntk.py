@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.kernels._conformance import assert_kernel_laws
 from symscope.kernels._gram._gram import gram
+from symscope.kernels.conformance import assert_kernel_laws
 from symscope.kernels.finite._empirical_ntk import (
     empirical_ntk,
     empirical_ntk_blocks,
     empirical_ntk_eigenpairs,
-    ntk_vector_product,
+    empirical_ntk_product,
 )
 from symscope.kernels.infinite._infinite_width import infinite_width
 from tests.kernels.networks import MODULES, dense_jacobian, inputs, module
@@ -84,10 +84,12 @@ def test_vector_products_agree_with_the_whole_kernel(name, memory):
     whole = empirical_ntk_blocks(net, x1, x2)
     v = inputs(4, (whole.shape[-1],), seed=2)
     expected = torch.einsum("ijab,jb->ia", whole, v)
-    found = ntk_vector_product(net, x1, v, x2, memory=memory)
+    found = empirical_ntk_product(net, x1, v, x2, memory=memory)
     assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
     square = torch.einsum("ijab,jb->ia", empirical_ntk_blocks(net, x2), v)
-    assert torch.allclose(ntk_vector_product(net, x2, v, memory=memory), square, rtol=ROUNDING, atol=ROUNDING)
+    assert torch.allclose(
+        empirical_ntk_product(net, x2, v, memory=memory), square, rtol=ROUNDING, atol=ROUNDING
+    )
 
 
 @pytest.mark.parametrize(("name", "n"), [("conv", 4), ("mlp", 20)])
@@ -184,9 +186,9 @@ def test_the_standard_parameterisation_is_that_of_fresh_modules():
         (lambda net, x: empirical_ntk_blocks(net, x, x.float()), "expected one dtype"),
         (lambda net, x: empirical_ntk_blocks(net, x, x[:, :3]), "points of one shape"),
         (lambda net, x: empirical_ntk_blocks(net, x * torch.nan), "NaN"),
-        (lambda net, x: ntk_vector_product(net, x, x), r"vectors: expected shape \(3, 3\)"),
+        (lambda net, x: empirical_ntk_product(net, x, x), r"vectors: expected shape \(3, 3\)"),
         (
-            lambda net, x: ntk_vector_product(net, x, x[:, :3].float()),
+            lambda net, x: empirical_ntk_product(net, x, x[:, :3].float()),
             "in torch.float64, got .* in torch.float32",
         ),
         (lambda net, x: empirical_ntk_eigenpairs(net, x, 10, seed=0), "count: expected 1 to 9"),

@@ -6,7 +6,13 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
-from symscope.kernels.finite._ntk_matrix import Parts, check_method, parts, tangent_matrix, tangent_norms
+from symscope.kernels.finite._ntk_matrix import (
+    WeightParts,
+    check_method,
+    tangent_matrix,
+    tangent_norms,
+    weight_parts,
+)
 from symscope.kernels.finite._structured_plan import Size
 from symscope.networks import FunctionalModule, forward_profile, functional_module
 from tests.kernels.networks import dense_jacobian, inputs
@@ -16,12 +22,12 @@ from tests.tolerances import ROUNDING
 
 def parts_of(
     net: nn.Module, x: torch.Tensor, whole: bool = False, memory: int = 10**9, method: str = "auto"
-) -> tuple[Parts, FunctionalModule]:
+) -> tuple[WeightParts, FunctionalModule]:
     network = functional_module(net)
     seen = forward_profile(network, x)
     eye = torch.eye(seen.outputs, dtype=torch.float64)
     size = Size(1, len(x), None, False, len(eye), whole)
-    return parts(network, seen, x, size, eye, memory, method), network
+    return weight_parts(network, seen, x, size, eye, memory, method), network
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from symscope.kernels._conformance import assert_kernel_laws
+from symscope.kernels.conformance import assert_kernel_laws
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
 from symscope.kernels.finite._structure import structured_layers
-from symscope.kernels.finite._structured import remaining, structured_matrix, structured_norms
+from symscope.kernels.finite._structured import remaining_network, structured_matrix, structured_norms
 from symscope.kernels.finite._structured_plan import Size, structured_plan
 from symscope.networks import evaluation, forward_profile, functional_module
 from tests.kernels.networks import dense_jacobian
@@ -132,11 +132,11 @@ def test_what_no_layer_has_remains_trainable():
     network = functional_module(net)
     with evaluation():
         layers = structured_layers(network, inputs(2), frozenset())
-    rest = remaining(network, layers)
+    rest = remaining_network(network, layers)
     assert rest is not None
     assert list(rest.trainable) == ["words.weight"]
     assert {"body.weight", "body.bias"} <= rest.fixed.keys()
-    assert remaining(network, tuple(replace(m, weight="words.weight") for m in layers)) is not None
+    assert remaining_network(network, tuple(replace(m, weight="words.weight") for m in layers)) is not None
 
 
 @pytest.mark.parametrize("method", ["structured", "auto"])

@@ -9,7 +9,7 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
 from symscope.kernels.finite._structure import Layer, structured_layers
-from symscope.kernels.finite._structured import features, inner
+from symscope.kernels.finite._structured import feature_products, features
 from symscope.kernels.finite._structured_plan import Size, structured_plan
 from symscope.networks import evaluation, forward_profile, functional_module
 from tests.kernels.networks import inputs
@@ -102,4 +102,4 @@ def test_features_take_what_was_planned():
     assert kept.columns["5"].shape == (1, 1, 12, 1, 361)
     assert kept.signals["5"].shape == (1, 1, 12, 1, 5, 30)
     assert kept.gradients["0"].shape == (1, 12, 5, 12 * 19)
-    assert inner(how, kept, kept).shape == (1, 12, 12)
+    assert feature_products(how, kept, kept).shape == (1, 12, 12)

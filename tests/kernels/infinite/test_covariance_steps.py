@@ -10,19 +10,19 @@ from symscope.kernels.infinite._operations import (
     Conv,
     Flatten,
     GlobalPool,
+    LayerWeights,
     Normalise,
     Pad,
     Pool,
     Scale,
     Sum,
     Unflatten,
-    Weights,
 )
 from symscope.kernels.infinite._sliding_windows import Window
 from symscope.kernels.infinite._wide_network import Extent
 
 F64 = torch.float64
-NONE = Weights(1.0, 0.0, 1.0, 0.0)
+NONE = LayerWeights(1.0, 0.0, 1.0, 0.0)
 
 
 def points(*shape: int, seed: int = 0) -> Tensor:
@@ -57,11 +57,13 @@ def test_convolving_a_covariance_is_averaging_over_filters(conv: nn.Conv2d, circ
             a, b = conv(x[0])[0, 0], conv(y[0])[0, 0]
         total = total + torch.einsum("ij,kl->ijkl", a, b) / taps
     assert isinstance(total, Tensor)
-    everything = layers.convolved(data_covariance(x, y, 2, True), op, Extent.ALL)[0, 0, 0]
-    equal = layers.convolved(data_covariance(x, y, 2, False), op, Extent.EQUAL)[0, 0, 0]
+    everything = layers.convolved_covariance(data_covariance(x, y, 2, True), op, Extent.ALL)[0, 0, 0]
+    equal = layers.convolved_covariance(data_covariance(x, y, 2, False), op, Extent.EQUAL)[0, 0, 0]
     torch.testing.assert_close(everything, total)
     torch.testing.assert_close(equal, torch.einsum("ijij->ij", total))
-    patched = patch_covariance(layers.patches(x, op), layers.patches(y, op), tuple(total.shape[:2]))[0, 0, 0]
+    patched = patch_covariance(
+        layers.window_patches(x, op), layers.window_patches(y, op), tuple(total.shape[:2])
+    )[0, 0, 0]
     torch.testing.assert_close(patched, total)
 
 
@@ -81,7 +83,7 @@ def test_pooling_a_covariance_is_the_covariance_of_pooled_data(module: nn.AvgPoo
     pool = Pool(windows, float(size[0] * size[1]) if module.count_include_pad else None)
     x, y = points(1, 2, 3, 5, 6), points(1, 4, 3, 5, 6, seed=1)
     pooled = data_covariance(module(x[0])[None], module(y[0])[None], 2, True)
-    torch.testing.assert_close(layers.pooled(data_covariance(x, y, 2, True), pool), pooled)
+    torch.testing.assert_close(layers.pooled_covariance(data_covariance(x, y, 2, True), pool), pooled)
     torch.testing.assert_close(data_step(pool, [x], 2)[0], module(x[0]))
 
 
@@ -129,8 +131,8 @@ def test_padding_a_covariance_is_padding_the_data() -> None:
 def test_equal_positions_of_all_pairs() -> None:
     k = points(2, 3, 4, 5, 4, 5)
     torch.testing.assert_close(
-        layers.restricted(k, 2, Extent.ALL, Extent.EQUAL), torch.einsum("abhwhw->abhw", k)
+        layers.restricted_covariance(k, 2, Extent.ALL, Extent.EQUAL), torch.einsum("abhwhw->abhw", k)
     )
-    assert layers.restricted(k, 2, Extent.ALL, Extent.ALL) is k
+    assert layers.restricted_covariance(k, 2, Extent.ALL, Extent.ALL) is k
     single = points(2, 3, 1, 1)
-    assert layers.restricted(single, 2, Extent.EQUAL, Extent.ALL).shape == (2, 3, 1, 1, 1, 1)
+    assert layers.restricted_covariance(single, 2, Extent.EQUAL, Extent.ALL).shape == (2, 3, 1, 1, 1, 1)

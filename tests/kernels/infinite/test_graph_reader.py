@@ -115,10 +115,14 @@ def test_padding_inside_a_convolution_is_padding_before_it(mode: str, pooled: bo
         else [nn.Flatten(), nn.Linear(4 * 16, 1)]
     )
     inside = nn.Sequential(
-        nn.Conv2d(1, 4, 1), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1, padding_mode=mode), kernels.Erf(), *tail
+        nn.Conv2d(1, 4, 1),
+        nn.ReLU(),
+        nn.Conv2d(4, 4, 3, padding=1, padding_mode=mode),
+        kernels.activations.Erf(),
+        *tail,
     )
     before = nn.Sequential(
-        inside[0], inside[1], pads[mode]((1, 1, 1, 1)), nn.Conv2d(4, 4, 3), kernels.Erf(), *tail
+        inside[0], inside[1], pads[mode]((1, 1, 1, 1)), nn.Conv2d(4, 4, 3), kernels.activations.Erf(), *tail
     )
     same(inside, before, points(3, 1, 4, 4))
     uneven = nn.Conv2d(4, 4, 2, padding="same")

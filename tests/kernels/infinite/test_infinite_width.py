@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from symscope import kernels
 from symscope.errors import InputError
 from symscope.kernels import infinite_width
+from symscope.kernels.conformance import assert_kernel_laws
 from tests.kernels.oracle_networks import FIXTURES, DenseResidual, conv_net, fixture, images, mlp
 from tests.tolerances import ORACLE, ORACLE_DIAGONAL, QUADRATURE, ROUNDING
 
@@ -146,7 +147,7 @@ def test_quadrature_agrees_with_closed_forms_and_knows_its_error() -> None:
     for function, key in ((torch.erf, "erf"), (nn.functional.gelu, "gelu")):
         steps: list[nn.Module] = []
         for layer in range(3):
-            steps += [nn.Linear(8 if layer else 10, 8), kernels.Elementwise(function)]
+            steps += [nn.Linear(8 if layer else 10, 8), kernels.activations.Elementwise(function)]
         kernel = infinite_width(nn.Sequential(*steps, nn.Linear(8, 1)), w_std=1.3, b_std=0.2)
         nngp, ntk = kernel.both(x)
         errors = kernel.quadrature_error(x)
@@ -161,7 +162,7 @@ def test_quadrature_agrees_with_closed_forms_and_knows_its_error() -> None:
 
 
 def test_quadrature_error_is_honest_about_kinks() -> None:
-    net = nn.Sequential(nn.Linear(3, 4), kernels.Elementwise(torch.relu), nn.Linear(4, 1))
+    net = nn.Sequential(nn.Linear(3, 4), kernels.activations.Elementwise(torch.relu), nn.Linear(4, 1))
     x = points(6, 3)
     nngp, ntk = infinite_width(net).both(x)
     exact_nngp, exact_ntk = infinite_width(nn.Sequential(net[0], nn.ReLU(), net[2])).both(x)
@@ -179,7 +180,7 @@ NETS = {
             nn.Conv2d(2, 4, (3, 2), stride=(2, 1), dilation=(1, 2), padding=(2, 1)),
             nn.ReLU(),
             nn.Conv2d(4, 4, 2),
-            kernels.Erf(),
+            kernels.activations.Erf(),
             nn.Flatten(),
             nn.Linear(4 * 3 * 5, 1),
         ),
@@ -218,7 +219,7 @@ NETS = {
 @pytest.mark.parametrize("which", ["nngp", "ntk"])
 def test_kernel_laws(name: str, which: str) -> None:
     build, shape = NETS[name]
-    kernels.assert_kernel_laws(getattr(infinite_width(build()), which), points(5, *shape, seed=3))
+    assert_kernel_laws(getattr(infinite_width(build()), which), points(5, *shape, seed=3))
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -253,7 +254,7 @@ def test_mlps_do_not_see_orthogonal_maps(seed: int) -> None:
     x = points(5, 4, seed=seed)
     turn, _ = torch.linalg.qr(points(4, 4, seed=seed + 1))
     kernel = infinite_width(
-        nn.Sequential(nn.Linear(4, 8), kernels.Erf(), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1))
+        nn.Sequential(nn.Linear(4, 8), kernels.activations.Erf(), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1))
     )
     for before, after in zip(kernel.both(x), kernel.both(x @ turn), strict=True):
         torch.testing.assert_close(after, before, rtol=1e-11, atol=1e-12)

@@ -6,7 +6,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels import infinite_width
-from symscope.kernels.infinite._operations import Weights
+from symscope.kernels.infinite._operations import LayerWeights
 from symscope.kernels.infinite._parameterisation import Prior, layer_weights
 
 CONV = nn.Conv2d(3, 8, (2, 5))
@@ -16,15 +16,23 @@ NO_BIAS = nn.Linear(12, 5, bias=False)
 @pytest.mark.parametrize(
     ("module", "prior", "expected"),
     [
-        (NO_BIAS, Prior("ntk", "default", None, None, {}), Weights(1.0, 0.0, 1.0, 0.0)),
-        (nn.Linear(12, 5), Prior("ntk", "default", 2.0, 0.5, {}), Weights(4.0, 0.25, 4.0, 0.25)),
-        (nn.Linear(12, 5), Prior("standard", "default", 2.0, 0.5, {}), Weights(4.0, 0.25, 12.0, 1.0)),
-        (CONV, Prior("standard", "default", None, None, {}), Weights(1 / 3, 1 / 90, 30.0, 1.0)),
-        (CONV, Prior("ntk", "default", 1.0, 1.0, {"layer": {"b_std": 0.0}}), Weights(1.0, 0.0, 1.0, 0.0)),
-        (CONV, Prior("ntk", "default", 1.0, 1.0, {"other": {"b_std": 0.0}}), Weights(1.0, 1.0, 1.0, 1.0)),
+        (NO_BIAS, Prior("ntk", "default", None, None, {}), LayerWeights(1.0, 0.0, 1.0, 0.0)),
+        (nn.Linear(12, 5), Prior("ntk", "default", 2.0, 0.5, {}), LayerWeights(4.0, 0.25, 4.0, 0.25)),
+        (nn.Linear(12, 5), Prior("standard", "default", 2.0, 0.5, {}), LayerWeights(4.0, 0.25, 12.0, 1.0)),
+        (CONV, Prior("standard", "default", None, None, {}), LayerWeights(1 / 3, 1 / 90, 30.0, 1.0)),
+        (
+            CONV,
+            Prior("ntk", "default", 1.0, 1.0, {"layer": {"b_std": 0.0}}),
+            LayerWeights(1.0, 0.0, 1.0, 0.0),
+        ),
+        (
+            CONV,
+            Prior("ntk", "default", 1.0, 1.0, {"other": {"b_std": 0.0}}),
+            LayerWeights(1.0, 1.0, 1.0, 1.0),
+        ),
     ],
 )
-def test_the_four_numbers(module: nn.Module, prior: Prior, expected: Weights) -> None:
+def test_the_four_numbers(module: nn.Module, prior: Prior, expected: LayerWeights) -> None:
     found = layer_weights(module, "layer", prior)
     assert vars(found) == pytest.approx(vars(expected))
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from symscope import kernels
 from symscope.kernels import infinite_width
+from symscope.kernels.conformance import assert_kernel_laws
 
 F64 = torch.float64
 
@@ -136,6 +137,10 @@ def test_one_two_and_three_axes_of_positions(shape: tuple[int, ...]) -> None:
     pools = {1: nn.AdaptiveAvgPool1d, 2: nn.AdaptiveAvgPool2d, 3: nn.AdaptiveAvgPool3d}
     axes = len(shape) - 1
     net = nn.Sequential(
-        convs[axes](shape[0], 4, 2, padding=1), kernels.Erf(), pools[axes](1), nn.Flatten(), nn.Linear(4, 1)
+        convs[axes](shape[0], 4, 2, padding=1),
+        kernels.activations.Erf(),
+        pools[axes](1),
+        nn.Flatten(),
+        nn.Linear(4, 1),
     )
-    kernels.assert_kernel_laws(infinite_width(net).ntk, points(5, *shape))
+    assert_kernel_laws(infinite_width(net).ntk, points(5, *shape))

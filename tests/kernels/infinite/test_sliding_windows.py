@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from symscope.kernels.infinite._sliding_windows import Window, padded, window_sum
+from symscope.kernels.infinite._sliding_windows import Window, padded_axes, window_sum
 
 windows = st.builds(
     Window,
@@ -74,4 +74,4 @@ def test_lengths_and_sums_are_those_of_convolutions(window: Window, n: int) -> N
 )
 def test_padding_is_pytorch_s(mode: str, module: type[nn.Module]) -> None:
     x = torch.randn(2, 1, 4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(padded(x, [2, 3], [1, 3], [2, 0], mode), module((3, 0, 1, 2))(x))
+    assert torch.equal(padded_axes(x, [2, 3], [1, 3], [2, 0], mode), module((3, 0, 1, 2))(x))

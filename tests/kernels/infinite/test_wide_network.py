@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.kernels import UnsupportedLayer, infinite_width, kernels_of
+from symscope.kernels import UnsupportedLayer, infinite_width
 from symscope.kernels.activations import PiecewiseLinearDual
+from symscope.kernels.infinite import wide_network_kernels
 from symscope.kernels.infinite._operations import (
     Activate,
     Conv,
@@ -16,16 +17,16 @@ from symscope.kernels.infinite._operations import (
     Flatten,
     GlobalPool,
     Input,
+    LayerWeights,
     Node,
     Pad,
     Pool,
     Sum,
-    Weights,
 )
 from symscope.kernels.infinite._sliding_windows import Window
-from symscope.kernels.infinite._wide_network import Extent, Network, needed
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
 
-W = Weights(1.0, 1.0, 1.0, 1.0)
+W = LayerWeights(1.0, 1.0, 1.0, 1.0)
 RELU = Activate(PiecewiseLinearDual(0.0, 1.0, 0.0))
 
 
@@ -39,8 +40,8 @@ def test_a_network_written_by_hand_is_the_traced_one() -> None:
     traced = infinite_width(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))).network
     assert [n.operation for n in traced.nodes] == [n.operation for n in nodes]
     x = torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    network = Network(nodes, "by hand")
-    assert torch.equal(kernels_of(network).ntk(x), kernels_of(traced).ntk(x))
+    network = WideNetwork(nodes, "by hand")
+    assert torch.equal(wide_network_kernels(network).ntk(x), wide_network_kernels(traced).ntk(x))
     assert pickle.loads(pickle.dumps(network)) == network
 
 
@@ -85,7 +86,7 @@ def test_shapes_are_those_of_the_module() -> None:
     ],
 )
 def test_shapes_that_do_not_fit(operation, features: tuple[int, ...], match: str) -> None:
-    network = Network((Node(Input(), (), "x"), Node(operation, (0,), "layer")), "net")
+    network = WideNetwork((Node(Input(), (), "x"), Node(operation, (0,), "layer")), "net")
     with pytest.raises(InputError, match=f"'layer'.*{match}"):
         network.shapes(features)
 
@@ -98,11 +99,11 @@ def test_laws_follow_the_sources_of_randomness() -> None:
         Node(Dense(3, 3, W), (2,), "b"),
         Node(Sum(), (1, 3), "sum"),
     )
-    laws = Network(nodes, "net").laws
+    laws = WideNetwork(nodes, "net").laws
     assert laws[0].fixed
     assert laws[1].gaussian
     assert not laws[2].gaussian
     assert laws[4].gaussian
     assert laws[4].sources == {1, 3}
     with pytest.raises(UnsupportedLayer, match=r"'again'.*correlated"):
-        _ = Network((*nodes, Node(Sum(), (4, 3), "again")), "net").laws
+        _ = WideNetwork((*nodes, Node(Sum(), (4, 3), "again")), "net").laws

@@ -5,15 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from symscope.kernels.infinite._sides import Side
-from symscope.kernels.infinite._wide_network import Network
+from symscope.kernels.infinite._sides import InputSide
+from symscope.kernels.infinite._wide_network import WideNetwork
 from symscope.kernels.infinite.fused._chains import Chain, chain_of
-from symscope.kernels.infinite.fused._launch import can_compile, fits, run_conv_chain, run_dense_chain
+from symscope.kernels.infinite.fused._cuda_driver import can_compile
+from symscope.kernels.infinite.fused._launch import fits, run_conv_chain, run_dense_chain
 from symscope.kernels.infinite.fused._native import native_chain, run_native_conv, run_native_dense
 
 
 def usable_chain(
-    network: Network, x: Tensor, ntk: bool, columns: int, device: torch.device | None = None
+    network: WideNetwork, x: Tensor, ntk: bool, columns: int, device: torch.device | None = None
 ) -> Chain | None:
     """The chain of a network if it can run in one pass on a device for the shape of x, `[b, n, *s]`.
 
@@ -23,8 +24,8 @@ def usable_chain(
         network: The network.
         x: First inputs.
         ntk: Whether the tangent kernel is wanted.
-        columns: Second inputs in each Gram.
-        device: Where to compute; that of x if None.
+        columns: Number of second inputs in each Gram.
+        device: Device of the computation; that of x if None.
 
     >>> from torch import nn
     >>> from symscope.kernels import infinite_width
@@ -45,7 +46,7 @@ def usable_chain(
 
 
 def dense_blocks(
-    chain: Chain, x1: Tensor, x2: Tensor | None, one: Side, two: Side, nngp: bool, ntk: bool
+    chain: Chain, x1: Tensor, x2: Tensor | None, one: InputSide, two: InputSide, nngp: bool, ntk: bool
 ) -> tuple[Tensor | None, Tensor | None]:
     """NNGP and NTK of a whole dense network, `[b, n1, n2]`."""
     roots1, roots2 = (torch.stack([_roots(side, step.node) for step in chain.steps]) for side in (one, two))
@@ -54,7 +55,7 @@ def dense_blocks(
 
 
 def conv_blocks(
-    chain: Chain, x1: Tensor, x2: Tensor | None, one: Side, two: Side, ntk: bool
+    chain: Chain, x1: Tensor, x2: Tensor | None, one: InputSide, two: InputSide, ntk: bool
 ) -> tuple[Tensor, Tensor | None]:
     """NNGP and NTK after the read-out of a convolutional chain, `[b, n1, n2]`."""
     roots1, roots2 = (
@@ -64,7 +65,7 @@ def conv_blocks(
     return run(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, ntk)
 
 
-def _roots(side: Side, node: int) -> Tensor:
+def _roots(side: InputSide, node: int) -> Tensor:
     variances = side.variances[node]
     assert variances is not None
     return variances.sqrt()

@@ -7,13 +7,21 @@ from functools import cache
 from typing import final
 
 from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
-from symscope.kernels.infinite._operations import Activate, Conv, Dense, Flatten, GlobalPool, Input, Weights
-from symscope.kernels.infinite._wide_network import Network
+from symscope.kernels.infinite._operations import (
+    Activate,
+    Conv,
+    Dense,
+    Flatten,
+    GlobalPool,
+    Input,
+    LayerWeights,
+)
+from symscope.kernels.infinite._wide_network import WideNetwork
 
 
 @final
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """One layer with weights and the piecewise-linear activation that follows it.
 
     Attributes:
@@ -23,7 +31,7 @@ class Step:
         node: The index of the activation in the network, where its variances are kept.
     """
 
-    weights: Weights
+    weights: LayerWeights
     taps: tuple[int, int]
     dual: PiecewiseLinearDual
     node: int
@@ -35,22 +43,22 @@ class Chain:
     """The longest beginning of a network that can run in one pass.
 
     Attributes:
-        steps: Its layers.
+        steps: Layers with their activations.
         readout: "dense" (vectors throughout), "equal" (positions flattened) or "all" (positions pooled).
         circular: Whether convolutions wrap around (else they pad with zeros).
-        final: For dense chains, the last layer, which has no activation.
+        final: Last layer of a dense chain, which has no activation; None for convolutions.
         last: The index of the node whose kernels come out.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     readout: str
     circular: bool
-    final: Weights | None
+    final: LayerWeights | None
     last: int
 
 
 @cache
-def chain_of(network: Network) -> Chain | None:
+def chain_of(network: WideNetwork) -> Chain | None:
     """The chain a network starts with, or None if it does not start with one.
 
     >>> from torch import nn
@@ -82,7 +90,7 @@ def chain_of(network: Network) -> Chain | None:
     return Chain(steps, "all" if isinstance(readout, GlobalPool) else "equal", circular.pop(), None, last + 1)
 
 
-def _dense_chain(network: Network) -> Chain | None:
+def _dense_chain(network: WideNetwork) -> Chain | None:
     """A chain of dense layers counts only if it is the whole network."""
     steps, last = _steps(network, Dense)
     end = network.nodes[-1].operation
@@ -91,9 +99,9 @@ def _dense_chain(network: Network) -> Chain | None:
     return Chain(steps, "dense", False, end.weights, last + 1)
 
 
-def _steps(network: Network, layer: type[Dense] | type[Conv]) -> tuple[tuple[Step, ...], int]:
+def _steps(network: WideNetwork, layer: type[Dense] | type[Conv]) -> tuple[tuple[ChainStep, ...], int]:
     """Pairs (layer, piecewise-linear activation) from the beginning, and the index of the last activation."""
-    steps: list[Step] = []
+    steps: list[ChainStep] = []
     index = 1
     while index + 1 < len(network.nodes):
         weighted, activation = network.nodes[index].operation, network.nodes[index + 1].operation
@@ -107,7 +115,7 @@ def _steps(network: Network, layer: type[Dense] | type[Conv]) -> tuple[tuple[Ste
             taps = (weighted.windows[0].size, weighted.windows[1].size)
         else:
             taps = (1, 1)
-        steps.append(Step(weighted.weights, taps, activation.dual, index + 1))
+        steps.append(ChainStep(weighted.weights, taps, activation.dual, index + 1))
         index += 2
     return tuple(steps), index - 1
 

@@ -1,17 +1,14 @@
-"""Compile and run a chain on the GPU: NVRTC, which comes with PyTorch, so no compiler is needed."""
+"""Chains on a GPU: which kernel, how many blocks and threads, how much shared memory."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
 from symscope.kernels.infinite.fused._chains import Chain
+from symscope.kernels.infinite.fused._cuda_driver import cuda_kernel
 from symscope.kernels.infinite.fused._input_pairs import inverse_roots, pair_list, placed_grams
-from symscope.kernels.infinite.fused._source import conv_source, dense_source
 
 _THREADS = 256  # per block: enough warps to hide latency, few enough for shared memory of several blocks
 _SHARED = 160_000  # bytes of shared memory a block may ask for: what data-centre cards since 2020 have
@@ -22,25 +19,6 @@ _RESIDENT = {
     torch.float64: 640,
 }  # threads per multiprocessor the registers are shared among
 ROWS = 4  # rows of a column per thread
-
-
-def can_compile(device: torch.device) -> bool:
-    """Whether chains can be compiled for a device: a CUDA device and a PyTorch that offers NVRTC.
-
-    >>> can_compile(torch.device("cpu"))
-    False
-    """
-    return device.type == "cuda" and torch.version.hip is None and hasattr(torch.cuda, "_compile_kernel")
-
-
-@cache
-def _compiled(source: str, name: str, shared: int, device: int) -> Callable[..., None]:
-    """The kernel for one source on one device; NVRTC takes about a second the first time."""
-    with torch.cuda.device(device):
-        kernel: Any = torch.cuda._compile_kernel(source, name)
-        if shared >= 48 * 1024:
-            kernel.set_shared_memory_config(shared)
-    return kernel
 
 
 def run_dense_chain(
@@ -59,8 +37,8 @@ def run_dense_chain(
         chain: The layers.
         x1: Vectors, `[b, n1, d]`.
         x2: Vectors, `[b, n2, d]`.
-        roots1: Roots of the variances at each activation, `[steps, b, n1]`.
-        roots2: The same for x2.
+        roots1: Roots of the variances of x1 at each activation, `[steps, b, n1]`.
+        roots2: Roots of the variances of x2 at each activation, `[steps, b, n2]`.
         symmetric: Whether x2 is x1: then one half is computed and mirrored.
         nngp: Whether the NNGP is wanted.
         ntk: Whether the tangent kernel is wanted.
@@ -70,7 +48,7 @@ def run_dense_chain(
     """
     (b, n1, d), n2 = x1.shape, x2.shape[1]
     device = x1.device.index or 0
-    kernel = _compiled(dense_source(chain, x1.dtype, nngp, ntk), "dense_chain", 0, device)
+    kernel = cuda_kernel(dense_source(chain, x1.dtype, nngp, ntk), "dense_chain", 0, device)
     outputs = [
         torch.empty(b, n1, n2, dtype=x1.dtype, device=x1.device) if want else None for want in (nngp, ntk)
     ]
@@ -82,10 +60,10 @@ def run_dense_chain(
             stop, col = min(row + panel, n1), row if symmetric else 0
             products = torch.bmm(x1[:, row:stop] / d, x2[:, col:].mT)
             rows, cols = stop - row, n2 - col
-            kernel(
-                grid=(-(-cols // 32), -(-rows // 32), b),
-                block=(32, 8, 1),
-                args=[
+            kernel.launch(
+                (-(-cols // 32), -(-rows // 32), b),
+                (32, 8, 1),
+                [
                     products,
                     *(some if t is None else t for t in outputs),
                     *roots,
@@ -117,8 +95,8 @@ def run_conv_chain(
         chain: The layers and the read-out.
         x1: Images, `[b, n1, c, h, w]`.
         x2: Images, `[b, n2, c, h, w]`.
-        roots1: Roots of the variances at each activation, `[b, n1, steps, h, w]`.
-        roots2: The same for x2.
+        roots1: Roots of the variances of x1 at each activation, `[b, n1, steps, h, w]`.
+        roots2: Roots of the variances of x2 at each activation, `[b, n2, steps, h, w]`.
         symmetric: Whether x2 is x1: then one half is computed and mirrored.
         ntk: Whether the tangent kernel is wanted.
 
@@ -132,7 +110,7 @@ def run_conv_chain(
     threads = -(-_lanes((c, h, w)) * groups // 32) * 32
     shared = _shared_bytes(chain, (c, h, w), groups, dtype, ntk)
     resident = max(1, min(_RESIDENT[dtype] // threads, _SHARED // max(shared, 1), 16))
-    kernel = _compiled(
+    kernel = cuda_kernel(
         conv_source(chain, (c, h, w), ROWS, groups, resident, dtype, ntk), "conv_chain", shared, device
     )
     listed = pair_list(b, n1, n2, symmetric, x1.device) if pooled else None
@@ -152,11 +130,8 @@ def run_conv_chain(
         out,
     ]
     with torch.cuda.device(device):
-        kernel(
-            grid=(blocks, chunks, 1),
-            block=(threads, 1, 1),
-            args=[*tensors, n1, n2, cells.shape[1], chunks, int(symmetric)],
-            shared_mem=shared,
+        kernel.launch(
+            (blocks, chunks, 1), (threads, 1, 1), [*tensors, n1, n2, cells.shape[1], chunks, int(symmetric)]
         )
     mean = out.sum(dim=1) / (h * w * (h * w if pooled else 1))
     nngp, theta = (placed_grams(values.to(dtype), listed, (b, n1, n2), symmetric) for values in mean)

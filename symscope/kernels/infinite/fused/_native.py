@@ -7,10 +7,10 @@ import ctypes
 import torch
 from torch import Tensor
 
+from symscope.kernels.infinite.fused._chain_source import c_conv_source, c_dense_source
 from symscope.kernels.infinite.fused._chains import Chain
 from symscope.kernels.infinite.fused._compiler import compiler, library
 from symscope.kernels.infinite.fused._input_pairs import inverse_roots, pair_list, placed_grams
-from symscope.kernels.infinite.fused._source import c_conv_source, c_dense_source
 from symscope.numerics import each
 
 WORTH = 1 << 20  # pairs of positions times layers below which compiling would cost more than it saves
@@ -24,10 +24,10 @@ def native_chain(
     """The chain if compiling it is possible and worth while for so many entries of a Gram.
 
     Args:
-        chain: What `chain_of` found.
-        shape: Of one input.
-        entries: Of the Gram.
-        dtype: Of the inputs.
+        chain: The chain that `chain_of` found, if any.
+        shape: Shape of one input.
+        entries: Number of entries of the Gram.
+        dtype: Dtype of the inputs.
     """
     if chain is None or compiler() is None or dtype not in (torch.float32, torch.float64):
         return None

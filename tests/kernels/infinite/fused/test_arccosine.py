@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope.kernels.infinite.fused._arccosine import arccosine_coefficients
-from symscope.kernels.infinite.fused._source import DEGREES
+from symscope.kernels.infinite.fused._chain_source import DEGREES
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

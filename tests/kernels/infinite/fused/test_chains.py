@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from torch import nn
 
-from symscope.kernels import Erf, infinite_width
+from symscope.kernels import infinite_width
+from symscope.kernels.activations import Erf
 from symscope.kernels.infinite.fused._chains import chain_of
 
 

@@ -21,7 +21,7 @@ from symscope.kernels._gram._gram import gram
 from symscope.kernels._gram._storage import open_gram, stored_tile
 from tests.kernels.toy import counted, points, polynomial
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 X = points(40, 3)
 Y = points(23, 3, seed=1)
 

@@ -115,7 +115,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
             nn.ReLU(),
             nn.AvgPool2d(2, padding=1, count_include_pad=False),
             nn.Conv2d(150, 150, 2, padding=1, padding_mode="circular", dilation=2),
-            kernels.Erf(),
+            kernels.activations.Erf(),
             nn.AdaptiveAvgPool2d(1),
             nn.Flatten(),
             nn.Linear(150, 100),
@@ -170,7 +170,8 @@ def test_default_initialisation_in_the_standard_parameterisation(name: str) -> N
 
 
 @pytest.mark.parametrize(
-    "last", [nn.ReLU(), nn.LeakyReLU(0.4), kernels.Abs(), kernels.PiecewiseLinear(-0.3, 0.8)]
+    "last",
+    [nn.ReLU(), nn.LeakyReLU(0.4), kernels.activations.Abs(), kernels.activations.PiecewiseLinear(-0.3, 0.8)],
 )
 def test_blank_patches_have_the_derivative_pytorch_gives_them(last: nn.Module) -> None:
     """Biases that start at zero and are trained: a blank input reaches ReLU as exactly zero."""

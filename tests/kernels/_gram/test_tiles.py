@@ -13,7 +13,7 @@ from symscope.errors import InputError
 from symscope.kernels._gram._tiles import (
     Grid,
     Tile,
-    mirrored,
+    mirrored_blocks,
     place,
     tile_array,
     tile_bytes,
@@ -117,7 +117,7 @@ def test_arrays_give_the_same_tile_even_when_read_only():
 
 def test_mirrored_batches():
     blocks, diagonal = points(3, 4, 4), points(3, 4, seed=2)
-    whole = mirrored(blocks, diagonal)
+    whole = mirrored_blocks(blocks, diagonal)
     assert torch.equal(whole, whole.mT)
     assert torch.equal(whole.tril(-1), blocks.tril(-1))
     assert torch.equal(whole.diagonal(dim1=1, dim2=2), diagonal)

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import torch
 
-from symscope.kernels.infinite._operations import Weights
+from symscope.kernels.infinite._operations import LayerWeights
 from symscope.kernels.infinite.fused._arccosine import arccosine_coefficients
 from symscope.kernels.infinite.fused._chains import Chain
 
@@ -77,7 +77,7 @@ def _taps(chain: Chain) -> dict[str, list[int]]:
 def _source(
     name: str,
     chain: Chain,
-    weights: Sequence[Weights],
+    weights: Sequence[LayerWeights],
     dtype: torch.dtype,
     ntk: bool,
     constants: Mapping[str, int],

@@ -224,16 +224,16 @@ def test_modules_compute_what_their_duals_say() -> None:
         nn.ReLU6(),
         nn.Hardswish(),
         nn.Hardsigmoid(),
-        kernels.Erf(0.5, 2.0, 0.1),
-        kernels.Sin(2.0, 0.5, 0.3),
-        kernels.Cos(2.0, 0.5, 0.3),
-        kernels.Abs(),
-        kernels.PiecewiseLinear(-0.3, 0.8),
-        kernels.Exp(0.5, 0.3),
-        kernels.Gaussian(0.5, 0.3),
-        kernels.Sign(),
-        kernels.Monomial(3),
-        kernels.Elementwise(torch.atan),
+        kernels.activations.Erf(0.5, 2.0, 0.1),
+        kernels.activations.Sin(2.0, 0.5, 0.3),
+        kernels.activations.Cos(2.0, 0.5, 0.3),
+        kernels.activations.Abs(),
+        kernels.activations.PiecewiseLinear(-0.3, 0.8),
+        kernels.activations.Exp(0.5, 0.3),
+        kernels.activations.Gaussian(0.5, 0.3),
+        kernels.activations.Sign(),
+        kernels.activations.Monomial(3),
+        kernels.activations.Elementwise(torch.atan),
     ]
     for module in found:
         assert is_activation(module)
@@ -251,8 +251,8 @@ def test_functions_have_the_duals_of_their_modules() -> None:
         (F.leaky_relu, (), {"negative_slope": 0.2}, nn.LeakyReLU(0.2)),
         (F.gelu, (), {}, nn.GELU()),
         (torch.tanh, (), {}, nn.Tanh()),
-        (torch.erf, (), {}, kernels.Erf()),
-        (torch.cos, (), {}, kernels.Cos()),
+        (torch.erf, (), {}, kernels.activations.Erf()),
+        (torch.cos, (), {}, kernels.activations.Cos()),
     ]
     for target, args, kwargs, module in pairs:
         assert function_dual(target, args, kwargs, 64) == module_dual(module, 64)
@@ -266,8 +266,8 @@ def test_functions_have_the_duals_of_their_modules() -> None:
 @pytest.mark.parametrize(
     ("module", "match"),
     [
-        (kernels.Gaussian(1.0, -1.0), "b > 0"),
-        (kernels.Monomial(0), "degree >= 1"),
+        (kernels.activations.Gaussian(1.0, -1.0), "b > 0"),
+        (kernels.activations.Monomial(0), "degree >= 1"),
         (nn.MaxPool2d(2), "not a known activation"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The laws every kernel keeps, as one assertion for tests of new kernels."""
+"""The laws every kernel keeps, as one assertion for those who write and test a kernel of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from torch import Tensor
 
 from symscope.kernels._gram._gram import batched_gram, gram
 from symscope.kernels._kernel import Kernel
+
+__all__ = ["assert_kernel_laws"]
 
 
 def assert_kernel_laws(
@@ -28,17 +30,17 @@ def assert_kernel_laws(
 
     Args:
         kernel: The kernel.
-        x: At least four points, all different, with no symmetry that could hide a fault.
+        x: Points, at least four, all different, with no symmetry that could hide a fault.
         tolerance: Largest error relative to the largest entry.
-        diagonal_tolerance: The same between `diagonal` and the Gram: an angle near zero keeps half of the
-            digits of its cosine, so arc-cosine kernels agree there to the square root of rounding only.
+        diagonal_tolerance: Largest relative error between `diagonal` and the Gram: an angle near zero keeps
+            half of the digits of its cosine, so arc-cosine kernels agree there to the root of rounding only.
         dtype: The dtype it is computed in.
 
     Raises:
         AssertionError: Names the kernel, the law and the error.
 
-    >>> from symscope.kernels._classical import rbf
-    >>> assert_kernel_laws(rbf(1.5), torch.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0], [-1.0, 1.5]]))
+    >>> from symscope.kernels._classical import rbf_kernel
+    >>> assert_kernel_laws(rbf_kernel(1.5), torch.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0], [-1.0, 1.5]]))
     """
     assert len(x) >= 4, f"expected at least four points, got {len(x)}"
     x = x.to(dtype)
