@@ -1,21 +1,17 @@
 """Figures of the circle experiments, in the paper's layout."""
 
 from __future__ import annotations
-from collections.abc import Sequence
-from symscope.data.synthetic import circles
-from symscope.kernels import rbf_kernel
-from symscope.report import COLOURS
-from symscope.report import WRONG
-from symscope.report import new_figure
-from symscope.report import style
-from symscope.runs import Plot
-from symscope.runs import Tables
-from typing import Any
+
 import math
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 
-
-
+from symscope.data.synthetic import circles
+from symscope.kernels import rbf_kernel
+from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.runs import Plot, Tables
 
 NUMERATOR, DENOMINATOR = COLOURS[0], COLOURS[1]
 
