@@ -93,10 +93,10 @@ class _Bars:
             self._running = network
         self._bars.update(self._ids[network], total=None, words=words)
 
-    def progress(self, network: str, done: int, total: int, loss: float) -> None:
-        """Training got further."""
-        words = f"training twice, epoch {done} of {total}, loss {loss:.2g}"
-        self._bars.update(self._ids[network], completed=done, total=total, words=words)
+    def progress(self, words: str, done: int, total: int) -> None:
+        """The running network's two trainings got further."""
+        words = f"{words}, epoch {done} of {total} in two trainings"
+        self._bars.update(self._ids[self._running], completed=done, total=total, words=words)
 
     def _finish(self) -> None:
         if self._running:

@@ -12,10 +12,10 @@ from typing import final
 
 from symscope.data import mnist_sample
 from symscope.forecasting import Forecast, Training, forecast
+from symscope.numerics import Progress
 from symscope.training import Optimiser
 
 Stage = Callable[[str, str], object]
-Progress = Callable[[str, int, int, float], object]
 
 
 @final
@@ -64,13 +64,12 @@ def demo_forecasts(
     Args:
         settings: What is asked.
         stage: Called as `stage(network, words)` before each part.
-        progress: Called as `progress(network, epochs done, epochs in all, loss)` while networks train.
+        progress: Called as `progress(words with the loss, epochs done, epochs in all)` while networks train.
 
     Returns:
         One for each network, in the order of the settings.
     """
     say = stage or (lambda name, words: None)
-    further = progress or (lambda name, done, total, loss: None)
     digits = mnist_sample().of_classes(*settings.classes)
 
     def asked(name: str, training: Training) -> Forecast:
@@ -83,7 +82,7 @@ def demo_forecasts(
             train=training,
             seed=settings.seed,
             stage=lambda words: say(name, words),
-            progress=lambda done, total, loss: further(name, done, total, loss),
+            progress=progress,
         )
 
     return [asked(name, training) for name, training in settings.networks]

@@ -106,7 +106,7 @@ def discover(
             method=method,
             learning=learning,
             stage=lambda words: status.update(Text(words)),
-            progress=lambda step, of, value: status.update(f"learning: step {step} of {of}, {value:.3g}"),
+            progress=lambda words, step, of: status.update(f"{words}, step {step} of {of}"),
         )
     _print(console, found)
     write_page(discovery_page(found, f"Symmetries of {model}"), out)

@@ -220,8 +220,8 @@ def _found(
                 class_names=names,
                 name=name,
                 stage=lambda words: status.update(Text(f"{name}: {words}")),
-                progress=lambda done, total, loss: status.update(
-                    Text(f"{name}: training, epoch {done} of {total}, loss {loss:.3g}")
+                progress=lambda words, done, total: status.update(
+                    Text(f"{name}: {words}, epoch {done} of {total}")
                 ),
                 **options,
             )

@@ -65,10 +65,10 @@ class Board:
         """Cells in all."""
         return sum(total for _, total in self._counts.values())
 
-    def progress(self, request: Request, done: int, total: int) -> None:
-        """One experiment got further."""
-        self._counts[request.folder_name] = (done, total)
-        self._bars.update(self._ids[request.folder_name], completed=done, total=total)
+    def progress(self, folder: str, done: int, total: int) -> None:
+        """One experiment got further; it is named by its run folder."""
+        self._counts[folder] = (done, total)
+        self._bars.update(self._ids[folder], completed=done, total=total)
         self._bars.update(self._whole, completed=self.done, total=self.total)
 
     def finished(self, request: Request, outcome: Outcome) -> None:

@@ -13,10 +13,11 @@ from symscope.discovery.exact._linear_symmetries import LinearSymmetries, linear
 from symscope.discovery.fields import LinearField
 from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
-from symscope.discovery.learned._learning import Progress, Training, learn
+from symscope.discovery.learned._learning import Training, learn
 from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE, Objective
 from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
 from symscope.errors import InputError
+from symscope.numerics import Progress
 
 TESTED = 32  # generators that are tested one by one
 TAKEN_APART = 128  # generators whose algebra is still named
@@ -132,7 +133,7 @@ def discover(
             limit, and tries the catalogue alone.
         points: Held-out parameters of each test.
         learning: Learn fields too; nothing is learned when None.
-        progress: Called while learning, as `progress(step, steps, objective)`.
+        progress: Called while learning, as `progress(words with the objective, step, steps)`.
         stage: Called with what is being done, in words.
 
     Raises:

@@ -25,9 +25,8 @@ from symscope.forecasting._expectation import Expectation, Missing, expectation,
 from symscope.forecasting._kernel_choice import Tangent, default_items, tangent_of
 from symscope.forecasting._pilot import Pilot, pilot
 from symscope.forecasting._question import Draw, Problem, as_problem, drawn
-from symscope.forecasting._trainings import Progress
 from symscope.networks import Model, as_model
-from symscope.numerics import check_count, check_ridge
+from symscope.numerics import Progress, check_count, check_ridge
 from symscope.spectral import IrrepShare
 
 Stage = Callable[[str], object]
@@ -190,7 +189,7 @@ def forecast(
         train: Check the forecast by training the network; True, or how to train.
         device: Where kernels are computed and networks trained.
         stage: Called with a few words before each part.
-        progress: Called as `progress(epochs done, epochs in all, loss)` while networks train.
+        progress: Called as `progress(words with the loss, epochs done, epochs in all)` while networks train.
 
     Raises:
         InputError: Whatever of these cannot be used, in one sentence.

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.forecasting._expectation import Missing, missing_masks
 from symscope.forecasting._question import Draw
-from symscope.forecasting._trainings import Progress, ahead, batch_well, runs_of
+from symscope.forecasting._trainings import batch_well, runs_of
 from symscope.groups import FiniteGroup
 from symscope.networks import Model
-from symscope.numerics import check_count
+from symscope.numerics import Progress, check_count, partial_progress
 from symscope.training import Optimiser
 
 ADAM = Optimiser("adam", 1e-3)
@@ -158,7 +158,7 @@ def outcome(
         settings: How to train.
         seed: Of weights and order.
         device: Where to train.
-        progress: Called as `progress(epochs done, epochs in all, loss)`.
+        progress: Called as `progress(words with the loss, epochs done, epochs in all)`.
 
     Returns:
         What was measured, and the trained network of the first missing set.
@@ -170,8 +170,8 @@ def outcome(
     how = settings.chosen(model.builder(seed), masks[0].numel())
     runs = runs_of(model, draw, masks, seed, torch.device(device), how.together, how.sets)
     half = how.epochs * runs.rounds
-    first = runs.trained(how.epochs, how.batch, how.optimiser, ahead(progress, 0, 2 * half))
-    other = runs.trained(how.epochs, how.batch, how.second, ahead(progress, half, 2 * half))
+    first = runs.trained(how.epochs, how.batch, how.optimiser, partial_progress(progress, 0, 2 * half))
+    other = runs.trained(how.epochs, how.batch, how.second, partial_progress(progress, half, 2 * half))
     accuracy, second = runs.by_class(first), runs.by_class(other)
     moved, refit = float("nan"), torch.full_like(accuracy, float("nan"))
     if settings.kernels:

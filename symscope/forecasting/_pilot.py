@@ -14,9 +14,10 @@ from symscope.forecasting._expectation import FALLBACK_RIDGE, Missing, missing_m
 from symscope.forecasting._kernel_choice import FiniteKernel
 from symscope.forecasting._question import Draw
 from symscope.forecasting._task import item_spread
-from symscope.forecasting._trainings import Progress, ahead, runs_of
+from symscope.forecasting._trainings import runs_of
 from symscope.groups import FiniteGroup
 from symscope.networks import Model
+from symscope.numerics import Progress
 
 
 @final
@@ -67,7 +68,7 @@ def pilot(
         seed: Of weights and order.
         settings: How to train, but for the number of epochs.
         device: Where to train.
-        progress: Called as `progress(epochs done, epochs in all, loss)`.
+        progress: Called as `progress(words with the loss, epochs done, epochs in all)`.
 
     Raises:
         InputError: A network that cannot be trained this way, or a loss that is not finite.
@@ -75,7 +76,7 @@ def pilot(
     masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
     how = settings.chosen(model.builder(seed), masks[0].numel())
     runs = runs_of(model, draw, masks, seed, torch.device(device), how.together, len(masks))
-    trained = runs.trained(epochs, how.batch, how.optimiser, ahead(progress, 0, epochs * runs.rounds))
+    trained = runs.trained(epochs, how.batch, how.optimiser, progress)
     accuracy = torch.full((draw.classes,), float("nan"), dtype=torch.float64)
     spread = accuracy.clone()
     modules = [one.stack.copy(k) for one in trained for k in range(len(one.stack))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -15,9 +14,8 @@ from symscope.forecasting._kernel_choice import FiniteKernel
 from symscope.forecasting._question import Draw
 from symscope.forecasting._task import Fitted, group_means
 from symscope.networks import Model, laid_out
+from symscope.numerics import Progress, partial_progress
 from symscope.training import MiniBatch, Optimiser, Stored
-
-Progress = Callable[[int, int, float], object]
 
 
 @final
@@ -39,7 +37,7 @@ class Runs:
         return 1 if self.together else len(self.masks)
 
     def trained(
-        self, epochs: int, batch: int, optimiser: Optimiser, progress: Callable[[int], Progress]
+        self, epochs: int, batch: int, optimiser: Optimiser, progress: Progress | None
     ) -> list[Fitted]:
         """The trained networks, in the order of the missing sets."""
         points = laid_out(self.draw.flat, self.model.layout).to(self.device, torch.float32)
@@ -58,7 +56,7 @@ class Runs:
                     settings,
                     [self.seed] * len(rows),
                     device=self.device,
-                    progress=progress(k * epochs),
+                    progress=partial_progress(progress, k * epochs, self.rounds * epochs),
                 )
             )
         return found
@@ -124,15 +122,3 @@ def batch_well(module: nn.Module) -> bool:
     """Whether copies batch well on any device: full connections do, convolutions on a CPU do not."""
     parts = [part for part in module.modules() if next(part.parameters(False), None) is not None]
     return all(isinstance(part, nn.Linear) for part in parts)
-
-
-def ahead(progress: Progress | None, done: int, total: int) -> Callable[[int], Progress]:
-    """Progress over several trainings: a function of what the earlier ones did."""
-
-    def after(before: int) -> Progress:
-        def one(epoch: int, epochs: int, loss: float) -> object:
-            return None if progress is None else progress(done + before + epoch, total, loss)
-
-        return one
-
-    return after

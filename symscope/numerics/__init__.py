@@ -9,7 +9,7 @@ from symscope.numerics._checks import (
 )
 from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.numerics._files import put_whole, write_whole
-from symscope.numerics._progress import Progress, progress_steps
+from symscope.numerics._progress import Progress, partial_progress, progress_steps
 from symscope.numerics._randomness import seeded
 from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
 from symscope.numerics._spectrum_ends import ROUNDING, Ends, exact_ends, iterated_ends
@@ -34,6 +34,7 @@ __all__ = [
     "exact_ends",
     "iterated_ends",
     "one_core_each",
+    "partial_progress",
     "progress_steps",
     "put_whole",
     "seeded",

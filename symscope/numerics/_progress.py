@@ -5,27 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Progress = Callable[[int, int], object] | bool | None
+Progress = Callable[[str, int, int], object]
+"""Called as `progress(what, done, total)`: a few words such as "training, loss 0.031", and how far it is."""
+
+
+def partial_progress(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """Progress of one part of a longer computation, counted in the whole.
+
+    Args:
+        progress: Progress of the whole.
+        before: Steps that were done before this part.
+        total: Steps of all parts.
+
+    >>> second = partial_progress(lambda *now: print(now), before=10, total=20)
+    >>> second("training", 3, 10)
+    ('training', 13, 20)
+    """
+    if progress is None:
+        return None
+    return lambda what, done, _: progress(what, before + done, total)
 
 
 @contextmanager
-def progress_steps(progress: Progress, total: int, title: str) -> Iterator[Callable[[int], None]]:
+def progress_steps(
+    progress: Progress | bool | None, total: int, title: str
+) -> Iterator[Callable[[int], None]]:
     """Give a function to call with the number of entries just finished; it tells `progress` how far it is.
 
     Args:
         progress: None or False for silence, True for a bar on standard error with the rate and the time left,
-            or a function called as `progress(done, total)`.
+            or a function called as `progress(title, done, total)`.
         total: Entries in all.
-        title: What the bar is called.
+        title: What is being computed.
 
     Yields:
         A function of the entries just finished.
 
-    >>> with progress_steps(lambda done, total: print(done, "of", total), 6, "NTK") as step:
+    >>> with progress_steps(lambda what, done, total: print(what, done, "of", total), 6, "NTK") as step:
     ...     step(4)
     ...     step(2)
-    4 of 6
-    6 of 6
+    NTK 4 of 6
+    NTK 6 of 6
     """
     done = 0
 
@@ -33,7 +53,7 @@ def progress_steps(progress: Progress, total: int, title: str) -> Iterator[Calla
         nonlocal done
         done += entries
         if callable(progress):
-            progress(done, total)
+            progress(title, done, total)
 
     if progress is not True:
         yield silent_or_called

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError, nearest
+from symscope.numerics import Progress
 from symscope.runs import _executors as executors
 from symscope.runs._cell import Task, run_cell
 from symscope.runs._environment import environment
@@ -20,7 +21,6 @@ from symscope.runs._request import Request
 from symscope.runs._source import code_of
 from symscope.runs._store import RunFolder
 
-Progress = Callable[[Request, int, int], None]
 Finished = Callable[[Request, Outcome], None]
 Store = Callable[[Task, dict[str, Any]], None]
 
@@ -78,7 +78,7 @@ def run(
         requests: What to run.
         out: The folder that holds run folders.
         place: Where the cells run.
-        progress: Called as `progress(request, done, total)` at the start and after every cell.
+        progress: Called as `progress(request.folder_name, done, total)` at the start and after every cell.
         finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
         warn: Called with one line when finished cells of a user's own experiment were made before its code
             was changed.
@@ -159,7 +159,7 @@ class _Work:
     def tell(self) -> None:
         """Report how far it is; with the last cell the run is closed."""
         if self.progress is not None:
-            self.progress(self.request, self.done, self.total)
+            self.progress(self.request.folder_name, self.done, self.total)
         if self.done == self.total:
             self.outcome = outcome(self.folder) or close(self.request, self.folder)
             if self.finished is not None:

@@ -7,7 +7,7 @@ Exact for any finite group, any number of orbits and any labels that are constan
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup
-from symscope.numerics import byte_count, check_ridge, usable_device
+from symscope.numerics import Progress, byte_count, check_ridge, usable_device
 from symscope.spectral._irrep_parts import IrrepPart, SingularBlockError, irrep_part
 from symscope.spectral._leave_out_result import LeaveOut, irrep_shares
 from symscope.spectral._matrix_checks import check_tensor
@@ -47,7 +47,7 @@ def leave_out(
     memory: int | float | str = "2GB",
     device: torch.device | str | None = None,
     executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> LeaveOut:
     """Residuals and predictions at missing points of orbits, exact: `residual_M = (P_MM)^-1 (P y)_M`.
 
@@ -68,7 +68,7 @@ def leave_out(
         memory: What the transformed profile, or the blocks in flight, may take.
         device: Where blocks are factorised; the profile's device when None.
         executor: Spreads irreps over the workers of any `concurrent.futures` executor.
-        progress: Called with the numbers of irreps done and in all.
+        progress: Called as `progress("irreps", done, total)`.
 
     Raises:
         InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
@@ -124,11 +124,11 @@ def _parts(
 
 
 def _with_progress(
-    parts: Iterator[tuple[Frequency, IrrepPart]], count: int, progress: Callable[[int, int], None] | None
+    parts: Iterator[tuple[Frequency, IrrepPart]], count: int, progress: Progress | None
 ) -> Iterator[tuple[Frequency, IrrepPart]]:
     for done, part in enumerate(parts, start=1):
         if progress is not None:
-            progress(done, count)
+            progress("irreps", done, count)
         yield part
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Shaped
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 
 from symscope.data import Action, check_action, default_tolerance, fixing_elements
 from symscope.errors import InputError
-from symscope.numerics import byte_count, byte_text, usable_device
+from symscope.numerics import Progress, byte_count, byte_text, usable_device
 from symscope.spectral._kernel_entries import (
     NotInvariantError,
     check_invariant_kernel,
@@ -27,7 +26,6 @@ from symscope.spectral._profile import kernel_profile, projected_profile
 from symscope.spectral.streaming import leave_out_streamed
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
-Progress = Callable[[str, int, int], None]
 HELD = 4  # copies of a profile, or of a Gram matrix, beside which everything else is small
 TRIED = 8  # samples on which an action is asked whether it is one
 
@@ -62,7 +60,7 @@ def leave_out_orbits(
         missing: The points left out, as in `leave_out`; by default the samples themselves, class by class.
         memory: What may be used besides samples and missing sets, in bytes or as text.
         device: Where to compute; the samples' device when None.
-        progress: Called with what is being done ("kernel" or "irreps"), how much of it is done, and all.
+        progress: Called as `progress("kernel" or "irreps", done, total)`.
 
     Raises:
         InputError: As for `leave_out` and `kernel_profile`; a function that is no action of its group; labels
@@ -81,8 +79,6 @@ def leave_out_orbits(
     masks = _by_class(labels, action) if missing is None else missing
     x, group, budget = samples.to(usable_device(device, samples)), action.group, byte_count(memory)
     check_action(action, x[:TRIED])
-    entry_progress = partial(progress, "kernel") if progress else None
-    irrep_progress = partial(progress, "irreps") if progress else None
     invariance_error = 0.0
     try:
         check_invariant_kernel(kernel, action.orbit, x, group)
@@ -103,13 +99,11 @@ def leave_out_orbits(
                 ridge,
                 memory=budget,
                 stabilisers=kept,
-                progress=irrep_progress,
+                progress=progress,
             )
-        profile = kernel_profile(
-            kernel, action.orbit, x, group, memory=budget // HELD, progress=entry_progress
-        )
+        profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=progress)
     found = leave_out(
-        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=irrep_progress
+        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=progress
     )
     if not invariance_error:
         return found

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import byte_count
+from symscope.numerics import Progress, byte_count
 from symscope.spectral._kernel_entries import (
     check_invariant_kernel,
     check_samples,
@@ -116,7 +116,7 @@ def kernel_profile(
     group: FiniteGroup,
     *,
     memory: int | float | str = "2GB",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Float[Tensor, "m m n"]:
     """The profile of a kernel, one block of samples against one block of orbits at a time.
 
@@ -132,7 +132,7 @@ def kernel_profile(
         group: The group.
         memory: What one block's orbits and entries may take, in bytes or as text; the profile itself,
             8 m^2 |G| bytes, comes on top.
-        progress: Called with the numbers of entries computed and in all.
+        progress: Called as `progress("kernel", entries computed, entries in all)`.
 
     Returns:
         The profile, in the dtype of the kernel's entries: float64 for every `symscope.kernels.Kernel`.
@@ -168,7 +168,7 @@ def kernel_profile(
                 profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)
             done += tile.numel()
             if progress is not None:
-                progress(done, whole)
+                progress("kernel", done, whole)
     # entries on diagonal blocks were computed twice: keep one rounding of each
     for start in corners:
         block = profile[start : start + side, start : start + side]

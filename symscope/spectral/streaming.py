@@ -16,7 +16,7 @@ from torch import Tensor
 from symscope.data import default_tolerance
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import byte_count, byte_text, check_ridge, usable_device
+from symscope.numerics import Progress, byte_count, byte_text, check_ridge, usable_device
 from symscope.spectral._irrep_parts import (
     IrrepPart,
     SingularBlockError,
@@ -84,7 +84,7 @@ def leave_out_streamed(
     panel: int | None = None,
     stabilisers: Sequence[Tensor] | None = None,
     device: torch.device | str | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> LeaveOut:
     """`leave_out` from a kernel instead of a profile, in bounded memory, for an exact action.
 
@@ -103,7 +103,7 @@ def leave_out_streamed(
         panel: Orbits whose columns are factorised together; None chooses by size.
         stabilisers: As in `leave_out`.
         device: Where to compute; the samples' device when None.
-        progress: Called with the numbers of irreps done and in all.
+        progress: Called as `progress("irreps", done, total)`.
 
     Raises:
         InputError: As for `leave_out` and `kernel_profile`, or a budget too small for one block (says how
@@ -143,7 +143,7 @@ def leave_out_streamed(
                 del panels
                 done += 1
                 if progress is not None:
-                    progress(done, sum(len(one) for one in batches))
+                    progress("irreps", done, sum(len(one) for one in batches))
 
     try:
         return assemble(parts(), sets, values.cpu(), group, points)

@@ -16,11 +16,9 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.networks import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
-from symscope.numerics import check_count, check_finite
+from symscope.numerics import Progress, check_count, check_finite
 from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training._optimiser import Optimiser, of_some_copies
-
-Progress = Callable[[int, int, float], object]
 
 
 @final
@@ -96,7 +94,7 @@ def train_copies(
         settings: How to train.
         seeds: One per copy.
         device: Where to train; where x is, if not given.
-        progress: Called as `progress(epoch, epochs, mean loss)` at every look.
+        progress: Called as `progress(words with the mean loss, epoch, epochs)` at every look.
         checkpoint: Keep the state in a file and go on from it.
 
     Raises:
@@ -179,7 +177,7 @@ class _Training:
             if self.epoch % every == 0 or self.epoch == last:
                 self._look(losses.detach().double())
                 if progress:
-                    progress(self.epoch, last, float(self.losses.mean()))
+                    progress(f"training, loss {float(self.losses.mean()):.3g}", self.epoch, last)
                 done = self.losses[self.active] <= self.settings.tolerance
                 if self.epoch == last or bool(done.all()):
                     self._write_back()

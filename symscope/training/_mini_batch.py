@@ -24,14 +24,12 @@ from symscope.networks import (
     noise,
     stacked,
 )
-from symscope.numerics import check_count
+from symscope.numerics import Progress, check_count
 from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
 from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
 from symscope.training._shuffles import draw, one_of_each, shuffle
 from symscope.training._training_points import Acted, Stored
-
-Progress = Callable[[int, int, float], object]
 
 
 @final
@@ -227,7 +225,7 @@ class Course:
             if checkpoint and (self.epoch % checkpoint.every == 0 or self.epoch == last):
                 checkpoint.save(self.problem(), self.state())
             if progress:
-                progress(self.epoch, last, float(losses.mean()))
+                progress(f"training, loss {float(losses.mean()):.3g}", self.epoch, last)
 
     def _one_epoch(self) -> Float64[Tensor, "copies"]:
         seeds, settings = self.stack.seeds, self.settings

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks import Builder, Stack
-from symscope.numerics import check_finite
+from symscope.numerics import Progress, check_finite
 from symscope.training._checkpoint import Checkpoint
-from symscope.training._mini_batch import MiniBatch, Objective, Progress, copies_outputs, course
+from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, course
 from symscope.training._training_points import Acted, Stored
 
 
@@ -62,7 +62,7 @@ def train_regressors(
         settings: How to train.
         seeds: One per copy, for weights and order.
         device: Where to train; where the points are, if not given.
-        progress: Called as `progress(epoch, epochs, mean loss)` after every epoch.
+        progress: Called as `progress(words with the mean loss, epoch, epochs)` after every epoch.
         checkpoint: Keep the state in a file and go on from it.
 
     Raises:

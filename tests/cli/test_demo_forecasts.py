@@ -53,7 +53,7 @@ def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
     found = demo_forecasts(
         replace(SMALL, networks=SMALL.networks[:1]),
         stage=lambda name, words: heard.append((name, words)),
-        progress=lambda name, done, total, loss: epochs.append((name, done, total)),
+        progress=lambda words, done, total: epochs.append((done, total, words[:14])),
     )
     digits = mnist_sample().of_classes(3, 4)
     own = forecast(
@@ -62,7 +62,7 @@ def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
     assert torch.equal(found[0].class_accuracy, own.class_accuracy)
     assert [one.model.name for one in found] == ["mlp"]
     assert ("mlp", "training") in heard
-    assert epochs == [("mlp", done, 8) for done in range(1, 9)]  # two trainings of four epochs
+    assert epochs == [(done, 8, "training, loss") for done in range(1, 9)]  # two trainings of four epochs
     table = verdict_table(found)
     row = dict(zip(table.columns, table.rows[0], strict=True))
     trained = float(own.outcome.class_accuracy[0])  # for the first class alone

@@ -76,7 +76,7 @@ def test_convolutions_are_trained_for_some_classes_one_by_one():
     seen = []
     found = forecast(
         conv, blobs(items=4), "C4", per_class=2, draws=1, train=Training(epochs=3, sets=2, kernels=0),
-        progress=lambda done, total, loss: seen.append((done, total)),
+        progress=lambda what, done, total: seen.append((done, total)),
     )  # fmt: skip
     assert found.outcome.class_accuracy.isnan().tolist() == [False, True, False]
     assert seen[0] == (1, 12)

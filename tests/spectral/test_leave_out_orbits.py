@@ -140,11 +140,11 @@ def test_progress_of_the_functions_below():
         RBF, ring.orbit, x, group, memory="300kB", progress=lambda *now: entries.append(now)
     )
     assert len(entries) > 1
-    assert entries[-1][0] == entries[-1][1]
+    assert entries[-1][1] == entries[-1][2]
     missing = torch.zeros(5, 64, dtype=torch.bool)
     missing[0, 0] = True
     leave_out(profile, x[:, 0], missing, group, 0.1, progress=lambda *now: irreps.append(now))
-    assert irreps == [(k, 33) for k in range(1, 34)]
+    assert irreps == [("irreps", k, 33) for k in range(1, 34)]
 
 
 def test_labels_that_are_no_classes_need_missing_points():

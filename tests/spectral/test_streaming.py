@@ -55,7 +55,7 @@ def test_streaming_gives_what_the_profile_gives(name, panel):
     for one, other in zip(found.irreps, whole.irreps, strict=True):
         assert one.irrep == other.irrep
         assert one.share == pytest.approx(other.share, abs=1e-8)
-    assert steps[-1] == (len(whole.irreps), len(whole.irreps))
+    assert steps[-1] == ("irreps", len(whole.irreps), len(whole.irreps))
 
 
 @pytest.mark.parametrize("name", ["C8", "C3xC4", "D5", "Q8", "O"])

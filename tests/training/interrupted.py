@@ -13,7 +13,7 @@ from tests.training.problems import EPOCHS, LONG, dropping, masks, pairs, pool, 
 
 
 def killed_at(last: int):
-    def progress(epoch: int, epochs: int, loss: float) -> None:
+    def progress(what: str, epoch: int, epochs: int) -> None:
         if epoch >= last:
             os.kill(os.getpid(), signal.SIGKILL)
 

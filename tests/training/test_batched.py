@@ -115,8 +115,8 @@ def test_the_seed_decides_and_progress_is_told():
     first = train_copies(small, x, y, LONG, [5, 6, 7], progress=lambda *a: told.append(a))
     assert torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 7]).history)
     assert not torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 8]).history)
-    assert [epoch for epoch, _, _ in told] == list(first.looked_at)
-    assert told[0][1:] == (200, float(first.history[0].mean()))
+    assert [epoch for _, epoch, _ in told] == list(first.looked_at)
+    assert told[0] == (f"training, loss {float(first.history[0].mean()):.3g}", 0, 200)
 
 
 @pytest.mark.parametrize("killed_at", [30, 100])
@@ -126,7 +126,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path, killed_at):
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert path.exists()
     resumed_at = []
-    resumed = copies(str(path), lambda epoch, *_: resumed_at.append(epoch))
+    resumed = copies(str(path), lambda what, epoch, epochs: resumed_at.append(epoch))
     assert resumed_at[0] == killed_at  # states are kept every 7 epochs, looks are every 10
     whole = copies(None)
     for name, weight in whole.stack.weights.items():

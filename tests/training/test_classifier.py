@@ -148,8 +148,8 @@ def test_the_seed_decides_and_progress_is_told():
     first = classifiers(None, lambda *a: told.append(a))
     again = classifiers(None)
     assert torch.equal(first.losses, again.losses)  # dropout too
-    assert [(epoch, epochs) for epoch, epochs, _ in told] == [(i, 6) for i in range(1, 7)]
-    assert told[-1][2] == float(first.losses[-1].mean())
+    assert [(epoch, epochs) for _, epoch, epochs in told] == [(i, 6) for i in range(1, 7)]
+    assert told[-1][0] == f"training, loss {float(first.losses[-1].mean()):.3g}"
 
 
 def normed(seed):
@@ -177,7 +177,7 @@ def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
     assert float(done.accuracies["rest"][-1]) == float(right)
     kept = Checkpoint(tmp_path / "normed.pt", every=3)
 
-    def stop(epoch, epochs, loss):
+    def stop(what, epoch, epochs):
         if epoch == 4:
             raise KeyboardInterrupt
 
@@ -206,7 +206,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     command = [sys.executable, "-m", "tests.training.interrupted", "classifiers", str(path), "5"]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     told = []
-    resumed, whole = classifiers(str(path), lambda epoch, *_: told.append(epoch)), classifiers(None)
+    resumed, whole = classifiers(str(path), lambda what, epoch, epochs: told.append(epoch)), classifiers(None)
     assert told == [5, 6]  # epochs 1 to 4 were kept
     for name, weight in whole.stack.weights.items():
         assert torch.equal(resumed.stack.weights[name], weight)

@@ -51,7 +51,7 @@ def test_a_resumed_run_is_the_same(tmp_path):
     y, seen = numbers(len(x)), masks()
     kept = Checkpoint(tmp_path / "state.pt", every=1)
 
-    def stops(epoch, epochs, loss):
+    def stops(what, epoch, epochs):
         if epoch == 2:
             raise KeyboardInterrupt
 

@@ -24,10 +24,10 @@ from symscope.discovery.learned._objective import (
 from symscope.discovery.loss_derivatives import sample_gradients
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
+from symscope.numerics import Progress
 
 LOOKED_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
 
-Progress = Callable[[int, int, float], object]
 Builder = Callable[[int], nn.Module]
 
 
@@ -112,7 +112,8 @@ def learn(
         action: Builds the action for a seed; an `MLPAction` as in the paper when None. It must be a module
             with `forward(g, theta, data)`; data has no columns for a data-independent action.
         size: Group elements are `size x size` matrices; the number of parameters when None.
-        progress: Called as `progress(step, steps, mean held-out objective)` at every look.
+        progress: Called as `progress(words with the mean held-out objective, step, steps)` at
+            every look.
 
     Raises:
         InputError: No seeds or generators, more generators than parameters where the objective keeps their
@@ -191,7 +192,8 @@ class _Learning:
             if step % training.look_every == 0 or step == training.steps:
                 idle = 0 if self._look(step) else idle + 1
                 if progress:
-                    progress(step, training.steps, float(self.curves["total"][-1].mean()))
+                    objective = float(self.curves["total"][-1].mean())
+                    progress(f"learning, objective {objective:.3g}", step, training.steps)
                 if idle >= training.patience or step == training.steps:
                     break
             self.optimiser.zero_grad()

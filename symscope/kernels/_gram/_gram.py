@@ -56,7 +56,7 @@ def gram(
     store: str | Path | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    progress: Progress = None,
+    progress: Progress | bool | None = None,
 ) -> Float[Tensor, "n1 n2"]:
     """The Gram matrix `K[i, j] = k(x1[i], x2[j])`, tile by tile.
 
@@ -132,7 +132,7 @@ def batched_gram(
     memory: int | float | str | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | str | None = None,
-    progress: Progress = None,
+    progress: Progress | bool | None = None,
 ) -> Float[Tensor, "b n1 n2"]:
     """Many small Gram matrices in one go, `out[i] = k(x1[i], x2[i])`.
 
@@ -212,7 +212,7 @@ def _stored(
     how: Arithmetic,
     executor: Executor | None,
     count: int,
-    progress: Progress,
+    progress: Progress | bool | None,
 ) -> Tensor:
     with open_store(store, kernel, x1, x2, grid, how) as stored:
         missing = stored.missing

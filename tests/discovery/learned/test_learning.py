@@ -89,7 +89,7 @@ def test_it_stops_when_nothing_gets_better_and_keeps_the_best(scalar):
         seeds=[0],
         objective=Objective(),
         training=eager,
-        progress=lambda step, steps, total: heard.append(step),
+        progress=lambda what, step, steps: heard.append(step),
     )
     assert found.stopped_early
     assert found.looked_at[-1] < 200

@@ -174,7 +174,7 @@ def test_gradients_flow_through_tiles():
 
 def test_progress_counts_every_entry_once():
     seen = []
-    gram(polynomial, points(20, 3), tile=7, progress=lambda done, total: seen.append((done, total)))
+    gram(polynomial, points(20, 3), tile=7, progress=lambda what, done, total: seen.append((done, total)))
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert seen[-1][0] == seen[-1][1] < 400
 
@@ -212,7 +212,7 @@ def test_batched_keeps_to_the_budget_and_reports_progress():
 
     kernel = Kernel("measured", measured, polynomial_diagonal, entry_bytes)
     batched_gram(
-        kernel, points(50, 4, 3), memory=20_000, progress=lambda done, total: seen.append((done, total))
+        kernel, points(50, 4, 3), memory=20_000, progress=lambda what, done, total: seen.append((done, total))
     )
     assert max(sizes) * 40 <= 20_000
     assert seen[-1] == (800, 800)
@@ -243,8 +243,8 @@ INFINITE[0, 0] = float("inf")
     [
         (X.long(), None, r"x1: expected floating-point numbers, got torch.int64; use x1.double\(\)"),
         (X, X.long(), "x2: expected floating-point numbers"),
-        (NAN, None, r"x1: expected finite numbers, got NaN or infinity, first at \[2, 1\]"),
-        (X, INFINITE, r"x2: expected finite numbers, got NaN or infinity, first at \[0, 0\]"),
+        (NAN, None, r"x1: expected finite numbers, got .* first at index \(2, 1\)"),
+        (X, INFINITE, r"x2: expected finite numbers, got .* first at index \(0, 0\)"),
         (X, X.float(), "expected one dtype, got torch.float64 and torch.float32"),
         (X, points(4, 2), r"expected points of one shape, got \(3,\) and \(2,\)"),
         (X, points(4, 3, 1), "expected points of one shape"),

@@ -54,7 +54,9 @@ def test_a_second_call_computes_nothing(tmp_path):
     first = gram(kernel, X, tile=10, store=tmp_path / "K")
     assert computed(log) == 10
     seen = []
-    second = gram(kernel, X, store=tmp_path / "K", progress=lambda done, total: seen.append((done, total)))
+    second = gram(
+        kernel, X, store=tmp_path / "K", progress=lambda what, done, total: seen.append((done, total))
+    )
     assert computed(log) == 10
     assert torch.equal(first, second)
     assert seen == [(1000, 1000)]
