@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+__all__ = ["InputError", "SingularKernelError", "nearest"]
+
 
 class InputError(ValueError):
     """What the caller gave cannot be used; the message says what was expected, given, and what to do."""

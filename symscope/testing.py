@@ -14,6 +14,8 @@ from torch import Tensor
 
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
 
+__all__ = ["Acts", "assert_equivariant", "assert_group_laws", "assert_representation"]
+
 
 @runtime_checkable
 class Acts(Protocol):
