@@ -35,6 +35,22 @@ def doubling_axis(axes: Any, values: Iterable[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
+def accuracy_axes(axes: Any, values: Sequence[int], label: str = "number of angles") -> None:
+    """Axes of accuracy against a number that doubles: ticks at the values, all of [0, 1].
+
+    Args:
+        axes: Where to draw.
+        values: Values of the ticks, in order.
+        label: Label of the x axis.
+    """
+    from matplotlib.ticker import NullLocator
+
+    doubling_axis(axes, values, label)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(-0.05, 1.05)
+    axes.grid(True)
+
+
 def shared_legend(
     figure: Any,
     panels: Iterable[Any],

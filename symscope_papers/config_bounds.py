@@ -34,10 +34,10 @@ def check_field(config: Any, field: str, good: bool, expected: str) -> None:
         InputError: `good` is false.
 
     >>> from types import SimpleNamespace
-    >>> check_field(SimpleNamespace(size=5), "size", False, "a divisor of 28")
+    >>> check_field(SimpleNamespace(side=5), "side", False, "14 or 28 pixels")
     Traceback (most recent call last):
         ...
-    symscope.errors.InputError: size: expected a divisor of 28, got 5
+    symscope.errors.InputError: side: expected 14 or 28 pixels, got 5
     """
     if not good:
         raise InputError(f"{field}: expected {expected}, got {getattr(config, field)!r}")
@@ -129,6 +129,23 @@ def check_increasing(config: Any, *fields: str, least: int = 1) -> None:
         values = getattr(config, field)
         good = len(values) >= least and all(a < b for a, b in pairwise(values))
         check_field(config, field, good, f"{least} or more increasing numbers")
+
+
+def check_divisors(config: Any, whole: int, *fields: str, least: int = 2) -> None:
+    """Refuses numbers that do not divide `whole` or are below `least`, and empty tuples.
+
+    Raises:
+        InputError: One of the fields is refused.
+
+    >>> from types import SimpleNamespace
+    >>> check_divisors(SimpleNamespace(size=5), 28, "size")
+    Traceback (most recent call last):
+        ...
+    symscope.errors.InputError: size: expected divisors of 28 from 2 on, got 5
+    """
+    for field in fields:
+        good = all(value >= least and whole % value == 0 for value in _values(config, field))
+        check_field(config, field, good, f"divisors of {whole} from {least} on")
 
 
 def check_one_of(config: Any, known: Iterable[str], *fields: str) -> None:

@@ -12,7 +12,8 @@ from symscope import InputError
 from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
-from symscope_papers.spectral.circles import Density, Distance, density_claims, distance_claims
+from symscope_papers.spectral.circles.claims import judge_density, judge_distance
+from symscope_papers.spectral.circles.config import Density, Distance
 from tests.tolerances import LEAVE_OUT_ORACLE
 
 ORACLE = np.load(Path(__file__).parents[2] / "data" / "fixtures" / "circles.npz", allow_pickle=False)
@@ -58,12 +59,12 @@ def test_claims_can_fail(runs):
     """Worsened by hand, each table is found out."""
     tables = [tables_of(RunFolder(outcome.folder)) for outcome in runs]
     for (judge, config, number), column, row, value in [
-        ((distance_claims, Distance(), 0), "spectral_error", 4, 9.0),
-        ((distance_claims, Distance(), 0), "closed_form_error", -1, 2.0),
-        ((distance_claims, Distance(), 0), "inverse_lambda_n", 9, 1e9),
-        ((density_claims, Density(), 1), "exact_error", 0, 0.9),
-        ((density_claims, Density(), 1), "closed_form_error", -2, 1e-3),
-        ((density_claims, Density(), 1), "mean_inverse_lambda", -1, 1.0),
+        ((judge_distance, Distance(), 0), "spectral_error", 4, 9.0),
+        ((judge_distance, Distance(), 0), "closed_form_error", -1, 2.0),
+        ((judge_distance, Distance(), 0), "inverse_lambda_n", 9, 1e9),
+        ((judge_density, Density(), 1), "exact_error", 0, 0.9),
+        ((judge_density, Density(), 1), "closed_form_error", -2, 1e-3),
+        ((judge_density, Density(), 1), "mean_inverse_lambda", -1, 1.0),
     ]:
         errors = tables[number]["errors"].copy()
         errors.loc[errors.index[row], column] = value
@@ -73,8 +74,8 @@ def test_claims_can_fail(runs):
 
 def test_small_configs_say_what_they_cannot_check(runs):
     distance, density = (tables_of(RunFolder(outcome.folder))["errors"] for outcome in runs)
-    far = distance_claims(Distance(), {"errors": distance[distance["distance"] > 0.5]})
-    few = density_claims(Density(), {"errors": density[density["points"] <= 24]})
+    far = judge_distance(Distance(), {"errors": distance[distance["distance"] > 0.5]})
+    few = judge_density(Density(), {"errors": density[density["points"] <= 24]})
     assert [claim.verdict for claim in far] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED]
     assert [claim.verdict for claim in few] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED] * 2
 
@@ -83,10 +84,10 @@ def test_small_configs_say_what_they_cannot_check(runs):
     ("config", "change", "message"),
     [
         (Distance(), {"inverse_scale": 0.0}, "positive number, got 0.0"),
-        (Distance(), {"distances": (1.0, 0.5)}, "distances: expected two or more increasing"),
-        (Distance(), {"distances": (1.0,)}, "two or more"),
-        (Distance(), {"distances": (-1.0, 1.0)}, "not negative"),
-        (Density(), {"points": (4, 4)}, "points: expected two or more increasing"),
+        (Distance(), {"distances": (1.0, 0.5)}, "distances: expected 2 or more increasing"),
+        (Distance(), {"distances": (1.0,)}, "2 or more increasing"),
+        (Distance(), {"distances": (-1.0, 1.0)}, "distances: expected 0 or more"),
+        (Density(), {"points": (4, 4)}, "points: expected 2 or more increasing"),
         (Density(), {"relative_ridges": ()}, "from 0 to below 1"),
         (Density(), {"relative_ridges": (-1e-5,)}, "from 0 to below 1"),
     ],

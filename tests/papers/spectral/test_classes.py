@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 import torch
 
@@ -15,14 +16,10 @@ from symscope.spectral import class_masks
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error
 from symscope.spectral.dense import regression
 from symscope.training import orbit_points
-from symscope_papers.spectral.classes import (
-    Classes,
-    class_cells,
-    copy_masks,
-    dense_predictions,
-    kernel_rows,
-)
-from symscope_papers.spectral.rotated_pairs import mlp_kernels
+from symscope_papers.spectral.classes.claims import half_way, judge_claims, mean_accuracy
+from symscope_papers.spectral.classes.config import Classes
+from symscope_papers.spectral.classes.measure import cells, copy_masks, dense_predictions, kernel_rows
+from symscope_papers.spectral.wide_networks import mlp_kernels
 from tests.tolerances import DENSE_PREDICTION
 
 SMALL = ("angles=2,4", "seeds=2", "trials=2", "left_out=3,8", "epochs=2", "batch=64")
@@ -110,11 +107,11 @@ def test_a_small_run_is_complete_and_trials_do_not_depend_on_what_is_trained_tog
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("angles=1,2", "angles: expected different numbers from 2 on"),
-        ("angles=4,4", "angles: expected different numbers"),
-        ("left_out=10", "left_out: expected digits 0 to 9"),
-        ("seeds=0", "seeds: expected at least 1"),
-        ("together=0", "together: expected at least 1"),
+        ("angles=1,2", "angles: expected 2 or more"),
+        ("angles=4,4", "angles: expected .* different values"),
+        ("left_out=10", "left_out: expected numbers from 0 to 9"),
+        ("seeds=0", "seeds: expected 1 or more"),
+        ("together=0", "together: expected 1 or more"),
         ("ridge=-1", "ridge: expected 0 or more"),
     ],
 )
@@ -126,7 +123,7 @@ def test_bad_settings_are_refused(change, message):
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/classes").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
-        class_cells(config)
+        cells(config)
 
 
 @pytest.mark.cuda
@@ -146,3 +143,60 @@ def test_compiled_networks_of_several_trials_train_on_a_gpu(tmp_path):
     changes = [*SMALL, "together=2", "compiled=true"]
     [outcome] = run([request("spectral/classes", changes=changes, device="cuda")], tmp_path, Place(workers=0))
     assert (outcome.failed, outcome.problems) == (0, ())
+
+
+def tables(trained=(0.1, 0.3, 0.9), rule=(0.0, 0.2, 0.95), gap=1e-12, angles=(4, 8, 16)):
+    curves = {
+        "trained": trained,
+        "rule": rule,
+        "regression": rule,
+        "group form": rule,
+        "trained, on training points": (1.0, 0.99, 0.98),
+    }
+    rows = [
+        {"angles": n, "trial": trial, "left_out": 3, "method": method, "accuracy": value}
+        for method, values in curves.items()
+        for n, value in zip(angles, values, strict=True)
+        for trial in (0, 1)
+    ]
+    agreement = [{"angles": n, "trial": 0, "largest_difference": gap, "departure": 0.0} for n in angles]
+    return {"accuracy": pd.DataFrame(rows), "agreement": pd.DataFrame(agreement)}
+
+
+def verdicts(**changes):
+    return [claim.verdict.value for claim in judge_claims(None, tables(**changes))]
+
+
+def test_half_way_is_where_the_line_between_two_points_crosses_one_half():
+    assert half_way([2, 4, 16], [0.0, 0.25, 0.75]) == 3.0
+    assert half_way([2, 4], [0.6, 0.9]) is None
+    assert half_way([2, 4], [0.1, 0.4]) is None
+
+
+def test_the_error_is_that_of_the_mean_over_trials_of_means_over_digits():
+    values = {(0, 3): 0.0, (0, 7): 0.4, (1, 3): 0.6, (1, 7): 1.0}
+    rows = [
+        {"angles": 8, "trial": t, "left_out": c, "method": "rule", "accuracy": a}
+        for (t, c), a in values.items()
+    ]
+    [[_, mean, error]] = mean_accuracy(pd.DataFrame(rows), "rule").to_numpy().tolist()
+    assert mean == pytest.approx(0.5)
+    assert error == pytest.approx(0.3)  # of 0.2 and 0.8
+
+
+def test_what_the_paper_says_is_reproduced_and_its_opposite_is_not():
+    assert verdicts() == ["reproduced"] * 6
+    assert verdicts(trained=(0.7, 0.3, 0.9))[0] == "not reproduced"
+    assert verdicts(gap=1e-6)[4] == "not reproduced"
+
+
+def test_a_rule_that_is_off_by_two_doublings_is_not_reproduced():
+    found = verdicts(trained=(0.1, 0.3, 0.9), rule=(0.1, 0.3, 0.9), angles=(4, 16, 64))
+    assert found[1] == "reproduced"
+    far = verdicts(trained=(0.1, 0.2, 0.9), rule=(0.1, 0.9, 0.95), angles=(4, 16, 64))
+    assert far[1] == far[3] == "not reproduced"
+
+
+def test_what_cannot_be_decided_is_not_checked():
+    found = verdicts(rule=(0.6, 0.7, 0.9), angles=(8, 16, 32))
+    assert found[1] == found[2] == found[4] == "not checked at this size"

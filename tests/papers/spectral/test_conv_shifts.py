@@ -13,14 +13,11 @@ from symscope.data import shift
 from symscope.groups import cyclic
 from symscope.runs import Surroundings, Verdict
 from symscope.spectral import profile_gram
-from symscope_papers.spectral.conv_networks import conv_kernels
-from symscope_papers.spectral.conv_shifts import (
-    ConvShifts,
-    conv_shifts,
-    dense_errors,
-    shift_claims,
-    shift_profiles,
-)
+from symscope_papers.spectral.conv_shifts import conv_shifts
+from symscope_papers.spectral.conv_shifts.claims import judge_claims
+from symscope_papers.spectral.conv_shifts.config import ConvShifts
+from symscope_papers.spectral.conv_shifts.measure import dense_errors, shift_profiles
+from symscope_papers.spectral.wide_networks import conv_kernels
 
 SMALL = ConvShifts(pairs=6, angles=(2, 4), dense=2, shown=4)
 
@@ -35,7 +32,7 @@ def tables():
 
 
 def test_pooling_is_exact_and_says_why(tables):
-    claims = {claim.statement: claim for claim in shift_claims(SMALL, tables)}
+    claims = {claim.statement: claim for claim in judge_claims(SMALL, tables)}
     verdicts = [claim.verdict for claim in claims.values()]
     assert verdicts[1:] == [Verdict.REPRODUCED] * 6  # the first, a correlation, needs more than six pairs
     gap = tables["pairs"][tables["pairs"]["readout"] == "gap"]
@@ -82,7 +79,7 @@ def test_claims_can_fail(tables):
     ]:
         worse = tables["pairs"].copy()
         worse.loc[worse["readout"] == readout, column] = value
-        verdict = shift_claims(SMALL, {"pairs": worse})[number].verdict
+        verdict = judge_claims(SMALL, {"pairs": worse})[number].verdict
         assert verdict is Verdict.NOT_REPRODUCED, number
 
 
@@ -101,7 +98,7 @@ def test_paper_preset_needs_all_of_mnist(tmp_path):
     ("change", "message"),
     [
         ({"pairs": 2}, "expected 3 or more"),
-        ({"dense": 7}, "1 to all of them; got 6 and 7"),
+        ({"dense": 7}, "dense: expected numbers from 1 to 6, got 7"),
         ({"angles": (2, 5)}, "divisors of 28 from 2 on"),
         ({"shown": 7}, r"one of \(2, 4\), got 7"),
         ({"filter": 2}, "an odd side"),

@@ -10,7 +10,8 @@ from symscope import InputError
 from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
-from symscope_papers.spectral.missing import Missing, missing_points
+from symscope_papers.spectral.missing import missing_points
+from symscope_papers.spectral.missing.config import Missing
 
 
 def test_the_system_is_the_regression_and_patterns_are_varied(tmp_path):
@@ -37,5 +38,5 @@ def test_bad_configs_are_refused():
         replace(Missing(), points=-3)
     with pytest.raises(InputError, match="counts: expected numbers from 1 to 23"):
         replace(Missing(), counts=(24,))
-    with pytest.raises(InputError, match="patterns: expected at least 1"):
+    with pytest.raises(InputError, match="patterns: expected 1 or more"):
         replace(Missing(), patterns=0)

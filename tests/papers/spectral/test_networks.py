@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 import torch
 
@@ -10,7 +11,9 @@ from symscope.runs import Place, find, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._settings import changed
 from symscope.runs._store import RunFolder
-from symscope_papers.spectral.networks import Networks, network_cells, rotated_digits
+from symscope_papers.spectral.networks.claims import judge_claims
+from symscope_papers.spectral.networks.config import Networks
+from symscope_papers.spectral.networks.measure import cells, rotated_digits
 
 TINY = (
     "networks=mlp,conv,vit",
@@ -32,8 +35,8 @@ def test_networks_train_their_digits_together_or_one_at_a_time():
     config = Networks(
         networks=("mlp", "vit"), angles=(2, 8), left_out=(3, 7), long_networks=("vit",), long_left_out=(1, 4)
     )
-    cells = [tuple(cell.values()) for cell in network_cells(config)]
-    assert cells == [
+    listed = [tuple(cell.values()) for cell in cells(config)]
+    assert listed == [
         ("figure", 2, "mlp", "3,7"),
         ("figure", 2, "vit", "3"),
         ("figure", 2, "vit", "7"),
@@ -47,8 +50,8 @@ def test_networks_train_their_digits_together_or_one_at_a_time():
 
 def test_the_paper_preset_is_the_papers():
     config = changed(find("spectral/networks").presets["paper"].config, ["mnist=sample"])
-    cells = network_cells(config)
-    figure = [cell for cell in cells if cell["part"] == "figure"]
+    all_cells = cells(config)
+    figure = [cell for cell in all_cells if cell["part"] == "figure"]
     assert len(figure) == 6 * (1 + 10 + 10)
     assert (config.epochs, config.batch, config.learning_rate, config.betas) == (20, 2048, 1e-3, (0.7, 0.9))
     assert config.long_epochs == 1000
@@ -86,13 +89,13 @@ def test_a_tiny_run_trains_every_network_and_is_complete(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("networks=mpl", "networks: no network 'mpl': did you mean 'mlp'"),
-        ("together=cnn", "together: no network 'cnn'"),
-        ("angles=1,2", "angles: expected numbers from 2 on"),
-        ("angles=8,8", "angles: expected different values"),
-        ("left_out=12", "left_out: expected digits 0 to 9"),
-        ("images=0", "images: expected at least 1"),
-        ("long_epochs=2", "long_epochs: expected 20, the epochs, or more"),
+        ("networks=mpl", "networks: unknown 'mpl'; did you mean 'mlp'"),
+        ("together=cnn", "together: unknown 'cnn'"),
+        ("angles=1,2", "angles: expected 2 or more"),
+        ("angles=8,8", "angles: expected .* different values"),
+        ("left_out=12", "left_out: expected numbers from 0 to 9"),
+        ("images=0", "images: expected 1 or more"),
+        ("long_epochs=2", "long_epochs: expected 20 or more"),
     ],
 )
 def test_bad_settings_are_refused(change, message):
@@ -103,7 +106,7 @@ def test_bad_settings_are_refused(change, message):
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/networks").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
-        network_cells(config)
+        cells(config)
 
 
 @pytest.mark.cuda
@@ -114,3 +117,76 @@ def test_compiled_steps_in_mixed_precision_train_on_a_gpu(tmp_path):
         [request("spectral/networks", changes=changes, device="cuda")], tmp_path, Place(workers=0)
     )
     assert (outcome.failed, outcome.problems) == (0, ())
+
+
+def course(out, network="mlp", train=0.99, in_test=0.97, part="figure", epoch=20):
+    return [
+        {
+            "part": part,
+            "angles": angles,
+            "network": network,
+            "left_out": digit,
+            "epoch": epoch,
+            "train": train,
+            "in-test": in_test,
+            "out-test": share,
+        }
+        for angles, share in out.items()
+        for digit in (3, 7)
+    ]
+
+
+def long(shares, trains):
+    rows = []
+    for number, (share, train) in enumerate(zip(shares, trains, strict=True)):
+        rows += course({8: share}, part="long", epoch=20 * (number + 1), train=train)
+    return rows
+
+
+def verdicts(rows, config=None):
+    claims = judge_claims(config or Networks(), {"course": pd.DataFrame(rows)})
+    return {claim.statement.partition(" ")[0] + claim.source: claim.verdict.value for claim in claims}, claims
+
+
+def test_what_the_paper_says_is_reproduced():
+    rows = [
+        *course({2: 0.1, 8: 0.3, 64: 0.95}),
+        *long([0.2] * 20, [0.9, 0.95] + 18 * [1.0]),
+    ]
+    found, claims = verdicts(rows)
+    assert found["MLP:Fig. 1C"] == found["MLP:Sec. 2"] == "reproduced"
+    assert [claim.verdict.value for claim in claims[:3]] == ["reproduced"] * 3
+    assert [claim.verdict.value for claim in claims if claim.statement.startswith("ViT")] == [
+        "not checked at this size"
+    ] * 4
+
+
+def test_the_opposite_is_not_reproduced():
+    rows = [
+        *course({2: 0.8, 8: 0.9, 64: 0.95}, in_test=0.9),
+        *long([0.2] * 10 + [0.9] * 10, [1.0] * 20),
+    ]
+    _, claims = verdicts(rows)
+    mlp = [claim.verdict.value for claim in claims if claim.statement.startswith("MLP")]
+    assert mlp == ["not reproduced"] * 4
+
+
+def test_grokking_is_counted_from_where_training_points_are_fitted():
+    late_fit = long([0.1] * 5 + [0.4] * 15, [0.6] * 5 + [1.0] * 15)
+    assert verdicts([*course({2: 0.1, 8: 0.3}), *late_fit])[0]["MLP:Sec. 2"] == "reproduced"
+    never = long([0.1] * 20, [0.6] * 20)
+    assert verdicts([*course({2: 0.1, 8: 0.3}), *never])[0]["MLP:Sec. 2"] == "not checked at this size"
+
+
+def test_few_left_out_points_cannot_say_whether_long_training_helps():
+    rows = [*course({2: 0.1, 8: 0.3}), *long([0.1] * 19 + [0.9], [1.0] * 20)]
+    assert verdicts(rows, Networks(long_images=49))[0]["MLP:Sec. 2"] == "not checked at this size"
+    assert verdicts(rows, Networks(long_images=50))[0]["MLP:Sec. 2"] == "not reproduced"
+
+
+def test_few_digits_cannot_say_whether_in_test_follows_training():
+    _, claims = verdicts(course({2: 0.1, 8: 0.3}, in_test=0.6), Networks(images=10))
+    assert claims[0].verdict.value == "not checked at this size"
+    assert "here 10: train 0.990 ± 0.000, in-test 0.600" in claims[0].why
+    _, claims = verdicts(course({2: 0.1, 16: 0.3}))
+    assert claims[0].why == "needs 8 angles"

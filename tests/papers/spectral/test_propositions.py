@@ -11,12 +11,10 @@ import torch
 from symscope import InputError
 from symscope.groups import cyclic
 from symscope.runs import Surroundings, Verdict
-from symscope_papers.spectral.propositions import (
-    Propositions,
-    proposition_claims,
-    propositions,
-    structure,
-)
+from symscope_papers.spectral.propositions import propositions
+from symscope_papers.spectral.propositions.claims import judge_claims
+from symscope_papers.spectral.propositions.config import Propositions
+from symscope_papers.spectral.propositions.measure import structure
 
 SMALL = Propositions(digits=3, filters=(3,), shifts=4)
 
@@ -31,7 +29,7 @@ def tables():
 
 
 def test_every_claim_is_reproduced(tables):
-    claims = proposition_claims(SMALL, tables)
+    claims = judge_claims(SMALL, tables)
     assert len(claims) == 12
     assert {claim.verdict for claim in claims} == {Verdict.REPRODUCED}
 
@@ -58,7 +56,7 @@ def test_claims_can_fail(tables):
         if image is not None:
             chosen &= table["image"] == image
         table.loc[chosen, column] = value
-        verdict = proposition_claims(SMALL, {"matrices": table})[number].verdict
+        verdict = judge_claims(SMALL, {"matrices": table})[number].verdict
         assert verdict is Verdict.NOT_REPRODUCED, number
 
 
@@ -83,10 +81,10 @@ def test_figures_say_what_they_show(tables):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"digits": 0}, "digits: expected 1 to 2000, got 0"),
-        ({"shifts": 5}, "a divisor of 28 from 2 on, got 5"),
-        ({"filters": ()}, "at least one side, got none"),
-        ({"filters": (1,)}, "sides from 3 to 13, got 1"),
+        ({"digits": 0}, "digits: expected numbers from 1 to 2000, got 0"),
+        ({"shifts": 5}, "shifts: expected divisors of 28 from 2 on, got 5"),
+        ({"filters": ()}, "filters: expected at least one"),
+        ({"filters": (1,)}, "filters: expected numbers from 3 to 13"),
         ({"filters": (4,)}, "an odd side"),
     ],
 )

@@ -13,8 +13,12 @@ from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
 from symscope.spectral import dense
-from symscope_papers.spectral.rotated_pairs import mlp_kernels, pair_errors, rotated
-from symscope_papers.spectral.seeds import Seeds, claims, trial_errors, two_classes
+from symscope_papers.spectral.pairs.errors import pair_errors
+from symscope_papers.spectral.pairs.orbits import rotated
+from symscope_papers.spectral.seeds.claims import judge_claims
+from symscope_papers.spectral.seeds.config import Seeds
+from symscope_papers.spectral.seeds.measure import trial_errors, two_classes
+from symscope_papers.spectral.wide_networks import mlp_kernels
 from tests.tolerances import LEAVE_OUT
 
 SMALL = ["seeds=3", "trials=8", "angles=4,8"]
@@ -74,18 +78,18 @@ def test_claims_are_made_and_can_fail(made):
     for column, which in (("spectral", (0, 1, 2)), ("projected", (3, 4))):
         table = tables["trials"].copy()
         table[column] = 2 - table[column]
-        found = claims(config, {"trials": table})
+        found = judge_claims(config, {"trials": table})
         assert all(found[i].verdict is Verdict.NOT_REPRODUCED for i in which), column
     many = tables["trials"].assign(angles=32)
-    assert claims(config, {"trials": many})[-1].verdict is Verdict.NOT_CHECKED
+    assert judge_claims(config, {"trials": many})[-1].verdict is Verdict.NOT_CHECKED
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seeds": 0}, "seeds and hidden start at 1"),
+        ({"seeds": 0}, "seeds: expected 1 or more"),
         ({"trials": 2}, "trials: expected 3 or more"),
-        ({"angles": ()}, "angles: expected different numbers from 2 on"),
+        ({"angles": ()}, "angles: expected at least one"),
     ],
 )
 def test_bad_configs_are_refused(change, message):

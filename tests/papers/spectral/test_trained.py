@@ -16,8 +16,9 @@ from symscope.runs import Place, Verdict, request, run
 from symscope.runs._outcome import tables_of
 from symscope.runs._store import RunFolder
 from symscope.spectral import circulant
-from symscope_papers.spectral.rotated_pairs import digit_pairs, rotated
-from symscope_papers.spectral.trained import Trained, claims
+from symscope_papers.spectral.pairs.orbits import digit_pairs, rotated
+from symscope_papers.spectral.trained.claims import judge_claims
+from symscope_papers.spectral.trained.config import Trained
 from tests.tolerances import TRAINED_SINGLE
 
 SMALL = ["pairs=7", "angles=3,6", "width=24", "epochs=40", "tolerance=1e-3", "at_once=4"]  # two cells each
@@ -59,7 +60,7 @@ def test_each_network_is_what_a_plain_loop_trains(made, name):
     assert row["epochs"] >= step
 
 
-def test_theory_is_that_of_the_spectral_room(made):
+def test_theory_is_that_of_the_spectral_package(made):
     _, tables, _ = made
     row = tables["pairs"].query("run == 'pytorch-sgd' and angles == 6 and pair == 3").iloc[0]
     data = mnist_sample()
@@ -87,11 +88,11 @@ def test_every_pair_is_trained_once_in_every_run(made):
 def test_claims_follow_from_the_numbers(made):
     _, tables, config = made
     table = tables["pairs"].assign(trained=lambda t: t["spectral"] - 0.01 * t["angles"])
-    assert {claim.verdict for claim in claims(config, {"pairs": table})} == {Verdict.REPRODUCED}
+    assert {claim.verdict for claim in judge_claims(config, {"pairs": table})} == {Verdict.REPRODUCED}
     table = table.assign(trained=lambda t: 2 - t["spectral"] + 0.1 * t["angles"])
-    found = [claim.verdict for claim in claims(config, {"pairs": table})]
+    found = [claim.verdict for claim in judge_claims(config, {"pairs": table})]
     assert found == [Verdict.NOT_REPRODUCED] * 9
-    one = claims(config, {"pairs": table[table["angles"] == 6]})
+    one = judge_claims(config, {"pairs": table[table["angles"] == 6]})
     assert [claim.verdict for claim in one[2::3]] == [Verdict.NOT_CHECKED] * 3
 
 
@@ -99,13 +100,13 @@ def test_claims_follow_from_the_numbers(made):
     ("change", "message"),
     [
         ({"pairs": 2}, "pairs: expected 3 or more"),
-        ({"angles": (4, 4)}, "angles: expected different numbers"),
+        ({"angles": (4, 4)}, "angles: expected .* different values"),
         (
             {"runs": ("pytorch-adan",)},
-            "'pytorch-adan' is none of pytorch-adam, .* did you mean 'pytorch-adam'",
+            "runs: unknown 'pytorch-adan'; did you mean 'pytorch-adam'",
         ),
-        ({"runs": ()}, "runs: expected different ones"),
-        ({"width": 0}, "width, epochs and at_once start at 1"),
+        ({"runs": ()}, "runs: expected at least one"),
+        ({"width": 0}, "width: expected 1 or more"),
     ],
 )
 def test_bad_configs_are_refused(change, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 import torch
 
@@ -13,17 +14,19 @@ from symscope.runs._settings import changed
 from symscope.runs._store import RunFolder
 from symscope.spectral import class_masks
 from symscope.spectral.dense import regression
-from symscope_papers.spectral.rotated_pairs import mlp_kernels
-from symscope_papers.spectral.whole_mnist import Problem, WholeMnist, allowed, whole_cells
+from symscope_papers.spectral.whole_mnist.claims import MILLIONS, THOUSANDS, judge_claims
+from symscope_papers.spectral.whole_mnist.config import WholeMnist
+from symscope_papers.spectral.whole_mnist.measure import DigitRegression, cells, memory_budget
+from symscope_papers.spectral.wide_networks import mlp_kernels
 from tests.tolerances import DENSE_PREDICTION
 
 CPU = torch.device("cpu")
 SMALL = ("seeds=2,3", "angles=2,8", "whole_angles=", "check_seeds=2", "check_angles=8", "memory=100MB")
 
 
-def problem(count: int, angles: int) -> Problem:
+def problem(count: int, angles: int) -> DigitRegression:
     data = mnist_sample().per_class(count, seed=0).standardised()
-    return Problem.of(data, rotation(angles, "orthogonal"), WholeMnist(memory="100MB"), CPU)
+    return DigitRegression.of(data, rotation(angles, "orthogonal"), WholeMnist(memory="100MB"), CPU)
 
 
 def test_every_class_left_out_is_regression_solved_the_plain_way():
@@ -62,17 +65,17 @@ def test_a_small_run_is_complete(tmp_path):
 
 def test_all_digits_are_taken_where_no_number_is_given():
     config = changed(WholeMnist(), ["seeds=5", "angles=4", "whole_angles=2", "check_seeds=2"])
-    assert [(cell["seeds"], cell["angles"]) for cell in whole_cells(config)] == [(2, 64), (5, 4), (0, 2)]
+    assert [(cell["seeds"], cell["angles"]) for cell in cells(config)] == [(2, 64), (5, 4), (0, 2)]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("angles=1", "angles: expected numbers from 2 on"),
-        ("whole_angles=1", "angles: expected numbers from 2 on"),
-        ("seeds=5,5", "seeds: expected different numbers"),
-        ("seeds=0", "seeds: expected at least 1"),
-        ("check_seeds=0", "check_seeds: expected at least 1"),
+        ("angles=1", "angles: expected 2 or more"),
+        ("whole_angles=1", "whole_angles: expected 2 or more"),
+        ("seeds=5,5", "seeds: expected .* different values"),
+        ("seeds=0", "seeds: expected 1 or more"),
+        ("check_seeds=0", "check_seeds: expected 1 or more"),
         ("ridge=-0.1", "ridge: expected 0 or more"),
         ("memory=plenty", "memory"),
     ],
@@ -84,21 +87,74 @@ def test_bad_settings_are_refused(change, message):
 
 def test_free_memory_is_a_gpus():
     with pytest.raises(InputError, match="what a GPU has left; on a CPU give it"):
-        allowed("free", CPU)
+        memory_budget("free", CPU)
 
 
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
     config = changed(find("spectral/whole-mnist").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
-        whole_cells(config)
+        cells(config)
 
 
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_uses_what_memory_is_free_and_gives_the_same(tmp_path):
     data = mnist_sample().per_class(4, seed=0).standardised()
-    made = Problem.of(data, rotation(16, "orthogonal"), WholeMnist(memory="free"), torch.device("cuda"))
+    made = DigitRegression.of(
+        data, rotation(16, "orthogonal"), WholeMnist(memory="free"), torch.device("cuda")
+    )
     there, _ = made.streamed()
     here, _ = problem(4, 16).streamed()
     assert (there.residual - here.residual).abs().max() < DENSE_PREDICTION
     assert made.difference_to_dense()[1] < DENSE_PREDICTION
+
+
+def tables(runs, difference=1e-10):
+    rows = [
+        {
+            "part": "run",
+            "seeds": seeds,
+            "angles": angles,
+            "left_out": label,
+            "orbits": orbits,
+            "points": orbits * angles,
+            "accuracy": accuracy,
+            "seconds": seconds,
+            "device": device,
+        }
+        for seeds, angles, orbits, accuracy, seconds, device in runs
+        for label in range(10)
+    ]
+    checks = pd.DataFrame([{"seeds": 2, "angles": 8, "points": 160, "largest_difference": difference}])
+    return {"accuracy": pd.DataFrame(rows), "checks": checks}
+
+
+LARGE = [
+    (1000, 2, 10_000, 0.2, 1.0, "cuda"),
+    (1000, 64, 10_000, 0.999, 3.7, "cuda"),
+    (0, 64, 60_000, 0.998, 443.0, "cuda"),
+]
+
+
+def verdicts(runs, **changes):
+    return [claim.verdict.value for claim in judge_claims(None, tables(runs, **changes))]
+
+
+def test_the_large_runs_decide_every_claim():
+    assert (THOUSANDS, MILLIONS) == (10_000 * 64, 60_000 * 64)
+    assert verdicts(LARGE) == ["reproduced"] * 5
+
+
+def test_the_opposite_is_not_reproduced():
+    worse = [
+        (1000, 2, 10_000, 0.7, 1.0, "cuda"),
+        (1000, 64, 10_000, 0.98, 16.0, "cuda"),
+        (0, 64, 60_000, 0.9, 1.0, "cuda"),
+    ]
+    assert verdicts(worse, difference=1e-7) == ["not reproduced"] * 5
+
+
+def test_time_counts_on_a_gpu_alone_and_small_runs_decide_little():
+    on_cpu = [(*row[:5], "cpu") for row in LARGE]
+    assert verdicts(on_cpu)[4] == "not checked at this size"
+    assert verdicts([(5, 8, 50, 0.5, 1.0, "cpu")])[1:] == ["not checked at this size"] * 4

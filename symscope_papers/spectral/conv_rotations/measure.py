@@ -1,0 +1,65 @@
+"""Errors of pairs of rotated digits, for every read-out of a convolutional network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from symscope.runs import Results, Surroundings
+from symscope.spectral.circulant import inverse_spectrum
+from symscope_papers.digits import digits
+from symscope_papers.spectral.conv_rotations.config import ConvRotations
+from symscope_papers.spectral.pairs.errors import PairErrors, pair_errors
+from symscope_papers.spectral.pairs.orbits import digit_pairs, pair_geometry, rotated
+from symscope_papers.spectral.wide_networks import READOUTS, SIDE, conv_kernels, pooled_apart
+
+RIDGE = 0.0
+
+
+def cells(config: ConvRotations) -> list[dict[str, Any]]:
+    """One cell for each side of the filters, read-out and number of angles."""
+    return [
+        {"readout": readout, "filter": side, "angles": n}
+        for side in config.filters
+        for readout in READOUTS
+        for n in config.angles
+    ]
+
+
+def measure_cell(config: ConvRotations, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+    """Errors and geometry of all pairs, and the inverse spectrum of one."""
+    data = digits(config.mnist)
+    count = config.pairs if cell["readout"] == "fc" else config.pooled_pairs
+    chosen = digit_pairs(data, count, surroundings.run_seed)
+    points = rotated(data.x[chosen].to(surroundings.device), cell["angles"])
+    apart = cell["readout"] == "gap-apart"
+    kernel = pooled_apart(cell["filter"]) if apart else conv_kernels(cell["readout"], cell["filter"]).ntk
+    found = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)
+    separation, density = pair_geometry(points)
+    columns: dict[str, Tensor] = {
+        "class_a": data.labels[chosen[:, 0]],
+        "class_b": data.labels[chosen[:, 1]],
+        "exact": found.exact,
+        "mean_exact": found.mean_exact,
+        "spectral": found.spectral,
+        "projected": found.projected,
+        "departure": found.departure,
+        "lambda_n": found.lambda_n,
+        "mean_inverse": found.mean_inverse,
+        "separation": separation,
+        "density": density,
+    }
+    lists = {name: values.tolist() for name, values in columns.items()}
+    rows = [{"pair": i, **{name: values[i] for name, values in lists.items()}} for i in range(count)]
+    return {"pairs": rows, "spectra": _spectra(found)}
+
+
+def _spectra(found: PairErrors) -> list[dict[str, Any]]:
+    """The inverse spectrum of the pair whose error is in the middle."""
+    pair = int(found.exact.argsort()[len(found.exact) // 2])
+    inverse = inverse_spectrum(found.spectra[pair], RIDGE).tolist()
+    return [
+        {"pair": pair, "frequency": f, "inverse_lambda": inverse[f]} for f in range(len(inverse) // 2 + 1)
+    ]

@@ -1,0 +1,144 @@
+"""What Fig. 4, Fig. 10 and App. D claim, and what the exact group form adds."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from symscope.runs import Claim, Tables, above, below, unchecked
+from symscope_papers.scatter_plots import agreement
+from symscope_papers.spectral.mlp_rotations.config import MlpRotations
+from symscope_papers.spectral.pairs.angles import by_angles
+
+TRACKS = 0.98  # Pearson's r
+GAP = 0.05  # mean absolute difference
+CLOSER = 10.0  # how many times closer the group form is to be, up to 16 angles
+LINEAR = 0.9  # Pearson's r of what the paper calls approximately linear
+SAME = 0.95  # share of pairs on which two verdicts agree
+
+
+def judge_claims(config: MlpRotations, tables: Tables) -> list[Claim]:
+    """The claims of Fig. 4, App. D and Fig. 10, and what the exact group form adds."""
+    table = tables["pairs"]
+    found: list[Claim] = []
+    for hidden in config.hidden:
+        mine = table[table["hidden"] == hidden]
+        ntk, nngp = (mine[mine["kernel"] == kernel] for kernel in ("NTK", "NNGP"))
+        source = "Fig. 4B, App. D" if hidden == 1 else "Fig. 10"
+        found += _tracking(ntk, layers_text(hidden), source)
+        found += _closeness(ntk, layers_text(hidden))
+        found += _geometry(ntk, hidden, config.shown)
+        found += _other_kernel(ntk, nngp, layers_text(hidden))
+    return found
+
+
+def _tracking(ntk: pd.DataFrame, layers: str, source: str) -> list[Claim]:
+    each_n = {n: agreement(part, "spectral", "exact") for n, part in by_angles(ntk).items()}
+    each = ", ".join(f"{r:.4f} and {gap:.2g} at n = {n}" for n, (r, gap) in each_n.items())
+    same = {
+        n: float(((part["spectral"] > 1) == (part["exact"] > 1)).mean()) for n, part in by_angles(ntk).items()
+    }
+    return [
+        above(
+            f"The spectral error tracks the symmetrised NTK error at every number of angles ({layers}).",
+            source,
+            min(r for r, _ in each_n.values()),
+            TRACKS,
+            why=f"Smallest Pearson r. Pearson r and mean absolute difference: {each}. Threshold is ours.",
+        ),
+        below(
+            f"The spectral error is near the symmetrised NTK error in size ({layers}).",
+            source,
+            max(gap for _, gap in each_n.values()),
+            GAP,
+            why="Largest mean absolute difference over numbers of angles. Threshold is ours.",
+        ),
+        above(
+            f"The spectral error tells right from wrong predictions ({layers}).",
+            source,
+            min(same.values()),
+            SAME,
+            why="Share of pairs for which it is on the same side of 1 as the exact error, smallest over n "
+            f"(n = {min(same, key=lambda n: same[n])}). Threshold is ours.",
+        ),
+    ]
+
+
+def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
+    """How many times nearer the group form is than the formula, to each of the two exact errors."""
+    statements = {
+        "mean_exact": f"The group-projected error is 10 times closer to the exact error, averaged over the "
+        f"missing angle, than the spectral error is, for n <= 16 ({layers}).",
+        "exact": f"With the upright image missing, the group-projected error is 10 times closer to the "
+        f"exact error than the spectral error is, for n <= 16 ({layers}).",
+    }
+    few = ntk[ntk["angles"] <= 16]
+    found = []
+    for column, statement in statements.items():
+        if few.empty:
+            found.append(unchecked(statement, "beyond the paper", "needs 16 angles or fewer"))
+            continue
+        factors = {
+            n: agreement(part, "spectral", column)[1] / max(agreement(part, "projected", column)[1], 1e-12)
+            for n, part in by_angles(few).items()
+        }
+        each = ", ".join(f"{factor:.3g} at n = {n}" for n, factor in factors.items())
+        found.append(
+            above(
+                statement,
+                "beyond the paper",
+                min(factors.values()),
+                CLOSER,
+                why=f"Smallest factor between mean absolute differences: {each}.",
+            )
+        )
+    return found
+
+
+def _geometry(ntk: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
+    found = []
+    for one, other, statement, letter in (
+        ("lambda_n", "separation", "λ_N is nearly linear in the squared distance of orbit centres", "D"),
+        ("mean_inverse", "density", "The mean inverse spectrum is nearly linear in orbit density", "E"),
+    ):
+        each_n = {n: agreement(part, one, other)[0] for n, part in by_angles(ntk).items()}
+        each = ", ".join(f"{r:.3f} at n = {n}" for n, r in each_n.items())
+        found.append(
+            above(
+                f"{statement} ({layers_text(hidden)}, {shown} angles).",
+                f"Fig. 4{letter}" if hidden == 1 else f"Fig. 10 (as 4{letter})",
+                each_n[shown],
+                LINEAR,
+                why=f"Pearson r: {each}. Threshold is ours.",
+            )
+        )
+    return found
+
+
+def _other_kernel(ntk: pd.DataFrame, nngp: pd.DataFrame, layers: str) -> list[Claim]:
+    tracks = {n: agreement(part, "spectral", "exact")[0] for n, part in by_angles(nngp).items()}
+    spread = {n: agreement(part, "spectral", "mean_exact")[0] for n, part in by_angles(nngp).items()}
+    each = ", ".join(f"{r:.4f} ({spread[n]:.4f}) at n = {n}" for n, r in tracks.items())
+    keys = ["angles", "pair"]
+    both = ntk.merge(nngp, on=keys, suffixes=("", "_nngp"))
+    return [
+        above(
+            f"With the NNGP kernel the spectral error tracks the exact error as well ({layers}).",
+            "section 2",
+            min(tracks.values()),
+            TRACKS,
+            why=f"Smallest Pearson r, in brackets with the error averaged over the missing angle: {each}. "
+            "The upright image is one of four that no spline has smoothed. Threshold is ours.",
+        ),
+        above(
+            f"NNGP and NTK agree on which pairs are predicted rightly ({layers}).",
+            "section 2",
+            float(((both["exact"] > 1) == (both["exact_nngp"] > 1)).mean()),
+            SAME,
+            why=f"Share of {len(both)} problems (pairs at every n). Threshold is ours.",
+        ),
+    ]
+
+
+def layers_text(hidden: int) -> str:
+    """How many hidden layers, in words."""
+    return "1 hidden layer" if hidden == 1 else f"{hidden} hidden layers"

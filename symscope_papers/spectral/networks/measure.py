@@ -1,0 +1,97 @@
+"""Accuracy of networks while they train, on the three sets of Fig. 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from symscope.data import rotation
+from symscope.runs import Results, Surroundings
+from symscope.training import LeftOutData, MiniBatch, Optimiser, left_out_data, train_classifiers
+from symscope_papers.digits import digits
+from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
+
+
+def cells(config: Networks) -> list[dict[str, Any]]:
+    """One training each, those on the same points after each other: number of angles, network, digits."""
+    digits(config.mnist)  # files that are not there are told before anything runs
+    figure = [("figure", n, network, config.left_out) for n in config.angles for network in config.networks]
+    long = [("long", config.long_angles, network, config.long_left_out) for network in config.long_networks]
+    cells = []
+    for part, n, network, labels in [*figure, *long]:
+        groups = [labels] if network in config.together else [(label,) for label in labels]
+        cells += [
+            {"part": part, "angles": n, "network": network, "digits": ",".join(map(str, group))}
+            for group in groups
+        ]
+    return cells
+
+
+def measure_cell(config: Networks, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+    """Train one network for each left-out digit of the cell; accuracy on the three sets as it goes."""
+    labels = [int(word) for word in cell["digits"].split(",")]
+    long = cell["part"] == "long"
+    images = config.long_images if long else config.images
+    dtype = torch.bfloat16 if config.mixed_precision else torch.float32
+    seed, device = surroundings.run_seed, surroundings.device
+    data = rotated_digits(config.mnist, images, cell["angles"], seed, dtype, device)
+    epochs = config.long_epochs if long else config.epochs
+    settings = MiniBatch(
+        epochs,
+        config.batch,
+        Optimiser("adam", config.learning_rate, betas=config.betas),
+        mixed_precision=config.mixed_precision,
+        compiled=config.compiled,
+        measured_points=config.measured_points,
+        measured_every=measured_every(epochs),
+    )
+    builder = BUILDERS[cell["network"]]
+    result = train_classifiers(
+        lambda seed: builder(seed, torch.float32),
+        data.points,
+        data.labels,
+        data.train[labels],
+        {name: mask[labels] for name, mask in data.tests.items()},
+        settings,
+        [surroundings.seed % 2**31 + number for number in range(len(labels))],
+    )
+    return {
+        "course": [
+            {
+                "left_out": label,
+                "epoch": epoch,
+                "loss": float(result.losses[epoch - 1, copy]),
+                **{name: float(shares[at, copy]) for name, shares in result.accuracies.items()},
+            }
+            for copy, label in enumerate(labels)
+            for at, epoch in enumerate(result.measured_at)
+        ]
+    }
+
+
+def measured_every(epochs: int) -> int:
+    """Epochs between two measurements: every one of a short training, fifty or so points of a long one.
+
+    >>> measured_every(20), measured_every(1000)
+    (1, 20)
+    """
+    return max(1, epochs // 50)
+
+
+@lru_cache(maxsize=1)
+def rotated_digits(
+    mnist: str, images: int | None, angles: int, seed: int, dtype: torch.dtype, device: str
+) -> LeftOutData:
+    """The points of Fig. 1, with masks for every left-out digit; kept until other points are asked for.
+
+    Trainings on the same points follow each other, and rotating 60,000 digits takes as long as some epochs.
+    """
+    source = digits(mnist)
+    if images is not None:
+        source = source.per_class(images, seed)
+    return left_out_data(
+        source.to(dtype=torch.float32), rotation(angles), CLASSES, seed, dtype=dtype, device=device
+    )

@@ -1,0 +1,84 @@
+"""Figures of `spectral/seeds`, in the paper's layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.runs import Plot, Tables
+from symscope_papers.scatter_plots import agreement, scatter_grid
+from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+
+NAMES = {"spectral": "spectral error, mean over pairs", "projected": "group-projected error of the whole set"}
+
+
+def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+    """Both theories against regression, and all three against the number of angles."""
+    table = tables["trials"]
+    made = []
+    for column, name in NAMES.items():
+        panels = [(f"n = {n}", part) for n, part in by_angles(table).items()]
+        rs = "; ".join(f"{title}: r {agreement(part, column, 'exact')[0]:.3f}" for title, part in panels)
+        made.append(
+            Plot(
+                name=column,
+                figure=scatter_grid(panels, column, "exact", (name, "exact error over the whole set")),
+                title=f"{name.capitalize()}, against regression",
+                source="Fig. 6A, 12" if column == "spectral" else "beyond the paper",
+                alt=f"Scatter plots, one for each number of angles, of the {name} against the exact error "
+                f"over data sets of two classes with {config.seeds} seeds each ({rs}).",
+                caption=f"Each dot is one of {config.trials} data sets: {config.seeds} seeds of each of two "
+                "random classes, upright images of one class missing, averaged over which class.",
+            )
+        )
+    return [*made, _sweep(config, tables)]
+
+
+def _sweep(config: Any, tables: Tables) -> Plot:
+    """Mean error and its spread over data sets, against n."""
+    table = tables["trials"]
+    figure = new_figure(6.4, 3.9)
+    marks = {"exact": ("regression", "o-"), "spectral": ("spectral, mean over pairs", "s--")}
+    marks["projected"] = ("group-projected", "^:")
+    with style():
+        axes = figure.subplots()
+        # side by side, so that no bar hides another
+        for shift, colour, (column, (name, line)) in zip(
+            (1, 0.94, 1.06), COLOURS, marks.items(), strict=False
+        ):
+            means = {n: part[column].mean() for n, part in by_angles(table).items()}
+            spread = [part[column].std() for part in by_angles(table).values()]
+            axes.errorbar(
+                [shift * n for n in means],
+                list(means.values()),
+                spread,
+                fmt=line,
+                color=colour,
+                label=name,
+                capsize=3,
+            )
+        angle_axis(axes, table["angles"].unique().tolist())
+        axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
+        axes.annotate(
+            "wrong above",
+            (0.99, 1.0),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            color=WRONG,
+            fontsize=9,
+        )
+        axes.set_ylabel("error on the missing images")
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=9)
+    last = max(table["angles"])
+    return Plot(
+        name="sweep",
+        figure=figure,
+        title="Mean error against the number of angles",
+        source="Fig. 12",
+        alt="Line chart of the mean error over data sets against the number of angles, for regression, the "
+        "spectral error and the group form; all fall as angles are added.",
+        caption=f"Mean and standard deviation over {config.trials} data sets; at n = {last} the exact error "
+        f"is {table[table['angles'] == last]['exact'].mean():.2g}.",
+    )
