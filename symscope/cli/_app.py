@@ -16,7 +16,6 @@ from symscope.cli._data import data_app
 from symscope.cli._demo import demo
 from symscope.cli._discover import discover
 from symscope.cli._forecast import forecast
-from symscope.cli._keep import keep
 from symscope.cli._list import catalogue
 from symscope.cli._reproduce import compare, report, reproduce
 from symscope.errors import InputError
@@ -80,7 +79,6 @@ app.command()(reproduce)
 app.command()(report)
 app.command()(compare)
 app.command()(discover)
-app.command()(keep)
 app.add_typer(data_app, name="data")
 
 

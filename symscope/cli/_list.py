@@ -72,9 +72,9 @@ def warn_of_broken(names: Sequence[str] | None = None) -> bool:
     """
     import sys
 
-    from symscope.runs import broken
+    from symscope.runs import broken_modules
 
-    failed = [one for one in broken() if names is None or any(map(one.mentions, names))]
+    failed = [one for one in broken_modules() if names is None or any(map(one.mentions, names))]
     for one in failed:
         print(f"symscope: left out: {one.message}", file=sys.stderr)
     return bool(failed)

@@ -13,7 +13,7 @@ from symscope.cli._list import warn_of_broken
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
-    from symscope.runs import Outcome, Request
+    from symscope.runs import RunOutcome, RunRequest
 
 OPTIONS = {"changes": "--set", "modules": "--module"}  # where the name is not the parameter's
 
@@ -110,9 +110,9 @@ def reproduce(
       [cyan]symscope reproduce mine/first --module mine.py[/cyan]     your own experiment
     """
     from symscope.cli._run_board import Board
-    from symscope.runs import Place, experiments, named, request, run
+    from symscope.runs import RunRequest, Workers, experiment_ids, experiments, run_experiments
 
-    place, names, modules = Place(workers, dask), names or [], modules or []
+    where, names, modules = Workers(workers, dask), names or [], modules or []
     families = [name for name in names if "/" not in name]
     left_out = (everything or families) and warn_of_broken(None if everything else families)
     settings = {"preset": preset, "changes": changes, "device": device, "seed": seed, "modules": modules}
@@ -121,17 +121,17 @@ def reproduce(
         requests = _continued(folders, typed if out is None else {**typed, "out": out})
         out = folders[0].resolve().parent
     else:
-        wanted = [one for name in names for one in named(name, modules)] or experiments(modules)
-        requests, out = [request(name, **typed) for name in wanted], out or Path("runs")
+        wanted = [one for name in names for one in experiment_ids(name, modules)] or experiments(modules)
+        requests, out = [RunRequest.of(name, **typed) for name in wanted], out or Path("runs")
     board = Board(requests)
     try:
         with board:
-            outcomes = run(
+            outcomes = run_experiments(
                 requests,
                 out,
-                place,
+                where,
                 progress=board.progress,
-                finished=board.finished,
+                on_finish=board.finished,
                 warn=board.warn,
                 fresh=not resume,
                 only=_only(only or []),
@@ -173,16 +173,14 @@ def report(
       [cyan]symscope report runs/spectral-... --redraw[/cyan]     with the plots of today's version
     """
     from symscope.report import write_page
-    from symscope.runs import redraw as drawn_again
-    from symscope.runs import report as page
-    from symscope.runs import run_folders
+    from symscope.runs import redraw_run, run_folders, run_report
 
     folders = run_folders(runs)
     if redraw:
         for folder in folders:
-            drawn_again(folder)
+            redraw_run(folder)
     target = out or runs[0] / "report.html"
-    write_page(page(folders), target)
+    write_page(run_report(folders), target)
     print(target)
 
 
@@ -197,10 +195,10 @@ def compare(
     from rich.console import Console
 
     from symscope.cli._tables import simple_table
-    from symscope.runs import compare as compared
+    from symscope.runs import compare_runs
 
     console = Console()
-    result = compared(a, b)
+    result = compare_runs(a, b)
     console.print(f"A  {result.names[0]}\nB  {result.names[1]}\n")
     if result.settings:
         console.print(simple_table("Asked differently", ("setting", "A", "B"), result.settings))
@@ -221,12 +219,13 @@ def _run_folders(names: list[str], everything: bool) -> list[Path]:
     return folders
 
 
-def _continued(folders: list[Path], typed: dict[str, Any]) -> list[Request]:
-    """What run folders were asked; they bring their own settings and their own place."""
-    from symscope.runs import RunFolder, request_of
+def _continued(folders: list[Path], typed: dict[str, Any]) -> list[RunRequest]:
+    """The requests of run folders; they bring their own settings and their own place."""
+    from symscope.runs import RunRequest
 
+    requests = [RunRequest.from_folder(folder) for folder in folders]
     if typed:
-        ids = " and ".join(sorted({RunFolder(folder).asked()["experiment"] for folder in folders}))
+        ids = " and ".join(sorted({request.experiment.id for request in requests}))
         options = [OPTIONS.get(name, f"--{name}") for name in typed]
         raise InputError(
             f"{', '.join(options)}: a run folder is continued with its own; leave that out, or name {ids} "
@@ -234,7 +233,7 @@ def _continued(folders: list[Path], typed: dict[str, Any]) -> list[Request]:
         )
     if len({folder.resolve().parent for folder in folders}) > 1:
         raise InputError("run folders are continued from one place at a time; name those of one folder")
-    return [request_of(folder) for folder in folders]
+    return requests
 
 
 def _only(texts: list[str]) -> dict[str, set[str]]:
@@ -254,14 +253,14 @@ def _again() -> str:
     return shlex.join(["symscope", *words])
 
 
-def _write_reports(outcomes: list[Outcome], out: Path) -> None:
-    from symscope.runs import report as page
-    from symscope.runs import write_bytes
+def _write_reports(outcomes: list[RunOutcome], out: Path) -> None:
+    from symscope.report import write_page
+    from symscope.runs import run_report
 
     for outcome in outcomes:
-        write_bytes(outcome.folder / "report.html", page([outcome.folder]).encode())
+        write_page(run_report([outcome.folder]), outcome.folder / "report.html")
     target = outcomes[0].folder / "report.html"
     if len(outcomes) > 1:
         target = out / "report.html"
-        write_bytes(target, page([outcome.folder for outcome in outcomes]).encode())
+        write_page(run_report([outcome.folder for outcome in outcomes]), target)
     print(f"Report: {target}")

@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from symscope.runs import Outcome, Request, RunFolder, Verdict, failures_of, measured_text
+from symscope.runs import RunFolder, RunOutcome, RunRequest, Verdict, failed_cells, measured_text
 
 COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
 SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
@@ -35,7 +35,7 @@ CHAINED = re.compile(
 class Board:
     """Bars on standard error, the claims on standard output; plain text where there is no terminal."""
 
-    def __init__(self, requests: Sequence[Request]) -> None:
+    def __init__(self, requests: Sequence[RunRequest]) -> None:
         self._console = Console(stderr=True)
         self._bars = Progress(
             TextColumn("{task.description}"),
@@ -71,7 +71,7 @@ class Board:
         self._bars.update(self._ids[folder], completed=done, total=total)
         self._bars.update(self._whole, completed=self.done, total=self.total)
 
-    def finished(self, request: Request, outcome: Outcome) -> None:
+    def finished(self, request: RunRequest, outcome: RunOutcome) -> None:
         """One experiment is complete: its claims join the table."""
         for claim in outcome.claims:
             verdict = Text(f"{SYMBOLS[claim.verdict]} {claim.verdict.value}", style=COLOURS[claim.verdict])
@@ -114,9 +114,9 @@ class Board:
             Console(**wide).print(self._claims)
 
 
-def reasons(outcome: Outcome) -> list[str]:
+def reasons(outcome: RunOutcome) -> list[str]:
     """Why cells failed: what each different traceback raised."""
-    records = failures_of(RunFolder(outcome.folder))
+    records = failed_cells(RunFolder(outcome.folder))
     return list(dict.fromkeys(raised(record["traceback"]) for record in records))
 
 

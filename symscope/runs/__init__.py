@@ -1,52 +1,44 @@
-"""The papers, re-run: experiments with presets, cells that resume, claims with verdicts, reports.
+"""The engine of experiments: cells that resume, executors, run folders, claims with verdicts, reports.
 
-An experiment is an `Experiment` at the top level of a module: the registry finds it. `run` runs requests
-through any `concurrent.futures.Executor` and stores every cell as it finishes.
+An experiment is an `Experiment` at the top level of a module: the registry finds it. `run_experiments` runs
+requests through any `concurrent.futures.Executor` and stores every cell as it finishes.
+
+Public modules: `symscope.runs.commands`, the command line that repeats a run, for tools that show runs.
 """
 
 from __future__ import annotations
 
-from symscope.runs._claims import Claim, Verdict, above, below, holds, measured_text, unchecked
-from symscope.runs._definition import Experiment, Plot, Preset, Results, Surroundings, Tables
-from symscope.runs._kept import keep
-from symscope.runs._outcome import Outcome, failures_of, redraw
-from symscope.runs._registry import broken, experiments, find, named
-from symscope.runs._request import Request, request, request_of
-from symscope.runs._run_comparison import compare
-from symscope.runs._run_page import report, run_folders
-from symscope.runs._runner import Place, run
-from symscope.runs._store import RunFolder, write_bytes
+from symscope.runs._claims import Claim, Verdict
+from symscope.runs._definition import CellContext, CellResults, Experiment, Plot, Preset, RunTables
+from symscope.runs._outcome import RunOutcome, redraw_run
+from symscope.runs._registry import broken_modules, experiment_ids, experiments
+from symscope.runs._request import RunRequest
+from symscope.runs._run_comparison import compare_runs
+from symscope.runs._run_page import run_folders, run_report
+from symscope.runs._runner import Workers, run_experiments
 
 __all__ = [
-    "Claim",
+    # defining an experiment
     "Experiment",
-    "Outcome",
-    "Place",
-    "Plot",
     "Preset",
-    "Request",
-    "Results",
-    "RunFolder",
-    "Surroundings",
-    "Tables",
+    "CellContext",
+    "CellResults",
+    "RunTables",
+    "Plot",
+    "Claim",
     "Verdict",
-    "above",
-    "below",
-    "broken",
-    "compare",
+    # finding experiments
     "experiments",
-    "failures_of",
-    "find",
-    "holds",
-    "keep",
-    "measured_text",
-    "named",
-    "redraw",
-    "report",
-    "request",
-    "request_of",
-    "run",
+    "experiment_ids",
+    "broken_modules",
+    # running them
+    "RunRequest",
+    "Workers",
+    "run_experiments",
+    "RunOutcome",
+    # showing runs
     "run_folders",
-    "unchecked",
-    "write_bytes",
+    "run_report",
+    "redraw_run",
+    "compare_runs",
 ]

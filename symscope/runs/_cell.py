@@ -20,23 +20,23 @@ from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError
-from symscope.runs._definition import Results, Surroundings
-from symscope.runs._settings import canonical, fingerprint, from_plain
-from symscope.runs._source import code_of
+from symscope.runs._definition import CellContext, CellResults
+from symscope.runs._settings import canonical_json, config_from_plain, fingerprint
+from symscope.runs._source_code import source_fingerprint
 
 FILE_NAME = re.compile(r"[\w-]+")
 
 
 @final
 @dataclass(frozen=True)
-class Task:
+class CellTask:
     """All that a worker must know to run one cell.
 
     Attributes:
-        experiment: Its id.
-        modules: Further modules where it may be defined.
+        experiment: The experiment's id.
+        modules: Further modules where the experiment may be defined.
         config: The config as plain data.
-        parameters: The cell.
+        parameters: The cell's parameters.
         run_seed: The seed of the run.
         device: "cpu" or "cuda".
         threads: Threads of the cell.
@@ -80,19 +80,20 @@ def cell_seed(run_seed: int, experiment: str, parameters: Mapping[str, Any]) -> 
     >>> cell_seed(0, "a/b", {"n": 1}) == cell_seed(1, "a/b", {"n": 1})
     False
     """
-    text = canonical([run_seed, experiment, dict(parameters)])
+    text = canonical_json([run_seed, experiment, dict(parameters)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
-def run_cell(task: Task) -> dict[str, Any]:
-    """Run one cell and tell what happened.
+def run_cell(task: CellTask) -> dict[str, Any]:
+    """Run one cell.
 
     Args:
-        task: The cell.
+        task: The cell to run.
 
     Returns:
-        Its record: `status` is "done" with `tables` (columns of plain values) and `code` (see `code_of`), or
-        "failed" with `traceback`; in both cases parameters, seed, seconds, peak memory in bytes, the worker.
+        The cell's record: `status` is "done" with `tables` (columns of plain values) and `code` (see
+        `source_fingerprint`), or "failed" with `traceback`; in both cases parameters, seed, seconds, peak
+        memory in bytes, the worker.
     """
     record: dict[str, Any] = {
         "key": task.key,
@@ -107,37 +108,37 @@ def run_cell(task: Task) -> dict[str, Any]:
         start = time.perf_counter()  # loading modules is no part of the cell
         with _limited(task), _peak_memory(task.device) as peak:
             results = measure()
-        outcome = {"status": "done", "code": code, "tables": columns(results, task.parameters), **peak}
+        outcome = {"status": "done", "code": code, "tables": result_columns(results, task.parameters), **peak}
     except Exception:  # recorded with its traceback; the other cells go on
         outcome = {"status": "failed", "traceback": traceback.format_exc(), "peak_memory": _lifetime_peak()}
     return {**record, **outcome, "seconds": time.perf_counter() - start}
 
 
-def _prepared(task: Task) -> tuple[Callable[[], Results], str | None]:
+def _prepared(task: CellTask) -> tuple[Callable[[], CellResults], str | None]:
     """The cell as a call without arguments, everything it needs loaded; and the code it is made with."""
     import torch
 
-    from symscope.runs._registry import find
+    from symscope.runs._registry import find_experiment
 
-    experiment = find(task.experiment, task.modules)
-    config = from_plain(experiment.config, task.config)
+    experiment = find_experiment(task.experiment, task.modules)
+    config = config_from_plain(experiment.config, task.config)
     torch.manual_seed(task.seed)  # a cell that forgets its own generator stays reproducible
-    surroundings = Surroundings(task.seed, task.run_seed, task.device)
-    return lambda: experiment.measure(config, dict(task.parameters), surroundings), code_of(experiment)
+    context = CellContext(task.seed, task.run_seed, task.device)
+    return lambda: experiment.measure(config, dict(task.parameters), context), source_fingerprint(experiment)
 
 
-def columns(results: Results, parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
+def result_columns(results: CellResults, parameters: Mapping[str, Any]) -> dict[str, dict[str, list[Any]]]:
     """Rows as columns of plain values, the cell's parameters first.
 
     Args:
         results: `{table: rows}`; every row of a table has the same columns.
-        parameters: Of the cell.
+        parameters: Parameters of the cell.
 
     Raises:
         InputError: A table that cannot name a file, rows that differ in their columns, hide a parameter, or
             hold something that is not a number, text, truth value or None.
 
-    >>> columns({"errors": [{"error": 0.5}, {"error": 0.25}]}, {"n": 4})
+    >>> result_columns({"errors": [{"error": 0.5}, {"error": 0.25}]}, {"n": 4})
     {'errors': {'n': [4, 4], 'error': [0.5, 0.25]}}
     """
     tables: dict[str, dict[str, list[Any]]] = {}
@@ -172,7 +173,7 @@ def _plain(value: Any, table: str, column: str) -> Any:
 
 
 @contextlib.contextmanager
-def _limited(task: Task) -> Iterator[None]:
+def _limited(task: CellTask) -> Iterator[None]:
     """The cell's number of threads, put back afterwards when the cell runs in the user's own process."""
     import torch
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 Parameters = Mapping[str, Any]
 Rows = Sequence[Mapping[str, Any]]
-Results = Mapping[str, Rows]
-Tables = Mapping[str, "pd.DataFrame"]
+CellResults = Mapping[str, Rows]
+RunTables = Mapping[str, "pd.DataFrame"]
 
 
 @final
 @dataclass(frozen=True)
-class Surroundings:
-    """What a cell is told besides its config and parameters.
+class CellContext:
+    """What a cell is given besides its config and parameters.
 
     Attributes:
         seed: This cell's own seed, made from the run's seed and the cell's parameters: the same whatever
@@ -87,7 +87,7 @@ class Experiment:
         config: A frozen dataclass; its fields are numbers, strings, booleans and tuples of them.
         presets: At least `quick` (minutes on two cores) and `paper` (the paper's own sizes).
         cells: `config -> parameters of each independent unit of work`, in the order tables are written.
-        measure: `(config, cell, surroundings) -> {table: rows}`; pure: the same arguments give the same
+        measure: `(config, cell, context) -> {table: rows}`; pure: the same arguments give the same
             rows. The cell's parameters are added to every row.
         plot: `(config, tables) -> figures`.
         claims: `(config, tables) -> claims`.
@@ -102,9 +102,9 @@ class Experiment:
     config: type
     presets: Mapping[str, Preset]
     cells: Callable[[Any], Sequence[Parameters]]
-    measure: Callable[[Any, Parameters, Surroundings], Results]
-    plot: Callable[[Any, Tables], Sequence[Plot]]
-    claims: Callable[[Any, Tables], Sequence[Claim]]
+    measure: Callable[[Any, Parameters, CellContext], CellResults]
+    plot: Callable[[Any, RunTables], Sequence[Plot]]
+    claims: Callable[[Any, RunTables], Sequence[Claim]]
     threads: int = 1
     version: int = 1
 

@@ -19,10 +19,10 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 
 @final
-class Here(Executor):
+class InProcessExecutor(Executor):
     """Runs each call at once in this process: the easiest to debug, and the reference for all others.
 
-    >>> with Here() as executor:
+    >>> with InProcessExecutor() as executor:
     ...     executor.submit(max, 2, 3).result()
     3
     """
@@ -38,11 +38,11 @@ class Here(Executor):
 
 
 def worker_count(wanted: int | None, *, threads: int, device: str) -> int:
-    """How many local processes to use: as many as fit the cores, one on a GPU, unless told.
+    """How many local processes to use: as many as fit the cores, one on a GPU, unless a number is given.
 
     Args:
-        wanted: A number, 0 for this process, None to choose.
-        threads: Of one cell.
+        wanted: Number of processes, 0 to use this process, None to choose.
+        threads: Threads of one cell.
         device: "cpu" or "cuda".
 
     Raises:
@@ -59,19 +59,19 @@ def worker_count(wanted: int | None, *, threads: int, device: str) -> int:
 
 
 @contextlib.contextmanager
-def local(workers: int, *, threads: int) -> Iterator[Executor]:
+def local_executor(workers: int, *, threads: int) -> Iterator[Executor]:
     """Local processes, each limited to its threads; they end with this process, however it ends.
 
     Args:
         workers: Number of processes; 0 runs the cells here.
-        threads: Of each process, so that `workers * threads` is what the machine is asked for.
+        threads: Threads of each process, so that `workers * threads` is what the machine is asked for.
 
-    >>> with local(0, threads=1) as executor:
+    >>> with local_executor(0, threads=1) as executor:
     ...     executor.submit(abs, -1).result()
     1
     """
     if workers == 0:
-        yield Here()
+        yield InProcessExecutor()
         return
     before = set(multiprocessing.active_children())
     with _thread_variables(threads):
@@ -133,12 +133,12 @@ def _ctrl_c_later() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def dask(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
+def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
     """The workers of a running Dask cluster.
 
     Args:
-        address: Of its scheduler, "tcp://host:8786".
-        seconds: How long to wait for its answer.
+        address: Address of the scheduler, "tcp://host:8786".
+        seconds: How long to wait for the scheduler's answer.
 
     Raises:
         InputError: Dask is not installed, or nothing answers at the address.

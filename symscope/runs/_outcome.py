@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, Verdict, without_cells
+from symscope.runs._claims import Claim, Verdict, tally, without_cells
 from symscope.runs._definition import Plot
-from symscope.runs._request import Request, request_of
+from symscope.runs._request import RunRequest
 from symscope.runs._store import RunFolder, read_json, write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a run.
+class RunOutcome:
+    """The result of a finished run; tables and the rest are read from its folder when asked for.
 
     Attributes:
         folder: The run folder.
-        claims: With their verdicts.
-        cells: How many there are.
-        failed: How many of them failed.
+        claims: The claims with their verdicts.
+        cells: Number of cells.
+        failed: Number of cells that failed.
         problems: Tracebacks of plots or claims that could not be made.
-        seconds: Spent in cells, all workers together.
-        peak_memory: The largest of any cell, in bytes.
+        seconds: Time spent in cells, all workers together.
+        peak_memory: The largest peak memory of any cell, in bytes.
+        finished: When the last cell finished, in ISO format.
     """
 
     folder: Path
@@ -42,6 +43,23 @@ class Outcome:
     problems: tuple[str, ...]
     seconds: float
     peak_memory: int
+    finished: str
+
+    @staticmethod
+    def from_folder(path: Path) -> RunOutcome:
+        """The outcome of a finished run.
+
+        Args:
+            path: The run folder.
+
+        Raises:
+            InputError: Not a run folder, or a run that is not finished.
+        """
+        RunFolder(path).description()
+        result = read_outcome(RunFolder(path))
+        if result is None:
+            raise InputError(f"{path} is not finished: continue it with `symscope reproduce {path}`")
+        return result
 
     @property
     def status(self) -> int:
@@ -49,14 +67,46 @@ class Outcome:
         missed = any(claim.verdict is Verdict.NOT_REPRODUCED for claim in self.claims)
         return 1 if missed or self.failed or self.problems else 0
 
+    @property
+    def tally(self) -> str:
+        """How many claims had which verdict, as a sentence."""
+        return tally(self.claims)
 
-def close(request: Request, folder: RunFolder, finished: str | None = None) -> Outcome:
+    def description(self) -> dict[str, Any]:
+        """What was asked for: experiment, preset, config, seed, device (run.json)."""
+        return RunFolder(self.folder).description()
+
+    def environment(self) -> dict[str, Any]:
+        """Versions and machine of the run (environment.json)."""
+        environment: dict[str, Any] = read_json(self.folder / "environment.json")
+        return environment
+
+    def figures(self) -> list[dict[str, str]]:
+        """Name, title, source, alt text and caption of each figure (figures.json)."""
+        figures: list[dict[str, str]] = read_json(self.folder / "figures.json")
+        return figures
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables by name."""
+        import pandas as pd
+
+        paths = sorted((self.folder / "tables").glob("*.parquet"))
+        return {path.stem: pd.read_parquet(path) for path in paths}
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The records of the cells that failed."""
+        keys = sorted(path.stem for path in (self.folder / "cells").glob("*.json"))
+        records = [RunFolder(self.folder).cell(key) for key in keys]
+        return [record for record in records if record is not None and record["status"] == "failed"]
+
+
+def close(request: RunRequest, folder: RunFolder, finished: str | None = None) -> RunOutcome:
     """Write what follows from the cells; `summary.json` comes last and says that all is there.
 
     Args:
-        request: What was run.
-        folder: Its folder, with a record of every cell.
-        finished: When its last cell was; now if not given.
+        request: The request of the run.
+        folder: The run folder, with a record of every cell.
+        finished: When the last cell finished, in ISO format; now if not given.
 
     Raises:
         InputError: A damaged cell file, or a folder that cannot be written.
@@ -87,12 +137,12 @@ def close(request: Request, folder: RunFolder, finished: str | None = None) -> O
         "finished": finished or datetime.now(UTC).isoformat(timespec="seconds"),
     }
     write_json(folder.path / "summary.json", summary)
-    made = outcome(folder)
+    made = read_outcome(folder)
     assert made is not None
     return made
 
 
-def redraw(path: Path) -> Outcome:
+def redraw_run(path: Path) -> RunOutcome:
     """Make tables, plots and claims of a finished run anew from its cells, by today's code.
 
     Args:
@@ -101,20 +151,20 @@ def redraw(path: Path) -> Outcome:
     Raises:
         InputError: Not a run folder, one whose cells are not all there, or one of another version.
     """
-    request, folder = request_of(path, continued=False), RunFolder(path)
+    request, folder = RunRequest.from_folder(path, continued=False), RunFolder(path)
     missing = [task.key for task in request.tasks() if folder.cell(task.key) is None]
     if missing:
         raise InputError(
             f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
             f"run `symscope reproduce {path}`"
         )
-    with folder.held():
-        finished = read_json(folder.path / "summary.json")["finished"] if outcome(folder) else None
+    with folder.lock():
+        before = read_outcome(folder)
         folder.make_parts()
-        return close(request, folder, finished)
+        return close(request, folder, before.finished if before else None)
 
 
-def outcome(folder: RunFolder) -> Outcome | None:
+def read_outcome(folder: RunFolder) -> RunOutcome | None:
     """The outcome of a closed run; None of one that is not closed, or whose closing files are damaged.
 
     They follow from the cells: the next `reproduce` writes them anew.
@@ -126,37 +176,19 @@ def outcome(folder: RunFolder) -> Outcome | None:
         figures = [str(figure["name"]) for figure in read_json(folder.path / "figures.json")]
         if not all((folder.path / "figures" / f"{name}.svg").is_file() for name in figures):
             return None
-        return Outcome(
+        claims = read_json(folder.path / "claims.json")
+        return RunOutcome(
             folder.path,
-            tuple(claims_of(folder)),
+            tuple(Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in claims),
             summary["cells"],
             summary["failed"],
             tuple(summary["problems"]),
             summary["seconds"],
             summary["peak_memory"],
+            summary["finished"],
         )
     except (InputError, KeyError, TypeError, ValueError):
         return None
-
-
-def claims_of(folder: RunFolder) -> list[Claim]:
-    """The claims of a closed run."""
-    stored = read_json(folder.path / "claims.json")
-    return [Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in stored]
-
-
-def tables_of(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """The tables of a closed run by name."""
-    import pandas as pd
-
-    return {path.stem: pd.read_parquet(path) for path in sorted((folder.path / "tables").glob("*.parquet"))}
-
-
-def failures_of(folder: RunFolder) -> list[dict[str, Any]]:
-    """The records of the cells that failed."""
-    keys = sorted(path.stem for path in (folder.path / "cells").glob("*.json"))
-    records = [folder.cell(key) for key in keys]
-    return [record for record in records if record is not None and record["status"] == "failed"]
 
 
 def parquet(table: pd.DataFrame) -> bytes:

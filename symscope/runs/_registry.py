@@ -2,7 +2,8 @@
 
 Two places are searched: the modules and packages that installed distributions name under the entry point
 group `symscope.experiments` (the papers are one of them), and the modules a user names with `--module`. An
-installed module that cannot be imported takes away its own experiments only: `broken` names it and why.
+installed module that cannot be imported takes away its own experiments only:
+`broken_modules` names it and the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ EXTRAS = ("dask", "gpytorch", "lightning", "sklearn")  # extras that are called 
 
 @final
 @dataclass(frozen=True)
-class Broken:
+class BrokenModule:
     """A module of experiments that cannot be imported: what it is called, why, and its files."""
 
     module: str
@@ -48,7 +49,7 @@ class Broken:
 
 
 def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
-    """All experiments by id, in the order of their ids; those of `broken` modules are not among them.
+    """All experiments by id, in the order of their ids; those of `broken_modules` are not among them.
 
     Args:
         modules: Further modules: dotted names, or paths of Python files.
@@ -73,26 +74,26 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     return {name: found[name][0] for name in sorted(found)}
 
 
-def broken() -> tuple[Broken, ...]:
+def broken_modules() -> tuple[BrokenModule, ...]:
     """Installed modules of experiments that cannot be imported.
 
-    >>> broken()
+    >>> broken_modules()
     ()
     """
     return tuple(_found()[1])
 
 
-def find(name: str, modules: Sequence[str] = ()) -> Experiment:
+def find_experiment(name: str, modules: Sequence[str] = ()) -> Experiment:
     """The experiment with this id.
 
     Args:
-        name: Its id.
+        name: The experiment's id.
         modules: Further modules to look into.
 
     Raises:
         InputError: No such experiment; the nearest is named. Or its module cannot be imported.
 
-    >>> find("spectral/circles-density").figure
+    >>> find_experiment("spectral/circles-density").figure
     'Fig. 3D-F'
     """
     known = experiments(modules)
@@ -101,7 +102,7 @@ def find(name: str, modules: Sequence[str] = ()) -> Experiment:
     return known[name]
 
 
-def named(name: str, modules: Sequence[str] = ()) -> list[str]:
+def experiment_ids(name: str, modules: Sequence[str] = ()) -> list[str]:
     """The ids a name stands for: an experiment's own, or those of a whole family.
 
     Args:
@@ -111,7 +112,7 @@ def named(name: str, modules: Sequence[str] = ()) -> list[str]:
     Raises:
         InputError: No such experiment or family; the nearest is named. Or its module cannot be imported.
 
-    >>> named("spectral/missing"), named("linear")[:2]
+    >>> experiment_ids("spectral/missing"), experiment_ids("linear")[:2]
     (['spectral/missing'], ['linear/decay', 'linear/decoupling'])
     """
     known = experiments(modules)
@@ -156,10 +157,10 @@ def load_module(name: str) -> ModuleType:
         raise InputError(f"--module {name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
-def resolved(modules: Sequence[str]) -> tuple[str, ...]:
+def absolute_modules(modules: Sequence[str]) -> tuple[str, ...]:
     """Module names as other processes can use them: paths made absolute.
 
-    >>> resolved(["json"])
+    >>> absolute_modules(["json"])
     ('json',)
     """
     return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
@@ -167,7 +168,7 @@ def resolved(modules: Sequence[str]) -> tuple[str, ...]:
 
 def _unknown(name: str, known: Iterable[str]) -> InputError:
     """What to say of a name that nothing has: a module that cannot be imported, or the nearest name."""
-    failed = broken()
+    failed = broken_modules()
     for one in failed:
         if one.mentions(name):
             return InputError(f"experiment {name!r} cannot be run: {one.message}")
@@ -177,16 +178,16 @@ def _unknown(name: str, known: Iterable[str]) -> InputError:
     )
 
 
-def _found() -> tuple[list[ModuleType], list[Broken]]:
+def _found() -> tuple[list[ModuleType], list[BrokenModule]]:
     """The installed modules that can be imported, and those that cannot."""
     modules: list[ModuleType] = []
-    failed: list[Broken] = []
+    failed: list[BrokenModule] = []
     for point in metadata.entry_points(group=ENTRY_POINTS):
         for name, files in _inside(point.module):
             try:
                 modules.append(importlib.import_module(name))
             except (Exception, SystemExit) as error:  # one broken module must not take the others with it
-                failed.append(Broken(name, _reason(error), files))
+                failed.append(BrokenModule(name, _reason(error), files))
     return modules, failed
 
 

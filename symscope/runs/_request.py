@@ -1,4 +1,4 @@
-"""What is asked of a run, and the name and cells that follow from it."""
+"""What a run is asked to compute, and the folder name and cells that follow from it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, final
 
 from symscope._version import __version__
 from symscope.errors import InputError, nearest
-from symscope.runs._cell import Task, columns
+from symscope.runs._cell import CellTask, result_columns
 from symscope.runs._definition import Experiment
 from symscope.runs._environment import chosen_device
-from symscope.runs._registry import find, resolved
-from symscope.runs._settings import as_plain, changed, fingerprint, from_plain
+from symscope.runs._registry import absolute_modules, find_experiment
+from symscope.runs._settings import config_from_plain, config_to_plain, fingerprint, replace_fields
 from symscope.runs._store import FORMAT, RunFolder
 
 
 @final
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """One experiment with one config, seed and device: everything its results depend on.
 
     Attributes:
         experiment: The experiment.
         preset: The preset's name; its config may have been changed since.
         config: The config.
-        seed: Of the run.
+        seed: Seed of the run.
         device: "cpu" or "cuda".
         modules: Further modules in which the experiment may be defined.
     """
@@ -41,7 +41,10 @@ class Request:
     @property
     def changes(self) -> dict[str, Any]:
         """The fields that differ from the preset."""
-        preset, mine = as_plain(self.experiment.presets[self.preset].config), as_plain(self.config)
+        preset, mine = (
+            config_to_plain(self.experiment.presets[self.preset].config),
+            config_to_plain(self.config),
+        )
         return {key: value for key, value in mine.items() if value != preset[key]}
 
     @property
@@ -51,7 +54,7 @@ class Request:
             "experiment": self.experiment.id,
             "version": self.experiment.version,
             "symscope": __version__,
-            "config": as_plain(self.config),
+            "config": config_to_plain(self.config),
             "seed": self.seed,
             "device": self.device,
         }
@@ -62,8 +65,8 @@ class Request:
         words = self.experiment.id.replace("/", "-")
         return f"{words}-{self.preset}-{fingerprint(self.identity)}"
 
-    def asked(self) -> dict[str, Any]:
-        """What goes into run.json: the identity, and what a reader needs without the code."""
+    def description(self) -> dict[str, Any]:
+        """The content of run.json: the identity, and what a reader needs without the code."""
         experiment = self.experiment
         return {
             "format": FORMAT,
@@ -78,7 +81,7 @@ class Request:
             "shows": experiment.shows,
         }
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[CellTask]:
         """The cells in the experiment's order.
 
         Raises:
@@ -88,83 +91,85 @@ class Request:
         if not cells:
             raise InputError(f"{self.experiment.id}: this config has no cells, so there is nothing to run")
         for cell in cells:
-            columns({"parameters": [{}]}, cell)  # parameters are plain values too
-        plain = as_plain(self.config)
+            result_columns({"parameters": [{}]}, cell)  # parameters are plain values too
+        plain = config_to_plain(self.config)
         name, threads = self.experiment.id, self.experiment.threads
-        tasks = [Task(name, self.modules, plain, cell, self.seed, self.device, threads) for cell in cells]
+        tasks = [CellTask(name, self.modules, plain, cell, self.seed, self.device, threads) for cell in cells]
         if len({task.key for task in tasks}) < len(tasks):
             raise InputError(f"{self.experiment.id}: two cells have the same parameters")
         return tasks
 
+    @staticmethod
+    def of(
+        name: str,
+        *,
+        preset: str = "quick",
+        changes: Sequence[str] = (),
+        seed: int = 0,
+        device: str = "auto",
+        modules: Sequence[str] = (),
+    ) -> RunRequest:
+        """A request from an experiment's id, a preset and changes, as a user types them.
 
-def request(
-    name: str,
-    *,
-    preset: str = "quick",
-    changes: Sequence[str] = (),
-    seed: int = 0,
-    device: str = "auto",
-    modules: Sequence[str] = (),
-) -> Request:
-    """A request from what a user types.
+        Args:
+            name: The experiment's id.
+            preset: A preset's name.
+            changes: Texts "key=value" that change the preset's config.
+            seed: Seed of the run.
+            device: "auto", "cpu" or "cuda".
+            modules: Further modules: dotted names or paths of Python files.
 
-    Args:
-        name: The experiment's id.
-        preset: A preset's name.
-        changes: Texts "key=value" that change the preset's config.
-        seed: Of the run.
-        device: "auto", "cpu" or "cuda".
-        modules: Further modules: dotted names or paths of Python files.
+        Raises:
+            InputError: An unknown experiment, preset or key, a value of the wrong type, a negative seed.
 
-    Raises:
-        InputError: An unknown experiment, preset or key, a value of the wrong type, a negative seed.
+        >>> RunRequest.of("spectral/circles-distance", changes=["points=8"], device="cpu").changes
+        {'points': 8}
+        """
+        experiment = find_experiment(name, modules)
+        if preset not in experiment.presets:
+            raise InputError(f"{name} has no preset {preset!r}: {nearest(preset, experiment.presets)}")
+        if seed < 0:
+            raise InputError(f"--seed is 0 or more, got {seed}")
+        config = replace_fields(experiment.presets[preset].config, changes)
+        return RunRequest(experiment, preset, config, seed, chosen_device(device), absolute_modules(modules))
 
-    >>> request("spectral/circles-distance", preset="paper", changes=["points=8"], device="cpu").changes
-    {'points': 8}
-    """
-    experiment = find(name, modules)
-    if preset not in experiment.presets:
-        raise InputError(f"{name} has no preset {preset!r}: {nearest(preset, experiment.presets)}")
-    if seed < 0:
-        raise InputError(f"--seed is 0 or more, got {seed}")
-    config = changed(experiment.presets[preset].config, changes)
-    return Request(experiment, preset, config, seed, chosen_device(device), resolved(modules))
+    @staticmethod
+    def from_folder(folder: Path, *, continued: bool = True) -> RunRequest:
+        """The request of a run folder.
 
+        Args:
+            folder: A run folder.
+            continued: Whether cells will run, so that the device must be present; False to only read results.
 
-def request_of(folder: Path, *, continued: bool = True) -> Request:
-    """The request that made a run folder, to continue it.
-
-    Args:
-        folder: A run folder.
-        continued: Cells are to run, so the device must be here; False to look at what is there already.
-
-    Raises:
-        InputError: Not a run folder, one of another version of symscope or of the experiment, or one of a
-            device that is not here.
-    """
-    asked = RunFolder(folder).asked()
-    experiment = find(asked["experiment"], asked["modules"])
-    for what, now in (("symscope", __version__), ("version", experiment.version)):
-        if asked[what] != now:
-            of = "symscope" if what == "symscope" else f"the experiment {experiment.id}"
+        Raises:
+            InputError: Not a run folder, one of another version of symscope or of the experiment, or one of a
+                device that is not here.
+        """
+        asked = RunFolder(folder).description()
+        experiment = find_experiment(asked["experiment"], asked["modules"])
+        for what, now in (("symscope", __version__), ("version", experiment.version)):
+            if asked[what] != now:
+                whose = "symscope" if what == "symscope" else f"the experiment {experiment.id}"
+                raise InputError(
+                    f"{folder} was made by version {asked[what]} of {whose}, this is {now}: start a new run "
+                    f"with `symscope reproduce {experiment.id}`; `symscope report` still shows the old one"
+                )
+        if continued and asked["device"] not in ("cpu", chosen_device("auto")):
             raise InputError(
-                f"{folder} was made by version {asked[what]} of {of}, this is {now}: start a new run with "
-                f"`symscope reproduce {experiment.id}`; `symscope report` still shows the old one"
+                f"{folder} was made on a GPU, and torch sees none here: continue it where there is one, or "
+                f"start a new run with `symscope reproduce {experiment.id} --device cpu`"
             )
-    if continued and asked["device"] not in ("cpu", chosen_device("auto")):
-        raise InputError(
-            f"{folder} was made on a GPU, and torch sees none here: continue it where there is one, or start "
-            f"a new run with `symscope reproduce {experiment.id} --device cpu`"
+        config = config_from_plain(experiment.config, asked["config"])
+        made = RunRequest(
+            experiment,
+            asked["preset"],
+            config,
+            asked["seed"],
+            asked["device"],
+            tuple(asked["modules"]),
         )
-    config = from_plain(experiment.config, asked["config"])
-    made = Request(
-        experiment,
-        asked["preset"],
-        config,
-        asked["seed"],
-        asked["device"],
-        tuple(asked["modules"]),
-    )
-    if fingerprint(made.identity) != asked["fingerprint"]:
-        raise InputError(f"{folder}: run.json was changed by hand since the run was made; start a new run")
-    return made
+        if fingerprint(made.identity) != asked["fingerprint"]:
+            raise InputError(
+                f"{folder}: run.json was changed by hand since the run was made; start a new run"
+            )
+        return made

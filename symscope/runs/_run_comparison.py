@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, measured_text
-from symscope.runs._outcome import claims_of, outcome, tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs._claims import Claim
+from symscope.runs._outcome import RunOutcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """What two runs have in common and where they differ.
 
     Attributes:
@@ -35,7 +35,7 @@ class Comparison:
     same: bool
 
 
-def compare(a: Path, b: Path) -> Comparison:
+def compare_runs(a: Path, b: Path) -> RunComparison:
     """Compare two finished runs of one experiment.
 
     Args:
@@ -45,28 +45,23 @@ def compare(a: Path, b: Path) -> Comparison:
     Raises:
         InputError: Not run folders, not finished, or of different experiments.
     """
-    first, second = RunFolder(a), RunFolder(b)
-    asked = [first.asked(), second.asked()]
+    runs = [RunOutcome.from_folder(path) for path in (a, b)]
+    asked = [run.description() for run in runs]
     if asked[0]["experiment"] != asked[1]["experiment"]:
         raise InputError(
             f"only runs of one experiment can be compared; {a} is {asked[0]['experiment']}, {b} is "
             f"{asked[1]['experiment']}"
         )
-    for folder in (first, second):
-        if outcome(folder) is None:
-            raise InputError(
-                f"{folder.path} is not finished: continue it with `symscope reproduce {folder.path}`"
-            )
-    tables = tables_of(first), tables_of(second)
+    tables = [run.tables() for run in runs]
     rows = [
         (name, *difference)
         for name in sorted({*tables[0], *tables[1]})
         for difference in _differences(tables[0].get(name), tables[1].get(name))
     ]
-    return Comparison(
-        (first.name, second.name),
+    return RunComparison(
+        (a.name, b.name),
         tuple(_settings(*asked)),
-        tuple(_claims(claims_of(first), claims_of(second))),
+        tuple(_claims(*[run.claims for run in runs])),
         tuple(rows),
         all(difference == "equal" for _, _, difference in rows),
     )
@@ -85,7 +80,7 @@ def _settings(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str]
     ]
 
 
-def _claims(a: list[Claim], b: list[Claim]) -> list[tuple[str, str, str]]:
+def _claims(a: Sequence[Claim], b: Sequence[Claim]) -> list[tuple[str, str, str]]:
     by_statement = [{claim.statement: claim for claim in claims} for claims in (a, b)]
     statements = list(dict.fromkeys([*by_statement[0], *by_statement[1]]))
     return [
@@ -95,7 +90,7 @@ def _claims(a: list[Claim], b: list[Claim]) -> list[tuple[str, str, str]]:
 
 
 def _in_words(claim: Claim | None) -> str:
-    return "–" if claim is None else f"{claim.verdict.value} ({measured_text(claim.measured)})"
+    return "–" if claim is None else f"{claim.verdict.value} ({claim.measured_text})"
 
 
 def _differences(a: pd.DataFrame | None, b: pd.DataFrame | None) -> list[tuple[str, str]]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from symscope.errors import InputError
 from symscope.report import Block, Command, Facts, Note, Picture, Section, Table, Text, inline_svg, page, slug
 from symscope.report import Verdict as Shown
-from symscope.runs._claims import Claim, Verdict, measured_text
-from symscope.runs._commands import command_of
-from symscope.runs._outcome import Outcome, failures_of, outcome, tables_of
-from symscope.runs._store import RunFolder, read_json
+from symscope.runs._claims import Claim, Verdict, tally
+from symscope.runs._outcome import RunOutcome
+from symscope.runs.commands import reproduce_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +20,7 @@ ROWS = 12
 OUTCOMES = {Verdict.REPRODUCED: "good", Verdict.NOT_REPRODUCED: "bad", Verdict.NOT_CHECKED: "open"}
 
 
-def report(folders: Sequence[Path]) -> str:
+def run_report(folders: Sequence[Path]) -> str:
     """One page about one run or several.
 
     Args:
@@ -35,13 +34,13 @@ def report(folders: Sequence[Path]) -> str:
     """
     if not folders:
         raise InputError("a report needs at least one run folder")
-    runs = [_closed(RunFolder(path)) for path in folders]
-    claims = [claim for _, _, result in runs for claim in result.claims]
-    names = [asked["experiment"] for _, asked, _ in runs]
+    runs = [RunOutcome.from_folder(path) for path in folders]
+    claims = [claim for run in runs for claim in run.claims]
+    names = [run.description()["experiment"] for run in runs]
     title = ", ".join(names) if len(runs) <= 3 else f"{len(runs)} experiments"
     sections = [_overview(runs)] if len(runs) > 1 else []
-    for number, (folder, asked, result) in enumerate(runs):
-        sections += _sections(folder, asked, result, prefix=f"r{number}", alone=len(runs) == 1)
+    for number, run in enumerate(runs):
+        sections += _sections(run, prefix=f"r{number}", alone=len(runs) == 1)
     return page(
         title=f"Reproduction: {title}",
         lead=f"{tally(claims)} {_asked_in_words(runs)}",
@@ -51,34 +50,20 @@ def report(folders: Sequence[Path]) -> str:
 
 
 def run_folders(paths: Sequence[Path]) -> list[Path]:
-    """Run folders themselves, and every finished run inside folders of runs.
+    """The run folders that paths stand for: run folders themselves, and finished runs inside folders of runs.
+
+    Args:
+        paths: Run folders, or folders that hold them.
 
     Raises:
         InputError: Neither of them, or a run that is named twice.
     """
-    found = [folder for path in paths for folder in _runs(path)]
-    places = [folder.resolve() for folder in found]
-    for folder, place in zip(found, places, strict=True):
+    folders = [folder for path in paths for folder in _runs(path)]
+    places = [folder.resolve() for folder in folders]
+    for folder, place in zip(folders, places, strict=True):
         if places.count(place) > 1:
             raise InputError(f"{folder} is named twice, itself or by the folder it lies in; name it once")
-    return found
-
-
-def tally(claims: Sequence[Claim]) -> str:
-    """How many claims had which verdict, as a sentence.
-
-    >>> from symscope.runs import below
-    >>> tally([below("small", "Fig. 1", 0.1, 1.0), below("tiny", "Fig. 1", 0.1, 0.01)])
-    '1 of 2 checked claims reproduced; 1 not reproduced.'
-    """
-    counts = {verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict}
-    checked = len(claims) - counts[Verdict.NOT_CHECKED]
-    if not checked:
-        return "No claim was checked."
-    whole = "All" if counts[Verdict.REPRODUCED] == checked else f"{counts[Verdict.REPRODUCED]} of"
-    words = [f"{whole} {checked} checked claims reproduced"]
-    words += [f"{counts[v]} {v}" for v in (Verdict.NOT_REPRODUCED, Verdict.NOT_CHECKED) if counts[v]]
-    return "; ".join(words) + "."
+    return folders
 
 
 def _runs(path: Path) -> list[Path]:
@@ -97,69 +82,48 @@ def _runs(path: Path) -> list[Path]:
     return finished
 
 
-def _closed(folder: RunFolder) -> tuple[RunFolder, dict[str, Any], Outcome]:
-    asked = folder.asked()
-    result = outcome(folder)
-    if result is None:
-        raise InputError(
-            f"{folder.path} is not finished: continue it with `symscope reproduce {folder.path}`"
-        )
-    return folder, asked, result
-
-
-def _asked_in_words(runs: Sequence[tuple[RunFolder, dict[str, Any], Outcome]]) -> str:
-    first = runs[0][1]
+def _asked_in_words(runs: Sequence[RunOutcome]) -> str:
+    asked = [run.description() for run in runs]
     if len(runs) == 1:
-        return f"{first['shows']}"
-    presets = sorted({asked["preset"] for _, asked, _ in runs})
-    seconds = sum(result.seconds for _, _, result in runs)
-    return f"Preset {' and '.join(presets)}, {_duration(seconds)} of computation."
+        return f"{asked[0]['shows']}"
+    presets = sorted({one["preset"] for one in asked})
+    return f"Preset {' and '.join(presets)}, {_duration(sum(run.seconds for run in runs))} of computation."
 
 
-def _overview(runs: Sequence[tuple[RunFolder, dict[str, Any], Outcome]]) -> Section:
-    rows = tuple(
-        (asked["experiment"], asked["figure"], tally(result.claims), _duration(result.seconds))
-        for _, asked, result in runs
-    )
-    return Section(
-        "All experiments", (Table("What was run", ("experiment", "paper's figure", "claims", "time"), rows),)
-    )
+def _overview(runs: Sequence[RunOutcome]) -> Section:
+    rows = []
+    for run in runs:
+        asked = run.description()
+        rows.append((asked["experiment"], asked["figure"], run.tally, _duration(run.seconds)))
+    columns = ("experiment", "paper's figure", "claims", "time")
+    return Section("All experiments", (Table("What was run", columns, tuple(rows)),))
 
 
-def _sections(
-    folder: RunFolder, asked: dict[str, Any], result: Outcome, *, prefix: str, alone: bool
-) -> list[Section]:
+def _sections(run: RunOutcome, *, prefix: str, alone: bool) -> list[Section]:
+    asked = run.description()
     claims: list[Block] = [] if alone else [Text(asked["shows"])]
     claims.append(Text(f"From “{asked['paper']}”, {asked['figure']}."))
-    if result.failed:
-        claims.append(
-            Note(f"{result.failed} of {result.cells} cells failed; see the tracebacks under “The run”.")
-        )
-    claims += [_shown(claim) for claim in result.claims]
-    run: list[Block] = [
+    if run.failed:
+        claims.append(Note(f"{run.failed} of {run.cells} cells failed; see the tracebacks under “The run”."))
+    claims += [_shown(claim) for claim in run.claims]
+    details: list[Block] = [
         Text("To run it again:"),
-        Command(command_of(asked)),
+        Command(reproduce_command(asked)),
         Facts(tuple((key, _value(value)) for key, value in asked["config"].items()), "Parameters"),
-        Facts(_how(asked, result, folder), "Time, memory, versions"),
-        *[_preview(name, table) for name, table in tables_of(folder).items()],
-        *[Command(failure["traceback"]) for failure in failures_of(folder)[:5]],
-        *[Command(problem) for problem in result.problems],
+        Facts(_how(run), "Time, memory, versions"),
+        *[_preview(name, table) for name, table in run.tables().items()],
+        *[Command(failure["traceback"]) for failure in run.failures()[:5]],
+        *[Command(problem) for problem in run.problems],
     ]
     if alone:
         return [
             Section("Claims", tuple(claims)),
-            Section("Figures", tuple(_pictures(folder, prefix))),
-            Section("The run", tuple(run)),
+            Section("Figures", tuple(_pictures(run, prefix))),
+            Section("The run", tuple(details)),
         ]
-    blocks = (*claims, *_pictures(folder, prefix), *run)
-    return [
-        Section(
-            asked["experiment"],
-            blocks,
-            slug(f"{asked['experiment']}-{asked['fingerprint']}"),
-            asked["figure"],
-        )
-    ]
+    blocks = (*claims, *_pictures(run, prefix), *details)
+    anchor = slug(f"{asked['experiment']}-{asked['fingerprint']}")
+    return [Section(asked["experiment"], blocks, anchor, asked["figure"])]
 
 
 def _shown(claim: Claim) -> Shown:
@@ -168,16 +132,16 @@ def _shown(claim: Claim) -> Shown:
         outcome=OUTCOMES[claim.verdict],
         label=claim.verdict.value,
         source=claim.source,
-        measured="" if claim.measured is None else measured_text(claim.measured),
+        measured="" if claim.measured is None else claim.measured_text,
         threshold=claim.threshold,
         why=claim.why,
     )
 
 
-def _pictures(folder: RunFolder, prefix: str) -> list[Block]:
+def _pictures(run: RunOutcome, prefix: str) -> list[Block]:
     pictures: list[Block] = []
-    for figure in read_json(folder.path / "figures.json"):
-        svg = (folder.path / "figures" / f"{figure['name']}.svg").read_text(encoding="utf-8")
+    for figure in run.figures():
+        svg = (run.folder / "figures" / f"{figure['name']}.svg").read_text(encoding="utf-8")
         anchor = f"{prefix}-{figure['name']}"
         element = inline_svg(svg, prefix=anchor, alt=figure["alt"])
         pictures.append(
@@ -186,21 +150,21 @@ def _pictures(folder: RunFolder, prefix: str) -> list[Block]:
     return pictures or [Text("This experiment has no figures.")]
 
 
-def _how(asked: dict[str, Any], result: Outcome, folder: RunFolder) -> tuple[tuple[str, str], ...]:
-    surroundings = read_json(folder.path / "environment.json")
-    packages = ", ".join(f"{name} {version}" for name, version in surroundings["packages"].items())
+def _how(run: RunOutcome) -> tuple[tuple[str, str], ...]:
+    asked, machine = run.description(), run.environment()
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     return (
-        ("cells", f"{result.cells}, {result.failed} failed"),
-        ("time in cells", _duration(result.seconds)),
-        ("peak memory of a cell", f"{result.peak_memory / 2**20:.0f} MiB"),
+        ("cells", f"{run.cells}, {run.failed} failed"),
+        ("time in cells", _duration(run.seconds)),
+        ("peak memory of a cell", f"{run.peak_memory / 2**20:.0f} MiB"),
         ("seed", str(asked["seed"])),
-        ("device", surroundings["device"]),
-        ("processor", surroundings["processor"]),
+        ("device", machine["device"]),
+        ("processor", machine["processor"]),
         ("symscope", asked["symscope"]),
-        ("revision", surroundings["revision"] or "not under git"),
-        ("python", surroundings["python"]),
+        ("revision", machine["revision"] or "not under git"),
+        ("python", machine["python"]),
         ("packages", packages),
-        ("run folder", folder.name),
+        ("run folder", run.folder.name),
     )
 
 

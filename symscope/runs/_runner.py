@@ -14,20 +14,20 @@ from typing import Any, final
 from symscope.errors import InputError, nearest
 from symscope.numerics import Progress
 from symscope.runs import _executors as executors
-from symscope.runs._cell import Task, run_cell
+from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._environment import environment
-from symscope.runs._outcome import Outcome, close, outcome
-from symscope.runs._request import Request
-from symscope.runs._source import code_of
+from symscope.runs._outcome import RunOutcome, close, read_outcome
+from symscope.runs._request import RunRequest
+from symscope.runs._source import source_fingerprint
 from symscope.runs._store import RunFolder
 
-Finished = Callable[[Request, Outcome], None]
-Store = Callable[[Task, dict[str, Any]], None]
+Finished = Callable[[RunRequest, RunOutcome], None]
+Store = Callable[[CellTask, dict[str, Any]], None]
 
 
 @final
 @dataclass(frozen=True)
-class Place:
+class Workers:
     """Where cells run: local processes or a Dask cluster.
 
     Attributes:
@@ -57,18 +57,18 @@ class Place:
             yield executor, 1 if single else max(1, 2 * workers)
 
 
-def run(
-    requests: Sequence[Request],
+def run_experiments(
+    requests: Sequence[RunRequest],
     out: Path,
-    place: Place,
+    place: Workers,
     *,
     progress: Progress | None = None,
     finished: Finished | None = None,
     warn: Callable[[str], None] = warnings.warn,
     fresh: bool = False,
-    shuffled: Callable[[list[Task]], list[Task]] | None = None,
+    shuffled: Callable[[list[CellTask]], list[CellTask]] | None = None,
     only: Mapping[str, Collection[str]] | None = None,
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """Run experiments, or what is left of them.
 
     A cell whose record is in the run folder is not run again, unless it failed. Results do not depend on
@@ -95,10 +95,10 @@ def run(
         KeyboardInterrupt: Ctrl-C; every finished cell is stored.
 
     >>> import tempfile
-    >>> from symscope.runs import request
+    >>> from symscope.runs import RunRequest
     >>> wanted = request("spectral/circles-distance", changes=["distances=0,1"], device="cpu")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [result] = run([wanted], Path(folder), Place(workers=0))
+    ...     [result] = run_experiments([wanted], Path(folder), Workers(processes=0))
     >>> result.failed, result.status
     (0, 0)
     """
@@ -123,7 +123,7 @@ def run(
                 )
             work.tell()
 
-        def store(task: Task, record: dict[str, Any]) -> None:
+        def store(task: CellTask, record: dict[str, Any]) -> None:
             owners[id(task)].store(record)
 
         for threads, device in sorted({(task.threads, task.device) for task in tasks}):
@@ -140,7 +140,7 @@ class _Work:
 
     def __init__(
         self,
-        request: Request,
+        request: RunRequest,
         folder: RunFolder,
         fresh: bool,
         progress: Progress | None,
@@ -148,11 +148,11 @@ class _Work:
     ) -> None:
         self.request, self.folder, self.progress, self.finished = request, folder, progress, finished
         tasks = request.tasks()
-        now, codes = code_of(request.experiment), {} if fresh else _codes(folder, tasks)
+        now, codes = source_fingerprint(request.experiment), {} if fresh else _codes(folder, tasks)
         self.left = [task for task in tasks if task.key not in codes]
         self.total, self.done = len(tasks), len(codes)
         self.earlier = sum(None not in (code, now) and code != now for code in codes.values())
-        self.outcome: Outcome | None = None
+        self.outcome: RunOutcome | None = None
         if self.left:
             folder.reopen()
 
@@ -161,7 +161,7 @@ class _Work:
         if self.progress is not None:
             self.progress(self.request.folder_name, self.done, self.total)
         if self.done == self.total:
-            self.outcome = outcome(self.folder) or close(self.request, self.folder)
+            self.outcome = read_outcome(self.folder) or close(self.request, self.folder)
             if self.finished is not None:
                 self.finished(self.request, self.outcome)
 
@@ -172,7 +172,7 @@ class _Work:
         self.tell()
 
 
-def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[Task]:
+def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[CellTask]:
     """Of the cells that are left, those asked for."""
     cells = [task.parameters for task in work.request.tasks()]
     for name, values in only.items():
@@ -193,7 +193,7 @@ def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[Task]:
 
 
 def _opened(
-    request: Request,
+    request: RunRequest,
     out: Path,
     holds: ExitStack,
     fresh: bool,
@@ -206,13 +206,13 @@ def _opened(
     return _Work(request, folder, fresh, progress, finished)
 
 
-def _codes(folder: RunFolder, tasks: Sequence[Task]) -> dict[str, str | None]:
+def _codes(folder: RunFolder, tasks: Sequence[CellTask]) -> dict[str, str | None]:
     """The code that made each finished cell; None where it was not kept."""
     records = ((task.key, folder.cell(task.key)) for task in tasks)
     return {key: record.get("code") for key, record in records if record and record["status"] == "done"}
 
 
-def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
+def _run_tasks(tasks: Sequence[CellTask], place: Workers, store: Store) -> None:
     """Run all tasks, also when a worker process dies.
 
     Those in flight are then tried again one by one in one process, so that only the one that kills it is
@@ -226,11 +226,11 @@ def _run_tasks(tasks: Sequence[Task], place: Place, store: Store) -> None:
                 store(killer, _lost(killer, "its worker process died (killed, or out of memory?)"))
 
 
-def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: bool) -> list[Task]:
+def _until_broken(waiting: deque[CellTask], place: Workers, store: Store, *, single: bool) -> list[CellTask]:
     """Run tasks until none is left, or until the executor breaks; then the tasks that were in flight."""
     first = waiting[0]
     with place.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
-        flying: dict[Future[dict[str, Any]], Task] = {}
+        flying: dict[Future[dict[str, Any]], CellTask] = {}
         while waiting or flying:
             try:
                 while waiting and len(flying) < window:
@@ -259,7 +259,7 @@ def _until_broken(waiting: deque[Task], place: Place, store: Store, *, single: b
     return []
 
 
-def _lost(task: Task, reason: str) -> dict[str, Any]:
+def _lost(task: CellTask, reason: str) -> dict[str, Any]:
     """The record of a cell whose worker could not tell what happened."""
     return {
         "key": task.key,

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from symscope.errors import InputError, nearest
 
 
-def changed(config: Any, assignments: Sequence[str]) -> Any:
+def replace_fields(config: Any, assignments: Sequence[str]) -> Any:
     """A config with some fields set from text, as `--set key=value` gives them.
 
     Numbers, booleans and tuples are written as in Python, strings without quotes; a tuple may drop its
@@ -33,7 +33,7 @@ def changed(config: Any, assignments: Sequence[str]) -> Any:
     ... class Config:
     ...     points: int = 6
     ...     distances: tuple[float, ...] = (0.0, 1.0)
-    >>> changed(Config(), ["points=8", "distances=0.5, 2"])
+    >>> replace_fields(Config(), ["points=8", "distances=0.5, 2"])
     Config(points=8, distances=(0.5, 2.0))
     """
     hints = get_type_hints(type(config))
@@ -49,21 +49,21 @@ def changed(config: Any, assignments: Sequence[str]) -> Any:
     return _replaced(config, values)
 
 
-def as_plain(config: Any) -> dict[str, Any]:
+def config_to_plain(config: Any) -> dict[str, Any]:
     """A config as what JSON can hold: tuples become lists.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Config:
     ...     sizes: tuple[int, ...] = (4, 8)
-    >>> as_plain(Config())
+    >>> config_to_plain(Config())
     {'sizes': [4, 8]}
     """
     plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
     return plain
 
 
-def from_plain(kind: type, plain: Mapping[str, Any]) -> Any:
-    """The config that `as_plain` wrote down.
+def config_from_plain(kind: type, plain: Mapping[str, Any]) -> Any:
+    """The config that `config_to_plain` wrote down.
 
     Args:
         kind: The config's dataclass.
@@ -76,7 +76,7 @@ def from_plain(kind: type, plain: Mapping[str, Any]) -> Any:
     >>> @dataclasses.dataclass(frozen=True)
     ... class Config:
     ...     sizes: tuple[int, ...] = (4, 8)
-    >>> from_plain(Config, {"sizes": [2, 3]})
+    >>> config_from_plain(Config, {"sizes": [2, 3]})
     Config(sizes=(2, 3))
     """
     hints = get_type_hints(kind)
@@ -97,13 +97,13 @@ def fingerprint(plain: Any) -> str:
     >>> fingerprint({"a": 1, "b": [2.5]}) == fingerprint({"b": [2.5], "a": 1})
     True
     """
-    return hashlib.sha256(canonical(plain).encode()).hexdigest()[:12]
+    return hashlib.sha256(canonical_json(plain).encode()).hexdigest()[:12]
 
 
-def canonical(plain: Any) -> str:
+def canonical_json(plain: Any) -> str:
     """Plain data as the one JSON text everything about it is derived from: keys sorted, no spaces.
 
-    >>> canonical({"b": 1, "a": (2, None)})
+    >>> canonical_json({"b": 1, "a": (2, None)})
     '{"a":[2,null],"b":1}'
     """
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))

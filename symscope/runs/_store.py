@@ -23,7 +23,7 @@ from typing import Any, final
 
 from symscope.errors import InputError
 from symscope.numerics import put_whole
-from symscope.runs._settings import canonical
+from symscope.runs._settings import canonical_json
 
 FORMAT = 1
 
@@ -47,7 +47,7 @@ class RunFolder:
             InputError: The folder cannot be made, or holds something else.
         """
         if (self.path / "run.json").exists():
-            present = self.asked()
+            present = self.description()
             if present["fingerprint"] != asked["fingerprint"]:
                 raise InputError(
                     f"{self.path} holds another run ({present['fingerprint']}); choose another --out"
@@ -68,11 +68,11 @@ class RunFolder:
                 (self.path / part).mkdir(exist_ok=True)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the folder: two processes never work on one run. The hold ends with the process.
+    def lock(self) -> Iterator[None]:
+        """Lock the folder: two processes never work on one run. The lock ends with the process.
 
         Raises:
-            InputError: Another process holds it.
+            InputError: Another process has locked it.
         """
         with _disk(self.path):
             handle = os.open(self.path / ".held", os.O_CREAT | os.O_RDWR, 0o644)
@@ -90,8 +90,8 @@ class RunFolder:
         with _disk(self.path):
             (self.path / "summary.json").unlink(missing_ok=True)
 
-    def asked(self) -> dict[str, Any]:
-        """What was asked, from run.json.
+    def description(self) -> dict[str, Any]:
+        """What was asked for: the content of run.json.
 
         Raises:
             InputError: Not a run folder, or one of another version of symscope.
@@ -206,4 +206,4 @@ def _lock(handle: int, path: Path) -> None:
 
 
 def _checksum(record: dict[str, Any]) -> str:
-    return hashlib.sha256(canonical(record).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(record).encode()).hexdigest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from symscope.runs import Claim, Experiment, Plot, Preset, Tables, above, holds
+from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.learned_claims import OURS, drift_claims, part
 from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
@@ -14,12 +14,12 @@ DEPENDENT = 0.1  # ours: a tenth of where theta goes depends on the data point
 PRESENT = 0.1  # ours: share of a field's square that counts as acting on a layer
 
 
-def _dependence_claims(config: LearnedRun, tables: Tables, source: str) -> list[Claim]:
+def _dependence_claims(config: LearnedRun, tables: RunTables, source: str) -> list[Claim]:
     claims = drift_claims(tables, source, "Learned data-dependent fields")
     for objective in config.objectives:
         rows = part(tables["fields"], objective)
         claims.append(
-            above(
+            Claim.at_least(
                 f"The fields depend on the data point ({objective} objective).",
                 source,
                 float(rows["data_dependence"].median()),
@@ -30,7 +30,7 @@ def _dependence_claims(config: LearnedRun, tables: Tables, source: str) -> list[
         )
     rows = part(tables["fields"], "scale-free") if "scale-free" in config.objectives else tables["fields"]
     claims.append(
-        holds(
+        Claim.from_check(
             "They hold for the data point they saw only: another one's loss changes more.",
             "Prop. 4.4",
             bool((rows["other_data_drift"] > 2 * rows["derivative"] * 0.1).mean() > 0.5),
@@ -43,17 +43,17 @@ def _dependence_claims(config: LearnedRun, tables: Tables, source: str) -> list[
     return claims
 
 
-def _sigmoid_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+def _sigmoid_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     return _dependence_claims(config, tables, "Fig. 3")
 
 
-def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+def _deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = _dependence_claims(config, tables, "Fig. 4")
     rows = part(tables["fields"], "scale-free")
     apart = (rows["share_W2"] < PRESENT) & (rows["share_W1"] > PRESENT) & (rows["share_W3"] > PRESENT)
     shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
     claims.append(
-        holds(
+        Claim.from_check(
             "Left to itself, some learned field acts on layers 1 and 3 and leaves layer 2 alone.",
             "Fig. 4",
             bool(apart.any()),
@@ -69,7 +69,7 @@ def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
             (forced["share_W1"] > PRESENT) & (forced["share_W3"] > PRESENT) & (forced["drift_ratio"] <= 0.1)
         )
         claims.append(
-            holds(
+            Claim.from_check(
                 "An action that cannot touch W2 finds fields that move layers 1 and 3 together.",
                 "Fig. 4",
                 bool(both.any()),
@@ -85,12 +85,12 @@ def _deep_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _skip_claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+def _skip_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     return _dependence_claims(config, tables, "Sec. 5.4")
 
 
-def _plots(source: str, curves: str) -> Callable[[LearnedRun, Tables], Sequence[Plot]]:
-    def plot(config: LearnedRun, tables: Tables) -> Sequence[Plot]:
+def _plots(source: str, curves: str) -> Callable[[LearnedRun, RunTables], Sequence[Plot]]:
+    def plot(config: LearnedRun, tables: RunTables) -> Sequence[Plot]:
         return [
             generator_plot(tables, config.networks[0], source, objective=config.objectives[0]),
             curve_plot(tables, config.networks[0], curves),

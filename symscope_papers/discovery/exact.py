@@ -20,18 +20,7 @@ from symscope.discovery.exact import (
 from symscope.discovery.fields import linear_combination
 from symscope.discovery.uses import conservation, conserved_quantities, gradient_flow
 from symscope.errors import InputError
-from symscope.runs import (
-    Claim,
-    Experiment,
-    Plot,
-    Preset,
-    Results,
-    Surroundings,
-    Tables,
-    below,
-    holds,
-    unchecked,
-)
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.exact_figures import dimension_plot, generator_plots, spectrum_plot
 from symscope_papers.discovery.known_networks import Known, known_network
@@ -79,10 +68,10 @@ def _cells(config: Exact) -> list[dict[str, Any]]:
     return [*small, *([{"network": config.wide, "number": 0}] if config.wide else [])]
 
 
-def _cell(config: Exact, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def _cell(config: Exact, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     known = known_network(cell["network"])
     layered = cell["network"] == config.wide
-    seed, started = surroundings.seed % 10**6, time.perf_counter()
+    seed, started = context.seed % 10**6, time.perf_counter()
     method = "layers" if layered else "all"
     found = linear_symmetries(known.problem, seed=seed, method=method, affine=known.affine)
     seconds = time.perf_counter() - started
@@ -181,7 +170,7 @@ def _generators(known: Known, found: LinearSymmetries) -> list[dict[str, Any]]:
     return rows
 
 
-def _claims(config: Exact, tables: Tables) -> list[Claim]:
+def _claims(config: Exact, tables: RunTables) -> list[Claim]:
     table = tables["networks"]
     wide = table["network"] == config.wide
     small = table[~wide]
@@ -212,10 +201,10 @@ def _claims(config: Exact, tables: Tables) -> list[Claim]:
 
 def _counted(statement: str, source: str, part: Any) -> Claim:
     if not len(part):
-        return unchecked(statement, source, "none of these networks is in the config")
+        return Claim.not_checked(statement, source, "none of these networks is in the config")
     right = (part["found"] == part["expected"]) & (part["translations"] == part["expected_translations"])
     words = f"{int(right.sum())} of {len(part)} runs give the dimension of theory"
-    return holds(statement, source, bool(right.all()), measured=words, threshold="all")
+    return Claim.from_check(statement, source, bool(right.all()), measured=words, threshold="all")
 
 
 def _quality(small: Any) -> list[Claim]:
@@ -223,7 +212,7 @@ def _quality(small: Any) -> list[Claim]:
     sines, kept = small["span_sine"].dropna(), small["conservation"].dropna()
     least = f"random fields of the same norm drift by {rival.min():.1e} or more" if len(rival) else ""
     return [
-        below(
+        Claim.at_most(
             "The generators found span the algebra of theory (sine of the largest principal angle).",
             "beyond the paper",
             float(sines.max()),
@@ -231,12 +220,12 @@ def _quality(small: Any) -> list[Claim]:
             why="threshold is ours",
         )
         if len(sines)
-        else unchecked(
+        else Claim.not_checked(
             "The generators found span the algebra of theory.",
             "beyond the paper",
             "theory gives no basis for these networks",
         ),
-        below(
+        Claim.at_most(
             "A random element of every algebra keeps the loss on held-out parameters and data.",
             "beyond the paper",
             float(drift.max()),
@@ -244,8 +233,8 @@ def _quality(small: Any) -> list[Claim]:
             why=f"threshold is ours; {least}",
         )
         if len(drift)
-        else unchecked("Found symmetries hold held-out.", "beyond the paper", "none found"),
-        below(
+        else Claim.not_checked("Found symmetries hold held-out.", "beyond the paper", "none found"),
+        Claim.at_most(
             "No gap in singular values that decides a dimension is an accident (largest chance).",
             "beyond the paper",
             float(small["largest_chance"].dropna().max()),
@@ -253,8 +242,10 @@ def _quality(small: Any) -> list[Claim]:
             why="threshold is ours",
         )
         if small["largest_chance"].notna().any()
-        else unchecked("No gap is an accident.", "beyond the paper", "no null space in these networks"),
-        below(
+        else Claim.not_checked(
+            "No gap is an accident.", "beyond the paper", "no null space in these networks"
+        ),
+        Claim.at_most(
             "Gradient flow conserves the quantities that follow from symmetric generators.",
             "Sec. 1",
             float(kept.max()),
@@ -262,8 +253,8 @@ def _quality(small: Any) -> list[Claim]:
             why=f"Relative, in {len(kept)} runs; flows that slide along a kink are out. Threshold is ours",
         )
         if len(kept)
-        else unchecked("Gradient flow conserves what follows.", "Sec. 1", "no such quantity"),
-        below(
+        else Claim.not_checked("Gradient flow conserves what follows.", "Sec. 1", "no such quantity"),
+        Claim.at_most(
             "What was found is closed under brackets.",
             "Sec. 3",
             float(small["closure"].max()),
@@ -276,16 +267,16 @@ def _quality(small: Any) -> list[Claim]:
 def _wide_claims(config: Exact, wide: Any) -> list[Claim]:
     statement = "Through its layers, a network too large for all matrices gives one rescaling per ReLU unit."
     if not len(wide):
-        return [unchecked(statement, "beyond the paper", "no wide network in the config")]
+        return [Claim.not_checked(statement, "beyond the paper", "no wide network in the config")]
     row = wide.iloc[0]
     good = bool(row["found"] == row["expected"])
     words = (
         f"{row['found']} of {row['expected']} in {row['parameters']} parameters, {row['unknowns']} unknowns"
     )
-    return [holds(statement, "beyond the paper", good, measured=words, threshold="all")]
+    return [Claim.from_check(statement, "beyond the paper", good, measured=words, threshold="all")]
 
 
-def _plots(config: Exact, tables: Tables) -> list[Plot]:
+def _plots(config: Exact, tables: RunTables) -> list[Plot]:
     return [
         *generator_plots(tables["generators"], config.seeds[0]),
         dimension_plot(tables["networks"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Experiment, Plot, Preset, Tables, below
+from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.learned_claims import OURS, drift_claims, length_claim, part
 from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
@@ -25,7 +25,7 @@ def _angle_claims(rows: pd.DataFrame, network: str, objective: str) -> list[Clai
     """Whether each field moves along the orbit, and whether together they show as many directions."""
     dimension = int(rows["exact_dimension"].iloc[0])
     return [
-        below(
+        Claim.at_most(
             f"Each learned field moves along the orbits of the exact Lie algebra: {network}, {objective} "
             "objective.",
             "Fig. 5",
@@ -36,7 +36,7 @@ def _angle_claims(rows: pd.DataFrame, network: str, objective: str) -> list[Clai
             f"algebra has dimension {dimension}. {ADDED.get(objective, '')}{OURS} Stated apart "
             "from the next claim after first runs had shown fields in the orbit that are nearly parallel.",
         ),
-        below(
+        Claim.at_most(
             f"The learned fields together show as many directions of the orbits: {network}, {objective} "
             "objective.",
             "Fig. 5",
@@ -51,7 +51,7 @@ def _angle_claims(rows: pd.DataFrame, network: str, objective: str) -> list[Clai
     ]
 
 
-def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = []
     angles = tables["angles"]
     for network in config.networks:
@@ -61,7 +61,7 @@ def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
     if "linear" in config.actions and "paper" in config.objectives:
         rows = part(angles, "paper", "linear")
         claims.append(
-            below(
+            Claim.at_most(
                 "Generators learned with the action gθ lie in the exact Lie algebra.",
                 "Fig. 5",
                 float(rows["matrix_angle"].astype(float).median()),
@@ -74,7 +74,7 @@ def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
     return [*claims, length_claim(tables, "Eq. 8")] if "paper" in config.objectives else claims
 
 
-def _plots(config: LearnedRun, tables: Tables) -> list[Plot]:
+def _plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
     shown = [
         generator_plot(tables, name, "Fig. 5", objective=config.objectives[0]) for name in config.networks
     ]

@@ -14,18 +14,7 @@ from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import Field, FunctionField, LinearField, linear_combination
 from symscope.discovery.uses import deeper, induced, level_field, part_problem, smaller_batch, wider
 from symscope.errors import InputError
-from symscope.runs import (
-    Claim,
-    Experiment,
-    Plot,
-    Preset,
-    Results,
-    Surroundings,
-    Tables,
-    above,
-    holds,
-    unchecked,
-)
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.induced_figures import carried_plot, drift_plot
 
@@ -89,8 +78,8 @@ def _cells(config: Induced) -> list[dict[str, Any]]:
     return [{"rule": rule, "number": seed} for rule in RULES for seed in config.seeds]
 
 
-def _cell(config: Induced, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    seed = surroundings.seed % 10**6
+def _cell(config: Induced, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    seed = context.seed % 10**6
     make = {
         "Prop. 4.1": _inside,
         "Cor. 4.2": _wider,
@@ -116,7 +105,7 @@ def _row(case: str, kind: str, small: Verification, large: Verification, seen: b
     }
 
 
-def _inside(config: Induced, seed: int) -> Results:
+def _inside(config: Induced, seed: int) -> CellResults:
     """Prop. 4.1, with `h` the inputs of the block; without it a data-dependent field must fail."""
     whole = problem(Skip(), "squared", gaussian_data((2,), (1,)))
     part = problem(Skip().block, "squared", gaussian_data((3,), (3,)))
@@ -170,7 +159,7 @@ def _across(seed: int) -> Field:
     return FunctionField(moves, "across the input")
 
 
-def _wider(config: Induced, seed: int) -> Results:
+def _wider(config: Induced, seed: int) -> CellResults:
     rows, pictures = [], []
     for h in config.wide:
         units = torch.randperm(h, generator=torch.Generator().manual_seed(seed))[: config.narrow].tolist()
@@ -206,7 +195,7 @@ def _wider(config: Induced, seed: int) -> Results:
     return {"cases": rows, "generators": pictures}
 
 
-def _deeper(config: Induced, seed: int) -> Results:
+def _deeper(config: Induced, seed: int) -> CellResults:
     rows = []
     for depth in config.depths:
         for inner in ("linear", "ReLU"):
@@ -226,7 +215,7 @@ def _deeper(config: Induced, seed: int) -> Results:
     return {"cases": rows, "generators": []}
 
 
-def _smaller(config: Induced, seed: int) -> Results:
+def _smaller(config: Induced, seed: int) -> CellResults:
     made = _two_layers(3, nn.Tanh())
     level = level_field(made, _direction(made.size, seed))
     near: dict[str, Any] = {"seed": seed, "points": config.points, "lengths": (0.02,)}
@@ -256,7 +245,7 @@ def _entries(which: str, field: Field, made: Problem) -> list[dict[str, Any]]:
     ]
 
 
-def _claims(config: Induced, tables: Tables) -> list[Claim]:
+def _claims(config: Induced, tables: RunTables) -> list[Claim]:
     cases = tables["cases"]
     claims = []
     for rule, statement in RULES.items():
@@ -264,7 +253,7 @@ def _claims(config: Induced, tables: Tables) -> list[Claim]:
         good = part["holds"] & part["holds_in_part"]
         words = f"{int(good.sum())} of {len(part)}; largest loss drift {part['drift'].max():.1e}"
         claims.append(
-            holds(
+            Claim.from_check(
                 statement,
                 rule,
                 bool(len(part)) and bool(good.all()),
@@ -277,14 +266,16 @@ def _claims(config: Induced, tables: Tables) -> list[Claim]:
         "Without h, the features the part sees, a data-dependent symmetry does not carry over (control)."
     )
     if not len(control):
-        return [*claims, unchecked(statement, "Prop. 4.1", "no such case in this run")]
+        return [*claims, Claim.not_checked(statement, "Prop. 4.1", "no such case in this run")]
     return [
         *claims,
-        above(statement, "Prop. 4.1", float(control["drift"].min()), TOLERANCE, why="Smallest loss drift."),
+        Claim.at_least(
+            statement, "Prop. 4.1", float(control["drift"].min()), TOLERANCE, why="Smallest loss drift."
+        ),
     ]
 
 
-def _plots(config: Induced, tables: Tables) -> list[Plot]:
+def _plots(config: Induced, tables: RunTables) -> list[Plot]:
     plots = [drift_plot(tables["cases"], TOLERANCE)]
     return [*plots, carried_plot(tables["generators"])] if len(tables.get("generators", ())) else plots
 

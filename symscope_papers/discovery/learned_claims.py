@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, below
+from symscope.runs import Claim, RunTables
 
 FAR_BELOW = 0.1  # ours: the paper says that losses keep still, not how still
 OURS = "The threshold is ours, set after trial runs: the paper names none."
@@ -15,14 +15,14 @@ def part(table: pd.DataFrame, objective: str, action: str = "network") -> pd.Dat
     return table[(table["objective"] == objective) & (table["action"] == action)]
 
 
-def drift_claims(tables: Tables, source: str, what: str) -> list[Claim]:
+def drift_claims(tables: RunTables, source: str, what: str) -> list[Claim]:
     """Held-out drift against random fields, for each objective and action."""
     claims = []
     for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
         how = {"network": "action network", "linear": "action gθ"}.get(str(action), f"action {action}")
         good = int((rows["judgement"] == "SYMMETRY").sum())
         claims.append(
-            below(
+            Claim.at_most(
                 f"{what} keep held-out losses far stiller than random ones do ({objective} objective, "
                 f"{how}).",
                 source,
@@ -36,10 +36,10 @@ def drift_claims(tables: Tables, source: str, what: str) -> list[Claim]:
     return claims
 
 
-def length_claim(tables: Tables, source: str) -> Claim:
+def length_claim(tables: RunTables, source: str) -> Claim:
     """Eq. 8 asks for fields of length 1; with Eq. 5 a shorter field is a better one."""
     rows = part(tables["fields"], "paper")
-    return below(
+    return Claim.at_most(
         "With the paper's weights the fields keep the length beta = 1 that Eq. 8 asks for, within a half.",
         source,
         abs(float(rows["length"].median()) - 1),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from symscope.discovery.learned import TERMS
 from symscope.report import COLOURS, new_figure, slug, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 
 WORDS = {
     "scale-free": "scale-free objective",
@@ -17,7 +17,7 @@ WORDS = {
 }
 
 
-def generator_plot(tables: Tables, network: str, source: str, *, objective: str = "scale-free") -> Plot:
+def generator_plot(tables: RunTables, network: str, source: str, *, objective: str = "scale-free") -> Plot:
     """Learned matrices of one seed above the matrices of their fields, labelled by parameters."""
     table = tables["generators"]
     actions = table["action"].unique().tolist()
@@ -71,7 +71,7 @@ def _title(action: str, kind: str, number: int, part: pd.DataFrame) -> str:
     return f"M{number + 1} ({1 - float(part['unexplained'].iloc[0]):.0%} of V{word})"
 
 
-def curve_plot(tables: Tables, network: str, source: str) -> Plot:
+def curve_plot(tables: RunTables, network: str, source: str) -> Plot:
     """Held-out terms against steps, one panel for each objective; every seed a line."""
     table = tables["curves"]
     table = table[(table["network"] == network) & (table["action"] == table["action"].iloc[0])]
@@ -101,7 +101,7 @@ def curve_plot(tables: Tables, network: str, source: str) -> Plot:
     )
 
 
-def drift_plot(tables: Tables, source: str, tolerance: float) -> Plot:
+def drift_plot(tables: RunTables, source: str, tolerance: float) -> Plot:
     """Loss drift along every learned field against that of random fields of the same length."""
     table = tables["fields"]
     groups = list(table.groupby(["network", "objective", "action"], sort=False))

@@ -27,7 +27,7 @@ from symscope.discovery.learned import (
 )
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope_papers.discovery.small_networks import NETWORKS, action_builder, small_problem
 
 OBJECTIVES = {"scale-free": SCALE_FREE, "pointwise": POINTWISE}
@@ -96,16 +96,16 @@ def run_cells(config: LearnedRun) -> list[dict[str, Any]]:
     ]
 
 
-def learned_run(config: LearnedRun, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def learned_run(config: LearnedRun, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Train, test on held-out points, and compare with the exact algebra where the field ignores data."""
     made = small_problem(cell["network"])
     began = time.perf_counter()
-    found = _learned(config, cell, made, surroundings)
+    found = _learned(config, cell, made, context)
     seconds = time.perf_counter() - began
-    held_out = made.sample(200, 1, surroundings.seed + 1)
+    held_out = made.sample(200, 1, context.seed + 1)
     rows: list[dict[str, Any]] = []
     for index in range(config.seeds):
-        rows += _field_rows(config, made, found, index, held_out, surroundings.seed)
+        rows += _field_rows(config, made, found, index, held_out, context.seed)
     tables: dict[str, list[dict[str, Any]]] = {
         "fields": rows,
         "curves": _curve_rows(found),
@@ -124,9 +124,7 @@ def learned_run(config: LearnedRun, cell: Mapping[str, Any], surroundings: Surro
     return tables
 
 
-def _learned(
-    config: LearnedRun, cell: Mapping[str, Any], made: Problem, surroundings: Surroundings
-) -> Learned:
+def _learned(config: LearnedRun, cell: Mapping[str, Any], made: Problem, context: CellContext) -> Learned:
     paper = DATA_DEPENDENT if config.dependent else Weights()
     objective = OBJECTIVES.get(cell["objective"], Objective(paper))
     columns = int(made.sample(1, 1, 0).x.numel() + made.sample(1, 1, 0).y.numel()) if config.dependent else 0
@@ -142,7 +140,7 @@ def _learned(
         made,
         NETWORKS[cell["network"]].generators,
         dependent=config.dependent,
-        seeds=[surroundings.seed + number for number in range(config.seeds)],
+        seeds=[context.seed + number for number in range(config.seeds)],
         objective=objective,
         training=settings,
         action=action_builder(cell["action"], made, columns),

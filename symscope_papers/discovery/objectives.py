@@ -27,7 +27,7 @@ from symscope.discovery.learned import (
 from symscope.discovery.learned._parameter_action import Action
 from symscope.errors import InputError
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.small_networks import small_problem
 
@@ -62,12 +62,12 @@ def _cells(config: Objectives) -> list[dict[str, Any]]:
     return cells + [{"part": "orthogonality", "what": name} for name in ("squared", "signed")]
 
 
-def _cell(config: Objectives, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def _cell(config: Objectives, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     if cell["part"] == "defects":
-        return {"defects": _defects(config, cell["what"], surroundings.seed)}
+        return {"defects": _defects(config, cell["what"], context.seed)}
     if cell["part"] == "form":
-        return {"forms": [_form(config, cell["what"], surroundings.seed)]}
-    return {"orthogonality": _orthogonality(config, cell["what"], surroundings.seed)}
+        return {"forms": [_form(config, cell["what"], context.seed)]}
+    return {"orthogonality": _orthogonality(config, cell["what"], context.seed)}
 
 
 def _defects(config: Objectives, name: str, seed: int) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ def _orthogonality(config: Objectives, name: str, seed: int) -> list[dict[str, A
     return [{"seed": number, "cosine": cosine} for number, cosine in enumerate(cosines.tolist())]
 
 
-def _claims(config: Objectives, tables: Tables) -> list[Claim]:
+def _claims(config: Objectives, tables: RunTables) -> list[Claim]:
     defects, forms = tables["defects"], tables["forms"].set_index("what")
     cost = dict(zip(tables["forms"]["what"], tables["forms"]["seconds_per_step"].astype(float), strict=True))
     true = defects[defects["what"].isin(["gθ", "projective"])]
@@ -145,15 +145,17 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
     cosines = tables["orthogonality"].groupby("what")["cosine"]
     fast, slow = cost["infinitesimal"], cost["integrated"]
     return [
-        below(
+        Claim.at_most(
             "The bracket condition vanishes on true actions.",
             "App. A.2",
             float(true["bracket"].max()),
             1e-10,
             why="Relative to the second-order term, worst of all draws.",
         ),
-        above("It sees a map that is no left action.", "App. A.2", float(wrong["bracket"].min()), 0.01),
-        above(
+        Claim.at_least(
+            "It sees a map that is no left action.", "App. A.2", float(wrong["bracket"].min()), 0.01
+        ),
+        Claim.at_least(
             "Eq. 7 does not vanish on true actions.",
             "Eq. 7",
             float(true["eq7"].median()),
@@ -162,13 +164,13 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
             "second-order terms of one side, so it asks true actions to be something else. Median over "
             "draws, relative. The threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "The integrated axiom vanishes on true actions.",
             "App. A.3",
             float(true["integrated"].max()),
             1e-10,
         ),
-        holds(
+        Claim.from_check(
             "The infinitesimal form is cheaper than the one with exponentials.",
             "Sec. 3.2, App. A.3",
             fast < slow,
@@ -177,7 +179,7 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
             why="A network of 4 parameters; one exponential for each generator and step. The integrated form "
             "evaluates its loss in every step, the infinitesimal one knows the gradients beforehand.",
         ),
-        below(
+        Claim.at_most(
             "Both forms learn fields that keep held-out losses far stiller than random fields do.",
             "App. A.3",
             float(forms["drift_ratio"].max()),
@@ -188,7 +190,7 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
             )
             + ". The threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             "Eq. 9 as written, with signs, makes two generators opposite instead of orthogonal.",
             "Eq. 9",
             float(cosines.get_group("signed").abs().median()),
@@ -200,7 +202,7 @@ def _claims(config: Objectives, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Objectives, tables: Tables) -> list[Plot]:
+def _plots(config: Objectives, tables: RunTables) -> list[Plot]:
     table = tables["defects"]
     names = table["what"].unique().tolist()
     figure = new_figure(7.4, 3.6)

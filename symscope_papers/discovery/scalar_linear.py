@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symscope.runs import Claim, Experiment, Plot, Preset, Tables, above, holds
+from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.learned_claims import drift_claims, length_claim, part
 from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
@@ -13,7 +13,7 @@ from symscope_papers.discovery.learned_runs import LearnedRun, learned_run, run_
 NETWORK = "linear 1-1-1"
 
 
-def _cosines(tables: Tables, objective: str, action: str) -> np.ndarray:
+def _cosines(tables: RunTables, objective: str, action: str) -> np.ndarray:
     """Of every seed's matrix h with diag(1, -1)."""
     rows = part(tables["generators"], objective, action)
     found = []
@@ -23,12 +23,12 @@ def _cosines(tables: Tables, objective: str, action: str) -> np.ndarray:
     return np.array(found)
 
 
-def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
+def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = []
     for objective in config.objectives:
         angles = part(tables["angles"], objective)["median_angle"].to_numpy(float)
         claims.append(
-            above(
+            Claim.at_least(
                 "The field learned by an action network is that of diag(1, -1), up to a scale at each point "
                 f"({objective} objective).",
                 "Fig. 2",
@@ -42,7 +42,7 @@ def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
     if "linear" in config.actions and "paper" in config.objectives:
         cosines = _cosines(tables, "paper", "linear")
         claims.append(
-            above(
+            Claim.at_least(
                 "The generator learned with the action gθ is diag(1, -1) up to scale.",
                 "Fig. 2",
                 float(cosines.min()),
@@ -52,7 +52,7 @@ def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
         )
     raw = np.concatenate([_cosines(tables, objective, "network") for objective in config.objectives])
     claims.append(
-        holds(
+        Claim.from_check(
             "The matrix h of an action network need not look like diag(1, -1) itself: some seed's does not.",
             "Sec. 5.3",
             bool(raw.min() < 0.95),
@@ -66,7 +66,7 @@ def _claims(config: LearnedRun, tables: Tables) -> list[Claim]:
     return [*claims, length_claim(tables, "Eq. 8")] if "paper" in config.objectives else claims
 
 
-def _plots(config: LearnedRun, tables: Tables) -> list[Plot]:
+def _plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
     return [
         generator_plot(tables, NETWORK, "Fig. 2", objective=config.objectives[0]),
         curve_plot(tables, NETWORK, "Fig. 6"),

@@ -25,7 +25,7 @@ from symscope.dynamics import (
 from symscope.dynamics._identities import hessian_of
 from symscope.errors import InputError
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 
 EXAMPLES: Mapping[str, tuple[Callable[[int], Counterexample], str, str, str]] = {
@@ -61,7 +61,7 @@ def _made(name: str, size: int) -> Counterexample:
     return make(3 * size) if name == "identical neurons" else make(size)
 
 
-def _cell(config: Counterexamples, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def _cell(config: Counterexamples, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     found = _made(cell["example"], cell["size"])
     _, of, not_of, _ = EXAMPLES[cell["example"]]
     rows = [
@@ -108,7 +108,7 @@ def _projected(network: Any, vector: torch.Tensor) -> torch.Tensor:
     )
 
 
-def _claims(config: Counterexamples, tables: Tables) -> list[Claim]:
+def _claims(config: Counterexamples, tables: RunTables) -> list[Claim]:
     table = tables["minima"]
     claims = []
     for name, (_, of, not_of, source) in EXAMPLES.items():
@@ -117,7 +117,7 @@ def _claims(config: Counterexamples, tables: Tables) -> list[Claim]:
         good = bool(strict[of]["strict"].all()) and not bool(strict[not_of]["strict"].any())
         low, high = strict[not_of]["lowest"].max(), strict[of]["lowest"].min()
         claims.append(
-            holds(
+            Claim.from_check(
                 f"{name}: a strict minimum of {WORDS[of]} that is none of {WORDS[not_of]}.",
                 source,
                 good,
@@ -130,7 +130,7 @@ def _claims(config: Counterexamples, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _plots(config: Counterexamples, tables: Tables) -> list[Plot]:
+def _plots(config: Counterexamples, tables: RunTables) -> list[Plot]:
     curves = tables["curves"]
     size = config.sizes[min(1, len(config.sizes) - 1)]
     figure = new_figure(9.2, 3.0)

@@ -11,7 +11,7 @@ import torch
 from symscope.dynamics import IDENTITIES, equation_3_gap, identity_errors
 from symscope.errors import InputError
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.random_problems import check_groups, random_problem
 
@@ -50,8 +50,8 @@ def _cells(config: Identities) -> list[dict[str, Any]]:
     return [{"group": name, "network": k} for name in config.groups for k in range(config.networks)]
 
 
-def _cell(config: Identities, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    generator = torch.Generator().manual_seed(surroundings.seed)
+def _cell(config: Identities, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    generator = torch.Generator().manual_seed(context.seed)
     problem = random_problem(cell["group"], generator)
     network = problem.network
     shared = {
@@ -59,23 +59,23 @@ def _cell(config: Identities, cell: Mapping[str, Any], surroundings: Surrounding
         "parameters": network.parameters,
         "equivariant_parameters": network.equivariant_dimension,
     }
-    found = identity_errors(problem, seed=surroundings.seed)
+    found = identity_errors(problem, seed=context.seed)
     return {
         "identities": [{"identity": one.name, "error": one.error, **shared} for one in found],
-        "feature_averaging": [{"gap": equation_3_gap(problem, seed=surroundings.seed), **shared}],
+        "feature_averaging": [{"gap": equation_3_gap(problem, seed=context.seed), **shared}],
     }
 
 
-def _claims(config: Identities, tables: Tables) -> list[Claim]:
+def _claims(config: Identities, tables: RunTables) -> list[Claim]:
     table, gaps = tables["identities"], tables["feature_averaging"]["gap"]
     worst = table.groupby("identity", sort=False)["error"].max()
     seen = f"Largest relative error over {len(gaps)} random networks of {table['group'].nunique()} groups."
     claims = [
-        below(statement, name, float(worst[name]), ROUNDING, why=seen)
+        Claim.at_most(statement, name, float(worst[name]), ROUNDING, why=seen)
         for name, (statement, _) in IDENTITIES.items()
     ]
     claims.append(
-        below(
+        Claim.at_most(
             "Feature averaging has the augmented risk for every A, Eq. 3 as printed.",
             "Remark 1, Eq. 3",
             float(gaps.abs().max()),
@@ -85,7 +85,7 @@ def _claims(config: Identities, tables: Tables) -> list[Claim]:
         )
     )
     claims.append(
-        below(
+        Claim.at_most(
             "Feature averaging has at most the augmented risk (convex losses, Jensen).",
             "beyond the paper",
             float((-gaps).max()),
@@ -97,7 +97,7 @@ def _claims(config: Identities, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _plots(config: Identities, tables: Tables) -> list[Plot]:
+def _plots(config: Identities, tables: RunTables) -> list[Plot]:
     table = tables["identities"]
     names = list(IDENTITIES)
     families = {"C": "cyclic", "D": "dihedral", "S": "symmetric", "x": "translations"}

@@ -25,7 +25,7 @@ from symscope.dynamics import (
 )
 from symscope.errors import InputError
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.random_problems import check_groups, taught_problem
 
@@ -67,11 +67,11 @@ def _cells(config: Penalty) -> list[dict[str, Any]]:
     return [{"group": name, "problem": k} for name in config.groups for k in range(config.seeds)]
 
 
-def _cell(config: Penalty, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    generator = torch.Generator().manual_seed(surroundings.seed)
+def _cell(config: Penalty, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    generator = torch.Generator().manual_seed(context.seed)
     given, weights = taught_problem(cell["group"], config.samples, generator)
     problem = stationary_targets(given, weights)
-    ends = stability(problem, weights, seed=surroundings.seed % 2**31)
+    ends = stability(problem, weights, seed=context.seed % 2**31)
     assert ends.outside is not None
     assert ends.inside is not None
     gamma, speed = ends.stabilising_penalty, abs(ends.growth_rate)
@@ -126,7 +126,7 @@ def _smallest(problem: Problem, start: Layers, high: float, descent: Descent, bi
     return (low + high) / 2
 
 
-def _claims(config: Penalty, tables: Tables) -> list[Claim]:
+def _claims(config: Penalty, tables: RunTables) -> list[Claim]:
     table = tables["penalties"]
     unstable = table[table["verdict"] == "unstable"]
     gap = (unstable["measured"] / unstable["predicted"] - 1).abs().max()
@@ -139,7 +139,7 @@ def _claims(config: Penalty, tables: Tables) -> list[Claim]:
     wrong = int((left != (ends["multiple"] < 1)).sum())
     weak = paths[paths["multiple"] > 1]
     return [
-        below(
+        Claim.at_most(
             "The smallest stabilising penalty is minus half the lowest eigenvalue of Hess R_aug on E_perp.",
             "Sec. 6, beyond the paper",
             float(gap),
@@ -147,14 +147,14 @@ def _claims(config: Penalty, tables: Tables) -> list[Claim]:
             why=f"Largest relative difference of {len(unstable)} unstable points of {len(table)}; bisection "
             f"resolves {resolution:.2g}; threshold is ours.",
         ),
-        holds(
+        Claim.from_check(
             "A penalty on E_perp stabilises E: below the smallest one training leaves E, above it returns.",
             "Sec. 6",
             wrong == 0,
             measured=f"{len(ends) - wrong} of {len(ends)} trainings as predicted",
             threshold="all",
         ),
-        below(
+        Claim.at_most(
             "With a sufficient penalty the equivariant part stays where it was.",
             "Sec. 6",
             float(weak["equivariant_change"].max()),
@@ -164,11 +164,11 @@ def _claims(config: Penalty, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Penalty, tables: Tables) -> list[Plot]:
+def _plots(config: Penalty, tables: RunTables) -> list[Plot]:
     return [_path_plot(config, tables), _penalty_plot(tables)]
 
 
-def _path_plot(config: Penalty, tables: Tables) -> Plot:
+def _path_plot(config: Penalty, tables: RunTables) -> Plot:
     paths = tables["paths"]
     figure = new_figure(7.2, 4.0)
     with style():
@@ -195,7 +195,7 @@ def _path_plot(config: Penalty, tables: Tables) -> Plot:
     )
 
 
-def _penalty_plot(tables: Tables) -> Plot:
+def _penalty_plot(tables: RunTables) -> Plot:
     table = tables["penalties"]
     table = table[table["verdict"] == "unstable"]
     figure = new_figure(4.8, 4.2)

@@ -13,7 +13,7 @@ from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import permutation, symmetric, trivial
 from symscope.networks.losses import binary_cross_entropy_loss
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.strategies import (
     check_setting,
@@ -102,16 +102,16 @@ def graph_problem(config: Permutation, seed: int, dtype: torch.dtype, device: st
     return Problem(network, binary_cross_entropy_loss, x.to(device), y.to(device))
 
 
-def _cell(config: Permutation, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    return strategy_rows(config, cell, surroundings, graph_problem)
+def _cell(config: Permutation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    return strategy_rows(config, cell, context, graph_problem)
 
 
-def _claims(config: Permutation, tables: Tables) -> list[Claim]:
+def _claims(config: Permutation, tables: RunTables) -> list[Claim]:
     whole = replace(config, initial=Permutation.initial) == Permutation()
     return [*common_claims(config, tables, whole=whole), *closer_claims(tables)]
 
 
-def _plots(config: Permutation, tables: Tables) -> list[Plot]:
+def _plots(config: Permutation, tables: RunTables) -> list[Plot]:
     return strategy_plots(config, tables, source="Fig. 1a", task="graphs under permutations of their nodes")
 
 

@@ -22,7 +22,7 @@ from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.strategies import (
     AUGMENTED,
@@ -132,11 +132,11 @@ def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -
     return Problem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
 
 
-def _cell(config: Rotation, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    return strategy_rows(config, cell, surroundings, mask_problem, FOUR)
+def _cell(config: Rotation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    return strategy_rows(config, cell, context, mask_problem, FOUR)
 
 
-def _claims(config: Rotation, tables: Tables) -> list[Claim]:
+def _claims(config: Rotation, tables: RunTables) -> list[Claim]:
     whole = replace(config, initial=Rotation.initial) == Rotation()
     large = (config.size, config.images, config.channels) == (
         Rotation.size,
@@ -149,7 +149,7 @@ def _claims(config: Rotation, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Rotation, tables: Tables) -> list[Plot]:
+def _plots(config: Rotation, tables: RunTables) -> list[Plot]:
     return strategy_plots(config, tables, source="Fig. 1c", task="shapes under quarter turns", ways=FOUR)
 
 

@@ -22,7 +22,7 @@ from symscope.dynamics import (
     stability,
 )
 from symscope.errors import InputError
-from symscope.runs import Claim, Experiment, Preset, Results, Surroundings, Tables, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Preset, RunTables
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.random_problems import check_groups, taught_problem
 from symscope_papers.dynamics.stability_figures import stability_plots
@@ -85,15 +85,15 @@ def _cells(config: Stability) -> list[dict[str, Any]]:
     ]
 
 
-def _cell(config: Stability, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    generator = torch.Generator().manual_seed(surroundings.seed)
+def _cell(config: Stability, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    generator = torch.Generator().manual_seed(context.seed)
     problem, start = taught_problem(cell["group"], config.samples, generator, cell["layers"])
     off = random_deviation(problem, config.deviation, generator)
     times = _times(config)
     found = drift(problem, start, off, times, rtol=1e-10)
     spectrum, rates = [], []
     for time, weights in zip(found.times, found.weights, strict=True):
-        ends = stability(problem, weights, seed=surroundings.seed % 2**31)
+        ends = stability(problem, weights, seed=context.seed % 2**31)
         assert ends.outside is not None
         assert ends.inside is not None
         for part, extremes in (("outside", ends.outside), ("inside", ends.inside)):
@@ -178,11 +178,11 @@ def _noise(
     return rows
 
 
-def _claims(config: Stability, tables: Tables) -> list[Claim]:
+def _claims(config: Stability, tables: RunTables) -> list[Claim]:
     return [*_growth_claims(config, tables), *_sampling_claims(config, tables)]
 
 
-def _growth_claims(config: Stability, tables: Tables) -> list[Claim]:
+def _growth_claims(config: Stability, tables: RunTables) -> list[Claim]:
     rates, table, spectrum = tables["rates"], tables["drift"], tables["spectrum"]
     gap = ((rates["predicted"] - rates["measured"]).abs() / rates["largest"]).max()
     linear = table[(table["predicted"] <= LINEAR) & (table["predicted"] >= ROUNDING)]
@@ -193,14 +193,14 @@ def _growth_claims(config: Stability, tables: Tables) -> list[Claim]:
     last = last[last["layers"] == 2]
     unstable = int((last["verdict"] == "unstable").sum())
     return [
-        below(
+        Claim.at_most(
             "Near E, |A_E_perp| grows at the rate given by the spectrum of Hess R_aug on E_perp.",
             "Sec. 4.2",
             float(gap),
             RATE,
             why=f"Largest difference of {len(rates)} rates, over the largest curvature; threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "The linear equation y' = -Hess R_aug(x) y along the equivariant flow gives the drift.",
             "Sec. 4.2",
             float(error),
@@ -208,7 +208,7 @@ def _growth_claims(config: Stability, tables: Tables) -> list[Claim]:
             why=f"Largest relative difference at {len(linear)} of {len(table)} moments, those with "
             f"|A_E_perp| from {ROUNDING:g}, above rounding, to {LINEAR:g}; threshold is ours.",
         ),
-        holds(
+        Claim.from_check(
             "The sign of the lowest eigenvalue says whether augmented training leaves E.",
             "beyond the paper",
             bool(right.all()),
@@ -218,7 +218,7 @@ def _growth_claims(config: Stability, tables: Tables) -> list[Claim]:
             f"{int((decided['verdict'] == 'stable').sum())} stable moments; the stable ones are of networks "
             "of one layer, whose risk is convex.",
         ),
-        holds(
+        Claim.from_check(
             "E is consistently unstable under augmented training (networks with a hidden layer).",
             "Sec. 5.1 (i)",
             unstable == len(last),
@@ -230,13 +230,13 @@ def _growth_claims(config: Stability, tables: Tables) -> list[Claim]:
     ]
 
 
-def _sampling_claims(config: Stability, tables: Tables) -> list[Claim]:
+def _sampling_claims(config: Stability, tables: RunTables) -> list[Claim]:
     noise = tables["noise"]
     pooled = ((noise["sampled"] / noise["predicted"]) ** 2).groupby(noise["passes"]).mean() ** 0.5
     walk = (pooled - 1).abs().max()
     trainings = config.repeats * int((noise["passes"] == noise["passes"].iloc[0]).sum())
     return [
-        below(
+        Claim.at_most(
             "Averaged over all of the group, augmented descent stays in E to rounding.",
             "Cor. 1",
             float((noise["exact"] / noise["nominal"]).max()),
@@ -244,7 +244,7 @@ def _sampling_claims(config: Stability, tables: Tables) -> list[Claim]:
             why=f"Drift of exact augmentation over that of nominal training after {config.steps} steps of "
             f"rate {config.rate:g}; both are small numbers found by subtracting layers of size 1.",
         ),
-        below(
+        Claim.at_most(
             "Over a short training, sampled augmentation drifts as a random walk: nominal drift over the "
             "root of steps times passes.",
             "beyond the paper",

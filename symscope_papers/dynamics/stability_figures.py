@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from symscope.report import COLOURS, INK, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 
 EACH = (*COLOURS, INK)  # of seven groups
 
 
-def stability_plots(tables: Tables) -> list[Plot]:
+def stability_plots(tables: RunTables) -> list[Plot]:
     """Spectrum along training, drift predicted and measured, growth rates, and sampling noise."""
     return [
         spectrum_plot(tables["spectrum"]),

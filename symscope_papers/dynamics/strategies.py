@@ -18,7 +18,7 @@ from torch import Tensor
 from symscope.dynamics import Layers, Problem, equivariant_weights
 from symscope.errors import InputError
 from symscope.numerics import seeded
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope_papers.dynamics.paths import Path, gradient_flops, path, sampling_drift
 
 INITIAL = ("standard", "fan-in")
@@ -128,12 +128,12 @@ def strategy_cells(config: Setting) -> list[dict[str, Any]]:
 def strategy_rows(
     config: Setting,
     cell: Mapping[str, Any],
-    surroundings: Surroundings,
+    context: CellContext,
     build: Build,
     strategies: Sequence[Strategy] = THREE,
-) -> Results:
+) -> CellResults:
     """One cell: paths of a block of runs, or one run in both precisions."""
-    device, seed, first = surroundings.device, surroundings.run_seed, cell["first"]
+    device, seed, first = context.device, context.run_seed, cell["first"]
     if cell["part"] == "precision":
         return {"precision": _precision_rows(config, build, strategies, first, seed, device)}
     problem = build(config, seed, DTYPES[config.precision], device)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscope.runs import Claim, Tables, above, below, holds, unchecked
+from symscope.runs import Claim, RunTables
 from symscope_papers.dynamics.strategies import Setting, lower_precision
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ AUTHORS_HOURS = 75.0  # on a Tesla T4, all three experiments (App. C)
 OUR_HOURS = 0.75
 
 
-def common_claims(config: Setting, tables: Tables, *, whole: bool) -> list[Claim]:
+def common_claims(config: Setting, tables: RunTables, *, whole: bool) -> list[Claim]:
     """What all three experiments claim; how long it takes, of runs of the paper's size alone."""
     ends = final_rows(tables)
     return [
@@ -36,18 +36,18 @@ def common_claims(config: Setting, tables: Tables, *, whole: bool) -> list[Claim
     ]
 
 
-def final_rows(tables: Tables) -> dict[str, pd.DataFrame]:
+def final_rows(tables: RunTables) -> dict[str, pd.DataFrame]:
     """The last epoch of every strategy, runs as index."""
     paths = tables["paths"]
     last = paths[paths["epoch"] == paths["epoch"].max()]
     return {str(name): part.set_index("run").sort_index() for name, part in last.groupby("strategy")}
 
 
-def closer_claims(tables: Tables) -> list[Claim]:
+def closer_claims(tables: RunTables) -> list[Claim]:
     """AUGMENTED is orders of magnitude nearer to E than NOMINAL (permutations and translations)."""
     ends = final_rows(tables)
     return [
-        above(
+        Claim.at_least(
             "AUGMENTED stays orders of magnitude closer to E than NOMINAL, in what the scripts plot.",
             "Fig. 1, authors' scripts",
             _ratio(ends, "augmented", "published"),
@@ -55,7 +55,7 @@ def closer_claims(tables: Tables) -> list[Claim]:
             why="Ratio of the means at the end; threshold ours: two orders. The scripts published with the "
             "paper plot squares of norms, which squares the ratio.",
         ),
-        above(
+        Claim.at_least(
             "AUGMENTED stays orders of magnitude closer to E than NOMINAL.",
             "Sec. 5.1",
             _ratio(ends, "augmented"),
@@ -66,11 +66,11 @@ def closer_claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def rotation_claims(tables: Tables, half: str, *, whole: bool) -> list[Claim]:
+def rotation_claims(tables: RunTables, half: str, *, whole: bool) -> list[Claim]:
     """Fig. 1c and its explanation."""
     ends = final_rows(tables)
     claims = [
-        below(
+        Claim.at_most(
             "For rotations AUGMENTED and NOMINAL are much closer to each other.",
             "Sec. 5.1",
             _ratio(ends, "augmented"),
@@ -78,7 +78,7 @@ def rotation_claims(tables: Tables, half: str, *, whole: bool) -> list[Claim]:
             why="NOMINAL over AUGMENTED, mean |A_E⊥| at the end; threshold ours. All four turns are drawn "
             "alike here, as the text says.",
         ),
-        below(
+        Claim.at_most(
             "They are, when only half turns are drawn, as in the scripts published with the paper.",
             "Sec. 5.1, authors' scripts",
             _ratio(ends, half),
@@ -89,12 +89,15 @@ def rotation_claims(tables: Tables, half: str, *, whole: bool) -> list[Claim]:
     ]
     statement = "Shifts orthogonal to E are of order 1e-7, shifts of order 1e-3."
     if not whole:
-        return [*claims, unchecked(statement, "Sec. 5.1", "The sizes belong to the paper's own network.")]
+        return [
+            *claims,
+            Claim.not_checked(statement, "Sec. 5.1", "The sizes belong to the paper's own network."),
+        ]
     shift, published = ends[half]["travelled"].mean(), ends[half]["published"].mean()
     good = 1e-4 <= shift <= 1e-2 and 1e-8 <= published <= 1e-6
     return [
         *claims,
-        holds(
+        Claim.from_check(
             statement,
             "Sec. 5.1",
             bool(good),
@@ -115,21 +118,21 @@ def _equivariant_claims(config: Setting, ends: dict[str, pd.DataFrame]) -> list[
     rounding = ROUNDING[config.precision]
     inside, augmented = ends["equivariant"], ends["augmented"]
     return [
-        below(
+        Claim.at_most(
             "EQUIVARIANT stays in E.",
             "Sec. 5",
             float((inside["drift"] / inside["travelled"]).max()),
             rounding,
             why="Largest |A_E⊥| / |A - A0| of all runs at the end; threshold: rounding.",
         ),
-        above(
+        Claim.at_least(
             "AUGMENTED leaves E in every run.",
             "Sec. 5.1",
             float((augmented["drift"] / augmented["travelled"]).min()),
             10 * rounding,
             why="Smallest |A_E⊥| / |A - A0| of all runs at the end; threshold: ten times rounding.",
         ),
-        below(
+        Claim.at_most(
             "AUGMENTED moves as EQUIVARIANT does: on E both gradients are the same in the mean.",
             "Cor. 1",
             float((augmented["travelled"] / inside["travelled"] - 1).abs().max()),
@@ -139,14 +142,14 @@ def _equivariant_claims(config: Setting, ends: dict[str, pd.DataFrame]) -> list[
     ]
 
 
-def _noise_claims(config: Setting, tables: Tables, ends: dict[str, pd.DataFrame]) -> list[Claim]:
+def _noise_claims(config: Setting, tables: RunTables, ends: dict[str, pd.DataFrame]) -> list[Claim]:
     step = tables["noise"].set_index("run")["step"].sort_index()
     predicted = config.rate * np.sqrt(config.epochs) * step
     ratio = ends["augmented"]["drift"] / predicted
     typical = float(np.sqrt((ratio**2).mean()))
     low, high = NOISE
     return [
-        holds(
+        Claim.from_check(
             "The drift of AUGMENTED is the noise of sampling group elements.",
             "beyond the paper",
             low <= typical <= high,
@@ -159,11 +162,11 @@ def _noise_claims(config: Setting, tables: Tables, ends: dict[str, pd.DataFrame]
     ]
 
 
-def _precision_claims(config: Setting, tables: Tables) -> list[Claim]:
+def _precision_claims(config: Setting, tables: RunTables) -> list[Claim]:
     lower = lower_precision(config)
     statement = f"Drift is not rounding: {lower} and double precision give the same."
     if "precision" not in tables:
-        return [unchecked(statement, "beyond the paper", "No run was trained in both precisions.")]
+        return [Claim.not_checked(statement, "beyond the paper", "No run was trained in both precisions.")]
     table = tables["precision"]
     moving = table[table["strategy"] != "equivariant"]
     gap = max(
@@ -171,7 +174,7 @@ def _precision_claims(config: Setting, tables: Tables) -> list[Claim]:
         for what in ("drift", "travelled")
     )
     return [
-        below(
+        Claim.at_most(
             statement,
             "beyond the paper",
             gap,
@@ -182,14 +185,14 @@ def _precision_claims(config: Setting, tables: Tables) -> list[Claim]:
     ]
 
 
-def _time_claim(tables: Tables, whole: bool) -> Claim:
+def _time_claim(tables: RunTables, whole: bool) -> Claim:
     statement = "The experiment takes a small part of the authors' 75 GPU hours for all three."
     work = tables["work"]
     seconds, flops = work["seconds"].sum(), work["flops"].sum()
     floor = work["floor_seconds"].sum()
     if not whole:
-        return unchecked(statement, "App. C", "Their hours are for the paper's sizes.")
-    return below(
+        return Claim.not_checked(statement, "App. C", "Their hours are for the paper's sizes.")
+    return Claim.at_most(
         statement,
         "App. C",
         float(seconds / 3600),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.dynamics.strategies import THREE, Setting, Strategy
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ROOM = 1.15  # above the largest mean, as the lines of single runs go on
 
 
 def strategy_plots(
-    config: Setting, tables: Tables, *, source: str, task: str, ways: Sequence[Strategy] = THREE
+    config: Setting, tables: RunTables, *, source: str, task: str, ways: Sequence[Strategy] = THREE
 ) -> list[Plot]:
     """The paper's figure, the same as its scripts plot it, and drift against its prediction."""
     paths = tables["paths"]
@@ -92,7 +92,7 @@ def _lines(axes: Any, rows: pd.DataFrame, way: Strategy, what: str) -> None:
     )
 
 
-def _noise_plot(config: Setting, tables: Tables, ways: Sequence[Strategy], source: str) -> Plot:
+def _noise_plot(config: Setting, tables: RunTables, ways: Sequence[Strategy], source: str) -> Plot:
     """Distance from E against epochs, with the random walk that sampling predicts."""
     paths = tables["paths"]
     later = paths[paths["epoch"] > 0]

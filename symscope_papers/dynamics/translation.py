@@ -14,7 +14,7 @@ from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, direct_product, permutation, trivial
 from symscope.networks.losses import soft_cross_entropy_loss
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.digits import digits
 from symscope_papers.dynamics import PAPER
 from symscope_papers.dynamics.strategies import (
@@ -122,16 +122,16 @@ def _cells(config: Translation) -> list[dict[str, Any]]:
     return strategy_cells(config)
 
 
-def _cell(config: Translation, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    return strategy_rows(config, cell, surroundings, digit_problem)
+def _cell(config: Translation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    return strategy_rows(config, cell, context, digit_problem)
 
 
-def _claims(config: Translation, tables: Tables) -> list[Claim]:
+def _claims(config: Translation, tables: RunTables) -> list[Claim]:
     whole = replace(config, initial=Translation.initial, mnist=Translation.mnist) == Translation()
     return [*common_claims(config, tables, whole=whole), *closer_claims(tables)]
 
 
-def _plots(config: Translation, tables: Tables) -> list[Plot]:
+def _plots(config: Translation, tables: RunTables) -> list[Plot]:
     return strategy_plots(config, tables, source="Fig. 1b", task="digits under shifts")
 
 

@@ -23,7 +23,7 @@ from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import Problem, drawn
 from symscope.forecasting._task import HELD_STEPS
 from symscope.networks import as_model
-from symscope.runs import Experiment, Preset, Results, Surroundings
+from symscope.runs import CellContext, CellResults, Experiment, Preset
 from symscope_papers.forecast import PAPER
 from symscope_papers.forecast.quality_claims import claims
 from symscope_papers.forecast.quality_data import DATASETS, IMAGE_ACTIONS, POINT_ACTIONS, problem
@@ -144,11 +144,11 @@ def quality_cells(config: Quality) -> list[dict[str, Any]]:
     return cells
 
 
-def quality_cell(config: Quality, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def quality_cell(config: Quality, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Forecasts of one case, trainings of it, and what its trained kernels say."""
-    asked = problem(cell["dataset"], cell["action"], config.classes, config.mnist, surroundings.run_seed)
-    task = _task(config, cell["network"], asked, surroundings)
-    found = _architecture(config, asked, task, surroundings.run_seed)
+    asked = problem(cell["dataset"], cell["action"], config.classes, config.mnist, context.run_seed)
+    task = _task(config, cell["network"], asked, context)
+    found = _architecture(config, asked, task, context.run_seed)
     points = len(task.draw.flat)
     epochs = max(EPOCHS, -(-config.steps // -(-points // config.batch)))
     how = Training(epochs=epochs, batch=config.batch).chosen(task.model.builder(0), points)
@@ -180,20 +180,20 @@ def quality_cell(config: Quality, cell: Mapping[str, Any], surroundings: Surroun
     }
 
 
-def _task(config: Quality, name: str, asked: Problem, surroundings: Surroundings) -> Task:
+def _task(config: Quality, name: str, asked: Problem, context: CellContext) -> Task:
     classes = len(asked.data.classes)
     most = config.points // (classes * asked.group.order)
     items = max(FEWEST, min(config.per_class, most, asked.smallest_class))
     model = as_model(network(name, asked.shape, classes), asked.shape, classes, name=name)
     chosen = torch.linspace(0, classes - 1, min(config.left_out, classes)).round().long().unique()
-    first = surroundings.seed % 2**31
+    first = context.seed % 2**31
     return Task(
         model,
-        drawn(asked, items, surroundings.run_seed),
+        drawn(asked, items, context.run_seed),
         asked.group,
         tuple(chosen.tolist()),
         tuple(first + k for k in range(config.repeats)),
-        torch.device(surroundings.device),
+        torch.device(context.device),
     )
 
 

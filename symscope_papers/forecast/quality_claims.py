@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, holds, unchecked
+from symscope.runs import Claim, RunTables
 from symscope_papers.forecast.quality_scores import (
     NOMINAL,
     case_means,
@@ -30,7 +30,7 @@ CHOSEN = 10  # epochs before linearising: the best of 15 variants in the quick r
 MARKED = 0.8  # of the points trained on: below it a network has not learned its task
 
 
-def claims(config: Any, tables: Tables) -> list[Claim]:
+def claims(config: Any, tables: RunTables) -> list[Claim]:
     """Errors beside the noise floor, ranks, coverage, overshoot, and what was learned at all."""
     pilot = f"pilot-{USUAL_PILOT if USUAL_PILOT in config.pilots else config.pilots[-1]}"
     tables = with_combined(tables)
@@ -42,7 +42,7 @@ def claims(config: Any, tables: Tables) -> list[Claim]:
         _near(tables, pilot, f"A forecast that uses a pilot training of {pilot.split('-')[1]} epochs"),
         *_linearised(config, tables),
         _best(tables),
-        above(
+        Claim.at_least(
             "Forecasts from the architecture alone rank classes and cases as training does.",
             SOURCE,
             table["architecture"].ranks,
@@ -64,11 +64,11 @@ def claims(config: Any, tables: Tables) -> list[Claim]:
     ]
 
 
-def _fitted(tables: Tables) -> Claim:
+def _fitted(tables: RunTables) -> Claim:
     rows = tables["trainings"]
     by = ["dataset", "action", "network", "training"]
     least = rows.groupby(by)["seen_accuracy"].mean().reset_index().sort_values("seen_accuracy").iloc[0]
-    return above(
+    return Claim.at_least(
         "Networks learned what they were shown, so that trained accuracies mean something.",
         SOURCE,
         float(least["seen_accuracy"]),
@@ -78,10 +78,10 @@ def _fitted(tables: Tables) -> Claim:
     )
 
 
-def _near(tables: Tables, variant: str, what: str, how: str = "") -> Claim:
+def _near(tables: RunTables, variant: str, what: str, how: str = "") -> Claim:
     score, floor = scores(tables)[variant], floors(tables)
     strict = float(floor["mean"].mean())
-    return below(
+    return Claim.at_most(
         f"{what} is as near to a training as {WITHIN} times the distance between two trainings.",
         SOURCE,
         _ratio(score.single, noise_floor(tables)),
@@ -93,13 +93,13 @@ def _near(tables: Tables, variant: str, what: str, how: str = "") -> Claim:
     )
 
 
-def _seeds(tables: Tables) -> Claim:
+def _seeds(tables: RunTables) -> Claim:
     """The same against what the seed does: the architecture does not know it."""
     words = f"A forecast from the architecture alone is within {WITHIN} times what another seed changes."
     floor, score = seed_floor(tables), scores(tables)["architecture"]
     if math.isnan(floor):
-        return unchecked(words, SOURCE, "needs two repeats")
-    return below(
+        return Claim.not_checked(words, SOURCE, "needs two repeats")
+    return Claim.at_most(
         words,
         SOURCE,
         _ratio(score.single, floor),
@@ -110,7 +110,7 @@ def _seeds(tables: Tables) -> Claim:
     )
 
 
-def _linearised(config: Any, tables: Tables) -> list[Claim]:
+def _linearised(config: Any, tables: RunTables) -> list[Claim]:
     """The best of the quick run, to be confirmed on runs that did not choose it."""
     name = f"linearised-{CHOSEN}"
     if name not in scores(tables):
@@ -130,7 +130,7 @@ def _floor(floor: Any, other: str) -> float:
     return float(floor[floor["other"] == other]["single"].mean())
 
 
-def _where(tables: Tables, variant: str) -> str:
+def _where(tables: RunTables, variant: str) -> str:
     """Where it is best and worst."""
     mine = errors(tables)
     mine = mine[mine["variant"] == variant]
@@ -141,11 +141,11 @@ def _where(tables: Tables, variant: str) -> str:
     return "By " + "; by ".join(words) + "."
 
 
-def _best(tables: Tables) -> Claim:
+def _best(tables: RunTables) -> Claim:
     floor = noise_floor(tables)
     order = sorted(scores(tables).items(), key=lambda item: item[1].single)
     words = ", ".join(f"{name} {score.single:.3f}" for name, score in order)
-    return below(
+    return Claim.at_most(
         f"Some forecast of all that were tried is within {WITHIN} times the noise floor.",
         SOURCE,
         _ratio(order[0][1].single, floor),
@@ -155,14 +155,14 @@ def _best(tables: Tables) -> Claim:
     )
 
 
-def _covers(tables: Tables, variant: str, *, of_classes: bool) -> Claim:
+def _covers(tables: RunTables, variant: str, *, of_classes: bool) -> Claim:
     found = errors(tables) if of_classes else case_means(tables)
     mine = found[found["variant"] == variant]
     count = len(mine)
     asked = NOMINAL - 1.645 * math.sqrt(NOMINAL * (1 - NOMINAL) / max(count, 1))
     what = "single classes" if of_classes else "the mean over classes"
     width = float((mine["high"] - mine["low"]).mean())
-    return above(
+    return Claim.at_least(
         f"Intervals of {variant} for {what} hold trained accuracies as often as they should.",
         SOURCE,
         float(mine["covered"].mean()),
@@ -177,7 +177,7 @@ def _remembers(found: pd.DataFrame) -> Claim:
     first, own, last = (found[name].mean() for name in ("refit_initial", "own", "refit"))
     low, high = found["own"] - found["refit_initial"], found["refit"] - found["own"]
     head = float(found["refit_head_gain"].mean())
-    return holds(
+    return Claim.from_check(
         "The network lies between its first kernel and its last: what it fitted early, it keeps.",
         SOURCE,
         bool(low.mean() > 2 * standard_error(low) and high.mean() > 2 * standard_error(high)),
@@ -188,7 +188,7 @@ def _remembers(found: pd.DataFrame) -> Claim:
     )
 
 
-def _overshoot(tables: Tables) -> list[Claim]:
+def _overshoot(tables: RunTables) -> list[Claim]:
     found = gains(tables)
     gain, error = float(found["refit_gain"].mean()), standard_error(found["refit_gain"])
     words = ", ".join(
@@ -197,11 +197,11 @@ def _overshoot(tables: Tables) -> list[Claim]:
     over = "Regression with the kernel after training reads more missing points than the network itself."
     why = f"Mean over {len(found)} cases; by network: {words}."
     if len(found) < 2:
-        return [unchecked(over, SOURCE, "needs two cases")]
+        return [Claim.not_checked(over, SOURCE, "needs two cases")]
     logistic = float(found["refit_logistic_gain"].mean())
     continued = float(found["continued_gain"].abs().mean())
     return [
-        holds(
+        Claim.from_check(
             over,
             SOURCE,
             gain > 2 * error,
@@ -209,7 +209,7 @@ def _overshoot(tables: Tables) -> list[Claim]:
             threshold="more than two standard errors above 0",
             why=why,
         ),
-        holds(
+        Claim.from_check(
             "It is the kernel that knows more, not the squared loss: logistic regression with it gains half "
             "as much or more.",
             SOURCE,
@@ -219,7 +219,7 @@ def _overshoot(tables: Tables) -> list[Claim]:
             why="Both start from zero and forget the network's outputs. Threshold is ours.",
         ),
         _remembers(found),
-        below(
+        Claim.at_most(
             "Trained on with its kernel held, the network stays what it is: its outputs fit already.",
             SOURCE,
             continued,

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.forecast.quality_claims import SOURCE, WITHIN
 from symscope_papers.forecast.quality_data import DATASETS
 from symscope_papers.forecast.quality_networks import NETWORKS
@@ -28,7 +28,7 @@ GREY = "#8b939c"
 MARKERS = {"mnist": "o", "mnist-14": "o", "digits": "s", "points": "^"}
 
 
-def plots(config: Any, tables: Tables) -> list[Plot]:
+def plots(config: Any, tables: RunTables) -> list[Plot]:
     """Scatter by architecture, errors by variant, where they are, coverage, overshoot."""
     names, tables = variant_names(config.pilots), with_combined(tables)
     return [
@@ -40,7 +40,7 @@ def plots(config: Any, tables: Tables) -> list[Plot]:
     ]
 
 
-def scatter_plot(config: Any, tables: Tables) -> Plot:
+def scatter_plot(config: Any, tables: RunTables) -> Plot:
     """Forecast against trained accuracy, a panel for each architecture."""
     table = matched(tables)
     table = table[table["variant"] == "architecture"]
@@ -97,7 +97,7 @@ def scatter_plot(config: Any, tables: Tables) -> Plot:
     )
 
 
-def variants_plot(tables: Tables, names: dict[str, str]) -> Plot:
+def variants_plot(tables: RunTables, names: dict[str, str]) -> Plot:
     """Mean absolute difference and bias of every variant, beside the noise floor."""
     table = scores(tables)
     shown = [name for name in names if name in table][::-1]
@@ -146,7 +146,7 @@ def variants_plot(tables: Tables, names: dict[str, str]) -> Plot:
     )
 
 
-def where_plot(tables: Tables) -> Plot:
+def where_plot(tables: RunTables) -> Plot:
     """The error of the forecast and the noise floor, by architecture, group and data."""
     table, floor = errors(tables), floors(tables)
     table = table[table["variant"] == "architecture"]
@@ -179,7 +179,7 @@ def where_plot(tables: Tables) -> Plot:
     )
 
 
-def coverage_plot(tables: Tables, names: dict[str, str]) -> Plot:
+def coverage_plot(tables: RunTables, names: dict[str, str]) -> Plot:
     """How often intervals hold the trained accuracy, for classes and for means over classes."""
     table = scores(tables)
     shown = [name for name in names if name in table][::-1]
@@ -215,7 +215,7 @@ def coverage_plot(tables: Tables, names: dict[str, str]) -> Plot:
     )
 
 
-def overshoot_plot(tables: Tables) -> Plot:
+def overshoot_plot(tables: RunTables) -> Plot:
     """The network's own accuracy against regression with its trained kernel."""
     found = gains(tables)
     ways = {

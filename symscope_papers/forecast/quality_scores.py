@@ -8,7 +8,7 @@ from typing import final
 
 import pandas as pd
 
-from symscope.runs import Tables
+from symscope.runs import RunTables
 
 CASE = ["dataset", "action", "network"]
 CLASS = [*CASE, "label"]
@@ -16,7 +16,7 @@ NOMINAL = 0.95
 USES = ("refit_initial", "refit", "refit_logistic", "refit_head", "continued")  # of a kernel, beside `own`
 
 
-def with_combined(tables: Tables) -> Tables:
+def with_combined(tables: RunTables) -> RunTables:
     """The tables, with forecasts that are the mean of two: architecture over draws, and a linearised pilot.
 
     Ends of intervals are means too.
@@ -39,12 +39,12 @@ def _with_means(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.concat(made, ignore_index=True)
 
 
-def matched(tables: Tables) -> pd.DataFrame:
+def matched(tables: RunTables) -> pd.DataFrame:
     """Every forecast of a class beside the accuracy of networks trained without it, mean over repeats."""
     return tables["forecasts"].merge(_trained(tables), on=CLASS)
 
 
-def floors(tables: Tables) -> pd.DataFrame:
+def floors(tables: RunTables) -> pd.DataFrame:
     """For every class, how far a training is from one that differs in optimiser or width.
 
     Column `single` compares trainings of one seed, mean over seeds; `mean` compares means over seeds.
@@ -63,7 +63,7 @@ def floors(tables: Tables) -> pd.DataFrame:
     return both.assign(group=_groups(both))
 
 
-def errors(tables: Tables) -> pd.DataFrame:
+def errors(tables: RunTables) -> pd.DataFrame:
     """Every forecast of a class with its errors.
 
     Column `single` is the mean difference from one training, over seeds; `mean` the difference from the mean
@@ -81,7 +81,7 @@ def errors(tables: Tables) -> pd.DataFrame:
     return found.assign(group=_groups(found)).dropna(subset=["accuracy"])
 
 
-def case_means(tables: Tables) -> pd.DataFrame:
+def case_means(tables: RunTables) -> pd.DataFrame:
     """Forecasts of the mean over classes, with the trained mean and whether the interval holds it."""
     by_case = _trained(tables).groupby(CASE, sort=False)["trained"].mean().reset_index()
     found = tables["means"].merge(by_case, on=CASE).dropna(subset=["accuracy"])
@@ -113,7 +113,7 @@ class Score:
     classes: int
 
 
-def scores(tables: Tables) -> dict[str, Score]:
+def scores(tables: RunTables) -> dict[str, Score]:
     """The score of every variant."""
     cases = case_means(tables)
     found = {}
@@ -130,12 +130,12 @@ def scores(tables: Tables) -> dict[str, Score]:
     return found
 
 
-def noise_floor(tables: Tables) -> float:
+def noise_floor(tables: RunTables) -> float:
     """Mean difference between two trainings of one seed that differ in optimiser or width."""
     return float(floors(tables)["single"].mean())
 
 
-def seed_floor(tables: Tables) -> float:
+def seed_floor(tables: RunTables) -> float:
     """Mean difference between two trainings that differ in the seed alone; NaN with one repeat.
 
     No forecast that does not know the weights a training starts from can be expected to come closer.
@@ -156,7 +156,7 @@ def ranks(part: pd.DataFrame) -> float:
     return float(part["accuracy"].corr(part["trained"], method="spearman"))
 
 
-def gains(tables: Tables) -> pd.DataFrame:
+def gains(tables: RunTables) -> pd.DataFrame:
     """What each use of the trained kernel reads more than the network itself, mean over classes of a case."""
     rows = tables["refits"].copy()
     for name in USES:
@@ -170,7 +170,7 @@ def standard_error(values: pd.Series) -> float:
     return float(values.std() / math.sqrt(len(values))) if len(values) > 1 else math.inf
 
 
-def _trained(tables: Tables) -> pd.DataFrame:
+def _trained(tables: RunTables) -> pd.DataFrame:
     rows = tables["trainings"]
     base = rows[rows["training"] == "base"]
     return base.groupby(CLASS, sort=False)["accuracy"].mean().rename("trained").reset_index()

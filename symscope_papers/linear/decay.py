@@ -21,7 +21,7 @@ from symscope.linear import (
     second_moments,
 )
 from symscope.report import COLOURS, INK, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import (
     asymmetry_of,
@@ -59,14 +59,14 @@ def _cells(config: Decay) -> list[dict[str, Any]]:
     return [{"run": run} for run in range(config.runs)]
 
 
-def _cell(config: Decay, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    toy = absolute_value(config.points, surroundings.run_seed)
+def _cell(config: Decay, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    toy = absolute_value(config.points, context.run_seed)
     whole = toy.completed()
-    device = surroundings.device
+    device = context.device
     x, y, group = (t.to(device) for t in (whole.features, whole.targets, toy.group))
     problem = orbit_regression(second_moments(toy.features.to(device), toy.targets.to(device)), group)
     solution = flow(problem.k, problem.c)
-    start = torch.randn(2, generator=torch.Generator().manual_seed(surroundings.seed), dtype=torch.float64)
+    start = torch.randn(2, generator=torch.Generator().manual_seed(context.seed), dtype=torch.float64)
     start = start.to(device)
     record = recorded_epochs(config.epochs, config.records)
     rate = mean_loss_rate(config.learning_rate, len(x))
@@ -120,18 +120,18 @@ def _integration_gap(problem: Regression, solution: Flow, start: Tensor, last: f
     return float((solution.weights(start, times).cpu() - torch.from_numpy(result.y.T)).abs().max())
 
 
-def _claims(config: Decay, tables: Tables) -> list[Claim]:
+def _claims(config: Decay, tables: RunTables) -> list[Claim]:
     runs = tables["runs"]
     error = (runs["fitted_rate"] / runs["eigenvalue"] - 1).abs().max()
     return [
-        above(
+        Claim.at_least(
             "The asymmetry loss falls exponentially.",
             "Fig. 1a, Theorem 3.3.3",
             float(runs["straightness"].min()),
             0.999,
             why="R² of a straight line through its logarithm, the worst run; the threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "It falls at the rate of the eigenvalue of K_G on the asymmetric weights.",
             "Theorem 3.3.3",
             float(error),
@@ -139,21 +139,21 @@ def _claims(config: Decay, tables: Tables) -> list[Claim]:
             why="Relative, the worst run. Gradient descent itself is faster than the flow by half of the "
             "learning rate times the eigenvalue.",
         ),
-        below(
+        Claim.at_most(
             "The closed form of Eq. 3 is the integrated flow.",
             "Eq. 3",
             float(runs["flow_against_integration"].max()),
             1e-9,
             why="Largest difference of a weight from a Runge-Kutta solution of order 8.",
         ),
-        below(
+        Claim.at_most(
             "With (I - ηK)^k for the exponential it is gradient descent itself.",
             "Eq. 3, Assumption 2",
             float(runs["descent_against_training"].max()),
             1e-9,
             why="Largest difference of a weight from torch.optim.SGD, over all recorded epochs.",
         ),
-        below(
+        Claim.at_most(
             "Every run ends invariant.",
             "Corollary 3.4",
             float(runs["limit_asymmetry"].max()),
@@ -164,7 +164,7 @@ def _claims(config: Decay, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Decay, tables: Tables) -> list[Plot]:
+def _plots(config: Decay, tables: RunTables) -> list[Plot]:
     paths = tables["paths"]
     figure = new_figure(7.2, 4.2)
     with style():

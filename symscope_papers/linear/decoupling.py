@@ -12,7 +12,7 @@ from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
 from symscope.linear import split
 from symscope.report import COLOURS, INK, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import recorded_epochs, trained
 
@@ -42,16 +42,16 @@ def _cells(config: Decoupling) -> list[dict[str, Any]]:
     return [{"shared": kind} for kind in KINDS]
 
 
-def _cell(config: Decoupling, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    toy = absolute_value(config.points, surroundings.run_seed)
+def _cell(config: Decoupling, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    toy = absolute_value(config.points, context.run_seed)
     whole = toy.completed()
-    generator = torch.Generator().manual_seed(surroundings.seed)
+    generator = torch.Generator().manual_seed(context.seed)
     parts = split(torch.randn(config.runs, 2, generator=generator, dtype=torch.float64), toy.group)
     if cell["shared"] == "asymmetric":
         starts = parts.symmetric + parts.asymmetric[:1]
     else:
         starts = parts.symmetric[:1] + parts.asymmetric
-    x, y, starts = (t.to(surroundings.device) for t in (whole.features, whole.targets, starts))
+    x, y, starts = (t.to(context.device) for t in (whole.features, whole.targets, starts))
     record = recorded_epochs(config.epochs, config.records)
     path = split(trained(x, y, starts, config.learning_rate, record), toy.group)
     # one number each: the component of (1, x) that flips, and the one that does not
@@ -70,21 +70,21 @@ def _cell(config: Decoupling, cell: Mapping[str, Any], surroundings: Surrounding
     }
 
 
-def _spread(tables: Tables, shared: str, part: str) -> float:
+def _spread(tables: RunTables, shared: str, part: str) -> float:
     """The largest difference between two runs in one part of the weights, over all epochs."""
     paths = tables["paths"]
     by_epoch = paths[paths["shared"] == shared].groupby("epoch")[part]
     return float((by_epoch.max() - by_epoch.min()).max())
 
 
-def _claims(config: Decoupling, tables: Tables) -> list[Claim]:
+def _claims(config: Decoupling, tables: RunTables) -> list[Claim]:
     claims = []
     for kind, other, figure in (
         ("asymmetric", "symmetric", "Fig. 1b"),
         ("symmetric", "asymmetric", "Fig. 1c"),
     ):
         claims += [
-            below(
+            Claim.at_most(
                 f"Runs that start with the same {kind} weights keep them the same, whatever the {other} "
                 "ones do.",
                 f"{figure}, Theorem 3.3.2",
@@ -92,7 +92,7 @@ def _claims(config: Decoupling, tables: Tables) -> list[Claim]:
                 1e-12,
                 why=f"Largest difference between two of {config.runs} runs, over all epochs.",
             ),
-            above(
+            Claim.at_least(
                 f"Their {other} weights did differ.",
                 figure,
                 _spread(tables, kind, other),
@@ -103,7 +103,7 @@ def _claims(config: Decoupling, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _plots(config: Decoupling, tables: Tables) -> list[Plot]:
+def _plots(config: Decoupling, tables: RunTables) -> list[Plot]:
     paths = tables["paths"]
     figure = new_figure(9.0, 4.0)
     with style():

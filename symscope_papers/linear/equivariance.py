@@ -12,7 +12,7 @@ from symscope.data.synthetic import swapped_squares
 from symscope.errors import InputError
 from symscope.linear import flow, mean_loss_rate, orbit_regression, second_moments, split
 from symscope.report import COLOURS, INK, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import (
     asymmetry_of,
@@ -50,11 +50,11 @@ def _cells(config: Equivariance) -> list[dict[str, Any]]:
     return [{"shared": kind} for kind in KINDS]
 
 
-def _cell(config: Equivariance, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    toy = swapped_squares(config.points, surroundings.run_seed)
+def _cell(config: Equivariance, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    toy = swapped_squares(config.points, context.run_seed)
     whole = toy.completed()
-    x, y, group = (t.to(surroundings.device) for t in (whole.features, whole.targets, toy.group))
-    generator = torch.Generator().manual_seed(surroundings.seed)
+    x, y, group = (t.to(context.device) for t in (whole.features, whole.targets, toy.group))
+    generator = torch.Generator().manual_seed(context.seed)
     parts = split(
         torch.randn(config.runs, 2, 2, generator=generator, dtype=torch.float64), toy.group, toy.group
     )
@@ -117,20 +117,20 @@ def _rates(
     return found
 
 
-def _spread(tables: Tables, shared: str, parts: tuple[str, ...]) -> float:
+def _spread(tables: RunTables, shared: str, parts: tuple[str, ...]) -> float:
     paths = tables["paths"]
     by_epoch = paths[paths["shared"] == shared].groupby("epoch")
     return max(float((by_epoch[part].max() - by_epoch[part].min()).max()) for part in parts)
 
 
-def _claims(config: Equivariance, tables: Tables) -> list[Claim]:
+def _claims(config: Equivariance, tables: RunTables) -> list[Claim]:
     runs = tables["runs"]
     error = max(
         float((runs[f"{n}_rate"] / runs[f"{n}_eigenvalue"] - 1).abs().max()) for n in ("slow", "fast")
     )
     straight = float(runs[["slow_straightness", "fast_straightness"]].min().min())
     claims = [
-        above(
+        Claim.at_least(
             "The asymmetric weights decay exponentially.",
             "Fig. 4a, Theorem 4.2.3",
             straight,
@@ -138,21 +138,21 @@ def _claims(config: Equivariance, tables: Tables) -> list[Claim]:
             why="R² of straight lines through the logarithm of their size along each eigenvector of K_G, "
             "the worst run; the threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "They decay at the rates of the eigenvalues of K_G.",
             "Theorem 4.2.3",
             error,
             0.01,
             why="Relative, the worst run.",
         ),
-        below(
+        Claim.at_most(
             "Eq. 5, with (I - ηK)^k for the exponential, is gradient descent itself.",
             "Eq. 5",
             float(runs["descent_against_training"].max()),
             1e-9,
             why="Largest difference of a weight from torch.optim.SGD, over all recorded epochs.",
         ),
-        below(
+        Claim.at_most(
             "The final weights commute with the group.",
             "Corollary 4.3",
             float(runs["limit_commutator"].max()),
@@ -167,7 +167,7 @@ def _claims(config: Equivariance, tables: Tables) -> list[Claim]:
         ("symmetric", SYMMETRIC, ASYMMETRIC, "Fig. 4c"),
     ):
         claims.append(
-            below(
+            Claim.at_most(
                 f"Runs that start with the same {kind} weights keep them the same, whatever the others do.",
                 f"{figure}, Theorem 4.2.2",
                 _spread(tables, kind, mine),
@@ -179,7 +179,7 @@ def _claims(config: Equivariance, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _plots(config: Equivariance, tables: Tables) -> list[Plot]:
+def _plots(config: Equivariance, tables: RunTables) -> list[Plot]:
     paths = tables["paths"]
     figure = new_figure(11.0, 4.0)
     with style():

@@ -17,7 +17,7 @@ from symscope.kernels.finite import weights_kernel_product
 from symscope.linear import ewk_spectrum, slow_eigenvalue
 from symscope.networks import seeded_weights
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -112,10 +112,10 @@ def _cells(config: Ewk) -> list[dict[str, Any]]:
     ]
 
 
-def _measure(config: Ewk, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    seed = 1000 * surroundings.run_seed + cell["network"]
-    net = network(config.width, cell["activation"], cell["start"], seed).to(surroundings.device)
-    x = permuted_cube(config.points, seed).features.to(surroundings.device)
+def _measure(config: Ewk, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    seed = 1000 * context.run_seed + cell["network"]
+    net = network(config.width, cell["activation"], cell["start"], seed).to(context.device)
+    x = permuted_cube(config.points, seed).features.to(context.device)
     spectrum = ewk_spectrum(
         net, x, learning_rate=config.learning_rate, steps=config.epochs, remaining=config.remaining
     )
@@ -140,7 +140,7 @@ def _measure(config: Ewk, cell: Mapping[str, Any], surroundings: Surroundings) -
     return {"summary": [summary], "eigenvalues": [{"value": float(v)} for v in spectrum.values]}
 
 
-def _claims(config: Ewk, tables: Tables) -> list[Claim]:
+def _claims(config: Ewk, tables: RunTables) -> list[Claim]:
     table = tables["summary"]
     relu = table[table["activation"] == "relu"]
     plain = relu[relu["start"] == "default"]
@@ -155,7 +155,7 @@ def _claims(config: Ewk, tables: Tables) -> list[Claim]:
             f"A reading of the paper's 'them' that we chose because it fits. {where}",
         ),
         _about("2 % of the eigenvalues are zero.", table, "zero_share", 0.02, where),
-        above(
+        Claim.at_least(
             "At least one eigenvalue is zero for every ReLU unit, a fifth of all: scaling a unit up before "
             "and down after changes nothing.",
             "beyond the paper",
@@ -164,14 +164,14 @@ def _claims(config: Ewk, tables: Tables) -> list[Claim]:
             why="Least number of zeros less the number of units, over all ReLU networks. So 2 % is "
             "impossible for a ReLU network; the paper does not name its activation.",
         ),
-        below(
+        Claim.at_most(
             "Along that rescaling the kernel vanishes, relative to its largest eigenvalue.",
             "beyond the paper",
             float(relu["rescaling_residual"].max()),
             1e-12,
             why="Three units of every ReLU network; no eigenvalue routine is involved.",
         ),
-        below(
+        Claim.at_most(
             "The zeros are those counted from the units alone: silent ones, ones that are active everywhere, "
             "and one for each that bends inside the cube.",
             "beyond the paper",
@@ -180,14 +180,14 @@ def _claims(config: Ewk, tables: Tables) -> list[Claim]:
             why="Largest difference over ReLU networks; eigenvalues at the edge of rounding go either way. "
             "Threshold is ours: 1 % of the weights.",
         ),
-        above(
+        Claim.at_least(
             "The eigenvalues spread over many orders of magnitude.",
             "App. I",
             float(table["decades"].min()),
             3,
             why="Least spread over all networks, of eigenvalues that are not zero. Threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "Eigenvalues below 0.2 need more than 1000 epochs at 0.01 to lose 90 %.",
             "Fig. 5",
             SMALL,
@@ -204,7 +204,7 @@ def _about(statement: str, table: pd.DataFrame, column: str, paper: float, where
     measured = kinds["relu", "default"]
     spread = table[(table["activation"] == "relu") & (table["start"] == "default")][column].std()
     others = "; ".join(f"{a}, {s}: {value:.3f}" for (a, s), value in kinds.items())
-    return holds(
+    return Claim.from_check(
         statement,
         "Fig. 5",
         abs(measured - paper) <= slack * paper,
@@ -214,7 +214,7 @@ def _about(statement: str, table: pd.DataFrame, column: str, paper: float, where
     )
 
 
-def _plots(config: Ewk, tables: Tables) -> list[Plot]:
+def _plots(config: Ewk, tables: RunTables) -> list[Plot]:
     table, kinds = tables["eigenvalues"], [(a, s) for a in config.activations for s in config.starts]
     figure = new_figure(7.6, 2.9 * ((len(kinds) + 1) // 2) + 0.5)
     with style():

@@ -12,7 +12,7 @@ from symscope.data.synthetic import coordinate_sum
 from symscope.errors import InputError
 from symscope.linear import coupling, flow, mean_loss_rate, second_moments, split
 from symscope.report import COLOURS, FAINT, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import (
     ROUNDING_FLOOR,
@@ -50,10 +50,10 @@ def _cells(config: FewPoints) -> list[dict[str, Any]]:
     return [{"sample": sample, "sigma": sigma} for sample in range(config.samples) for sigma in config.sigmas]
 
 
-def _cell(config: FewPoints, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    seed = 1000 * surroundings.run_seed + cell["sample"]  # one sample and one start for all noise levels
+def _cell(config: FewPoints, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    seed = 1000 * context.run_seed + cell["sample"]  # one sample and one start for all noise levels
     toy = coordinate_sum(config.points, seed).noisy(cell["sigma"], seed)
-    x, y, group = (t.to(surroundings.device) for t in (toy.features, toy.targets, toy.group))
+    x, y, group = (t.to(context.device) for t in (toy.features, toy.targets, toy.group))
     start = torch.randn(2, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64).to(x)
     moments = second_moments(x, y)
     solution = flow(moments.xx, moments.xy)
@@ -90,13 +90,13 @@ def _cell(config: FewPoints, cell: Mapping[str, Any], surroundings: Surroundings
     return {"paths": paths, "samples": [row]}
 
 
-def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
+def _claims(config: FewPoints, tables: RunTables) -> list[Claim]:
     samples = tables["samples"]
     clean = samples[samples["sigma"] == 0]
     noisy = samples[samples["sigma"] > 0]
     coupled = f"{100 * clean['coupling'].median():.2g} % of the fastest rate"
     claims = [
-        below(
+        Claim.at_most(
             f"With {config.points} points and orbits not completed the asymmetry loss still falls "
             "exponentially.",
             "Fig. 2",
@@ -106,7 +106,7 @@ def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
             f"all epochs and {len(clean)} samples, down to rounding. Chosen after the first run: the claim "
             "was first a straight line with that eigenvalue as its slope, which the next two keep.",
         ),
-        above(
+        Claim.at_least(
             "Its logarithm is one straight line, as with complete orbits.",
             "Fig. 2",
             float(clean["straightness"].min()),
@@ -115,7 +115,7 @@ def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
             "in the median: the asymmetry is a sum of two exponentials, one for each eigenvalue of X^T "
             "X, and where their signs differ it bends and may pass through zero.",
         ),
-        below(
+        Claim.at_most(
             "The slope of that line is the smaller eigenvalue of X^T X.",
             "Eq. 1",
             float((clean["fitted_rate"] / clean["slow_eigenvalue"] - 1).abs().max()),
@@ -123,14 +123,14 @@ def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
             why="Relative, the worst sample; the threshold is ours. In the median it is off by "
             f"{(clean['fitted_rate'] / clean['slow_eigenvalue'] - 1).abs().median():.2g}.",
         ),
-        below(
+        Claim.at_most(
             "The closed form of Eq. 1, with (I - ηK)^k for the exponential, gives the whole curve.",
             "Eq. 1",
             float(samples["descent_against_training"].max()),
             1e-9,
             why="Largest difference of a weight from torch.optim.SGD, over all epochs and samples.",
         ),
-        below(
+        Claim.at_most(
             "Without noise the sample sets no floor: the limit is invariant.",
             "Fig. 2",
             float(clean["floor"].max()),
@@ -144,7 +144,7 @@ def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
         gap = (noisy["final_asymmetry"] / noisy["floor"] - 1).abs().max()
         levels = noisy.groupby("sigma")["floor"].median()
         claims.append(
-            below(
+            Claim.at_most(
                 "With label noise it falls to a floor, the asymmetry of the least-squares solution of "
                 "the sample.",
                 "beyond the paper",
@@ -158,7 +158,7 @@ def _claims(config: FewPoints, tables: Tables) -> list[Claim]:
     return claims
 
 
-def _plots(config: FewPoints, tables: Tables) -> list[Plot]:
+def _plots(config: FewPoints, tables: RunTables) -> list[Plot]:
     paths = tables["paths"]
     figure = new_figure(3.2 * len(config.sigmas) + 0.4, 3.8)
     with style():

@@ -19,7 +19,7 @@ from symscope.linear import (
 )
 from symscope.networks import mlp
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 
 ELEMENTS = ("(1 2)", "(1 2 3)")
@@ -64,12 +64,12 @@ def _cells(config: Kernelised) -> list[dict[str, Any]]:
     return [{"network": n, "points": p} for p in config.points for n in range(config.networks)]
 
 
-def _measure(config: Kernelised, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    seed = 1000 * surroundings.run_seed + cell["network"]
-    net = mlp((3, config.width, 1), seed=seed).to(surroundings.device)
+def _measure(config: Kernelised, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    seed = 1000 * context.run_seed + cell["network"]
+    net = mlp((3, config.width, 1), seed=seed).to(context.device)
     toy = permuted_cube(cell["points"], seed)
-    fresh = permuted_cube(config.held_out, seed + 500).features.to(surroundings.device)
-    x, group = toy.features.to(surroundings.device), toy.group.to(surroundings.device)
+    fresh = permuted_cube(config.held_out, seed + 500).features.to(context.device)
+    x, group = toy.features.to(context.device), toy.group.to(context.device)
     maps: dict[str, FeatureMap] = {
         "gradients": gradient_features(net),
         "activations": activation_features(net),
@@ -110,7 +110,7 @@ def _composition(
     return {"product_error": product.norm, "without": feature_error(phi, x, x @ both, None).norm}
 
 
-def _means(tables: Tables, points: int) -> dict[Any, dict[str, float]]:
+def _means(tables: RunTables, points: int) -> dict[Any, dict[str, float]]:
     """Means over networks: of each kind of features and each element, every column."""
     table = tables["errors"]
     means = table[table["points"] == points].groupby(["features", "element"]).mean(numeric_only=True)
@@ -121,7 +121,7 @@ def _listed(means: Mapping[Any, Mapping[str, float]], column: str, scale: float 
     return ", ".join(f"{f} {e}: {means[f, e][column] / scale:.3g}" for f, e in TABLE)
 
 
-def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
+def _claims(config: Kernelised, tables: RunTables) -> list[Claim]:
     largest = max(config.points)
     means = _means(tables, largest)
     sample = f"Means over {config.networks} networks, {largest} points."
@@ -130,7 +130,7 @@ def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
     products = tables["compositions"].loc[tables["compositions"]["points"] == largest]
     kept = float((products["without"] / products["product_error"]).groupby(products["features"]).mean().min())
     return [
-        above(
+        Claim.at_least(
             "Moving features by the fitted matrix makes the error at least 5 times smaller, for both kinds "
             "of features and both elements.",
             "Table 1",
@@ -138,7 +138,7 @@ def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
             5,
             why=f"{sample} Reductions: {_listed(means, 'reduction')}; the paper's are 4.6, 13, 17, 19.",
         ),
-        holds(
+        Claim.from_check(
             "The reduction is by a factor of 5 to 20.",
             "Table 1",
             min(reductions) >= 5 and max(reductions) <= 20,
@@ -146,7 +146,7 @@ def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
             threshold="5 to 20",
             why="Above 20 the matrices are better than the paper says, not worse.",
         ),
-        above(
+        Claim.at_least(
             "The matrix is as good on points it was not fitted to.",
             "beyond the paper",
             min(fresh),
@@ -154,7 +154,7 @@ def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
             why=f"{config.held_out} new points: {_listed(means, 'new_reduction')}.",
         ),
         *_norm_claims(config, means, sample),
-        above(
+        Claim.at_least(
             "The fitted matrices nearly compose as the group does: the product of two still reduces the "
             "error twice or more.",
             "beyond the paper",
@@ -162,7 +162,7 @@ def _claims(config: Kernelised, tables: Tables) -> list[Claim]:
             2,
             why="Threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "The error with the matrix relative to the features is below a tenth.",
             "App. F.1",
             max(mean["new_relative"] for mean in means.values()),
@@ -201,7 +201,7 @@ def _norm_claims(config: Kernelised, means: Mapping[Any, Mapping[str, float]], s
 def _within(statement: str, ratios: list[float], why: str) -> Claim:
     """Within a factor 1.5 of the paper's numbers; the factor is ours."""
     worst = max(max(r, 1 / r) for r in ratios)
-    return holds(
+    return Claim.from_check(
         statement,
         "Table 1",
         worst <= 1.5,
@@ -211,11 +211,11 @@ def _within(statement: str, ratios: list[float], why: str) -> Claim:
     )
 
 
-def _plots(config: Kernelised, tables: Tables) -> list[Plot]:
+def _plots(config: Kernelised, tables: RunTables) -> list[Plot]:
     return [_table_plot(config, tables), _points_plot(config, tables)]
 
 
-def _table_plot(config: Kernelised, tables: Tables) -> Plot:
+def _table_plot(config: Kernelised, tables: RunTables) -> Plot:
     largest = max(config.points)
     table = tables["errors"]
     table = table[table["points"] == largest]
@@ -255,7 +255,7 @@ def _table_plot(config: Kernelised, tables: Tables) -> Plot:
     )
 
 
-def _points_plot(config: Kernelised, tables: Tables) -> Plot:
+def _points_plot(config: Kernelised, tables: RunTables) -> Plot:
     means = tables["errors"].groupby(["features", "points"]).mean(numeric_only=True)
     figure = new_figure(7.2, 4.2)
     with style():

@@ -17,7 +17,7 @@ from symscope.kernels.finite import weights_kernel_eigenpairs
 from symscope.linear import AsymmetryTracker, LazyNetwork, kernel_change, lazy_loss
 from symscope.networks import mlp
 from symscope.report import COLOURS, INK, WRONG, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 
 PLAIN = 0.0  # in place of alpha: the network itself, trained as it is
@@ -66,11 +66,11 @@ def _cells(config: Lazy) -> list[dict[str, Any]]:
     return [{"alpha": alpha, "network": n} for alpha in config.alphas for n in range(config.networks)]
 
 
-def _measure(config: Lazy, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    seed = 1000 * surroundings.run_seed + cell["network"]
+def _measure(config: Lazy, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    seed = 1000 * context.run_seed + cell["network"]
     toy = permuted_cube(config.orbits, seed).completed()
     fresh = permuted_cube(config.held_out, seed + 500)
-    device, alpha = surroundings.device, float(cell["alpha"])
+    device, alpha = context.device, float(cell["alpha"])
     net = mlp((3, config.width, 1), seed=seed).to(device)
     x, y = toy.features.to(device), toy.targets.to(device)
     largest = float(weights_kernel_eigenpairs(net, x, 1, seed=0).values[0])
@@ -143,14 +143,14 @@ def _switched(before: nn.Sequential, after: nn.Sequential, x: torch.Tensor) -> i
     return int((first != last).sum())
 
 
-def _claims(config: Lazy, tables: Tables) -> list[Claim]:
+def _claims(config: Lazy, tables: RunTables) -> list[Claim]:
     ends = tables["ends"]
     means: Any = ends.groupby("alpha").mean(numeric_only=True).to_dict("index")
     scaled = [alpha for alpha in config.alphas if alpha != PLAIN]
     laziest, before = scaled[-1], scaled[-2]
     return [
         *_induced_claims(config, means, scaled),
-        above(
+        Claim.at_least(
             "The asymmetry does not decay either: at the end of the laziest training it is not ten times "
             "below its peak.",
             "App. H",
@@ -159,7 +159,7 @@ def _claims(config: Lazy, tables: Tables) -> list[Claim]:
             why="A lazy network starts at zero, which is invariant; training makes it asymmetric. "
             "Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             "Lazier is not more invariant: the laziest training keeps half the asymmetry of alpha = "
             f"{scaled[0]:g} or more.",
             "App. H",
@@ -168,7 +168,7 @@ def _claims(config: Lazy, tables: Tables) -> list[Claim]:
             why="Threshold is ours.",
         ),
         *_regime_claims(ends, means, before, laziest),
-        above(
+        Claim.at_least(
             "Not even endless training of the linearised network makes it invariant.",
             "beyond the paper",
             float(means[laziest]["limit"]),
@@ -187,7 +187,7 @@ def _induced_claims(config: Lazy, means: Any, scaled: list[float]) -> list[Claim
         f"Means over {config.networks} networks after {config.steps} steps, in units of the target's spread"
     )
     return [
-        above(
+        Claim.at_least(
             "Lazy training does not induce invariance: the laziest network's asymmetry stays above a "
             "hundredth of the target's spread.",
             "App. H",
@@ -197,7 +197,7 @@ def _induced_claims(config: Lazy, means: Any, scaled: list[float]) -> list[Claim
             "decided after the first run; before, it was the least asymmetry over all alphas, which is the "
             "next claim.",
         ),
-        above(
+        Claim.at_least(
             "No scale induces invariance: the least asymmetry over all alphas stays above a hundredth of the "
             "target's spread.",
             "App. H",
@@ -216,7 +216,7 @@ def _regime_claims(ends: pd.DataFrame, means: Any, before: float, laziest: float
     gaps = (lazy["asymmetry"] / lazy["theory"] - 1).abs()
     switched = lazy["switched"]
     return [
-        holds(
+        Claim.from_check(
             "The lazy regime is reached: the weights move like one over alpha.",
             "App. H",
             abs(slope + 1) <= 0.05,
@@ -226,7 +226,7 @@ def _regime_claims(ends: pd.DataFrame, means: Any, before: float, laziest: float
             f"{means[laziest]['weight_change']:.2g}, the kernel by "
             f"{means[laziest]['kernel_change']:.2g}. Threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "The laziest network's asymmetry is that of the linearised network.",
             "App. F",
             float(gaps.max()),
@@ -238,7 +238,7 @@ def _regime_claims(ends: pd.DataFrame, means: Any, before: float, laziest: float
     ]
 
 
-def _plots(config: Lazy, tables: Tables) -> list[Plot]:
+def _plots(config: Lazy, tables: RunTables) -> list[Plot]:
     figure = new_figure(8.4, 4.2)
     with style():
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))

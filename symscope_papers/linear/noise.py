@@ -12,7 +12,7 @@ from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
 from symscope.linear import flow, mean_loss_rate, second_moments, split
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, below
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import (
     asymmetry_of,
@@ -51,15 +51,15 @@ def _cells(config: Noise) -> list[dict[str, Any]]:
     return [{"noise": kind, "sigma": sigma} for kind in KINDS for sigma in config.sigmas]
 
 
-def _cell(config: Noise, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
-    toy = absolute_value(config.points, surroundings.run_seed)
-    seed = surroundings.run_seed + 1
+def _cell(config: Noise, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    toy = absolute_value(config.points, context.run_seed)
+    seed = context.run_seed + 1
     if cell["noise"] == "orbit":
         whole = toy.noisy(cell["sigma"], seed).completed()  # Assumption 1 still holds
     else:
         whole = toy.completed().noisy(cell["sigma"], seed)
-    x, y, group = (t.to(surroundings.device) for t in (whole.features, whole.targets, toy.group))
-    generator = torch.Generator().manual_seed(surroundings.run_seed + 2)
+    x, y, group = (t.to(context.device) for t in (whole.features, whole.targets, toy.group))
+    generator = torch.Generator().manual_seed(context.run_seed + 2)
     start = torch.randn(2, generator=generator, dtype=torch.float64).to(x)
     moments = second_moments(x, y)
     solution = flow(moments.xx, moments.xy)
@@ -86,14 +86,14 @@ def _cell(config: Noise, cell: Mapping[str, Any], surroundings: Surroundings) ->
     return {"paths": paths, "levels": [row]}
 
 
-def _claims(config: Noise, tables: Tables) -> list[Claim]:
+def _claims(config: Noise, tables: RunTables) -> list[Claim]:
     levels, paths = tables["levels"], tables["paths"]
     shared = paths[paths["noise"] == "orbit"].groupby("epoch")["asymmetric_weight"]
     error = (levels["fitted_rate"] / levels["eigenvalue"] - 1).abs()
     rates = levels["fitted_rate"]
     point = levels[(levels["noise"] == "point") & (levels["sigma"] > 0)]
     return [
-        below(
+        Claim.at_most(
             "The rate of decay does not depend on the noise.",
             "Fig. 3",
             float(rates.max() / rates.min() - 1),
@@ -102,21 +102,21 @@ def _claims(config: Noise, tables: Tables) -> list[Claim]:
             f"{max(config.sigmas):g}, both kinds of noise, of the distance of the asymmetric weight from "
             "its limit; the threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             "It is the eigenvalue of K_G on the asymmetric weights.",
             "Theorem 3.3.3",
             float(error.max()),
             0.01,
             why="Relative, the worst level.",
         ),
-        below(
+        Claim.at_most(
             "Where an orbit shares its noise, the asymmetric weight does not notice it at all.",
             "Theorem 3.3.3",
             float((shared.max() - shared.min()).max()),
             1e-12,
             why="Largest difference between two noise levels, over all epochs: labels do not enter w_k.",
         ),
-        below(
+        Claim.at_most(
             "Where every point has its own noise, the decay ends at the asymmetry of the sample's own "
             "solution.",
             "beyond the paper",
@@ -130,7 +130,7 @@ def _claims(config: Noise, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Noise, tables: Tables) -> list[Plot]:
+def _plots(config: Noise, tables: RunTables) -> list[Plot]:
     paths = tables["paths"]
     figure = new_figure(9.0, 4.0)
     with style():

@@ -12,7 +12,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.linear import check_assumptions, coupling, flow, invariant_weights, second_moments, split
 from symscope.report import COLOURS, INK, new_figure, style
-from symscope.runs import Claim, Experiment, Plot, Preset, Results, Surroundings, Tables, above, below, holds
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
 from symscope_papers.linear.training import asymmetry_of, recorded_epochs, trained
 
@@ -66,20 +66,20 @@ def _cells(config: Shear) -> list[dict[str, Any]]:
     return reflections + [{"kind": "translations", "shear": shear} for shear in config.shears if shear > 0]
 
 
-def _cell(config: Shear, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def _cell(config: Shear, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     shear = cell["shear"]
     group = elements(cell["kind"], shear, config.translations)
-    generator = torch.Generator().manual_seed(surroundings.run_seed)
+    generator = torch.Generator().manual_seed(context.run_seed)
     position = torch.rand(config.points, generator=generator, dtype=torch.float64)
     x = torch.stack([torch.ones_like(position), position], 1)
     # the distance from the mirror; under translations only a constant is invariant
     y = (position - shear).abs() if cell["kind"] == "reflection" else torch.ones_like(position)
     whole = torch.einsum("nd,gde->gne", x, group).flatten(0, 1)
     labels = y.repeat(len(group))
-    x, whole, labels, group = (t.to(surroundings.device) for t in (x, whole, labels, group))
+    x, whole, labels, group = (t.to(context.device) for t in (x, whole, labels, group))
     moments = second_moments(whole, labels)
     fixed = invariant_weights(group).to(whole)
-    start = torch.randn(2, generator=torch.Generator().manual_seed(surroundings.run_seed + 1)).to(whole)
+    start = torch.randn(2, generator=torch.Generator().manual_seed(context.run_seed + 1)).to(whole)
     starts = torch.stack([start, start + fixed[:, 0]])  # one asymmetric part, two symmetric ones
     record = recorded_epochs(config.epochs, config.records)
     path = trained(whole, labels, starts, config.learning_rate, record)
@@ -106,12 +106,12 @@ def _translated(w: Tensor, x: Tensor, group: Tensor) -> float:
     return max(asymmetry_of(w[None], x, group[[0, i]])[0] for i in range(1, len(group)))
 
 
-def _claims(config: Shear, tables: Tables) -> list[Claim]:
+def _claims(config: Shear, tables: RunTables) -> list[Claim]:
     groups = tables["groups"]
     sheared, straight = groups[groups["shear"] > 0], groups[groups["shear"] == 0]
     detected = int((~sheared["transposes"].astype(bool)).sum())
     return [
-        holds(
+        Claim.from_check(
             "Missing transposes are detected, and only where they are missing.",
             "App. A",
             detected == len(sheared) and bool(straight["transposes"].astype(bool).all()),
@@ -119,7 +119,7 @@ def _claims(config: Shear, tables: Tables) -> list[Claim]:
             + ("holds" if bool(straight["transposes"].astype(bool).all()) else "reported too"),
             threshold="all sheared groups, and not the unsheared one",
         ),
-        above(
+        Claim.at_least(
             "Without transposes the symmetric part drives the asymmetric one.",
             "App. A",
             float(sheared["drift"].min()),
@@ -129,13 +129,13 @@ def _claims(config: Shear, tables: Tables) -> list[Claim]:
             f"ours. Coupling: {100 * sheared['coupling'].min():.2g} to "
             f"{100 * sheared['coupling'].max():.2g} % of the fastest rate.",
         ),
-        below(
+        Claim.at_most(
             "With transposes it does not.",
             "Theorem 3.3.2",
             float(straight["drift"].max()),
             1e-12,
         ),
-        below(
+        Claim.at_most(
             "Training ends invariant all the same.",
             "beyond the paper",
             float(groups["limit_asymmetry"].max()),
@@ -147,7 +147,7 @@ def _claims(config: Shear, tables: Tables) -> list[Claim]:
     ]
 
 
-def _plots(config: Shear, tables: Tables) -> list[Plot]:
+def _plots(config: Shear, tables: RunTables) -> list[Plot]:
     paths, groups = tables["paths"], tables["groups"]
     figure = new_figure(9.4, 4.0)
     with style():

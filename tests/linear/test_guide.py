@@ -58,7 +58,7 @@ def test_pictures_and_names_exist():
 
     for name in set(re.findall(r"linear\.([a-z_]+)", GUIDE)) - {"svg", "md"}:
         assert hasattr(linear, name), name
-    from symscope.runs import find
+    from symscope.runs._registry import find_experiment
 
     for experiment in re.findall(r"symscope reproduce (\S+)", GUIDE):
-        assert find(experiment).id == experiment
+        assert find_experiment(experiment).id == experiment

@@ -10,18 +10,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from symscope.runs import Outcome, Place, Request, request, run
+from symscope.runs import RunOutcome, RunRequest, Workers, run_experiments
 
 TOY = str(Path(__file__).with_name("toy.py"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1"}
 
 
-def toy_request(*changes: str, preset: str = "quick", seed: int = 0) -> Request:
-    return request("toy/matrices", preset=preset, changes=changes, seed=seed, device="cpu", modules=[TOY])
+def toy_request(*changes: str, preset: str = "quick", seed: int = 0) -> RunRequest:
+    return RunRequest.of(
+        "toy/matrices", preset=preset, changes=changes, seed=seed, device="cpu", modules=[TOY]
+    )
 
 
-def toy_run(out: Path, *changes: str, workers: int = 0, seed: int = 0) -> Outcome:
-    [outcome] = run([toy_request(*changes, seed=seed)], out, Place(workers=workers))
+def toy_run(out: Path, *changes: str, workers: int = 0, seed: int = 0) -> RunOutcome:
+    [outcome] = run_experiments([toy_request(*changes, seed=seed)], out, Workers(processes=workers))
     return outcome
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.runs._cell import cell_key, cell_seed, columns, run_cell
+from symscope.runs._cell import cell_key, cell_seed, result_columns, run_cell
 from tests.runs.program import toy_request
 
 values = st.integers() | st.floats(allow_nan=False) | st.text(max_size=80) | st.booleans()
@@ -60,7 +60,7 @@ def test_an_exception_becomes_part_of_the_record():
 
 
 def test_numbers_of_numpy_and_torch_become_plain():
-    found = columns(
+    found = result_columns(
         {"t": [{"a": np.float64(0.1), "b": torch.tensor(3), "c": [1, 2], "d": None, "e": True}]}, {"n": 1}
     )
     assert found == {"t": {"n": [1], "a": [0.1], "b": [3], "c": ["(1, 2)"], "d": [None], "e": [True]}}
@@ -79,10 +79,10 @@ def test_numbers_of_numpy_and_torch_become_plain():
 )
 def test_rows_that_are_not_tidy_are_refused(rows, message):
     with pytest.raises(InputError, match=message):
-        columns({"t": rows}, {"n": 1})
+        result_columns({"t": rows}, {"n": 1})
 
 
 @pytest.mark.parametrize("name", ["../../evil", "a/b", "", "a.b"])
 def test_tables_that_cannot_name_a_file_are_refused(name):
     with pytest.raises(InputError, match="expected a name of letters, digits, - and _; it names a file"):
-        columns({name: [{"a": 1}]}, {"n": 1})
+        result_columns({name: [{"a": 1}]}, {"n": 1})

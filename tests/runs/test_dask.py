@@ -18,7 +18,7 @@ pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
 from distributed import Client
 
 from symscope import InputError
-from symscope.runs import Place, run
+from symscope.runs import Workers, run_experiments
 from tests.runs.program import ENVIRONMENT, tables, toy_request, toy_run, wait_until
 
 SLOW = ("cells=20", "seconds=0.15")
@@ -67,7 +67,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bit_for_bit(tmp_path, clus
 
     killer = threading.Thread(target=murder)
     killer.start()
-    [outcome] = run([toy_request(*SLOW)], out, Place(dask=address))
+    [outcome] = run_experiments([toy_request(*SLOW)], out, Workers(dask=address))
     killer.join()
 
     assert processes[1].wait(timeout=10) == -signal.SIGKILL
@@ -91,6 +91,6 @@ def test_a_cluster_that_goes_away_is_reported_and_finished_cells_are_kept(tmp_pa
     killer.start()
     asked = toy_request("cells=100", "seconds=0.1")
     with pytest.raises(InputError, match="the cluster gave up its work; finished cells are kept"):
-        run([asked], tmp_path, Place(dask=address))
+        run_experiments([asked], tmp_path, Workers(dask=address))
     killer.join()
     assert 2 <= len(list(tmp_path.glob("*/cells/*.json"))) < 100

@@ -8,7 +8,8 @@ import pytest
 
 from symscope import InputError
 from symscope.report import new_figure
-from symscope.runs import Plot, Preset, find
+from symscope.runs import Plot, Preset
+from symscope.runs._registry import find_experiment
 from tests.runs.program import TOY
 
 
@@ -32,7 +33,7 @@ class Loose:
 )
 def test_incomplete_experiments_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        replace(find("toy/matrices", [TOY]), **change)
+        replace(find_experiment("toy/matrices", [TOY]), **change)
 
 
 def test_plots_need_a_name_and_an_alt_text():

@@ -8,7 +8,13 @@ import pytest
 
 from symscope import InputError
 from symscope.runs._environment import usable_cores
-from symscope.runs._executors import THREAD_VARIABLES, Here, dask, local, worker_count
+from symscope.runs._executors import (
+    THREAD_VARIABLES,
+    InProcessExecutor,
+    dask_executor,
+    local_executor,
+    worker_count,
+)
 
 
 def test_workers_and_threads_never_ask_for_more_than_the_cores():
@@ -20,13 +26,13 @@ def test_workers_and_threads_never_ask_for_more_than_the_cores():
 
 
 def test_here_keeps_exceptions_for_later():
-    with Here() as executor:
+    with InProcessExecutor() as executor:
         assert isinstance(executor.submit(int, "x").exception(), ValueError)
 
 
 def test_worker_processes_get_their_threads_and_leave_the_environment_alone():
     before = dict(os.environ)
-    with local(1, threads=1) as executor:
+    with local_executor(1, threads=1) as executor:
         seen = executor.submit(os.getenv, "OPENBLAS_NUM_THREADS").result()
         other = executor.submit(os.getpid).result()
     assert seen == "1"
@@ -40,6 +46,6 @@ def test_a_cluster_that_does_not_answer_is_refused(address):
     pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
     with (
         pytest.raises(InputError, match=f"--dask {address}: no Dask scheduler answers"),
-        dask(address, seconds=0.3),
+        dask_executor(address, seconds=0.3),
     ):
         pass

@@ -10,7 +10,7 @@ import pytest
 
 from symscope import InputError
 from symscope.runs import Verdict
-from symscope.runs._outcome import claims_of, failures_of, outcome, redraw, tables_of
+from symscope.runs._outcome import RunOutcome, read_outcome, redraw_run
 from symscope.runs._store import RunFolder
 from tests.runs.program import toy_run
 
@@ -53,22 +53,24 @@ def test_timings_and_memory_of_every_cell(made):
 
 
 def test_claims_are_read_back_with_their_verdicts(made):
-    verdicts = [claim.verdict for claim in claims_of(RunFolder(made.folder))]
+    verdicts = [claim.verdict for claim in made.claims]
     assert verdicts == [Verdict.NOT_REPRODUCED, Verdict.REPRODUCED, Verdict.NOT_CHECKED]
     assert made.status == 1
     assert json.loads((made.folder / "claims.json").read_text())[0]["threshold"] == ">= 1000"
-    assert outcome(RunFolder(made.folder)) == made
+    assert read_outcome(RunFolder(made.folder)) == made
 
 
 def test_failures_keep_their_tracebacks(tmp_path):
-    folder = RunFolder(toy_run(tmp_path, "cells=3", "fail=2").folder)
-    [failure] = failures_of(folder)
+    outcome = toy_run(tmp_path, "cells=3", "fail=2")
+    [failure] = outcome.failures()
     assert failure["parameters"] == {"index": 2}
-    assert tables_of(folder)["norms"]["index"].tolist() == [0, 1]
+    assert outcome.tables()["norms"]["index"].tolist() == [0, 1]
 
 
 def test_an_unfinished_run_has_no_outcome(tmp_path):
-    assert outcome(RunFolder(tmp_path)) is None
+    assert read_outcome(RunFolder(tmp_path)) is None
+    with pytest.raises(InputError, match="not a run folder"):
+        RunOutcome.from_folder(tmp_path)
 
 
 def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
@@ -76,7 +78,7 @@ def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
     shutil.copytree(made.folder, copied)
     shutil.rmtree(copied / "figures")
     (copied / "summary.json").unlink()
-    again = redraw(copied)
+    again = redraw_run(copied)
     assert again.claims == made.claims
     assert (copied / "figures" / "norms.png").read_bytes() == (
         made.folder / "figures" / "norms.png"
@@ -84,11 +86,11 @@ def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
     summary = copied / "summary.json"
     old = "2020-02-02T02:02:02+00:00"
     summary.write_text(json.dumps(json.loads(summary.read_text()) | {"finished": old}))
-    redraw(copied)
+    redraw_run(copied)
     assert json.loads(summary.read_text())["finished"] == old  # when it was run, not when it was drawn
     next((copied / "cells").iterdir()).unlink()
     with pytest.raises(InputError, match="1 cells are not there yet"):
-        redraw(copied)
+        redraw_run(copied)
 
 
 @pytest.mark.parametrize(
@@ -98,16 +100,16 @@ def test_plots_and_claims_are_made_anew_from_the_cells(made, tmp_path):
 def test_damaged_closing_files_are_written_anew_from_the_cells(tmp_path, name, content):
     made = toy_run(tmp_path, "cells=3")
     (made.folder / name).write_text(content)
-    assert outcome(RunFolder(made.folder)) is None
+    assert read_outcome(RunFolder(made.folder)) is None
     assert toy_run(tmp_path, "cells=3").claims == made.claims
     (made.folder / "figures" / "norms.svg").unlink()
-    assert outcome(RunFolder(made.folder)) is None
-    assert redraw(made.folder).claims == made.claims
+    assert read_outcome(RunFolder(made.folder)) is None
+    assert redraw_run(made.folder).claims == made.claims
     assert (made.folder / "figures" / "norms.svg").is_file()
 
 
 def test_a_run_that_is_being_worked_on_is_not_redrawn(made, tmp_path):
     copied = tmp_path / made.folder.name
     shutil.copytree(made.folder, copied)
-    with RunFolder(copied).held(), pytest.raises(InputError, match="another process"):
-        redraw(copied)
+    with RunFolder(copied).lock(), pytest.raises(InputError, match="another process"):
+        redraw_run(copied)

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from symscope import InputError
-from symscope.runs import experiments, find
-from symscope.runs._registry import broken, load_module, named, resolved
+from symscope.runs import experiments
+from symscope.runs._registry import (
+    absolute_modules,
+    broken_modules,
+    experiment_ids,
+    find_experiment,
+    load_module,
+)
 from tests.runs.program import ENVIRONMENT, TOY
 
 SHIPPED = {"spectral/circles-distance", "spectral/circles-density", "spectral/missing"}
@@ -36,11 +42,11 @@ def test_an_installed_package_adds_its_own(tmp_path, monkeypatch):
     (info / "entry_points.txt").write_text("[symscope.experiments]\nvisiting = visiting\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        assert find("visiting/matrices").shows == "Random matrices have norms."
+        assert find_experiment("visiting/matrices").shows == "Random matrices have norms."
         (tmp_path / "visiting.py").write_text("import nothing_of_that_name")
         del sys.modules["visiting"]
         assert set(experiments()) >= SHIPPED
-        [one] = broken()
+        [one] = broken_modules()
         assert one.message == (
             "visiting cannot be imported: it needs the package nothing_of_that_name, which is not installed"
         )
@@ -69,8 +75,8 @@ def visitors(tmp_path, monkeypatch):
 
 def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
     assert set(experiments()) >= SHIPPED
-    assert find("spectral/missing").id == "spectral/missing"
-    reasons = {one.module.removeprefix("symscope_papers."): one.reason for one in broken()}
+    assert find_experiment("spectral/missing").id == "spectral/missing"
+    reasons = {one.module.removeprefix("symscope_papers."): one.reason for one in broken_modules()}
     assert set(reasons) == {"wrecked", "unparsed", "leaving", "needy", "mistyped", "rooms"}
     assert reasons["wrecked"] == "ZeroDivisionError: division by zero"
     assert reasons["unparsed"].startswith("SyntaxError: ")
@@ -94,14 +100,14 @@ def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
 def test_asking_for_a_broken_experiment_tells_its_error(visitors, name, module, error):
     message = rf"^experiment '{name}' cannot be run: symscope_papers.{module} cannot be imported: .*{error}"
     with pytest.raises(InputError, match=message):
-        find(name)
+        find_experiment(name)
 
 
 def test_an_unknown_name_beside_broken_modules_tells_of_them_too(visitors):
     with pytest.raises(
         InputError, match=r"no experiment is called 'zzz'.*may be missing: .*ZeroDivisionError"
     ):
-        find("zzz")
+        find_experiment("zzz")
 
 
 PROGRAM = """
@@ -142,22 +148,24 @@ def test_the_program_goes_on_beside_a_broken_module(tmp_path):
 
 def test_a_family_stands_for_all_its_experiments(visitors):
     for family in ("spectral", "linear", "discovery", "dynamics", "forecast"):
-        assert named(family) == [name for name in experiments() if name.startswith(f"{family}/")] != []
-    assert named("spectral/missing") == ["spectral/missing"]
-    assert named("toy", [TOY]) == ["toy/matrices"]
+        assert (
+            experiment_ids(family) == [name for name in experiments() if name.startswith(f"{family}/")] != []
+        )
+    assert experiment_ids("spectral/missing") == ["spectral/missing"]
+    assert experiment_ids("toy", [TOY]) == ["toy/matrices"]
     with pytest.raises(InputError, match=r"^no experiment is called 'spectrl': did you mean 'spectral'\?"):
-        named("spectrl")
+        experiment_ids("spectrl")
     with pytest.raises(InputError, match=r"known: discovery, discovery/exact, .*spectral/missing"):
-        named("zzz")
+        experiment_ids("zzz")
     with pytest.raises(InputError, match=r"^experiment 'toy' cannot be run: .* cannot be imported: "):
-        named("toy")
+        experiment_ids("toy")
 
 
 def test_unknown_experiments_are_refused_with_the_nearest():
     with pytest.raises(InputError, match="did you mean 'spectral/circles-distance'"):
-        find("spectral/circle-distance")
+        find_experiment("spectral/circle-distance")
     with pytest.raises(InputError, match=r"known: .*spectral/missing"):
-        find("zzz")
+        find_experiment("zzz")
 
 
 def test_modules_that_cannot_be_loaded_are_refused(tmp_path):
@@ -181,4 +189,4 @@ def test_two_experiments_with_one_id_are_refused(tmp_path):
 
 def test_paths_become_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert resolved(["mine.py", "my.module"]) == (str(tmp_path / "mine.py"), "my.module")
+    assert absolute_modules(["mine.py", "my.module"]) == (str(tmp_path / "mine.py"), "my.module")

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.runs import find, request, request_of
+from symscope.runs import RunRequest
+from symscope.runs._registry import find_experiment
 from symscope.runs._store import RunFolder
 from tests.runs.program import TOY, toy_request, toy_run
 
@@ -30,7 +31,7 @@ def test_everything_that_matters_makes_a_new_run():
 
 def test_a_folder_remembers_its_request(tmp_path):
     outcome = toy_run(tmp_path, "cells=2", seed=5)
-    assert request_of(outcome.folder) == toy_request("cells=2", seed=5)
+    assert RunRequest.from_folder(outcome.folder) == toy_request("cells=2", seed=5)
 
 
 @pytest.mark.parametrize(
@@ -48,18 +49,18 @@ def test_folders_of_another_version_are_not_continued(tmp_path, change, message)
     asked = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**asked, **change}))
     with pytest.raises(InputError, match=message):
-        request_of(folder)
+        RunRequest.from_folder(folder)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_a_folder_made_on_a_gpu_is_continued_on_one(tmp_path):
     asked = replace(toy_request(), device="cuda")
-    RunFolder(tmp_path / "run").create(asked.asked(), {})
+    RunFolder(tmp_path / "run").create(asked.description(), {})
     with pytest.raises(
         InputError, match=r"made on a GPU.*or start a new run with `symscope reproduce toy/mat"
     ):
-        request_of(tmp_path / "run")
-    assert request_of(tmp_path / "run", continued=False) == asked
+        RunRequest.from_folder(tmp_path / "run")
+    assert RunRequest.from_folder(tmp_path / "run", continued=False) == asked
 
 
 def test_bad_requests_are_refused():
@@ -71,8 +72,8 @@ def test_bad_requests_are_refused():
         toy_request("cell=1")
     with pytest.raises(InputError, match="nothing to run"):
         toy_request("cells=0").tasks()
-    twice = replace(find("toy/matrices", [TOY]), cells=lambda config: [{"index": 0}, {"index": 0}])
+    twice = replace(find_experiment("toy/matrices", [TOY]), cells=lambda config: [{"index": 0}, {"index": 0}])
     with pytest.raises(InputError, match="two cells have the same parameters"):
         replace(toy_request(), experiment=twice).tasks()
     with pytest.raises(InputError, match="--device"):
-        request("spectral/missing", device="tpu")
+        RunRequest.of("spectral/missing", device="tpu")

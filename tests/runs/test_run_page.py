@@ -8,8 +8,8 @@ import pytest
 
 from symscope import InputError
 from symscope.report import write_page
-from symscope.runs import Place, request, run
-from symscope.runs._run_page import report, run_folders, tally
+from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs._run_page import run_folders, run_report, tally
 from tests.report.browser import ask, needs_browser
 from tests.runs.program import toy_request, toy_run
 
@@ -18,12 +18,12 @@ from tests.runs.program import toy_request, toy_run
 def runs(tmp_path_factory):
     """A run with every verdict and a failing cell, and one of the circles."""
     out = tmp_path_factory.mktemp("runs")
-    circles = request("spectral/circles-distance", changes=["distances=0,0.1,1"], device="cpu")
-    return run([toy_request("threshold=1000", "fail=2"), circles], out, Place(workers=0))
+    circles = RunRequest.of("spectral/circles-distance", changes=["distances=0,0.1,1"], device="cpu")
+    return run_experiments([toy_request("threshold=1000", "fail=2"), circles], out, Workers(processes=0))
 
 
 def test_a_report_says_what_was_asked_claimed_and_how_to_repeat_it(runs):
-    html = report([runs[0].folder])
+    html = run_report([runs[0].folder])
     assert "A paper about &lt;matrices&gt; &amp; norms" in html
     assert html.index("not reproduced") < html.index("<svg")  # claims come first
     for words in (
@@ -42,7 +42,7 @@ def test_a_report_says_what_was_asked_claimed_and_how_to_repeat_it(runs):
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1100, False)])
 def test_a_report_of_two_runs_in_a_browser(runs, tmp_path, width, dark):
     path = tmp_path / "report.html"
-    write_page(report([outcome.folder for outcome in runs]), path)
+    write_page(run_report([outcome.folder for outcome in runs]), path)
     script = """
       const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
       const svgs = [...document.querySelectorAll("svg")];
@@ -89,7 +89,7 @@ def test_a_run_is_named_once(runs):
 
 def test_what_is_not_a_finished_run_is_refused(tmp_path):
     with pytest.raises(InputError, match="at least one run folder"):
-        report([])
+        run_report([])
     with pytest.raises(InputError, match="does not exist"):
         run_folders([tmp_path / "absent"])
     with pytest.raises(InputError, match="is not a run folder and holds none"):
@@ -97,7 +97,7 @@ def test_what_is_not_a_finished_run_is_refused(tmp_path):
     folder = toy_run(tmp_path, "cells=2").folder
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it with `symscope reproduce"):
-        report([folder])
+        run_report([folder])
 
 
 def test_the_tally_counts_what_was_checked():

@@ -11,18 +11,18 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope.runs import _executors as executors
 from tests.runs.program import tables, toy_request, toy_run
 
 
 def test_workers_and_order_change_nothing(tmp_path):
     here = toy_run(tmp_path / "here", workers=0)
-    [shuffled] = run(
+    [shuffled] = run_experiments(
         [toy_request()],
         tmp_path / "shuffled",
-        Place(workers=0),
-        shuffled=lambda t: random.Random(3).sample(t, len(t)),
+        Workers(processes=0),
+        reorder=lambda t: random.Random(3).sample(t, len(t)),
     )
     pool = toy_run(tmp_path / "pool", workers=2)
     assert len(tables(here.folder)) == 2
@@ -34,17 +34,17 @@ def test_a_finished_run_is_not_run_again(tmp_path):
     first = toy_run(tmp_path)
     cells = {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")}
     calls = []
-    [second] = run(
+    [second] = run_experiments(
         [toy_request()],
         tmp_path,
-        Place(workers=0),
+        Workers(processes=0),
         progress=lambda asked, done, total: calls.append((done, total)),
-        finished=lambda asked, outcome: calls.append(outcome),
+        on_finish=lambda asked, outcome: calls.append(outcome),
     )
     assert second == first
     assert calls == [(6, 6), first]
     assert {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")} == cells
-    run([toy_request()], tmp_path, Place(workers=0), fresh=True)
+    run_experiments([toy_request()], tmp_path, Workers(processes=0), fresh=True)
     assert {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.*")} != cells
 
 
@@ -55,7 +55,9 @@ def test_only_missing_cells_are_run(tmp_path):
     kept = {path: path.stat().st_mtime_ns for path in (first.folder / "cells").iterdir() if path != gone}
     gone.unlink()
     done = []
-    run([toy_request()], tmp_path, Place(workers=0), progress=lambda asked, n, total: done.append(n))
+    run_experiments(
+        [toy_request()], tmp_path, Workers(processes=0), progress=lambda asked, n, total: done.append(n)
+    )
     assert done == [5, 6]
     assert gone.exists()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -75,8 +77,11 @@ def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path):
     assert [claim.verdict for claim in outcome.claims] == [Verdict.NOT_CHECKED] * 3
     assert "2 of 6 cells failed" in outcome.claims[0].why
     done = []
-    run(
-        [toy_request("fail=1,4")], tmp_path, Place(workers=0), progress=lambda asked, n, total: done.append(n)
+    run_experiments(
+        [toy_request("fail=1,4")],
+        tmp_path,
+        Workers(processes=0),
+        progress=lambda asked, n, total: done.append(n),
     )
     assert done == [4, 5, 6]  # failed cells are tried again
 
@@ -156,10 +161,10 @@ def test_a_broken_plot_loses_no_results(tmp_path):
         return given["names"]
 
     asked = toy_request()
-    [outcome] = run(
+    [outcome] = run_experiments(
         [replace(asked, experiment=replace(asked.experiment, plot=broken, claims=broken))],
         tmp_path,
-        Place(workers=0),
+        Workers(processes=0),
     )
     assert (outcome.failed, outcome.status) == (0, 1)
     assert len(outcome.problems) == 2
@@ -174,10 +179,13 @@ def test_where_every_cell_failed_nothing_is_plotted_or_claimed(tmp_path):
 
 
 def test_several_experiments_run_together(tmp_path):
-    asked = [toy_request(), request("spectral/missing", changes=["counts=1", "patterns=2"], device="cpu")]
+    asked = [
+        toy_request(),
+        RunRequest.of("spectral/missing", changes=["counts=1", "patterns=2"], device="cpu"),
+    ]
     order = []
-    outcomes = run(
-        asked, tmp_path, Place(workers=0), finished=lambda one, outcome: order.append(one.experiment.id)
+    outcomes = run_experiments(
+        asked, tmp_path, Workers(processes=0), on_finish=lambda one, outcome: order.append(one.experiment.id)
     )
     assert [outcome.status for outcome in outcomes] == [0, 0]
     assert order == ["toy/matrices", "spectral/missing"]
@@ -185,11 +193,11 @@ def test_several_experiments_run_together(tmp_path):
 
 def test_bad_places_and_double_requests_are_refused(tmp_path):
     with pytest.raises(InputError, match="exclude each other"):
-        Place(workers=2, dask="tcp://x")
+        Workers(processes=2, dask="tcp://x")
     with pytest.raises(InputError, match="0 for none, got -2"):
-        Place(workers=-2)
+        Workers(processes=-2)
     with pytest.raises(InputError, match="asked for twice"):
-        run([toy_request(), toy_request()], tmp_path, Place(workers=0))
+        run_experiments([toy_request(), toy_request()], tmp_path, Workers(processes=0))
     cell = next((toy_run(tmp_path).folder / "cells").iterdir())
     cell.write_text("damaged")
     with pytest.raises(InputError, match="is damaged"):
@@ -198,7 +206,7 @@ def test_bad_places_and_double_requests_are_refused(tmp_path):
 
 def test_two_configs_of_one_experiment_do_not_mix(tmp_path):
     asked = [toy_request(f"threshold={value}") for value in (1, 2)]
-    first, second = run(asked, tmp_path, Place(workers=0))
+    first, second = run_experiments(asked, tmp_path, Workers(processes=0))
     assert first.folder != second.folder
     assert (first.cells, second.cells, first.failed, second.failed) == (6, 6, 0, 0)
     assert tables(first.folder) == tables(second.folder)

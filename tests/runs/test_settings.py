@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.runs._settings import as_plain, canonical, changed, fingerprint, from_plain
+from symscope.runs._settings import (
+    canonical_json,
+    config_from_plain,
+    config_to_plain,
+    fingerprint,
+    replace_fields,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ configs = st.builds(
 
 @given(configs)
 def test_every_config_survives_json(config):
-    assert from_plain(Config, as_plain(config)) == config
+    assert config_from_plain(Config, config_to_plain(config)) == config
 
 
 @given(configs)
@@ -50,18 +56,18 @@ def test_every_config_can_be_typed(config):
     words = [
         f"{key}={str(value).strip('()') if key == 'sizes' else value}" for key, value in vars(config).items()
     ]
-    assert changed(Config(), words) == config
+    assert replace_fields(Config(), words) == config
 
 
 @given(configs, configs)
 def test_fingerprints_tell_configs_apart(a, b):
-    assert (fingerprint(as_plain(a)) == fingerprint(as_plain(b))) == (
-        canonical(as_plain(a)) == canonical(as_plain(b))
+    assert (fingerprint(config_to_plain(a)) == fingerprint(config_to_plain(b))) == (
+        canonical_json(config_to_plain(a)) == canonical_json(config_to_plain(b))
     )
 
 
 def test_values_are_converted_only_where_nothing_is_lost():
-    assert changed(Config(), ["rate=2", "sizes=7", "limit=none", "fast=true"]) == Config(
+    assert replace_fields(Config(), ["rate=2", "sizes=7", "limit=none", "fast=true"]) == Config(
         rate=2.0, sizes=(7,), limit=None, fast=True
     )
 
@@ -86,12 +92,14 @@ def test_values_are_converted_only_where_nothing_is_lost():
 )
 def test_bad_settings_are_refused(assignment, message):
     with pytest.raises(InputError, match=message):
-        changed(Config(), [assignment])
+        replace_fields(Config(), [assignment])
 
 
 def test_configs_of_another_version_are_refused():
-    plain = as_plain(Config())
+    plain = config_to_plain(Config())
     with pytest.raises(InputError, match=r"another version of symscope.*unknown: colour, missing: count"):
-        from_plain(Config, {**{key: value for key, value in plain.items() if key != "count"}, "colour": 1})
+        config_from_plain(
+            Config, {**{key: value for key, value in plain.items() if key != "count"}, "colour": 1}
+        )
     with pytest.raises(InputError, match="field rate: expected float, got 'high'"):
-        from_plain(Config, {**plain, "rate": "high"})
+        config_from_plain(Config, {**plain, "rate": "high"})

@@ -102,30 +102,30 @@ def test_a_read_only_folder_is_reported(tmp_path):
 def test_what_a_killed_process_left_is_swept_away(folder):
     left = folder.path / "cells" / ".unfinished-xyz"
     left.write_text("half")
-    with folder.held():
+    with folder.lock():
         assert not left.exists()
 
 
 def test_one_run_is_held_by_one_process(folder):
-    with folder.held(), pytest.raises(InputError, match="being run by another process"), folder.held():
+    with folder.lock(), pytest.raises(InputError, match="being run by another process"), folder.lock():
         pass
-    with folder.held():
+    with folder.lock():
         pass
 
 
 def test_folders_that_are_something_else_are_refused(tmp_path, folder):
     with pytest.raises(InputError, match=r"not a run folder: it has no run.json"):
-        RunFolder(tmp_path).asked()
+        RunFolder(tmp_path).description()
     with pytest.raises(InputError, match="not empty and not a run folder"):
         RunFolder(tmp_path).create(ASKED, {})
     with pytest.raises(InputError, match="holds another run"):
         folder.create({**ASKED, "fingerprint": "xyz"}, {})
     write_json(folder.path / "run.json", {**ASKED, "format": 99, "symscope": "9.9"})
     with pytest.raises(InputError, match=r"run format 99, this version of symscope reads 1"):
-        folder.asked()
+        folder.description()
     write_json(folder.path / "run.json", {"name": "a package"})
     with pytest.raises(InputError, match=r"its run.json has no format"):
-        folder.asked()
+        folder.description()
     (folder.path / "run.json").write_text("{")
     with pytest.raises(InputError, match="cannot be read"):
         read_json(folder.path / "run.json")

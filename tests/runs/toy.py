@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from symscope.report import new_figure, style
-from symscope.runs import Experiment, Plot, Preset, above, below, unchecked
+from symscope.runs import Claim, Experiment, Plot, Preset
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ def cells(config):
     return [{"index": index} for index in range(config.cells)]
 
 
-def measure(config, cell, surroundings):
+def measure(config, cell, context):
     time.sleep(config.seconds)
     if cell["index"] in config.fail:
         raise ZeroDivisionError(f"cell {cell['index']} was told to fail")
     if cell["index"] in config.kill:
         os.kill(os.getpid(), signal.SIGKILL)
-    generator = torch.Generator().manual_seed(surroundings.seed)
+    generator = torch.Generator().manual_seed(context.seed)
     x = torch.randn(40, 40, generator=generator, dtype=torch.float64)
     careless = torch.rand(1, dtype=torch.float64)  # from the global generator
     spectrum = torch.linalg.eigvalsh(x @ x.T)
@@ -56,9 +56,9 @@ def plot(config, tables):
 def claims(config, tables):
     norms = tables["norms"]["norm"]
     return [
-        above("Random matrices have a norm.", "Fig. 7", norms.min(), config.threshold),
-        below("They are not too large.", "Sec. 2", norms.max(), 100.0),
-        unchecked("They are beautiful.", "Sec. 3", "a matter of taste"),
+        Claim.at_least("Random matrices have a norm.", "Fig. 7", norms.min(), config.threshold),
+        Claim.at_most("They are not too large.", "Sec. 2", norms.max(), 100.0),
+        Claim.not_checked("They are beautiful.", "Sec. 3", "a matter of taste"),
     ]
 
 

@@ -11,13 +11,13 @@ import pandas as pd
 from symscope.data.synthetic import circles
 from symscope.kernels import rbf_kernel
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import wrong_line
 from symscope_papers.spectral.circles.config import Density, Distance
 from symscope_papers.spectrum_plots import inverse_panels
 
 
-def draw_distance(config: Distance, tables: Tables) -> list[Plot]:
+def draw_distance(config: Distance, tables: RunTables) -> list[Plot]:
     """Fig. 2A-B, 3B and 3C."""
     errors, spectra = tables["errors"], tables["spectra"]
     shown = _three(sorted(errors["distance"].unique().tolist()))
@@ -36,7 +36,7 @@ def draw_distance(config: Distance, tables: Tables) -> list[Plot]:
     ]
 
 
-def draw_density(config: Density, tables: Tables) -> list[Plot]:
+def draw_density(config: Density, tables: RunTables) -> list[Plot]:
     """Fig. 3D, 3E and 3F."""
     errors, spectra = tables["errors"], tables["spectra"]
     numbers = sorted(errors["points"].unique().tolist())

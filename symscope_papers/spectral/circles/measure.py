@@ -11,7 +11,7 @@ import torch
 from symscope.data.synthetic import circles
 from symscope.errors import InputError
 from symscope.kernels import rbf_kernel
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import precision
 from symscope.spectral.circulant import (
     circulant_row,
@@ -26,7 +26,7 @@ from symscope_papers.spectral.circles.config import Density, Distance
 
 def circle_errors(
     points: int, distance: float, inverse_scale: float, relative_ridges: tuple[float, ...]
-) -> Results:
+) -> CellResults:
     """Every error of one data set: the paper's formula, its closed form, and the regression itself.
 
     The exact error is None where the kernel matrix is singular to rounding, the formula's where its Fourier
@@ -80,11 +80,11 @@ def density_cells(config: Density) -> list[dict[str, Any]]:
     return [{"points": points} for points in config.points]
 
 
-def measure_distance(config: Distance, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_distance(config: Distance, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """The errors at one distance."""
     return circle_errors(config.points, cell["distance"], config.inverse_scale, config.relative_ridges)
 
 
-def measure_density(config: Density, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_density(config: Density, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """The errors with one number of points."""
     return circle_errors(cell["points"], config.distance, config.inverse_scale, config.relative_ridges)

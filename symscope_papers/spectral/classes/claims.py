@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, unchecked
+from symscope.runs import Claim, RunTables
 
 EXACT_ANGLES = (2, 4)  # rotations that move pixels and nothing else
 
@@ -53,7 +53,7 @@ def half_way(angles: Sequence[int], accuracy: Sequence[float]) -> float | None:
     return None
 
 
-def judge_claims(config: Any, tables: Tables) -> list[Claim]:
+def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 6B."""
     table = tables["accuracy"]
     curves = {
@@ -64,7 +64,7 @@ def judge_claims(config: Any, tables: Tables) -> list[Claim]:
     fitted = float(mean_accuracy(table, "trained, on training points")["mean"].min())
     few, many = int(trained["angles"].iloc[0]), int(trained["angles"].iloc[-1])
     return [
-        above(
+        Claim.at_least(
             "Trained networks recognise left-out upright digits only when there are many angles.",
             "Fig. 6B",
             rise,
@@ -74,7 +74,7 @@ def judge_claims(config: Any, tables: Tables) -> list[Claim]:
         ),
         _crossing(curves, "rule", "The paper's one-versus-many rule", "Fig. 6B"),
         _crossing(curves, "regression", "Exact kernel regression", "beyond the paper"),
-        below(
+        Claim.at_most(
             "The rule's accuracy follows that of trained networks at every number of angles.",
             "Fig. 6B",
             float((curves["rule"]["mean"] - trained["mean"]).abs().max()),
@@ -82,7 +82,7 @@ def judge_claims(config: Any, tables: Tables) -> list[Claim]:
             why="Largest difference of the two means; the paper says “qualitatively”, threshold is ours.",
         ),
         _exact(tables["agreement"]),
-        below(
+        Claim.at_most(
             "At every number of angles the group form gives the accuracy of regression over all points.",
             "beyond the paper",
             float((curves["group form"]["mean"] - curves["regression"]["mean"]).abs().max()),
@@ -100,20 +100,20 @@ def _crossing(curves: dict[str, pd.DataFrame], method: str, name: str, source: s
     )
     if ours is None or theirs is None:
         which = "trained networks" if theirs is None else "the prediction"
-        return unchecked(
+        return Claim.not_checked(
             statement, source, f"the accuracy of {which} does not cross one half at these numbers"
         )
     why = (
         f"Difference in doublings: {2**ours:.1f} angles against {2**theirs:.1f} of trained networks; "
         "threshold is ours."
     )
-    return below(statement, source, abs(ours - theirs), 1.0, why=why)
+    return Claim.at_most(statement, source, abs(ours - theirs), 1.0, why=why)
 
 
 def _exact(agreement: pd.DataFrame) -> Claim:
     statement = "Where rotations are exact (2 and 4 angles) the group form is regression over all points."
     own = agreement[agreement["angles"].isin(EXACT_ANGLES)]
     if own.empty:
-        return unchecked(statement, "beyond the paper", "needs 2 or 4 angles")
+        return Claim.not_checked(statement, "beyond the paper", "needs 2 or 4 angles")
     why = f"Largest difference of a prediction over {len(own)} problems."
-    return below(statement, "beyond the paper", float(own["largest_difference"].max()), 1e-8, why=why)
+    return Claim.at_most(statement, "beyond the paper", float(own["largest_difference"].max()), 1e-8, why=why)

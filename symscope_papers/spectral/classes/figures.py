@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import accuracy_axes
 from symscope_papers.spectral.classes.claims import mean_accuracy
 
@@ -19,7 +19,7 @@ METHODS = {
 }
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Fig. 6B, and the same for each left-out class."""
     table = tables["accuracy"]
     trials = int(table["trial"].nunique())

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from symscope.data import LabelledData, rotation
 from symscope.groups import FiniteGroup
 from symscope.networks import digit_mlp
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import class_masks, leave_out, leave_out_residual, precision, projected_profile
 from symscope.spectral.circulant import one_versus_many, pair_errors
 from symscope.training import MiniBatch, Optimiser, Stored, orbit_points, train_classifiers
@@ -28,20 +28,20 @@ def cells(config: Classes) -> list[dict[str, Any]]:
     return [{"angles": n, "first_trial": t} for n in sorted(config.angles, reverse=True) for t in firsts]
 
 
-def measure_cell(config: Classes, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Accuracy of every method on every left-out class, for the trials of one cell."""
-    first, device = cell["first_trial"], torch.device(surroundings.device)
+    first, device = cell["first_trial"], torch.device(context.device)
     trials = range(first, min(first + config.together, config.trials))
     source = digits(config.mnist)
     action = rotation(cell["angles"])
-    data = [source.per_class(config.seeds, surroundings.run_seed + trial) for trial in trials]
+    data = [source.per_class(config.seeds, context.run_seed + trial) for trial in trials]
     points = [orbit_points(one.x, action, torch.float64, device) for one in data]
     accuracy, agreement = [], []
     for trial, one, stored in zip(trials, data, points, strict=True):
         rows, agreed = kernel_rows(stored, one.labels.to(device), action.group, config)
         accuracy += [{"trial": trial, **row} for row in rows]
         agreement.append({"trial": trial, **agreed})
-    accuracy += trained_rows(config, trials, data, points, surroundings)
+    accuracy += trained_rows(config, trials, data, points, context)
     return {"accuracy": accuracy, "agreement": agreement}
 
 
@@ -89,7 +89,7 @@ def trained_rows(
     trials: range,
     data: list[LabelledData],
     points: list[Stored],
-    surroundings: Surroundings,
+    context: CellContext,
 ) -> list[dict[str, Any]]:
     """One network for each trial and left-out class, all trained as one batched model."""
     order = points[0].order
@@ -105,7 +105,7 @@ def trained_rows(
         compiled=config.compiled,
         measured_every=config.epochs,
     )
-    seeds = [surroundings.seed % 2**31 + number for number in range(len(copies))]
+    seeds = [context.seed % 2**31 + number for number in range(len(copies))]
     result = train_classifiers(
         lambda seed: digit_mlp(seed, torch.float32),
         pool,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, holds, unchecked
+from symscope.runs import Claim, RunTables
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.conv_rotations.config import ConvRotations
 from symscope_papers.spectral.pairs.angles import by_angles
@@ -23,7 +23,7 @@ READINGS = "The claims on filters apart were worded after results had been seen.
 FEW = (4, 8, 16)  # numbers of angles at which the two forms were compared before
 
 
-def judge_claims(config: ConvRotations, tables: Tables) -> list[Claim]:
+def judge_claims(config: ConvRotations, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 5C-D, 7, 16 and App. G.1, for each side of the filters."""
     found: list[Claim] = []
     for side in config.filters:
@@ -40,7 +40,7 @@ def judge_claims(config: ConvRotations, tables: Tables) -> list[Claim]:
 
 def _tracking(fc: pd.DataFrame, name: str) -> Claim:
     each = {n: agreement(part, "spectral", "exact") for n, part in by_angles(fc).items()}
-    return above(
+    return Claim.at_least(
         f"With a dense read-out the spectral error tracks the exact error ({name}).",
         "Fig. 5C, App. G.1",
         min(r for r, _ in each.values()),
@@ -61,7 +61,7 @@ def _low(fc: pd.DataFrame, gap: pd.DataFrame, shown: int, name: str) -> list[Cla
     each = ", ".join(f"{pooled:.3f} against {other:.3f} at n = {n}" for n, (pooled, other) in means.items())
     right = float((gap[gap["angles"] == shown]["exact"] < 1).mean())
     return [
-        below(
+        Claim.at_most(
             f"With global pooling errors are low: mean error over that of a dense read-out, {shown} angles "
             f"({name}).",
             "Fig. 5D",
@@ -70,7 +70,7 @@ def _low(fc: pd.DataFrame, gap: pd.DataFrame, shown: int, name: str) -> list[Cla
             why=f"Mean errors on the same pairs: {each}; {100 * right:.0f} % of pooled predictions right at "
             f"n = {shown}. Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             f"But they are not zero: pooling removes shifts, not turns ({shown} angles, {name}).",
             "Fig. 5D",
             float(gap[gap["angles"] == shown]["exact"].abs().mean()),
@@ -89,21 +89,21 @@ def _formulas(gap: pd.DataFrame, name: str) -> list[Claim]:
     if not few:
         why = f"needs one of {', '.join(map(str, FEW))} angles"
         sources = {bad: "Fig. 5D", good: "beyond the paper", best: "beyond the paper"}
-        return [unchecked(statement, source, why) for statement, source in sources.items()]
+        return [Claim.not_checked(statement, source, why) for statement, source in sources.items()]
     spectral, projected, averaged = (
         {n: agreement(part, one, other) for n, part in few.items()}
         for one, other in (("spectral", "exact"), ("projected", "exact"), ("projected", "mean_exact"))
     )
     away = ", ".join(f"{100 * part['departure'].mean():.2g} % at n = {n}" for n, part in few.items())
     return [
-        below(
+        Claim.at_most(
             bad,
             "Fig. 5D",
             max(r for r, _ in spectral.values()),
             POORLY,
             why=f"Largest Pearson r; {_each(spectral)}. Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             good,
             "beyond the paper",
             min(r for r, _ in projected.values()),
@@ -111,7 +111,7 @@ def _formulas(gap: pd.DataFrame, name: str) -> list[Claim]:
             why=f"Smallest Pearson r; {_each(projected)}. Neither splines nor filters on a grid turn "
             f"exactly: the kernel departs from the symmetry by {away}. Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             best,
             "beyond the paper",
             min(r for r, _ in averaged.values()),
@@ -133,7 +133,7 @@ def _apart(gap: pd.DataFrame, apart: pd.DataFrame, shown: int, name: str) -> lis
     each = ", ".join(f"{100 * share:.0f} % at n = {n}" for n, share in wrong.items())
     mine, other = apart[apart["angles"] == shown]["exact"], gap[gap["angles"] == shown]["exact"]
     return [
-        holds(
+        Claim.from_check(
             f"With filters apart pooling fails on some pairs ({shown} angles, {name}).",
             "Fig. 16",
             wrong[shown] > 0,
@@ -141,7 +141,7 @@ def _apart(gap: pd.DataFrame, apart: pd.DataFrame, shown: int, name: str) -> lis
             threshold="more than none",
             why=f"Wrong: {each}. Mean error {mine.mean():.3f}, with overlap {other.mean():.3f}. {READINGS}",
         ),
-        above(
+        Claim.at_least(
             f"With filters apart pooling fails on most pairs ({shown} angles, {name}).",
             "Fig. 16",
             wrong[shown],
@@ -162,14 +162,14 @@ def _geometry(fc: pd.DataFrame, gap: pd.DataFrame, shown: int, name: str) -> lis
         dense = agreement(fc[fc["angles"] == shown], one, other)[0]
         pooled = agreement(gap[gap["angles"] == shown], one, other)[0]
         found += [
-            above(
+            Claim.at_least(
                 f"With a dense read-out {words} are nearly proportional ({shown} angles, {name}).",
                 "Fig. 7",
                 dense,
                 LINEAR,
                 why="Pearson r. Threshold is ours.",
             ),
-            below(
+            Claim.at_most(
                 f"With global pooling the relation of {words} breaks ({shown} angles, {name}).",
                 "App. G.1",
                 abs(pooled),

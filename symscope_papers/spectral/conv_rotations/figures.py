@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
 from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 from symscope_papers.spectral.wide_networks import READOUTS
@@ -19,7 +19,7 @@ LINES = (("spectral", "exact", "o-"), ("projected", "exact", "s--"), ("projected
 FORMULAS = {"spectral": "spectral error (Eq. 7)", "projected": "error of the exact group form"}
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """The paper's scatters, geometry and inverse spectra for the first filter; a summary of every filter.
 
     The group form has a scatter where the network pools, which is where it and Eq. 7 part.

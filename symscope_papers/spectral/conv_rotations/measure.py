@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral.circulant import inverse_spectrum
 from symscope_papers.digits import digits
 from symscope_papers.spectral.conv_rotations.config import ConvRotations
@@ -28,12 +28,12 @@ def cells(config: ConvRotations) -> list[dict[str, Any]]:
     ]
 
 
-def measure_cell(config: ConvRotations, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: ConvRotations, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Errors and geometry of all pairs, and the inverse spectrum of one."""
     data = digits(config.mnist)
     count = config.pairs if cell["readout"] == "fc" else config.pooled_pairs
-    chosen = digit_pairs(data, count, surroundings.run_seed)
-    points = rotated(data.x[chosen].to(surroundings.device), cell["angles"])
+    chosen = digit_pairs(data, count, context.run_seed)
+    points = rotated(data.x[chosen].to(context.device), cell["angles"])
     apart = cell["readout"] == "gap-apart"
     kernel = pooled_apart(cell["filter"]) if apart else conv_kernels(cell["readout"], cell["filter"]).ntk
     found = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)

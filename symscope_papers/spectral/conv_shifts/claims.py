@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, holds
+from symscope.runs import Claim, RunTables
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.conv_shifts.config import ConvShifts
 from symscope_papers.spectral.conv_shifts.measure import READOUTS
@@ -16,7 +16,7 @@ ROUNDING = 1e-12
 DENSE = 1e-6  # ours: entries of an NTK hold angles of equal windows, known to 2e-8
 
 
-def judge_claims(config: ConvShifts, tables: Tables) -> list[Claim]:
+def judge_claims(config: ConvShifts, tables: RunTables) -> list[Claim]:
     """The claims of App. G.2."""
     table = tables["pairs"]
     fc, gap = (table[table["readout"] == readout] for readout in READOUTS)
@@ -30,7 +30,7 @@ def _dense_claims(fc: pd.DataFrame) -> list[Claim]:
         f"{100 * (part['exact'] > 1).mean():.0f} % at n = {n}" for n, part in by_angles(fc).items()
     )
     return [
-        above(
+        Claim.at_least(
             "With a dense read-out the spectral error tracks the exact error.",
             "App. G.2",
             min(r for r, _ in each.values()),
@@ -39,7 +39,7 @@ def _dense_claims(fc: pd.DataFrame) -> list[Claim]:
             + ", ".join(f"{r:.3f}, {gap:.2g} at n = {n}" for n, (r, gap) in each.items())
             + ". Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             "With a dense read-out a convolutional network has an error at the missing position, whatever n.",
             "App. G.2",
             min(means.values()),
@@ -57,14 +57,14 @@ def _pooled_claims(gap: pd.DataFrame) -> list[Claim]:
     lost = gap["zero_frequencies"] >= 2 * gap["angles"] - 2
     example = gap["explanation"].iloc[0]
     return [
-        below(
+        Claim.at_most(
             "With global pooling the error is zero to rounding.",
             "App. G.2",
             float(gap["exact"].abs().max()),
             ROUNDING,
             why=f"Largest error of {len(gap)} problems; nothing was added to the diagonal.",
         ),
-        holds(
+        Claim.from_check(
             "It is zero because the kernel matrix is rank-deficient: only frequency zero is seen.",
             "App. G.2, Prop. 2",
             bool(explained.all()),
@@ -72,7 +72,7 @@ def _pooled_claims(gap: pd.DataFrame) -> list[Claim]:
             threshold="all",
             why=f"What the result says: {example}",
         ),
-        holds(
+        Claim.from_check(
             "In Eq. 7 all frequencies but zero and the labels' own vanish, so that its denominator diverges.",
             "App. G.2",
             bool((lost & (gap["spectral"] == 0)).all()),
@@ -85,7 +85,7 @@ def _pooled_claims(gap: pd.DataFrame) -> list[Claim]:
 
 def _agreement(part: pd.DataFrame, statement: str) -> Claim:
     solved = part[part["dense"].notna()]
-    return below(
+    return Claim.at_most(
         statement,
         "beyond the paper",
         float((solved["dense"] - solved["exact"]).abs().max()),

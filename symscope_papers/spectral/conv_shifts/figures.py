@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
 from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 
@@ -15,7 +15,7 @@ NAMES = {"fc": "dense read-out", "gap": "global pooling"}
 FLOOR = 1e-17
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Scatter of the dense read-out, errors of both, their spectra, and geometry."""
     pairs = tables["pairs"]
     fc = pairs[pairs["readout"] == "fc"]

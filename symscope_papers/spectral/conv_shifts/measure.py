@@ -12,7 +12,7 @@ from torch import Tensor
 from symscope.data import shift
 from symscope.groups import cyclic
 from symscope.kernels import Kernel
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import class_masks, leave_out
 from symscope_papers.digits import digits
 from symscope_papers.spectral.conv_shifts.config import ConvShifts
@@ -31,11 +31,11 @@ def cells(config: ConvShifts) -> list[dict[str, Any]]:
     return [{"readout": readout, "angles": n} for readout in READOUTS for n in config.angles]
 
 
-def measure_cell(config: ConvShifts, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: ConvShifts, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Errors, geometry and spectra of all pairs."""
     data = digits(config.mnist)
-    chosen = digit_pairs(data, config.pairs, surroundings.run_seed)
-    images = data.take(chosen.flatten()).standardised().x.unflatten(0, (-1, 2)).to(surroundings.device)
+    chosen = digit_pairs(data, config.pairs, context.run_seed)
+    images = data.take(chosen.flatten()).standardised().x.unflatten(0, (-1, 2)).to(context.device)
     points = shift(cell["angles"]).act_all(images)  # [pairs, 2, n, 28, 28]
     kernel = conv_kernels(cell["readout"], config.filter).ntk
     profiles = shift_profiles(kernel, points)

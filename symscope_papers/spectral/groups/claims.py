@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, below, holds
+from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.groups.config import Groups
 from symscope_papers.spectral.groups.problems import INVARIANT, case_title
 
@@ -16,14 +16,14 @@ MENDED = {
 }
 
 
-def judge_claims(config: Groups, tables: Tables) -> list[Claim]:
+def judge_claims(config: Groups, tables: RunTables) -> list[Claim]:
     """Exact form against dense, case by case; zero where the network is invariant; shares against slopes."""
     errors, irreps, cases = tables["errors"], tables["irreps"], tables["cases"].set_index("case")
     claims = []
     for case in config.cases:
         part, row = errors[errors["case"] == case], cases.loc[case]
         claims.append(
-            below(
+            Claim.at_most(
                 f"{row['group']}, {case_title(case)}: the exact group form gives the residuals of dense "
                 "regression.",
                 "beyond the paper",
@@ -39,7 +39,7 @@ def judge_claims(config: Groups, tables: Tables) -> list[Claim]:
         part = errors[errors["case"].isin(knowing)]
         seen = irreps[irreps["case"].isin(knowing) & ~irreps["trivial"]]
         claims.append(
-            holds(
+            Claim.from_check(
                 "Networks that pool over the group see only its trivial irrep, and their error is zero.",
                 "beyond the paper",
                 bool(seen["unseen"].all()) and float(part["error"].abs().max()) == 0,
@@ -56,7 +56,7 @@ def judge_claims(config: Groups, tables: Tables) -> list[Claim]:
 
 def _slope_claim(sloped: pd.DataFrame) -> Claim:
     gap = (sloped["slope"] - sloped["share"]).abs().max()
-    return below(
+    return Claim.at_most(
         "An irrep's share is what weakening the kernel there would gain: the slope of the log error.",
         "beyond the paper",
         gap,

@@ -8,14 +8,14 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.spectral.groups.config import Groups
 from symscope_papers.spectral.groups.problems import case_title
 
 TRIVIAL, MARK = "#8b939c", "#1b1f24"
 
 
-def group_plots(titles: Mapping[str, str], tables: Tables) -> list[Plot]:
+def group_plots(titles: Mapping[str, str], tables: RunTables) -> list[Plot]:
     """Both figures."""
     return [
         agreement_plot(titles, tables["errors"], tables["cases"]),
@@ -139,6 +139,6 @@ def _grid(count: int, height: float) -> tuple[Any, list[Any]]:
     return figure, panels
 
 
-def draw_plots(config: Groups, tables: Tables) -> list[Any]:
+def draw_plots(config: Groups, tables: RunTables) -> list[Any]:
     """Both figures."""
     return group_plots({case: case_title(case) for case in config.cases}, tables)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from symscope.groups import FiniteGroup
 from symscope.numerics import seeded
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import LeaveOut, kernel_profile, leave_out, leave_out_residual, precision, profile_gram
 from symscope.spectral.dense import leave_one_out_residuals
 from symscope.spectral.irrep_blocks import Frequency, frequencies
@@ -32,14 +32,14 @@ def cells(config: Groups) -> list[dict[str, Any]]:
     return [{"case": case} for case in config.cases]
 
 
-def measure_cell(config: Groups, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Groups, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Residuals at every missing set, exact and dense, and each irrep's share of them."""
     sizes = ProblemSizes(config.seeds, config.side, config.shifts, config.nodes, config.points)
-    asked = orbit_problem(cell["case"], sizes, surroundings.run_seed, surroundings.device)
+    asked = orbit_problem(cell["case"], sizes, context.run_seed, context.device)
     group, m = asked.action.group, len(asked.seeds)
     profile = kernel_profile(asked.kernel, asked.action.act_all, asked.seeds, group)
     first, different = _different_points(asked)
-    masks = missing_masks(first, config.seeds, surroundings.seed)
+    masks = missing_masks(first, config.seeds, context.seed)
     found = leave_out(profile, asked.labels, masks, group, ridge=0.0, stabilisers=asked.stabilisers)
     points = asked.action.act_all(asked.seeds).flatten(0, 1)[different]
     # given one tensor twice the kernel's diagonal is exact; as a pair of points it is off by up to 1e-8, and

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.spectral.missing.config import Missing
 
 
-def draw_plots(config: Missing, tables: Tables) -> list[Plot]:
+def draw_plots(config: Missing, tables: RunTables) -> list[Plot]:
     """The one figure."""
     table = tables["patterns"]
     figure = new_figure(7.2, 4.0)

@@ -10,7 +10,7 @@ import torch
 
 from symscope.data.synthetic import circles
 from symscope.kernels import rbf_kernel
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error, spectral_residual
 from symscope.spectral.dense import regression
 from symscope_papers.spectral.missing.config import Missing
@@ -29,7 +29,7 @@ def _patterns(count: int, kind: str, config: Missing, seed: int) -> list[torch.T
     return [torch.randperm(2 * config.points, generator=generator)[:count] for _ in range(config.patterns)]
 
 
-def measure_cell(config: Missing, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Missing, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Errors of every pattern, by formula and by regression."""
     data = circles(config.points, config.distance)
     gram = rbf_kernel(1 / (math.sqrt(2) * config.inverse_scale))(data.x)
@@ -37,7 +37,7 @@ def measure_cell(config: Missing, cell: Mapping[str, Any], surroundings: Surroun
     ridge = config.relative_ridge * float(gram.trace())
     spectrum = circulant_spectrum(circulant_row(gram))
     rows = []
-    for number, missing in enumerate(_patterns(cell["missing"], cell["kind"], config, surroundings.seed)):
+    for number, missing in enumerate(_patterns(cell["missing"], cell["kind"], config, context.seed)):
         formula = spectral_residual(spectrum, labels, missing, ridge)
         solved = labels[missing] - regression(gram, labels, missing, ridge)
         errors = labels[missing] * formula

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, unchecked
+from symscope.runs import Claim, RunTables
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.pairs.angles import by_angles
@@ -16,7 +16,7 @@ LINEAR = 0.9  # Pearson's r of what the paper calls approximately linear
 SAME = 0.95  # share of pairs on which two verdicts agree
 
 
-def judge_claims(config: MlpRotations, tables: Tables) -> list[Claim]:
+def judge_claims(config: MlpRotations, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 4, App. D and Fig. 10, and what the exact group form adds."""
     table = tables["pairs"]
     found: list[Claim] = []
@@ -38,21 +38,21 @@ def _tracking(ntk: pd.DataFrame, layers: str, source: str) -> list[Claim]:
         n: float(((part["spectral"] > 1) == (part["exact"] > 1)).mean()) for n, part in by_angles(ntk).items()
     }
     return [
-        above(
+        Claim.at_least(
             f"The spectral error tracks the symmetrised NTK error at every number of angles ({layers}).",
             source,
             min(r for r, _ in each_n.values()),
             TRACKS,
             why=f"Smallest Pearson r. Pearson r and mean absolute difference: {each}. Threshold is ours.",
         ),
-        below(
+        Claim.at_most(
             f"The spectral error is near the symmetrised NTK error in size ({layers}).",
             source,
             max(gap for _, gap in each_n.values()),
             GAP,
             why="Largest mean absolute difference over numbers of angles. Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             f"The spectral error tells right from wrong predictions ({layers}).",
             source,
             min(same.values()),
@@ -75,7 +75,7 @@ def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
     found = []
     for column, statement in statements.items():
         if few.empty:
-            found.append(unchecked(statement, "beyond the paper", "needs 16 angles or fewer"))
+            found.append(Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer"))
             continue
         factors = {
             n: agreement(part, "spectral", column)[1] / max(agreement(part, "projected", column)[1], 1e-12)
@@ -83,7 +83,7 @@ def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
         }
         each = ", ".join(f"{factor:.3g} at n = {n}" for n, factor in factors.items())
         found.append(
-            above(
+            Claim.at_least(
                 statement,
                 "beyond the paper",
                 min(factors.values()),
@@ -103,7 +103,7 @@ def _geometry(ntk: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
         each_n = {n: agreement(part, one, other)[0] for n, part in by_angles(ntk).items()}
         each = ", ".join(f"{r:.3f} at n = {n}" for n, r in each_n.items())
         found.append(
-            above(
+            Claim.at_least(
                 f"{statement} ({layers_text(hidden)}, {shown} angles).",
                 f"Fig. 4{letter}" if hidden == 1 else f"Fig. 10 (as 4{letter})",
                 each_n[shown],
@@ -121,7 +121,7 @@ def _other_kernel(ntk: pd.DataFrame, nngp: pd.DataFrame, layers: str) -> list[Cl
     keys = ["angles", "pair"]
     both = ntk.merge(nngp, on=keys, suffixes=("", "_nngp"))
     return [
-        above(
+        Claim.at_least(
             f"With the NNGP kernel the spectral error tracks the exact error as well ({layers}).",
             "section 2",
             min(tracks.values()),
@@ -129,7 +129,7 @@ def _other_kernel(ntk: pd.DataFrame, nngp: pd.DataFrame, layers: str) -> list[Cl
             why=f"Smallest Pearson r, in brackets with the error averaged over the missing angle: {each}. "
             "The upright image is one of four that no spline has smoothed. Threshold is ours.",
         ),
-        above(
+        Claim.at_least(
             f"NNGP and NTK agree on which pairs are predicted rightly ({layers}).",
             "section 2",
             float(((both["exact"] > 1) == (both["exact_nngp"] > 1)).mean()),

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
 from symscope_papers.spectral.mlp_rotations.claims import layers_text
 from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
@@ -16,7 +16,7 @@ from symscope_papers.spectrum_plots import inverse_panels
 EXACT = "exact error, upright image missing"
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Matrices, scatters, inverse spectra and geometry; the scatter of other depths; agreement against n."""
     table = tables["pairs"]
     ntk = table[table["kernel"] == "NTK"]

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral.circulant import inverse_spectrum
 from symscope_papers.digits import digits
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
@@ -26,11 +26,11 @@ def cells(config: MlpRotations) -> list[dict[str, Any]]:
     return [{"hidden": hidden, "angles": n} for hidden in config.hidden for n in config.angles]
 
 
-def measure_cell(config: MlpRotations, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: MlpRotations, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Errors and geometry of all pairs; three inverse spectra; the matrices of one pair."""
     data = digits(config.mnist)
-    chosen = digit_pairs(data, config.pairs, surroundings.run_seed)
-    points = rotated(data.x[chosen].to(surroundings.device), cell["angles"])
+    chosen = digit_pairs(data, config.pairs, context.run_seed)
+    points = rotated(data.x[chosen].to(context.device), cell["angles"])
     wide = mlp_kernels(cell["hidden"])
     geometry = {
         **{f"class_{name}": data.labels[chosen[:, side]] for side, name in enumerate("ab")},

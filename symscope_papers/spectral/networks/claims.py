@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, unchecked
+from symscope.runs import Claim, RunTables
 
 NAMES = {"mlp": "MLP", "conv": "ConvNet", "vit": "ViT"}
 SETS = ("train", "in-test", "out-test")
@@ -40,7 +40,7 @@ def final_accuracy(course: pd.DataFrame) -> pd.DataFrame:
     return means.join(errors).reset_index().sort_values(["network", "angles"])
 
 
-def judge_claims(config: Any, tables: Tables) -> list[Claim]:
+def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 1B and 1C, network by network, and that very long training changes nothing."""
     course = tables["course"]
     final = final_accuracy(course)
@@ -57,10 +57,10 @@ def _few_angles(name: str, row: pd.DataFrame, trained: bool, images: int | None)
     lower = f"{name}: with {FEW} angles, accuracy on left-out upright digits is far lower."
     if row.empty:
         why = f"needs {FEW} angles" if trained else f"this size does not train the {name}"
-        return [unchecked(follows, "Fig. 1B", why), unchecked(lower, "Fig. 1B", why)]
+        return [Claim.not_checked(follows, "Fig. 1B", why), Claim.not_checked(lower, "Fig. 1B", why)]
     [one] = row.to_dict("records")
     words = ", ".join(f"{kind} {one[kind]:.3f} ± {one[f'{kind} error']:.3f}" for kind in SETS)
-    tracking = below(
+    tracking = Claim.at_most(
         follows,
         "Fig. 1B",
         abs(one["train"] - one["in-test"]),
@@ -72,10 +72,10 @@ def _few_angles(name: str, row: pd.DataFrame, trained: bool, images: int | None)
             f"needs {ENOUGH} digits of each class or more, a limit set after results had been seen; here "
             f"{images}: {words}"
         )
-        tracking = unchecked(follows, "Fig. 1B", why)
+        tracking = Claim.not_checked(follows, "Fig. 1B", why)
     return [
         tracking,
-        above(
+        Claim.at_least(
             lower,
             "Fig. 1B",
             one["in-test"] - one["out-test"],
@@ -88,12 +88,12 @@ def _few_angles(name: str, row: pd.DataFrame, trained: bool, images: int | None)
 def _rise(name: str, own: pd.DataFrame) -> Claim:
     statement = f"{name}: more angles make left-out upright digits recognisable."
     if len(own) < 2:
-        return unchecked(
+        return Claim.not_checked(
             statement, "Fig. 1C", f"this size does not train the {name} at two numbers of angles"
         )
     rising = own["out-test"].tolist()
     drop = max(a - b for a, b in pairwise(rising))
-    return above(
+    return Claim.at_least(
         statement,
         "Fig. 1C",
         rising[-1] - rising[0],
@@ -108,12 +108,14 @@ def _late(config: Any, course: pd.DataFrame, network: str) -> Claim:
     statement = f"{NAMES[network]}: very long training does not help (no grokking)."
     own = course[(course["part"] == "long") & (course["network"] == network)]
     if own.empty:
-        return unchecked(statement, "Sec. 2", f"this size does not train the {NAMES[network]} for long")
+        return Claim.not_checked(
+            statement, "Sec. 2", f"this size does not train the {NAMES[network]} for long"
+        )
     means = own.groupby("epoch")[list(SETS)].mean()
     fitted = means[(means.index >= config.epochs) & (means["train"] >= FITTED)]
     if fitted.empty:
         why = f"training accuracy reaches {means['train'].max():.3f}, not {FITTED}: grokking comes after that"
-        return unchecked(statement, "Sec. 2", why)
+        return Claim.not_checked(statement, "Sec. 2", why)
     usual, late = fitted.iloc[0], means.iloc[-max(1, len(means) // 10) :].mean()
     words = (
         f"Gain of out-test accuracy from epoch {usual.name}, where training points are fitted "
@@ -123,9 +125,9 @@ def _late(config: Any, course: pd.DataFrame, network: str) -> Claim:
     points = None if config.long_images is None else config.long_images * own["left_out"].nunique()
     if points is not None and points < DECIDING:
         why = f"{points} left-out points are too few, {DECIDING} are needed. {words}"
-        return unchecked(statement, "Sec. 2", why)
+        return Claim.not_checked(statement, "Sec. 2", why)
     gain = float(late["out-test"] - usual["out-test"])
-    return below(statement, "Sec. 2", gain, 0.05, why=f"{words}; threshold is ours.")
+    return Claim.at_most(statement, "Sec. 2", gain, 0.05, why=f"{words}; threshold is ours.")
 
 
 def _listed(values: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import accuracy_axes
 from symscope_papers.spectral.networks.claims import FEW, NAMES, SETS, final_accuracy
 
@@ -15,7 +15,7 @@ KINDS = {"train": ("training", COLOURS[2], "^:"), "in-test": ("in-test", COLOURS
 KINDS["out-test"] = ("out-test (left out)", COLOURS[1], "s-")
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Fig. 1B, 1C, and the long trainings, where there are any."""
     course = tables["course"]
     figure = course[course["part"] == "figure"]

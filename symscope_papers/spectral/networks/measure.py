@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from symscope.data import rotation
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.training import LeftOutData, MiniBatch, Optimiser, left_out_data, train_classifiers
 from symscope_papers.digits import digits
 from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
@@ -30,13 +30,13 @@ def cells(config: Networks) -> list[dict[str, Any]]:
     return cells
 
 
-def measure_cell(config: Networks, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Train one network for each left-out digit of the cell; accuracy on the three sets as it goes."""
     labels = [int(word) for word in cell["digits"].split(",")]
     long = cell["part"] == "long"
     images = config.long_images if long else config.images
     dtype = torch.bfloat16 if config.mixed_precision else torch.float32
-    seed, device = surroundings.run_seed, surroundings.device
+    seed, device = context.run_seed, context.device
     data = rotated_digits(config.mnist, images, cell["angles"], seed, dtype, device)
     epochs = config.long_epochs if long else config.epochs
     settings = MiniBatch(
@@ -56,7 +56,7 @@ def measure_cell(config: Networks, cell: Mapping[str, Any], surroundings: Surrou
         data.train[labels],
         {name: mask[labels] for name, mask in data.tests.items()},
         settings,
-        [surroundings.seed % 2**31 + number for number in range(len(labels))],
+        [context.seed % 2**31 + number for number in range(len(labels))],
     )
     return {
         "course": [

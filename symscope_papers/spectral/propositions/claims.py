@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below
+from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.propositions.config import Propositions
 from symscope_papers.spectral.propositions.measure import PROPOSITION
 
@@ -20,7 +20,7 @@ FULL = 1e-6  # ours: smallest over largest eigenvalue, far above rounding
 REGULAR = 1e-10  # ours: the same for digits, whose images under small shifts are nearly alike
 
 
-def judge_claims(config: Propositions, tables: Tables) -> list[Claim]:
+def judge_claims(config: Propositions, tables: RunTables) -> list[Claim]:
     """The four propositions, part by part."""
     table = tables["matrices"]
     digits = table[table["kind"] == "digit"]
@@ -28,7 +28,7 @@ def judge_claims(config: Propositions, tables: Tables) -> list[Claim]:
     varied = [_of(digits, *case) for case in PROPOSITION if case != ("gap", "translation")]
     sides = ", ".join(map(str, config.filters))
     claims = [
-        below(
+        Claim.at_most(
             f"The kernel matrix of {NAMES[case]} is circulant.",
             source,
             nngp["circulant_gap"].max(),
@@ -40,7 +40,7 @@ def judge_claims(config: Propositions, tables: Tables) -> list[Claim]:
         for nngp in [cases[case][cases[case]["kernel"] == "nngp"]]
     ]
     claims += [
-        below(
+        Claim.at_most(
             "All four are circulant for the NTK as well.",
             "App. C",
             table[table["kernel"] == "ntk"]["circulant_gap"].max(),
@@ -48,14 +48,14 @@ def judge_claims(config: Propositions, tables: Tables) -> list[Claim]:
             why="An NTK holds angles between windows of the two images; that of equal windows is known to "
             "2e-8 only, hence the threshold.",
         ),
-        below(
+        Claim.at_most(
             "The kernel matrix of global pooling over shifts is constant.",
             "Prop. 2",
             cases["gap", "translation"]["spread"].max(),
             ROUNDING,
             why="NNGP and NTK: largest minus smallest entry, relative to the largest.",
         ),
-        above(
+        Claim.at_least(
             "In the other three cases it is not constant.",
             "Prop. 1, 3, 4",
             min(part["spread"].min() for part in varied),
@@ -65,7 +65,7 @@ def judge_claims(config: Propositions, tables: Tables) -> list[Claim]:
             f"{_typical(digits, 'gap'):.1g} in the median, with a "
             f"dense read-out by {_typical(digits, 'fc'):.1g}.",
         ),
-        above(
+        Claim.at_least(
             "In the other three cases the matrices of digits have full rank.",
             "Prop. 1, 3, 4",
             min(part["rank_ratio"].min() for part in varied),
@@ -83,27 +83,27 @@ def _example_claims(table: pd.DataFrame) -> list[Claim]:
     equal = table[table["image"] == "two equal pixels"]
     ours = "Smallest eigenvalue over largest; threshold is ours."
     return [
-        below(
+        Claim.at_most(
             "One bright pixel, shifted by more than the filter: the matrix is a multiple of the identity.",
             "Prop. 1, App. C",
             _of(one, "fc", "translation")["off_diagonal"].max(),
             ROUNDING,
         ),
-        above(
+        Claim.at_least(
             "One bright pixel off the centre, rotated, dense read-out: the matrix has full rank.",
             "Prop. 3, App. C",
             _of(one, "fc", "rotation")["rank_ratio"].min(),
             FULL,
             why=ours,
         ),
-        above(
+        Claim.at_least(
             "Two bright pixels inside a filter, rotated, global pooling: the matrix has full rank.",
             "Prop. 4, App. C",
             two["rank_ratio"].min(),
             FULL,
             why=f"One pixel half as bright as the other. {ours}",
         ),
-        below(
+        Claim.at_most(
             "That example needs pixels of different brightness: two equal ones look the same upside down to "
             "a network that pools, and the matrix is singular.",
             "beyond the paper",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.spectral.propositions.examples import proof_images
 
 READOUTS = (("fc", "dense read-out"), ("gap", "global pooling"))
@@ -16,7 +16,7 @@ ORBITS = (("translation", "shifts"), ("rotation", "quarter turns"))
 FLOOR = 1e-17
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """All figures; those of single matrices are NNGPs with the first filter."""
     side = config.filters[0]
     entries = tables["entries"][tables["entries"]["filter"] == side]

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from symscope.data import mnist_sample, rotation, shift
 from symscope.groups import FiniteGroup
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import profile_gram, projected_profile
 from symscope_papers.spectral.propositions.config import Propositions
 from symscope_papers.spectral.propositions.examples import proof_action, proof_images
@@ -54,12 +54,12 @@ def structure(gram: Float[Tensor, "n n"], group: FiniteGroup) -> dict[str, float
     }
 
 
-def measure_cell(config: Propositions, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Propositions, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Structure, spectra and entries of the kernel matrices over every orbit."""
     readout, orbit, side = cell["readout"], cell["orbit"], cell["filter"]
     kernels = conv_kernels(readout, side)
     action = rotation(4) if orbit == "rotation" else shift(config.shifts)
-    digits = _digits(config.digits, surroundings.run_seed)
+    digits = _digits(config.digits, context.run_seed)
     problems = [("digit", f"{label} ({number})", image, action) for label, number, image in digits]
     finest = proof_action(orbit, side)
     problems += [("example", name, image, finest) for name, image in proof_images(readout, orbit).items()]
@@ -67,7 +67,7 @@ def measure_cell(config: Propositions, cell: Mapping[str, Any], surroundings: Su
     spectra: list[dict[str, Any]] = []
     entries: list[dict[str, Any]] = []
     for kind, name, image, acting in problems:
-        points = acting.act_all(image.to(surroundings.device))[:, None]
+        points = acting.act_all(image.to(context.device))[:, None]
         # a copy: entries on the diagonal then come the same way as all others, with the same rounding
         nngp, ntk = kernels.both(points, points.clone())
         for kernel, gram in (("nngp", nngp), ("ntk", ntk)):

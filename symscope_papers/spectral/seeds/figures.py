@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.scatter_plots import agreement, scatter_grid
 from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 
 NAMES = {"spectral": "spectral error, mean over pairs", "projected": "group-projected error of the whole set"}
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Both theories against regression, and all three against the number of angles."""
     table = tables["trials"]
     made = []
@@ -34,7 +34,7 @@ def draw_plots(config: Any, tables: Tables) -> list[Plot]:
     return [*made, _sweep(config, tables)]
 
 
-def _sweep(config: Any, tables: Tables) -> Plot:
+def _sweep(config: Any, tables: RunTables) -> Plot:
     """Mean error and its spread over data sets, against n."""
     table = tables["trials"]
     figure = new_figure(6.4, 3.9)

@@ -12,7 +12,7 @@ from torch import Tensor
 from symscope.data import LabelledData
 from symscope.groups import cyclic
 from symscope.numerics import seeded
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import leave_out, leave_out_residual, precision, projected_profile
 from symscope.spectral.circulant import mean_pair_error, mean_set_error, pair_errors
 from symscope_papers.digits import digits
@@ -53,15 +53,15 @@ def cells(config: Seeds) -> list[dict[str, Any]]:
     return [{"angles": n} for n in config.angles]
 
 
-def measure_cell(config: Seeds, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Seeds, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """The errors of all data sets."""
     data = digits(config.mnist)
     kernel = mlp_kernels(config.hidden).ntk
     rows = []
     for trial in range(config.trials):
-        drawn = two_classes(data, trial, config.seeds, surroundings.run_seed)
-        points = rotated(drawn.x.to(surroundings.device), cell["angles"])
-        classes = torch.tensor([0, 1]).repeat_interleave(config.seeds).to(surroundings.device)
+        drawn = two_classes(data, trial, config.seeds, context.run_seed)
+        points = rotated(drawn.x.to(context.device), cell["angles"])
+        classes = torch.tensor([0, 1]).repeat_interleave(config.seeds).to(context.device)
         errors = trial_errors(kernel(points.flatten(0, 1)), classes, cell["angles"])
         first, second = int(drawn.labels[0]), int(drawn.labels[-1])
         rows.append({"trial": trial, "class_a": first, "class_b": second, **errors})

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from symscope.runs import Claim, Tables, above, holds, unchecked
+from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.trained.config import RUNS, Trained
 
@@ -14,7 +14,7 @@ RANKS = 0.7  # Spearman's rho for what the paper calls qualitative agreement
 SIDE = 0.8  # share of pairs on the same side of 1
 
 
-def judge_claims(config: Trained, tables: Tables) -> list[Claim]:
+def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 5B and 11 for each run."""
     table = tables["pairs"]
     found: list[Claim] = []
@@ -32,7 +32,7 @@ def judge_claims(config: Trained, tables: Tables) -> list[Claim]:
             f"of {config.tolerance:g} in {config.epochs} epochs. Threshold is ours."
         )
         found.append(
-            above(
+            Claim.at_least(
                 f"The spectral error ranks pairs as trained networks do at every number of angles ({name}).",
                 source,
                 min(ranks.values()),
@@ -42,7 +42,7 @@ def judge_claims(config: Trained, tables: Tables) -> list[Claim]:
         )
         same = float(((mine["spectral"] > 1) == (mine["trained"] > 1)).mean())
         found.append(
-            above(
+            Claim.at_least(
                 f"The spectral error tells which pairs trained networks get right ({name}).",
                 source,
                 same,
@@ -64,8 +64,10 @@ def _falls(mine: Any, name: str, source: str) -> Claim:
     statement = f"Trained networks predict the missing image better the more angles there are ({name})."
     means = {n: float(part["trained"].mean()) for n, part in by_angles(mine).items()}
     if len(means) < 2:
-        return unchecked(statement, source, "needs two numbers of angles")
+        return Claim.not_checked(statement, source, "needs two numbers of angles")
     values = list(means.values())
     good = all(later < earlier for earlier, later in pairwise(values))
     words = ", ".join(f"{value:.2f} at n = {n}" for n, value in means.items())
-    return holds(statement, source, good, measured=f"mean error {words}", threshold="falls with every n")
+    return Claim.from_check(
+        statement, source, good, measured=f"mean error {words}", threshold="falls with every n"
+    )

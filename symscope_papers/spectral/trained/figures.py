@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.scatter_plots import scatter_grid
 from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
 from symscope_papers.spectral.trained.config import RUNS
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """A scatter for each run, ranks against n, and mean errors against n."""
     table = tables["pairs"]
     made = [scatter_plot(table[table["run"] == run], run, config) for run in config.runs]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from symscope.kernels import infinite_width
 from symscope.networks import mlp
 from symscope.numerics import seeded
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.training import FullBatch, TrainedCopies, train_copies
 from symscope_papers.digits import digits
 from symscope_papers.spectral.pairs.errors import exact_errors, pair_errors
@@ -35,13 +35,13 @@ def cells(config: Trained) -> list[dict[str, Any]]:
     ]
 
 
-def measure_cell(config: Trained, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: Trained, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Two networks for each pair, trained, and what theory predicts for them."""
     data = digits(config.mnist)
     mine = slice(cell["part"] * config.at_once, min((cell["part"] + 1) * config.at_once, config.pairs))
-    chosen = digit_pairs(data, config.pairs, surroundings.run_seed)[mine]
-    points = rotated(data.x[chosen].to(surroundings.device), cell["angles"])
-    copies = torch.randint(2**31, (config.pairs, 2), generator=seeded(surroundings.run_seed, 3))[mine]
+    chosen = digit_pairs(data, config.pairs, context.run_seed)[mine]
+    points = rotated(data.x[chosen].to(context.device), cell["angles"])
+    copies = torch.randint(2**31, (config.pairs, 2), generator=seeded(context.run_seed, 3))[mine]
     settings = FullBatch(config.epochs, config.optimiser(cell["run"]), config.tolerance, look_every=10)
     trained, errors = trained_errors(config.network(cell["run"]), points, settings, copies.flatten().tolist())
     theory = pair_errors(mlp_kernels(1).ntk.batched(points.flatten(1, 2)), RIDGE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.runs import Claim, Tables, above, below, unchecked
+from symscope.runs import Claim, RunTables
 
 BEYOND = "beyond the paper"
 THOUSANDS, MILLIONS = 640_000, 3_840_000  # points: 10 x 1,000 x 64, and all 60,000 x 64
@@ -31,12 +31,12 @@ def run_accuracy(table: pd.DataFrame) -> pd.DataFrame:
     return found.rename(columns={"sem": "error"}).sort_values(["orbits", "angles"])
 
 
-def judge_claims(config: Any, tables: Tables) -> list[Claim]:
+def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """Agreement with dense regression, the rise with the number of angles, and the two large runs."""
     check = tables["checks"].iloc[0]
     runs = run_accuracy(tables["accuracy"])
     return [
-        below(
+        Claim.at_most(
             "Streamed blocks give the residuals of dense regression over all points.",
             BEYOND,
             float(check["largest_difference"]),
@@ -59,28 +59,32 @@ def _rise(runs: pd.DataFrame) -> Claim:
         if len(own) > 1:
             rises[orbits] = float(own["mean"].iloc[-1] - own["mean"].iloc[0])
     if not rises:
-        return unchecked(statement, "Fig. 6B", "needs two numbers of angles")
+        return Claim.not_checked(statement, "Fig. 6B", "needs two numbers of angles")
     words = ", ".join(f"{rise:.2f} with {orbits} digits" for orbits, rise in rises.items())
     why = f"Rise of the accuracy from the fewest to the most angles: {words}; the least, threshold is ours."
-    return above(statement, "Fig. 6B", min(rises.values()), 0.5, why=why)
+    return Claim.at_least(statement, "Fig. 6B", min(rises.values()), 0.5, why=why)
 
 
 def _accuracy(runs: pd.DataFrame, points: int, where: str) -> Claim:
     statement = f"{where} left-out upright digits are recognised."
     own = runs[runs["points"] == points]
     if own.empty:
-        return unchecked(statement, BEYOND, f"the largest run here has {int(runs['points'].max()):,} points")
+        return Claim.not_checked(
+            statement, BEYOND, f"the largest run here has {int(runs['points'].max()):,} points"
+        )
     one = own.iloc[0]
     why = (
         f"Mean over left-out classes, standard error {one['error']:.4f}, {one['seconds']:.1f} s; threshold "
         "is ours."
     )
-    return above(statement, BEYOND, float(one["mean"]), 0.99, why=why)
+    return Claim.at_least(statement, BEYOND, float(one["mean"]), 0.99, why=why)
 
 
 def _time(runs: pd.DataFrame) -> Claim:
     statement = "640,000 points take at most 15 s on one GPU."
     own = runs[(runs["points"] == THOUSANDS) & (runs["device"] == "cuda")]
     if own.empty:
-        return unchecked(statement, BEYOND, "needs 640,000 points and a GPU")
-    return below(statement, BEYOND, float(own["seconds"].iloc[0]), 15.0, why="Seconds, first step to last.")
+        return Claim.not_checked(statement, BEYOND, "needs 640,000 points and a GPU")
+    return Claim.at_most(
+        statement, BEYOND, float(own["seconds"].iloc[0]), 15.0, why="Seconds, first step to last."
+    )

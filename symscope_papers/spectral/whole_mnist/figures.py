@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
-from symscope.runs import Plot, Tables
+from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import accuracy_axes
 from symscope_papers.spectral.whole_mnist.claims import run_accuracy
 
 MARKS = ("o-", "s--", "^-.", "d:", "v-", "x--")
 
 
-def draw_plots(config: Any, tables: Tables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """The three figures."""
     accuracy = tables["accuracy"]
     largest = accuracy[accuracy["points"] == accuracy["points"].max()]

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from symscope.data import Action, LabelledData, rotation
 from symscope.errors import InputError
 from symscope.numerics import byte_count
-from symscope.runs import Results, Surroundings
+from symscope.runs import CellContext, CellResults
 from symscope.spectral import LeaveOut, class_masks, leave_out_residual, leave_out_streamed, precision
 from symscope_papers.digits import digits
 from symscope_papers.spectral.whole_mnist.config import FREE, WholeMnist
@@ -34,15 +34,15 @@ def cells(config: WholeMnist) -> list[dict[str, Any]]:
     return [check, *({"part": "run", "seeds": k, "angles": n} for k, n in sizes)]
 
 
-def measure_cell(config: WholeMnist, cell: Mapping[str, Any], surroundings: Surroundings) -> Results:
+def measure_cell(config: WholeMnist, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Accuracy on every class's upright images, left out in turn; or the comparison with dense regression.
 
     Rows hold seconds: of two runs of one cell they differ, and everything else is the same.
     """
     source = digits(config.mnist)
     if cell["seeds"] != ALL:
-        source = source.per_class(cell["seeds"], surroundings.run_seed)
-    device, action = torch.device(surroundings.device), rotation(cell["angles"], "orthogonal")
+        source = source.per_class(cell["seeds"], context.run_seed)
+    device, action = torch.device(context.device), rotation(cell["angles"], "orthogonal")
     problem = DigitRegression.of(source.standardised(), action, config, device)
     if cell["part"] == "check":
         points, difference = problem.difference_to_dense()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope_papers.discovery.exact import Exact, exact
 from tests.papers.discovery.gathered import gathered
 
@@ -52,7 +52,7 @@ def test_what_is_not_there_is_not_checked():
 
 def test_cells_repeat_and_bad_configs_are_refused():
     cell = {"network": "ReLU 2-2-2", "number": 0}
-    rows = [exact.measure(SMALL, cell, Surroundings(5, 0, "cpu"))["spectra"] for _ in range(2)]
+    rows = [exact.measure(SMALL, cell, CellContext(5, 0, "cpu"))["spectra"] for _ in range(2)]
     assert [float(r["value"]) for r in rows[0]] == [float(r["value"]) for r in rows[1]]
     with pytest.raises(InputError, match="expected networks and seeds"):
         replace(SMALL, seeds=())

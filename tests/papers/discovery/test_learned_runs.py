@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope_papers.discovery.data_dependent import skip, tanh_deep
 from symscope_papers.discovery.homogeneous import homogeneous
 from symscope_papers.discovery.learned_claims import drift_claims
@@ -45,7 +45,7 @@ def test_pointwise_sees_eight_data_points_and_gives_angles():
     config = replace(homogeneous.presets["quick"].config, networks=("linear 1-2-1",), **TINY)
     cell = {"network": "linear 1-2-1", "objective": "pointwise", "action": "network"}
     assert cell in run_cells(config)
-    [first, second] = homogeneous.measure(config, cell, Surroundings(1, 0, "cpu"))["angles"]
+    [first, second] = homogeneous.measure(config, cell, CellContext(1, 0, "cpu"))["angles"]
     for row in (first, second):
         assert 0 <= float(row["field_angle"]) <= float(row["median_angle"]) + 1e-9 <= 90 + 1e-9
         assert 0 < float(row["alike"]) < 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs._definition import Surroundings
+from symscope.runs._definition import CellContext
 from symscope_papers.dynamics.permutation import Permutation, graph_problem, permutations
 from symscope_papers.dynamics.rotation import Rotation, mask_problem, rotations
 from symscope_papers.dynamics.translation import Translation, digit_problem, translations
@@ -21,7 +21,7 @@ SHAPES = Rotation(
     size=4, images=20, channels=(2, 2, 2), runs=2, epochs=3, passes=6, batch=5, block=2, check_runs=1,
     check_epochs=2,
 )  # fmt: skip
-HERE = Surroundings(seed=0, run_seed=5, device="cpu")
+HERE = CellContext(seed=0, run_seed=5, device="cpu")
 CASES = {
     "permutation": (permutations, GRAPHS, graph_problem),
     "translation": (translations, DIGITS, digit_problem),

@@ -5,19 +5,17 @@ from __future__ import annotations
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.counterexamples import Counterexamples
 from symscope_papers.dynamics.counterexamples import counterexamples as experiment
 
 
 def test_both_converses_fail(tmp_path):
-    asked = request("dynamics/counterexamples", device="cpu", changes=["sizes=[3, 4]", "steps=5"])
-    [outcome] = run([asked], tmp_path, Place(workers=0))
+    asked = RunRequest.of("dynamics/counterexamples", device="cpu", changes=["sizes=[3, 4]", "steps=5"])
+    [outcome] = run_experiments([asked], tmp_path, Workers(processes=0))
     assert not outcome.problems
     assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 4
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     curves = tables["curves"]
     for name, risk, sign in [("U", "augmented", 1), ("U", "nominal", -1), ("V", "equivariant", 1)]:
         part = curves[(curves["example"] == name) & (curves["risk"] == risk) & (curves["step"] != 0)]

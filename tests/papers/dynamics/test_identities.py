@@ -6,23 +6,23 @@ import pytest
 
 from symscope import InputError
 from symscope.dynamics import IDENTITIES
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.identities import Identities
 from symscope_papers.dynamics.identities import identities as experiment
 
 
 def test_every_statement_is_reproduced_but_equation_3(tmp_path):
-    asked = request("dynamics/identities", device="cpu", changes=['groups=["C3", "C2xC2"]', "networks=1"])
-    [outcome] = run([asked], tmp_path, Place(workers=0))
+    asked = RunRequest.of(
+        "dynamics/identities", device="cpu", changes=['groups=["C3", "C2xC2"]', "networks=1"]
+    )
+    [outcome] = run_experiments([asked], tmp_path, Workers(processes=0))
     assert not outcome.problems
     assert not outcome.failed
     by_source = {claim.source: claim.verdict for claim in outcome.claims}
     assert {by_source[name] for name in IDENTITIES} == {Verdict.REPRODUCED}
     assert by_source["Remark 1, Eq. 3"] is Verdict.NOT_REPRODUCED
     assert by_source["beyond the paper"] is Verdict.REPRODUCED
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     worse = tables["identities"].copy()
     worse.loc[worse["identity"] == "Prop. 2", "error"] = 1e-9
     claims = experiment.claims(Identities(), {**tables, "identities": worse})

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.penalty import Penalty
 from symscope_papers.dynamics.penalty import penalty as experiment
 
@@ -16,11 +14,13 @@ def test_the_eigenvalue_gives_the_penalty(tmp_path):
     settings = [
         'groups=["C3"]', "seeds=1", "samples=12", "multiples=[0.0, 2.0]", "times=3.0", "bisections=3",
     ]  # fmt: skip
-    [outcome] = run([request("dynamics/penalty", device="cpu", changes=settings)], tmp_path, Place(workers=0))
+    [outcome] = run_experiments(
+        [RunRequest.of("dynamics/penalty", device="cpu", changes=settings)], tmp_path, Workers(processes=0)
+    )
     assert not outcome.problems
     assert not outcome.failed
     assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 3
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     assert (tables["penalties"]["predicted"] > 0).all()
     wrong = tables["penalties"].assign(measured=1.0)
     swapped = tables["paths"].assign(multiple=2.0 - tables["paths"]["multiple"])

@@ -6,9 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.runs import Place, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Workers, run_experiments
 from symscope_papers.dynamics.permutation import Permutation, graph_problem
 from tests.papers.dynamics.strategy_cases import GRAPHS
 
@@ -27,15 +25,19 @@ def test_a_run_resumes_and_makes_its_page(tmp_path):
         "nodes=4", "graphs=24", "channels=2", "invariant=4", "hidden=3", "runs=3", "epochs=3", "passes=4",
         "batch=6", "block=2", "check_epochs=2",
     ]  # fmt: skip
-    wanted = request("dynamics/permutation", device="cpu", changes=changes)
-    assert run([wanted], tmp_path, Place(workers=0), only={"part": ["precision"]}) == []  # the rest later
+    wanted = RunRequest.of("dynamics/permutation", device="cpu", changes=changes)
+    assert (
+        run_experiments([wanted], tmp_path, Workers(processes=0), only={"part": ["precision"]}) == []
+    )  # the rest later
     told = []
-    [outcome] = run([wanted], tmp_path, Place(workers=0), progress=lambda *now: told.append(now[1:]))
+    [outcome] = run_experiments(
+        [wanted], tmp_path, Workers(processes=0), progress=lambda *now: told.append(now[1:])
+    )
     assert told[0] == (1, 3)
     assert not outcome.problems
     assert not outcome.failed
     assert outcome.cells == 3
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     assert set(tables) == {"paths", "noise", "work", "precision"}
     assert len(tables["paths"]) == 3 * 3 * 4
     assert (tables["work"]["flops"] > 0).all()

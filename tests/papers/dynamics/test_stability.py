@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.stability import Stability
 from symscope_papers.dynamics.stability import stability_along_training as experiment
 
@@ -17,14 +15,14 @@ def test_the_spectrum_predicts_the_drift(tmp_path):
         'groups=["C3"]', "seeds=1", "samples=8", "horizon=1.0", "moments=3", "repeats=24", "steps=6",
         "passes=[2, 8]",
     ]  # fmt: skip
-    [outcome] = run(
-        [request("dynamics/stability", device="cpu", changes=settings)], tmp_path, Place(workers=0)
+    [outcome] = run_experiments(
+        [RunRequest.of("dynamics/stability", device="cpu", changes=settings)], tmp_path, Workers(processes=0)
     )
     assert not outcome.problems
     assert not outcome.failed
     verdicts = {claim.statement: claim.verdict for claim in outcome.claims}
     assert [name for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED] == []
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     config = Stability(groups=("C3",), seeds=1)
     for name, change in [
         ("rates", {"measured": 0.5}),

@@ -10,9 +10,8 @@ from symscope.forecasting import forecast
 from symscope.forecasting._question import drawn
 from symscope.kernels import empirical_ntk
 from symscope.networks._user_model import as_model
-from symscope.runs import Place, find, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs._registry import find_experiment
 from symscope.training import Optimiser
 from symscope_papers.forecast.quality import Quality, quality_cells
 from symscope_papers.forecast.quality_data import problem
@@ -40,9 +39,9 @@ TINY = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    wanted = request("forecast/quality", changes=TINY, seed=1, device="cpu")
-    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
-    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+    wanted = RunRequest.of("forecast/quality", changes=TINY, seed=1, device="cpu")
+    [outcome] = run_experiments([wanted], tmp_path_factory.mktemp("runs"), Workers(processes=0))
+    return outcome, outcome.tables(), wanted.config
 
 
 def test_a_tiny_run_is_complete(made):
@@ -146,7 +145,7 @@ def test_sets_of_points_are_given_to_mlps_alone():
 
 
 def test_the_large_preset_has_every_architecture_group_and_data_set():
-    config = find("forecast/quality").presets["paper"].config
+    config = find_experiment("forecast/quality").presets["paper"].config
     assert set(config.networks) == {"mlp-1", "mlp-2", "mlp-5", "conv-fc", "conv-gap", "vit"}
     assert set(config.actions) == {"C4", "C8", "C16", "C32", "flip", "shift", "D4"}
     assert set(config.datasets) == {"mnist", "digits", "points"}
@@ -167,4 +166,4 @@ def test_the_large_preset_has_every_architecture_group_and_data_set():
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        request("forecast/quality", changes=[change])
+        RunRequest.of("forecast/quality", changes=[change])

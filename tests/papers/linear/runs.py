@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from symscope.runs import Outcome, Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunOutcome, RunRequest, Verdict, Workers, run_experiments
 
 FAILED = Verdict.NOT_REPRODUCED
 REPRODUCED = Verdict.REPRODUCED
 
 
-def finished(folder, name: str, *changes: str) -> tuple[Outcome, dict]:
+def finished(folder, name: str, *changes: str) -> tuple[RunOutcome, dict]:
     """The outcome and the tables of a run with a changed quick preset, its figures drawn."""
-    [outcome] = run([request(name, changes=changes, device="cpu")], folder, Place(workers=0))
+    [outcome] = run_experiments(
+        [RunRequest.of(name, changes=changes, device="cpu")], folder, Workers(processes=0)
+    )
     assert list(outcome.folder.joinpath("figures").glob("*.svg"))
-    return outcome, tables_of(RunFolder(outcome.folder))
+    return outcome, outcome.tables()
 
 
 def verdicts(claims) -> list[Verdict]:

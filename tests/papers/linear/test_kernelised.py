@@ -10,7 +10,7 @@ import torch
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.networks import mlp
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope_papers.linear.kernelised import TABLE, Kernelised, kernelised
 from tests.papers.linear.tables import tables_of_cells
 
@@ -68,7 +68,7 @@ def test_figures(tables):
 
 
 def test_networks_differ_and_cells_repeat():
-    around = Surroundings(seed=5, run_seed=0, device="cpu")
+    around = CellContext(seed=5, run_seed=0, device="cpu")
     first = kernelised.measure(SMALL, {"network": 0, "points": 200}, around)
     again = kernelised.measure(SMALL, {"network": 0, "points": 200}, around)
     other = kernelised.measure(SMALL, {"network": 1, "points": 200}, around)

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.spectral.circles.claims import judge_density, judge_distance
 from symscope_papers.spectral.circles.config import Density, Distance
 from tests.tolerances import LEAVE_OUT_ORACLE
@@ -22,8 +20,8 @@ ORACLE = np.load(Path(__file__).parents[2] / "data" / "fixtures" / "circles.npz"
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     names = ("spectral/circles-distance", "spectral/circles-density")
-    asked = [request(name, preset="paper", device="cpu") for name in names]
-    return run(asked, tmp_path_factory.mktemp("runs"), Place(workers=0))
+    asked = [RunRequest.of(name, preset="paper", device="cpu") for name in names]
+    return run_experiments(asked, tmp_path_factory.mktemp("runs"), Workers(processes=0))
 
 
 def test_every_claim_of_the_paper_is_reproduced(runs):
@@ -37,7 +35,7 @@ def test_every_claim_of_the_paper_is_reproduced(runs):
     ("index", "name", "sizes", "column"), [(0, "d", "ds", "distance"), (1, "N", "Ns", "points")]
 )
 def test_errors_are_those_of_another_program(runs, index, name, sizes, column):
-    table = tables_of(RunFolder(runs[index].folder))["errors"]
+    table = runs[index].tables()["errors"]
     ridged = table[table["relative_ridge"] == 1e-5]
     np.testing.assert_allclose(ridged[column], ORACLE[sizes], rtol=1e-12)
     for error in ("spectral_error", "closed_form_error", "exact_error"):
@@ -49,7 +47,7 @@ def test_errors_are_those_of_another_program(runs, index, name, sizes, column):
 
 
 def test_where_rounding_hides_the_answer_there_is_none(runs):
-    table = tables_of(RunFolder(runs[1].folder))["errors"]
+    table = runs[1].tables()["errors"]
     last = table[(table["points"] == 48) & (table["relative_ridge"] == 0)].iloc[0]
     assert np.isnan(last["exact_error"]) or last["exact_error"] < 1e-12
     assert last["closed_form_error"] == pytest.approx(1.512e-16, rel=1e-3)
@@ -57,7 +55,7 @@ def test_where_rounding_hides_the_answer_there_is_none(runs):
 
 def test_claims_can_fail(runs):
     """Worsened by hand, each table is found out."""
-    tables = [tables_of(RunFolder(outcome.folder)) for outcome in runs]
+    tables = [outcome.tables() for outcome in runs]
     for (judge, config, number), column, row, value in [
         ((judge_distance, Distance(), 0), "spectral_error", 4, 9.0),
         ((judge_distance, Distance(), 0), "closed_form_error", -1, 2.0),
@@ -73,7 +71,7 @@ def test_claims_can_fail(runs):
 
 
 def test_small_configs_say_what_they_cannot_check(runs):
-    distance, density = (tables_of(RunFolder(outcome.folder))["errors"] for outcome in runs)
+    distance, density = (outcome.tables()["errors"] for outcome in runs)
     far = judge_distance(Distance(), {"errors": distance[distance["distance"] > 0.5]})
     few = judge_density(Density(), {"errors": density[density["points"] <= 24]})
     assert [claim.verdict for claim in far] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED]

@@ -8,10 +8,9 @@ import torch
 
 from symscope import InputError
 from symscope.data import mnist_sample, rotation
-from symscope.runs import Place, find, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._settings import changed
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs._registry import find_experiment
+from symscope.runs._settings import replace_fields
 from symscope.spectral import class_masks
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error
 from symscope.spectral.dense import regression
@@ -82,11 +81,13 @@ def test_a_copy_sees_its_own_trial_less_the_upright_images_of_its_class():
 
 
 def test_a_small_run_is_complete_and_trials_do_not_depend_on_what_is_trained_together(tmp_path):
-    alone = request("spectral/classes", changes=SMALL, device="cpu")
-    both = request("spectral/classes", changes=[*SMALL, "together=2"], device="cpu")
-    outcomes = [outcome for one in (alone, both) for outcome in run([one], tmp_path, Place(workers=0))]
+    alone = RunRequest.of("spectral/classes", changes=SMALL, device="cpu")
+    both = RunRequest.of("spectral/classes", changes=[*SMALL, "together=2"], device="cpu")
+    outcomes = [
+        outcome for one in (alone, both) for outcome in run_experiments([one], tmp_path, Workers(processes=0))
+    ]
     assert [(outcome.failed, outcome.problems) for outcome in outcomes] == [(0, ())] * 2
-    tables = [tables_of(RunFolder(outcome.folder))["accuracy"] for outcome in outcomes]
+    tables = [outcome.tables()["accuracy"] for outcome in outcomes]
     keys = ["angles", "trial", "left_out", "method"]
     for table in tables:
         assert len(table) == 2 * 2 * 2 * 5  # angles, trials, left-out classes, methods
@@ -117,11 +118,13 @@ def test_a_small_run_is_complete_and_trials_do_not_depend_on_what_is_trained_tog
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        request("spectral/classes", changes=[change])
+        RunRequest.of("spectral/classes", changes=[change])
 
 
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
-    config = changed(find("spectral/classes").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
+    config = replace_fields(
+        find_experiment("spectral/classes").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"]
+    )
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         cells(config)
 
@@ -141,7 +144,9 @@ def test_a_gpu_gives_the_accuracies_of_a_cpu(problem):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_compiled_networks_of_several_trials_train_on_a_gpu(tmp_path):
     changes = [*SMALL, "together=2", "compiled=true"]
-    [outcome] = run([request("spectral/classes", changes=changes, device="cuda")], tmp_path, Place(workers=0))
+    [outcome] = run_experiments(
+        [RunRequest.of("spectral/classes", changes=changes, device="cuda")], tmp_path, Workers(processes=0)
+    )
     assert (outcome.failed, outcome.problems) == (0, ())
 
 

@@ -11,7 +11,7 @@ import torch
 
 from symscope import InputError
 from symscope.groups import cyclic
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope.spectral import class_masks, leave_out, projected_profile
 from symscope.spectral.circulant import symmetrised_error
 from symscope.spectral.dense import regression
@@ -29,7 +29,7 @@ SMALL = ConvRotations(pairs=8, pooled_pairs=3, angles=(2, 4), filters=(3,), show
 def tables():
     found = {}
     for cell in conv_rotations.cells(SMALL):
-        for name, rows in conv_rotations.measure(SMALL, cell, Surroundings(1, 0, "cpu")).items():
+        for name, rows in conv_rotations.measure(SMALL, cell, CellContext(1, 0, "cpu")).items():
             found.setdefault(name, []).extend({**cell, **row} for row in rows)
     return {name: pd.DataFrame(rows) for name, rows in found.items()}
 
@@ -139,7 +139,7 @@ def test_figures_cover_every_readout(tables):
 def test_paper_preset_needs_all_of_mnist(tmp_path):
     config = replace(conv_rotations.presets["paper"].config, mnist=str(tmp_path))
     with pytest.raises(InputError, match="symscope data fetch"):
-        conv_rotations.measure(config, conv_rotations.cells(config)[0], Surroundings(0, 0, "cpu"))
+        conv_rotations.measure(config, conv_rotations.cells(config)[0], CellContext(0, 0, "cpu"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import torch
 from symscope import InputError
 from symscope.data import shift
 from symscope.groups import cyclic
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope.spectral import profile_gram
 from symscope_papers.spectral.conv_shifts import conv_shifts
 from symscope_papers.spectral.conv_shifts.claims import judge_claims
@@ -26,7 +26,7 @@ SMALL = ConvShifts(pairs=6, angles=(2, 4), dense=2, shown=4)
 def tables():
     found = {}
     for cell in conv_shifts.cells(SMALL):
-        for name, rows in conv_shifts.measure(SMALL, cell, Surroundings(1, 0, "cpu")).items():
+        for name, rows in conv_shifts.measure(SMALL, cell, CellContext(1, 0, "cpu")).items():
             found.setdefault(name, []).extend({**cell, **row} for row in rows)
     return {name: pd.DataFrame(rows) for name, rows in found.items()}
 
@@ -91,7 +91,7 @@ def test_figures(tables):
 def test_paper_preset_needs_all_of_mnist(tmp_path):
     config = replace(conv_shifts.presets["paper"].config, mnist=str(tmp_path))
     with pytest.raises(InputError, match="symscope data fetch"):
-        conv_shifts.measure(config, conv_shifts.cells(config)[0], Surroundings(0, 0, "cpu"))
+        conv_shifts.measure(config, conv_shifts.cells(config)[0], CellContext(0, 0, "cpu"))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from symscope import InputError
 from symscope.data.synthetic import is_connected
 from symscope.groups import cyclic, dihedral, direct_product, symmetric
 from symscope.groups.named_groups import quaternion
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope.spectral.irrep_blocks import fourier_blocks, frequencies
 from symscope_papers.spectral.groups import groups
 from symscope_papers.spectral.groups.claims import judge_claims
@@ -29,7 +29,7 @@ SMALL = Groups(seeds=2, side=14, shifts=(2, 7), nodes=4, points=3)
 def tables():
     found = {}
     for number, cell in enumerate(groups.cells(SMALL)):
-        for name, rows in groups.measure(SMALL, cell, Surroundings(number, 0, "cpu")).items():
+        for name, rows in groups.measure(SMALL, cell, CellContext(number, 0, "cpu")).items():
             found.setdefault(name, []).extend({**cell, **row} for row in rows)
     return {name: pd.DataFrame(rows) for name, rows in found.items()}
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.spectral.missing import missing_points
 from symscope_papers.spectral.missing.config import Missing
 
 
 def test_the_system_is_the_regression_and_patterns_are_varied(tmp_path):
-    [outcome] = run([request("spectral/missing", device="cpu")], tmp_path, Place(workers=0))
+    [outcome] = run_experiments(
+        [RunRequest.of("spectral/missing", device="cpu")], tmp_path, Workers(processes=0)
+    )
     assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 2
-    table = tables_of(RunFolder(outcome.folder))["patterns"]
+    table = outcome.tables()["patterns"]
     random = table[(table["kind"] == "random") & (table["missing"] == 5)]
     assert random["points"].nunique() > 10
     # neighbours in a row are harder than scattered points: nothing near them is left

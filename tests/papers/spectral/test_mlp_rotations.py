@@ -10,9 +10,7 @@ import torch
 
 from symscope import InputError, spectral
 from symscope.data import mnist_sample
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope.spectral import circulant, geometry
 from symscope_papers.spectral.mlp_rotations.claims import judge_claims
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
@@ -25,9 +23,9 @@ SMALL = ["pairs=24", "angles=4,8", "hidden=2"]  # figures take most of the time:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    wanted = request("spectral/mlp-rotations", changes=SMALL, seed=3, device="cpu")
-    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
-    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+    wanted = RunRequest.of("spectral/mlp-rotations", changes=SMALL, seed=3, device="cpu")
+    [outcome] = run_experiments([wanted], tmp_path_factory.mktemp("runs"), Workers(processes=0))
+    return outcome, outcome.tables(), wanted.config
 
 
 def test_numbers_are_those_of_the_spectral_package(made):
@@ -141,6 +139,6 @@ def test_bad_configs_are_refused(change, message):
 @pytest.mark.parametrize("name", ["mlp-rotations", "seeds", "trained"])
 def test_the_paper_presets_want_all_of_mnist_before_anything_runs(name, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    wanted = request(f"spectral/{name}", preset="paper", device="cpu")
+    wanted = RunRequest.of(f"spectral/{name}", preset="paper", device="cpu")
     with pytest.raises(InputError, match="mnist=fetched: this needs all of MNIST"):
-        run([wanted], tmp_path / "runs", Place(workers=0))
+        run_experiments([wanted], tmp_path / "runs", Workers(processes=0))

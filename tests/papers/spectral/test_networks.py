@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.runs import Place, find, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._settings import changed
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs._registry import find_experiment
+from symscope.runs._settings import replace_fields
 from symscope_papers.spectral.networks.claims import judge_claims
 from symscope_papers.spectral.networks.config import Networks
 from symscope_papers.spectral.networks.measure import cells, rotated_digits
@@ -49,7 +48,7 @@ def test_networks_train_their_digits_together_or_one_at_a_time():
 
 
 def test_the_paper_preset_is_the_papers():
-    config = changed(find("spectral/networks").presets["paper"].config, ["mnist=sample"])
+    config = replace_fields(find_experiment("spectral/networks").presets["paper"].config, ["mnist=sample"])
     all_cells = cells(config)
     figure = [cell for cell in all_cells if cell["part"] == "figure"]
     assert len(figure) == 6 * (1 + 10 + 10)
@@ -68,9 +67,11 @@ def test_only_upright_images_of_the_left_out_digit_are_missing():
 
 
 def test_a_tiny_run_trains_every_network_and_is_complete(tmp_path):
-    [outcome] = run([request("spectral/networks", changes=TINY, device="cpu")], tmp_path, Place(workers=0))
+    [outcome] = run_experiments(
+        [RunRequest.of("spectral/networks", changes=TINY, device="cpu")], tmp_path, Workers(processes=0)
+    )
     assert (outcome.failed, outcome.problems) == (0, ())
-    course = tables_of(RunFolder(outcome.folder))["course"]
+    course = outcome.tables()["course"]
     figure, long = course[course["part"] == "figure"], course[course["part"] == "long"]
     assert len(figure) == 3 * 2  # networks, angles; one digit, one epoch
     assert set(figure["network"]) == {"mlp", "conv", "vit"}
@@ -100,11 +101,13 @@ def test_a_tiny_run_trains_every_network_and_is_complete(tmp_path):
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        request("spectral/networks", changes=[change])
+        RunRequest.of("spectral/networks", changes=[change])
 
 
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
-    config = changed(find("spectral/networks").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
+    config = replace_fields(
+        find_experiment("spectral/networks").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"]
+    )
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         cells(config)
 
@@ -113,8 +116,8 @@ def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_compiled_steps_in_mixed_precision_train_on_a_gpu(tmp_path):
     changes = [*TINY, "compiled=true", "mixed_precision=true"]
-    [outcome] = run(
-        [request("spectral/networks", changes=changes, device="cuda")], tmp_path, Place(workers=0)
+    [outcome] = run_experiments(
+        [RunRequest.of("spectral/networks", changes=changes, device="cuda")], tmp_path, Workers(processes=0)
     )
     assert (outcome.failed, outcome.problems) == (0, ())
 

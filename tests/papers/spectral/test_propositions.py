@@ -10,7 +10,7 @@ import torch
 
 from symscope import InputError
 from symscope.groups import cyclic
-from symscope.runs import Surroundings, Verdict
+from symscope.runs import CellContext, Verdict
 from symscope_papers.spectral.propositions import propositions
 from symscope_papers.spectral.propositions.claims import judge_claims
 from symscope_papers.spectral.propositions.config import Propositions
@@ -23,7 +23,7 @@ SMALL = Propositions(digits=3, filters=(3,), shifts=4)
 def tables():
     found = {}
     for cell in propositions.cells(SMALL):
-        for name, rows in propositions.measure(SMALL, cell, Surroundings(5, 0, "cpu")).items():
+        for name, rows in propositions.measure(SMALL, cell, CellContext(5, 0, "cpu")).items():
             found.setdefault(name, []).extend({**cell, **row} for row in rows)
     return {name: pd.DataFrame(rows) for name, rows in found.items()}
 

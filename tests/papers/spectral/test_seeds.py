@@ -9,9 +9,7 @@ import torch
 
 from symscope import InputError
 from symscope.data import mnist_sample
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope.spectral import dense
 from symscope_papers.spectral.pairs.errors import pair_errors
 from symscope_papers.spectral.pairs.orbits import rotated
@@ -26,9 +24,9 @@ SMALL = ["seeds=3", "trials=8", "angles=4,8"]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    wanted = request("spectral/seeds", changes=SMALL, seed=5, device="cpu")
-    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
-    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+    wanted = RunRequest.of("spectral/seeds", changes=SMALL, seed=5, device="cpu")
+    [outcome] = run_experiments([wanted], tmp_path_factory.mktemp("runs"), Workers(processes=0))
+    return outcome, outcome.tables(), wanted.config
 
 
 def test_errors_are_regression_without_the_upright_images_and_the_mean_over_pairs(made):

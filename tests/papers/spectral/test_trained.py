@@ -12,9 +12,7 @@ from symscope.data import mnist_sample
 from symscope.kernels import infinite_width
 from symscope.networks import mlp
 from symscope.numerics._randomness import seeded
-from symscope.runs import Place, Verdict, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope.spectral import circulant
 from symscope_papers.spectral.pairs.orbits import digit_pairs, rotated
 from symscope_papers.spectral.trained.claims import judge_claims
@@ -27,9 +25,9 @@ RUNS = "runs=pytorch-adam,pytorch-sgd,ntk-adam"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    wanted = request("spectral/trained", changes=[*SMALL, RUNS], seed=2, device="cpu")
-    [outcome] = run([wanted], tmp_path_factory.mktemp("runs"), Place(workers=0))
-    return outcome, tables_of(RunFolder(outcome.folder)), wanted.config
+    wanted = RunRequest.of("spectral/trained", changes=[*SMALL, RUNS], seed=2, device="cpu")
+    [outcome] = run_experiments([wanted], tmp_path_factory.mktemp("runs"), Workers(processes=0))
+    return outcome, outcome.tables(), wanted.config
 
 
 @pytest.mark.parametrize("name", ["pytorch-adam", "pytorch-sgd", "ntk-adam"])

@@ -8,10 +8,9 @@ import torch
 
 from symscope import InputError
 from symscope.data import mnist_sample, rotation
-from symscope.runs import Place, find, request, run
-from symscope.runs._outcome import tables_of
-from symscope.runs._settings import changed
-from symscope.runs._store import RunFolder
+from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs._registry import find_experiment
+from symscope.runs._settings import replace_fields
 from symscope.spectral import class_masks
 from symscope.spectral.dense import regression
 from symscope_papers.spectral.whole_mnist.claims import MILLIONS, THOUSANDS, judge_claims
@@ -47,11 +46,11 @@ def test_coincident_points_do_not_spoil_the_answer():
 
 
 def test_a_small_run_is_complete(tmp_path):
-    [outcome] = run(
-        [request("spectral/whole-mnist", changes=SMALL, device="cpu")], tmp_path, Place(workers=0)
+    [outcome] = run_experiments(
+        [RunRequest.of("spectral/whole-mnist", changes=SMALL, device="cpu")], tmp_path, Workers(processes=0)
     )
     assert (outcome.failed, outcome.problems) == (0, ())
-    tables = tables_of(RunFolder(outcome.folder))
+    tables = outcome.tables()
     accuracy = tables["accuracy"]
     assert len(accuracy) == 2 * 2 * 10
     assert sorted(accuracy["points"].unique()) == [40, 60, 160, 240]
@@ -64,7 +63,7 @@ def test_a_small_run_is_complete(tmp_path):
 
 
 def test_all_digits_are_taken_where_no_number_is_given():
-    config = changed(WholeMnist(), ["seeds=5", "angles=4", "whole_angles=2", "check_seeds=2"])
+    config = replace_fields(WholeMnist(), ["seeds=5", "angles=4", "whole_angles=2", "check_seeds=2"])
     assert [(cell["seeds"], cell["angles"]) for cell in cells(config)] == [(2, 64), (5, 4), (0, 2)]
 
 
@@ -82,7 +81,7 @@ def test_all_digits_are_taken_where_no_number_is_given():
 )
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(InputError, match=message):
-        request("spectral/whole-mnist", changes=[change])
+        RunRequest.of("spectral/whole-mnist", changes=[change])
 
 
 def test_free_memory_is_a_gpus():
@@ -91,7 +90,9 @@ def test_free_memory_is_a_gpus():
 
 
 def test_mnist_that_is_not_there_is_told_before_anything_runs(tmp_path):
-    config = changed(find("spectral/whole-mnist").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"])
+    config = replace_fields(
+        find_experiment("spectral/whole-mnist").presets["paper"].config, [f"mnist={tmp_path / 'absent'}"]
+    )
     with pytest.raises(InputError, match=r"needs all of MNIST, which is not in .*absent"):
         cells(config)
 

@@ -8,9 +8,18 @@ import json
 import numpy as np
 import pytest
 
+from docs.tooling.keep_results import (
+    END,
+    LARGEST_PICTURE,
+    MARK,
+    index_page,
+    keep_results,
+    main,
+    read_results,
+    small_png,
+)
 from symscope import InputError
-from symscope.runs import Place, request, run
-from symscope.runs._kept import END, LARGEST_PICTURE, MARK, index, keep, kept, small_png
+from symscope.runs import RunRequest, Workers, run_experiments
 from tests.runs.program import TOY, toy_run
 
 
@@ -18,13 +27,13 @@ from tests.runs.program import TOY, toy_run
 def runs(tmp_path_factory):
     """A toy run with every verdict, and one of the circles."""
     out = tmp_path_factory.mktemp("runs")
-    circles = request("spectral/circles-distance", changes=["distances=0,0.1,1"], device="cpu")
-    [outcome] = run([circles], out, Place(workers=0))
+    circles = RunRequest.of("spectral/circles-distance", changes=["distances=0,0.1,1"], device="cpu")
+    [outcome] = run_experiments([circles], out, Workers(processes=0))
     return toy_run(out, "cells=3", "threshold=1000").folder, outcome.folder
 
 
 def test_a_page_says_what_was_claimed_measured_and_how_to_run_it_again(runs, tmp_path):
-    page, listing = keep([runs[0]], tmp_path / "new" / "results")
+    page, listing = keep_results([runs[0]], tmp_path / "new" / "results")
     assert (page.name, listing.name) == ("toy-matrices.md", "index.md")
     text = page.read_text()
     claims = json.loads((runs[0] / "claims.json").read_text())
@@ -50,24 +59,24 @@ def test_a_page_says_what_was_claimed_measured_and_how_to_run_it_again(runs, tmp
 
 
 def test_a_page_names_no_folder_of_this_machine(runs, tmp_path):
-    page, _ = keep([runs[0]], tmp_path)
+    page, _ = keep_results([runs[0]], tmp_path)
     assert TOY not in page.read_text()
     assert "--module path/to/toy.py" in page.read_text()
 
 
 @pytest.mark.parametrize("folder", ["/somewhere/digits", "somewhere/digits"])
 def test_where_the_data_lies_is_not_a_changed_setting(folder, tmp_path):
-    page, _ = keep([toy_run(tmp_path / "runs", f"word={folder}").folder], tmp_path / "kept")
-    assert kept(tmp_path / "kept")[0].preset == "quick"
+    page, _ = keep_results([toy_run(tmp_path / "runs", f"word={folder}").folder], tmp_path / "kept")
+    assert read_results(tmp_path / "kept")[0].preset == "quick"
     assert "--set word=path/to/digits" in page.read_text()
     assert "somewhere" not in page.read_text()
 
 
 def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
-    keep([runs[0]], tmp_path)
+    keep_results([runs[0]], tmp_path)
     (tmp_path / "notes.md").write_text("# Notes of my own\n")
-    *_, listing = keep([runs[1]], tmp_path)
-    first, second = kept(tmp_path)
+    *_, listing = keep_results([runs[1]], tmp_path)
+    first, second = read_results(tmp_path)
     assert (first.experiment, second.experiment) == ("spectral/circles-distance", "toy/matrices")
     assert (second.reproduced, second.not_reproduced, second.not_checked) == (1, 1, 1)
     claims = json.loads((runs[1] / "claims.json").read_text())
@@ -82,36 +91,36 @@ def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
 
 
 def test_keeping_again_is_the_same_bytes(runs, tmp_path):
-    keep(list(runs), tmp_path)
+    keep_results(list(runs), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    keep(list(reversed(runs)), tmp_path)
+    keep_results(list(reversed(runs)), tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_another_preset_replaces_only_when_told(runs, tmp_path):
-    keep([runs[0]], tmp_path / "kept")
+def test_another_preset_replaces_only_when_asked(runs, tmp_path):
+    keep_results([runs[0]], tmp_path / "kept")
     plain = toy_run(tmp_path / "runs", "cells=6").folder
     with pytest.raises(InputError, match="keeps preset quick, changed, this run is preset quick; --replace"):
-        keep([plain], tmp_path / "kept")
-    keep([plain], tmp_path / "kept", replace=True)
-    assert [result.preset for result in kept(tmp_path / "kept")] == ["quick"]
+        keep_results([plain], tmp_path / "kept")
+    keep_results([plain], tmp_path / "kept", replace=True)
+    assert [result.preset for result in read_results(tmp_path / "kept")] == ["quick"]
 
 
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
-    page, _ = keep([runs[0]], tmp_path)
+    page, _ = keep_results([runs[0]], tmp_path)
     head, _, rest = page.read_text().partition("\n")
     record = json.loads(head.removeprefix(MARK).removesuffix(END))
     record["figures"] += ["toy-matrices-old.png", "mine.png", "../outside.png"]
     page.write_text(f"{MARK}{json.dumps(record)}{END}\n{rest}")
     for name in ("toy-matrices-old.png", "mine.png"):
         (tmp_path / name).write_bytes(b"old")
-    keep([runs[0]], tmp_path)
+    keep_results([runs[0]], tmp_path)
     assert not (tmp_path / "toy-matrices-old.png").exists()
     assert (tmp_path / "mine.png").exists()
 
 
-def test_failed_cells_are_told(tmp_path):
-    page, _ = keep([toy_run(tmp_path / "runs", "cells=3", "fail=1").folder], tmp_path / "kept")
+def test_failed_cells_are_counted(tmp_path):
+    page, _ = keep_results([toy_run(tmp_path / "runs", "cells=3", "fail=1").folder], tmp_path / "kept")
     assert "**1 of 3 cells failed: the evidence is incomplete.**" in page.read_text()
     assert "Traceback" not in page.read_text()
 
@@ -144,45 +153,59 @@ def test_large_pictures_are_made_small_and_small_ones_left_alone():
 
 def test_bad_input(runs, tmp_path):
     with pytest.raises(InputError, match="at least one run folder to keep"):
-        keep([], tmp_path)
+        keep_results([], tmp_path)
     with pytest.raises(InputError, match="is not a run folder"):
-        keep([tmp_path], tmp_path)
+        keep_results([tmp_path], tmp_path)
     with pytest.raises(InputError, match=r"several runs are of toy/matrices"):
-        keep([runs[0], runs[0]], tmp_path)
+        keep_results([runs[0], runs[0]], tmp_path)
     with pytest.raises(InputError, match="holds no kept results"):
-        index(tmp_path)
+        index_page(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot make"):
-        keep([runs[0]], tmp_path / "file" / "inside")
+        keep_results([runs[0]], tmp_path / "file" / "inside")
     (tmp_path / "toy-matrices.md").write_text("# Mine\n")
     with pytest.raises(InputError, match="is not a kept result and is not overwritten"):
-        keep([runs[0]], tmp_path)
+        keep_results([runs[0]], tmp_path)
     (tmp_path / "toy-matrices.md").write_text(MARK + '{"experiment": 1' + END + "\n")
     with pytest.raises(InputError, match="first line is damaged"):
-        keep([runs[0]], tmp_path)
+        keep_results([runs[0]], tmp_path)
 
 
 def test_two_ids_that_share_a_file_name_are_not_mixed_up(runs, tmp_path):
-    page, _ = keep([runs[0]], tmp_path)
+    page, _ = keep_results([runs[0]], tmp_path)
     page.write_text(page.read_text().replace("toy/matrices", "toy-matrices/x", 1))
     with pytest.raises(InputError, match="is the result of toy-matrices/x, not of toy/matrices"):
-        keep([runs[0]], tmp_path)
+        keep_results([runs[0]], tmp_path)
 
 
 def test_runs_that_are_not_finished_or_damaged_are_refused(tmp_path):
     folder = toy_run(tmp_path / "runs", "cells=2").folder
     (folder / "figures" / "norms.png").unlink()
     with pytest.raises(InputError, match=r"norms.png is missing: the run folder is damaged"):
-        keep([folder], tmp_path)
+        keep_results([folder], tmp_path)
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it"):
-        keep([folder], tmp_path)
+        keep_results([folder], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["index.md", "toy-matrices-norms.png"])
 def test_files_of_others_are_not_overwritten(runs, tmp_path, name):
     (tmp_path / name).write_text("mine")
-    with pytest.raises(InputError, match=rf"{name} is not .* kept result.*choose another --to"):
-        keep([runs[0]], tmp_path)
+    with pytest.raises(InputError, match=rf"{name} is not .* kept result.*choose another --out"):
+        keep_results([runs[0]], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "mine"
+
+
+def test_the_program_keeps_the_finished_runs_of_a_folder(tmp_path, capsys):
+    toy_run(tmp_path / "runs", "cells=2")
+    out = tmp_path / "kept"
+    assert main([str(tmp_path / "runs"), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(out / "toy-matrices.md"), str(out / "index.md")]
+    assert "[toy/matrices](toy-matrices.md)" in (out / "index.md").read_text()
+
+
+def test_a_mistake_is_one_line_and_status_2(tmp_path, capsys):
+    assert main([str(tmp_path / "absent")]) == 2
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert "absent does not exist" in line

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from symscope.runs import Place, find, request, run
+from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._cell import run_cell
-from symscope.runs._registry import load_module
-from symscope.runs._source import code_of
+from symscope.runs._registry import find_experiment, load_module
+from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import RunFolder
 from tests.cli.test_app import called
 from tests.runs.program import TOY, toy_request, toy_run
@@ -37,34 +37,34 @@ def edited(path: Path, text: str) -> None:
 
 
 def mine_run(path: Path, *, warn=pytest.fail, **options):
-    asked = request("toy/matrices", device="cpu", changes=["cells=3"], modules=[str(path)])
-    [outcome] = run([asked], path.parent / "runs", Place(workers=0), warn=warn, **options)
+    asked = RunRequest.of("toy/matrices", device="cpu", changes=["cells=3"], modules=[str(path)])
+    [outcome] = run_experiments([asked], path.parent / "runs", Workers(processes=0), warn=warn, **options)
     return outcome
 
 
 def test_code_is_that_of_the_users_own_modules(mine):
-    first = code_of(find("toy/matrices", [str(mine)]))
-    assert first == code_of(find("toy/matrices", [TOY]))  # wherever the file lies
+    first = source_fingerprint(find_experiment("toy/matrices", [str(mine)]))
+    assert first == source_fingerprint(find_experiment("toy/matrices", [TOY]))  # wherever the file lies
     assert len(first) == 12
     edited(mine, SOURCE.replace("randn(40, 40", "randn(50, 50"))
-    assert code_of(find("toy/matrices", [str(mine)])) != first
-    assert code_of(find("spectral/missing")) is None
+    assert source_fingerprint(find_experiment("toy/matrices", [str(mine)])) != first
+    assert source_fingerprint(find_experiment("spectral/missing")) is None
 
 
 def test_code_is_found_through_partials_and_missed_without_a_file():
-    toy, shipped = find("toy/matrices", [TOY]), find("spectral/missing")
+    toy, shipped = find_experiment("toy/matrices", [TOY]), find_experiment("spectral/missing")
     borrowed = replace(shipped, id="toy/borrowed")
-    assert code_of(borrowed) is None
-    assert code_of(replace(borrowed, measure=partial(toy.measure))) == code_of(toy)
+    assert source_fingerprint(borrowed) is None
+    assert source_fingerprint(replace(borrowed, measure=partial(toy.measure))) == source_fingerprint(toy)
     scope = {"__name__": "typed_in"}
-    exec("def measure(config, cell, surroundings): return {}", scope)
-    assert code_of(replace(borrowed, measure=scope["measure"])) is None
+    exec("def measure(config, cell, context): return {}", scope)
+    assert source_fingerprint(replace(borrowed, measure=scope["measure"])) is None
 
 
 def test_a_record_says_which_code_made_it():
     record = run_cell(toy_request().tasks()[0])
-    assert record["code"] == code_of(find("toy/matrices", [TOY]))
-    shipped = request("spectral/missing", changes=["counts=1", "patterns=2"], device="cpu").tasks()[0]
+    assert record["code"] == source_fingerprint(find_experiment("toy/matrices", [TOY]))
+    shipped = RunRequest.of("spectral/missing", changes=["counts=1", "patterns=2"], device="cpu").tasks()[0]
     assert run_cell(shipped)["code"] is None
 
 
@@ -89,9 +89,9 @@ def test_cells_of_earlier_code_are_kept_and_told(mine):
 def test_library_users_are_warned_too(mine):
     mine_run(mine)
     edited(mine, SOURCE + "\n")
-    asked = request("toy/matrices", device="cpu", changes=["cells=3"], modules=[str(mine)])
+    asked = RunRequest.of("toy/matrices", device="cpu", changes=["cells=3"], modules=[str(mine)])
     with pytest.warns(UserWarning, match="3 of 3 finished cells were made with earlier code"):
-        run([asked], mine.parent / "runs", Place(workers=0))
+        run_experiments([asked], mine.parent / "runs", Workers(processes=0))
 
 
 def test_folders_without_it_are_read_as_before(tmp_path):

@@ -1,21 +1,26 @@
-"""Results kept with the documentation: finished runs as Markdown pages with small pictures, and an index."""
+"""Keep the results of finished runs in docs/results: a Markdown page each with small pictures, and an index.
+
+python -m docs.tooling.keep_results RUN... [--out docs/results] [--replace]
+
+RUN is a run folder, or a folder that holds run folders. A page shows the command that repeats its
+experiment and the machine it ran on. Keeping a run of the same preset again replaces the page.
+"""
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, Verdict, measured_text
-from symscope.runs._commands import command_of
-from symscope.runs._outcome import Outcome, outcome
-from symscope.runs._run_page import tally
-from symscope.runs._store import RunFolder, read_json, write_bytes
+from symscope.runs import Claim, RunOutcome, Verdict, run_folders
+from symscope.runs.commands import reproduce_command
 
 LARGEST_PICTURE = 150_000  # bytes: a repository keeps every version of a picture for ever
 NARROWEST = 640  # pixels: below this the labels of a figure cannot be read
@@ -27,19 +32,19 @@ INDEX_MARK = "<!-- symscope index of results -->"
 
 @final
 @dataclass(frozen=True)
-class Kept:
-    """What the index says about one kept result; the page carries it in its first line.
+class KeptResult:
+    """The index's row about one kept result; the page carries it in its first line.
 
     Attributes:
-        experiment: Its id.
+        experiment: The experiment's id.
         paper: The paper's title.
         figure: The paper's figures it answers.
         preset: The preset's name, with "changed" when settings differ from it.
-        reproduced: How many claims were reproduced.
-        not_reproduced: How many were not.
-        not_checked: How many could not be checked at this size.
-        device: What it ran on.
-        minutes: Spent in cells, all workers together.
+        reproduced: Number of claims that were reproduced.
+        not_reproduced: Number of claims that were not reproduced.
+        not_checked: Number of claims that could not be checked at this size.
+        device: The device it ran on.
+        minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
     """
 
@@ -55,12 +60,12 @@ class Kept:
     figures: tuple[str, ...]
 
 
-def keep(runs: Sequence[Path], to: Path, *, replace: bool = False) -> list[Path]:
+def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> list[Path]:
     """Write the page and pictures of every run, and the index of all results in the folder.
 
     Args:
         runs: Folders of finished runs, each of another experiment.
-        to: Folder of kept results; it is made if need be.
+        out: Folder of kept results; it is made if need be.
         replace: Replace a kept result of another preset or other settings.
 
     Returns:
@@ -73,41 +78,41 @@ def keep(runs: Sequence[Path], to: Path, *, replace: bool = False) -> list[Path]
     """
     if not runs:
         raise InputError("expected at least one run folder to keep, got none")
-    finished = [_finished(RunFolder(path)) for path in runs]
-    names = [asked["experiment"] for _, asked, _ in finished]
+    finished = [RunOutcome.from_folder(path) for path in runs]
+    names = [run.description()["experiment"] for run in finished]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"one result is kept of each experiment; several runs are of {', '.join(twice)}")
-    _check_own_index(to / "index.md")
+    _check_own_index(out / "index.md")
     pages = []
-    for folder, asked, result in finished:
-        pictures = _pictures(folder, asked)
-        known = _kept(asked, result, folder, tuple(pictures))
-        path = to / f"{_stem(known.experiment)}.md"
+    for run in finished:
+        pictures = _pictures(run)
+        known = _kept(run, tuple(pictures))
+        path = out / f"{_stem(known.experiment)}.md"
         before = _replaceable(path, known, replace)
-        foreign = sorted(name for name in pictures if name not in before and (to / name).exists())
+        foreign = sorted(name for name in pictures if name not in before and (out / name).exists())
         if foreign:
             raise InputError(
-                f"{to / foreign[0]} is not of a kept result and would be overwritten; move it, or choose "
-                "another --to"
+                f"{out / foreign[0]} is not of a kept result and would be overwritten; move it, or choose "
+                "another --out"
             )
         stale = before - set(pictures)
-        _make(to)
+        _make(out)
         for name, content in pictures.items():
-            write_bytes(to / name, content)
-        write_bytes(path, _page(folder, asked, result, known).encode())
+            (out / name).write_bytes(content)
+        path.write_text(_page(run, known), encoding="utf-8")
         for name in stale:
-            (to / name).unlink(missing_ok=True)
+            (out / name).unlink(missing_ok=True)
         pages.append(path)
-    write_bytes(to / "index.md", index(to).encode())
-    return [*pages, to / "index.md"]
+    (out / "index.md").write_text(index_page(out), encoding="utf-8")
+    return [*pages, out / "index.md"]
 
 
-def kept(folder: Path) -> list[Kept]:
+def read_results(folder: Path) -> list[KeptResult]:
     """The results kept in a folder, in the order of their ids; other Markdown pages there are left out.
 
     Args:
-        folder: Where `keep` wrote.
+        folder: Folder that `keep_results` wrote.
 
     Raises:
         InputError: A page whose first line was damaged.
@@ -116,18 +121,20 @@ def kept(folder: Path) -> list[Kept]:
     return sorted(found, key=lambda result: result.experiment)
 
 
-def index(folder: Path) -> str:
+def index_page(folder: Path) -> str:
     """The index page of a folder of kept results: one table per paper, with the verdicts counted.
 
     Args:
-        folder: Where `keep` wrote.
+        folder: Folder that `keep_results` wrote.
 
     Raises:
         InputError: No kept results there, or a damaged one.
     """
-    results = kept(folder)
+    results = read_results(folder)
     if not results:
-        raise InputError(f"{folder} holds no kept results; `symscope keep RUN --to {folder}` writes them")
+        raise InputError(
+            f"{folder} holds no kept results; `python -m docs.tooling.keep_results RUN` writes them"
+        )
     good, bad, open_ = (
         sum(getattr(result, name) for result in results)
         for name in ("reproduced", "not_reproduced", "not_checked")
@@ -161,25 +168,15 @@ def index(folder: Path) -> str:
 
 
 def _check_own_index(path: Path) -> None:
-    """Refuses to overwrite an index that `keep` did not write."""
+    """Refuses to overwrite an index that `keep_results` did not write."""
     if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(INDEX_MARK):
-        raise InputError(f"{path} is not an index of kept results; move it, or choose another --to")
+        raise InputError(f"{path} is not an index of kept results; move it, or choose another --out")
 
 
-def _finished(folder: RunFolder) -> tuple[RunFolder, dict[str, Any], Outcome]:
-    asked = folder.asked()
-    result = outcome(folder)
-    if result is None:
-        raise InputError(
-            f"{folder.path} is not finished: continue it with `symscope reproduce {folder.path}`"
-        )
-    return folder, asked, result
-
-
-def _kept(asked: Mapping[str, Any], result: Outcome, folder: RunFolder, figures: tuple[str, ...]) -> Kept:
-    counts = {verdict: sum(claim.verdict is verdict for claim in result.claims) for verdict in Verdict}
-    machine = read_json(folder.path / "environment.json")
-    return Kept(
+def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
+    counts = {verdict: sum(claim.verdict is verdict for claim in run.claims) for verdict in Verdict}
+    asked, machine = run.description(), run.environment()
+    return KeptResult(
         asked["experiment"],
         asked["paper"],
         asked["figure"],
@@ -188,35 +185,36 @@ def _kept(asked: Mapping[str, Any], result: Outcome, folder: RunFolder, figures:
         counts[Verdict.NOT_REPRODUCED],
         counts[Verdict.NOT_CHECKED],
         machine["device"] if machine["device"] != "cpu" else f"{machine['cores']} cores",
-        result.seconds / 60,
+        run.seconds / 60,
         figures,
     )
 
 
-def _page(folder: RunFolder, asked: Mapping[str, Any], result: Outcome, known: Kept) -> str:
+def _page(run: RunOutcome, known: KeptResult) -> str:
+    asked = run.description()
     record = json.dumps({**vars(known), "figures": list(known.figures)}, ensure_ascii=False)
     shown = {**asked, "changes": _portable(asked["changes"]), "modules": _portable(asked["modules"])}
     lines = [
         f"{MARK}{_uncommented(record)}{END}",
         f"# {known.experiment}",
         "",
-        f"{_plain(asked['shows'])} {tally(result.claims)}",
+        f"{_plain(asked['shows'])} {run.tally}",
         "",
         f"From “{_plain(asked['paper'])}”, {_plain(asked['figure'])}. To run it again:",
         "",
         "```console",
-        f"$ {command_of(shown)}",
+        f"$ {reproduce_command(shown)}",
         "```",
     ]
-    if result.failed or result.problems:
+    if run.failed or run.problems:
         lines += [
             "",
-            f"**{result.failed} of {result.cells} cells failed"
-            + (", and plots or claims could not be made" if result.problems else "")
+            f"**{run.failed} of {run.cells} cells failed"
+            + (", and plots or claims could not be made" if run.problems else "")
             + ": the evidence is incomplete.**",
         ]
-    lines += ["", "## Claims", "", *_claims(result.claims), "", "## Figures"]
-    for figure in read_json(folder.path / "figures.json"):
+    lines += ["", "## Claims", "", *_claims(run.claims), "", "## Figures"]
+    for figure in run.figures():
         lines += [
             "",
             f"### {_plain(figure['title'])} ({_plain(figure['source'])})",
@@ -224,7 +222,7 @@ def _page(folder: RunFolder, asked: Mapping[str, Any], result: Outcome, known: K
             f"![{_plain(figure['alt'])}]({_picture_name(known.experiment, figure['name'])})",
         ]
         lines += ["", _plain(figure["caption"])] if figure["caption"] else []
-    lines += ["", "## The run", "", *_run(folder, asked, result, known)]
+    lines += ["", "## The run", "", *_run(run, known)]
     return "\n".join(lines) + "\n"
 
 
@@ -234,25 +232,24 @@ def _claims(claims: Sequence[Claim]) -> list[str]:
         statement = _plain(claim.statement) + (f"<br>*{_plain(claim.why)}*" if claim.why else "")
         rows.append(
             f"| {SYMBOLS[claim.verdict]} {claim.verdict.value} | {statement} | "
-            f"{_plain(measured_text(claim.measured))} | {_plain(claim.threshold) or '–'} | "
+            f"{_plain(claim.measured_text)} | {_plain(claim.threshold) or '–'} | "
             f"{_plain(claim.source)} |"
         )
     return rows if claims else ["No claims were made."]
 
 
-def _run(folder: RunFolder, asked: Mapping[str, Any], result: Outcome, known: Kept) -> list[str]:
-    machine = read_json(folder.path / "environment.json")
-    summary = read_json(folder.path / "summary.json")
+def _run(run: RunOutcome, known: KeptResult) -> list[str]:
+    asked, machine = run.description(), run.environment()
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     facts = {
         "preset": known.preset,
         "seed": asked["seed"],
         "device": machine["device"],
         "processor": f"{machine['processor']}, {machine['cores']} cores",
-        "cells": f"{result.cells}, {result.failed} failed",
+        "cells": f"{run.cells}, {run.failed} failed",
         "minutes in cells": _number(known.minutes, 3),
-        "peak memory of a cell": f"{result.peak_memory / 2**20:.0f} MiB",
-        "finished": summary["finished"],
+        "peak memory of a cell": f"{run.peak_memory / 2**20:.0f} MiB",
+        "finished": run.finished,
         "versions": f"symscope {asked['symscope']}, Python {machine['python']}, {packages}",
         "revision": machine["revision"] or "not under git",
         **{f"`{key}`": _value(value) for key, value in _portable(asked["config"]).items()},
@@ -264,14 +261,14 @@ def _run(folder: RunFolder, asked: Mapping[str, Any], result: Outcome, known: Ke
     ]
 
 
-def _pictures(folder: RunFolder, asked: Mapping[str, Any]) -> dict[str, bytes]:
+def _pictures(run: RunOutcome) -> dict[str, bytes]:
     """The PNG of every figure under the name it is kept by, small enough for a repository."""
-    pictures = {}
-    for figure in read_json(folder.path / "figures.json"):
-        path = folder.path / "figures" / f"{figure['name']}.png"
+    pictures, experiment = {}, run.description()["experiment"]
+    for figure in run.figures():
+        path = run.folder / "figures" / f"{figure['name']}.png"
         if not path.is_file():
             raise InputError(f"{path} is missing: the run folder is damaged, run it again")
-        pictures[_picture_name(asked["experiment"], figure["name"])] = small_png(path.read_bytes())
+        pictures[_picture_name(experiment, figure["name"])] = small_png(path.read_bytes())
     return pictures
 
 
@@ -308,13 +305,13 @@ def small_png(png: bytes, largest: int = LARGEST_PICTURE) -> bytes:
     )
 
 
-def _replaceable(path: Path, new: Kept, replace: bool) -> set[str]:
+def _replaceable(path: Path, new: KeptResult, replace: bool) -> set[str]:
     """The pictures of the page that is about to be replaced; refuses what should not be replaced."""
     if not path.exists():
         return set()
     old = _known(path)
     if old is None:
-        raise InputError(f"{path} is not a kept result and is not overwritten; choose another --to")
+        raise InputError(f"{path} is not a kept result and is not overwritten; choose another --out")
     if old.experiment != new.experiment:
         raise InputError(
             f"{path} is the result of {old.experiment}, not of {new.experiment}: keep it elsewhere"
@@ -328,14 +325,14 @@ def _replaceable(path: Path, new: Kept, replace: bool) -> set[str]:
     return {name for name in old.figures if own.fullmatch(name)}
 
 
-def _known(path: Path) -> Kept | None:
+def _known(path: Path) -> KeptResult | None:
     """The record in a page's first line, None when the page is not a kept result."""
     first = path.read_text(encoding="utf-8").partition("\n")[0]
     if not first.startswith(MARK):
         return None
     try:
         record = json.loads(first.removeprefix(MARK).removesuffix(END))
-        return Kept(**{**record, "figures": tuple(record["figures"])})
+        return KeptResult(**{**record, "figures": tuple(record["figures"])})
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(
             f"{path}: its first line is damaged ({error}); delete the page and keep it again"
@@ -351,7 +348,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make {folder}: {error.strerror}; choose another --to") from error
+        raise InputError(f"cannot make {folder}: {error.strerror}; choose another --out") from error
 
 
 def _stem(experiment: str) -> str:
@@ -399,3 +396,23 @@ def _plain(text: str) -> str:
 def _number(value: float, digits: int) -> str:
     """So many digits, never in powers of ten."""
     return f"{value:.0f}" if value >= 10**digits else f"{value:.{digits}g}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Keep the runs named on the command line; a mistake is one line on standard error and status 2."""
+    parser = argparse.ArgumentParser(prog="python -m docs.tooling.keep_results", description=__doc__)
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a run folder, or a folder of them")
+    parser.add_argument("--out", type=Path, default=Path("docs/results"), help="folder of kept results")
+    parser.add_argument("--replace", action="store_true", help="also replace a result of another preset")
+    given = parser.parse_args(arguments)
+    try:
+        for page in keep_results(run_folders(given.runs), given.out, replace=given.replace):
+            print(page)
+    except InputError as error:
+        print(f"keep_results: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

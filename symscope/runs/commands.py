@@ -1,4 +1,4 @@
-"""Commands that make or continue a run, ready to be typed."""
+"""The command that repeats a run, for pages that show runs: reports and the documentation's results."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+__all__ = ["reproduce_command"]
 
-def command_of(asked: Mapping[str, Any]) -> str:
-    """The command that runs the same again, from run.json.
+
+def reproduce_command(asked: Mapping[str, Any]) -> str:
+    """The command that runs the same again.
+
+    Args:
+        asked: The content of run.json, see `RunOutcome.description`.
 
     >>> asked = {"experiment": "a/b", "preset": "paper", "changes": {"sizes": [1, 2]}, "seed": 3}
-    >>> command_of({**asked, "device": "cpu", "modules": []})
+    >>> reproduce_command({**asked, "device": "cpu", "modules": []})
     'symscope reproduce a/b --preset paper --set sizes=1,2 --seed 3 --device cpu'
     """
     words = ["symscope", "reproduce", asked["experiment"], "--preset", asked["preset"]]
@@ -25,7 +30,7 @@ def command_of(asked: Mapping[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as `--set` reads it."""
+    """A value as `--set` parses it."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and not any(isinstance(item, list | str) for item in value):

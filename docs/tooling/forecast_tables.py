@@ -1,6 +1,6 @@
 """Prints the tables of docs/results/forecast.md from a finished run of `forecast/quality`.
 
-python docs/results/forecast_tables.py RUN_FOLDER
+python -m docs.tooling.forecast_tables RUN_FOLDER
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from symscope.runs._definition import Tables
-from symscope.runs._outcome import tables_of
-from symscope.runs._store import RunFolder
+from symscope.runs import RunOutcome, RunTables
 from symscope_papers.forecast.quality_data import DATASETS
 from symscope_papers.forecast.quality_networks import NETWORKS
 from symscope_papers.forecast.quality_scores import (
@@ -34,7 +32,7 @@ SHOWN = ("architecture", "linearised-10", "combined-10")
 
 
 def main(folder: Path) -> None:
-    tables = with_combined(tables_of(RunFolder(folder)))
+    tables = with_combined(RunOutcome.from_folder(folder).tables())
     floor = floors(tables)
     by_kind = floor.groupby("other", sort=False)["single"].mean()
     words = ", ".join(f"another {name} {value:.3f}" for name, value in by_kind.items())
@@ -67,7 +65,7 @@ def main(folder: Path) -> None:
     _overshoot(gains(tables))
 
 
-def _learned(tables: Tables) -> None:
+def _learned(tables: RunTables) -> None:
     """What the networks learned of what they were shown, and the same numbers for those that learned all."""
     seen = tables["trainings"]
     seen = seen[seen["training"] == "base"].groupby("network", sort=False)["seen_accuracy"].mean()
