@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from symscope.runs import RunFolder, RunOutcome, RunRequest, Verdict, failed_cells, measured_text
+from symscope.runs import RunOutcome, RunRequest, Verdict
 
 COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
 SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
@@ -75,7 +75,7 @@ class Board:
         """One experiment is complete: its claims join the table."""
         for claim in outcome.claims:
             verdict = Text(f"{SYMBOLS[claim.verdict]} {claim.verdict.value}", style=COLOURS[claim.verdict])
-            measured = Text(" ".join(filter(None, (measured_text(claim.measured), claim.threshold))))
+            measured = Text(" ".join(filter(None, (claim.measured_text, claim.threshold))))
             self._claims.add_row(
                 verdict, Text(claim.statement), measured, Text(f"{request.experiment.id} {claim.source}")
             )
@@ -116,8 +116,7 @@ class Board:
 
 def reasons(outcome: RunOutcome) -> list[str]:
     """Why cells failed: what each different traceback raised."""
-    records = failed_cells(RunFolder(outcome.folder))
-    return list(dict.fromkeys(raised(record["traceback"]) for record in records))
+    return list(dict.fromkeys(raised(record["traceback"]) for record in outcome.failures()))
 
 
 def raised(trace: str) -> str:

@@ -13,77 +13,77 @@ from typing import Any, final
 
 from symscope.errors import InputError, nearest
 from symscope.numerics import Progress
-from symscope.runs import _executors as executors
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._environment import environment
+from symscope.runs._executors import dask_executor, local_executor, worker_count
 from symscope.runs._outcome import RunOutcome, close, read_outcome
 from symscope.runs._request import RunRequest
-from symscope.runs._source import source_fingerprint
+from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import RunFolder
 
-Finished = Callable[[RunRequest, RunOutcome], None]
+OnFinish = Callable[[RunRequest, RunOutcome], None]
 Store = Callable[[CellTask, dict[str, Any]], None]
 
 
 @final
 @dataclass(frozen=True)
 class Workers:
-    """Where cells run: local processes or a Dask cluster.
+    """Where cells run: in local processes or on a Dask cluster.
 
     Attributes:
-        workers: Number of processes; None for as many as fit, 0 for this process.
+        processes: Number of local processes; None for as many as fit the cores, 0 to use this process.
         dask: Address of a Dask scheduler.
     """
 
-    workers: int | None = None
+    processes: int | None = None
     dask: str | None = None
 
     def __post_init__(self) -> None:
-        if self.dask is not None and self.workers is not None:
+        if self.dask is not None and self.processes is not None:
             raise InputError("--workers and --dask exclude each other: a Dask cluster has its own workers")
-        if self.workers is not None and self.workers < 0:
-            raise InputError(f"--workers is a number of processes, 0 for none, got {self.workers}")
+        if self.processes is not None and self.processes < 0:
+            raise InputError(f"--workers is a number of processes, 0 for none, got {self.processes}")
 
     @contextmanager
     def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
         """An executor, and how many cells may be in flight on it; `single` gives one worker, one cell."""
         if self.dask is not None:
-            with executors.dask(self.dask) as executor:
+            with dask_executor(self.dask) as executor:
                 yield executor, 1 if single else 1024
             return
-        workers = executors.worker_count(self.workers, threads=threads, device=device)
-        workers = min(workers, 1) if single else workers
-        with executors.local(workers, threads=threads) as executor:
-            yield executor, 1 if single else max(1, 2 * workers)
+        count = worker_count(self.processes, threads=threads, device=device)
+        count = min(count, 1) if single else count
+        with local_executor(count, threads=threads) as executor:
+            yield executor, 1 if single else max(1, 2 * count)
 
 
 def run_experiments(
     requests: Sequence[RunRequest],
     out: Path,
-    place: Workers,
+    workers: Workers,
     *,
     progress: Progress | None = None,
-    finished: Finished | None = None,
+    on_finish: OnFinish | None = None,
     warn: Callable[[str], None] = warnings.warn,
     fresh: bool = False,
-    shuffled: Callable[[list[CellTask]], list[CellTask]] | None = None,
+    reorder: Callable[[list[CellTask]], list[CellTask]] | None = None,
     only: Mapping[str, Collection[str]] | None = None,
 ) -> list[RunOutcome]:
     """Run experiments, or what is left of them.
 
     A cell whose record is in the run folder is not run again, unless it failed. Results do not depend on
-    `place` or on the order of the cells.
+    `workers` or on the order of the cells.
 
     Args:
-        requests: What to run.
+        requests: The runs to make.
         out: The folder that holds run folders.
-        place: Where the cells run.
+        workers: Where the cells run.
         progress: Called as `progress(request.folder_name, done, total)` at the start and after every cell.
-        finished: Called as `finished(request, outcome)` when an experiment's last cell is in.
+        on_finish: Called as `on_finish(request, outcome)` when an experiment's last cell is in.
         warn: Called with one line when finished cells of a user's own experiment were made before its code
             was changed.
         fresh: Run every cell, also those that are there.
-        shuffled: Another order in which to hand out the cells.
+        reorder: Changes the order in which cells are submitted.
         only: Run just the cells with these parameters, by name and as text: a long run in pieces.
 
     Returns:
@@ -106,29 +106,29 @@ def run_experiments(
     for request in requests:
         if names.count(request.folder_name) > 1:
             raise InputError(f"{request.experiment.id} is asked for twice with the same config; name it once")
-    with ExitStack() as holds:
-        works = [_opened(request, out, holds, fresh, progress, finished) for request in requests]
+    with ExitStack() as locks:
+        works = [_opened(request, out, locks, fresh, progress, on_finish) for request in requests]
         if only:
             for work in works:
                 work.left = _chosen(work, only)
         owners = {id(task): work for work in works for task in work.left}
         tasks = [task for work in works for task in work.left]
-        if shuffled is not None:
-            tasks = shuffled(tasks)
+        if reorder is not None:
+            tasks = reorder(tasks)
         for work in works:
             if work.earlier:
                 warn(
                     f"{work.request.experiment.id}: {work.earlier} of {work.done} finished cells were made "
                     "with earlier code of this experiment and are kept; --fresh makes them anew"
                 )
-            work.tell()
+            work.report_progress()
 
         def store(task: CellTask, record: dict[str, Any]) -> None:
             owners[id(task)].store(record)
 
         for threads, device in sorted({(task.threads, task.device) for task in tasks}):
             _run_tasks(
-                [task for task in tasks if (task.threads, task.device) == (threads, device)], place, store
+                [task for task in tasks if (task.threads, task.device) == (threads, device)], workers, store
             )
         assert only or all(work.outcome for work in works)
         return [work.outcome for work in works if work.outcome is not None]
@@ -136,7 +136,7 @@ def run_experiments(
 
 @final
 class _Work:
-    """One request on its way: what is left, how far it is, where its records go."""
+    """One request in progress: the cells left, how many are done, the folder of their records."""
 
     def __init__(
         self,
@@ -144,9 +144,9 @@ class _Work:
         folder: RunFolder,
         fresh: bool,
         progress: Progress | None,
-        finished: Finished | None,
+        on_finish: OnFinish | None,
     ) -> None:
-        self.request, self.folder, self.progress, self.finished = request, folder, progress, finished
+        self.request, self.folder, self.progress, self.on_finish = request, folder, progress, on_finish
         tasks = request.tasks()
         now, codes = source_fingerprint(request.experiment), {} if fresh else _codes(folder, tasks)
         self.left = [task for task in tasks if task.key not in codes]
@@ -156,20 +156,20 @@ class _Work:
         if self.left:
             folder.reopen()
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         """Report how far it is; with the last cell the run is closed."""
         if self.progress is not None:
             self.progress(self.request.folder_name, self.done, self.total)
         if self.done == self.total:
             self.outcome = read_outcome(self.folder) or close(self.request, self.folder)
-            if self.finished is not None:
-                self.finished(self.request, self.outcome)
+            if self.on_finish is not None:
+                self.on_finish(self.request, self.outcome)
 
     def store(self, record: dict[str, Any]) -> None:
         """Keep one cell's record."""
         self.folder.save_cell(record)
         self.done += 1
-        self.tell()
+        self.report_progress()
 
 
 def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[CellTask]:
@@ -195,15 +195,15 @@ def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[CellTask]:
 def _opened(
     request: RunRequest,
     out: Path,
-    holds: ExitStack,
+    locks: ExitStack,
     fresh: bool,
     progress: Progress | None,
-    finished: Finished | None,
+    on_finish: OnFinish | None,
 ) -> _Work:
     folder = RunFolder(out / request.folder_name)
-    folder.create(request.asked(), environment(request.device))
-    holds.enter_context(folder.held())
-    return _Work(request, folder, fresh, progress, finished)
+    folder.create(request.description(), environment(request.device))
+    locks.enter_context(folder.lock())
+    return _Work(request, folder, fresh, progress, on_finish)
 
 
 def _codes(folder: RunFolder, tasks: Sequence[CellTask]) -> dict[str, str | None]:
@@ -212,7 +212,7 @@ def _codes(folder: RunFolder, tasks: Sequence[CellTask]) -> dict[str, str | None
     return {key: record.get("code") for key, record in records if record and record["status"] == "done"}
 
 
-def _run_tasks(tasks: Sequence[CellTask], place: Workers, store: Store) -> None:
+def _run_tasks(tasks: Sequence[CellTask], workers: Workers, store: Store) -> None:
     """Run all tasks, also when a worker process dies.
 
     Those in flight are then tried again one by one in one process, so that only the one that kills it is
@@ -220,16 +220,18 @@ def _run_tasks(tasks: Sequence[CellTask], place: Workers, store: Store) -> None:
     """
     waiting = deque(tasks)
     while waiting:
-        suspects = deque(_until_broken(waiting, place, store, single=False))
+        suspects = deque(_until_broken(waiting, workers, store, single=False))
         while suspects:
-            for killer in _until_broken(suspects, place, store, single=True):
+            for killer in _until_broken(suspects, workers, store, single=True):
                 store(killer, _lost(killer, "its worker process died (killed, or out of memory?)"))
 
 
-def _until_broken(waiting: deque[CellTask], place: Workers, store: Store, *, single: bool) -> list[CellTask]:
+def _until_broken(
+    waiting: deque[CellTask], workers: Workers, store: Store, *, single: bool
+) -> list[CellTask]:
     """Run tasks until none is left, or until the executor breaks; then the tasks that were in flight."""
     first = waiting[0]
-    with place.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
+    with workers.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
         flying: dict[Future[dict[str, Any]], CellTask] = {}
         while waiting or flying:
             try:
