@@ -28,7 +28,7 @@ def test_python_blocks_run(name, capsys):
     scope: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, name, "exec"), scope)
-    result = scope["found"].prediction if name == "README.md" else scope["predicted"]
+    result = scope["result"].prediction if name == "README.md" else scope["predicted"]
     assert result.isfinite().all()
     assert result.shape == ((20, 10) if name == "README.md" else (2, 10))
 
