@@ -11,12 +11,13 @@ import os
 import tempfile
 import urllib.parse
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from symscope.errors import InputError
+from symscope.numerics import Progress
 
 _BLOCK = 1 << 16
 
@@ -76,7 +77,7 @@ def download(
     file: RemoteFile,
     folder: Path,
     mirrors: Sequence[str],
-    progress: Callable[[str, int, int], object] | None = None,
+    progress: Progress | None = None,
     timeout: float = 30.0,
 ) -> Path:
     """The checked file in the folder, taken from the first mirror that gives it.
@@ -140,7 +141,7 @@ def check_mirrors(mirrors: Sequence[str]) -> None:
 class _Bar:
     """A progress bar as pooch wants one, handing over to ours."""
 
-    def __init__(self, name: str, progress: Callable[[str, int, int], object]) -> None:
+    def __init__(self, name: str, progress: Progress) -> None:
         self.name, self.progress, self.total, self.done = name, progress, 0, 0
 
     def update(self, count: int) -> None:

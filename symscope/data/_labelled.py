@@ -126,7 +126,7 @@ class LabelledData:
 
         Args:
             count: Items per class.
-            seed: Non-negative integer.
+            seed: Random seed, a non-negative integer.
             classes: Which classes, in which order; all that occur, ascending, when not given.
 
         Returns:

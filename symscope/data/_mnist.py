@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -11,6 +11,7 @@ from symscope.data._download import RemoteFile, check_mirrors, download, holds_c
 from symscope.data._idx import read_idx
 from symscope.data._labelled import LabelledData
 from symscope.errors import InputError, nearest
+from symscope.numerics import Progress
 
 MNIST_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -83,7 +84,7 @@ def mnist(folder: str | Path, split: str = "train", dtype: torch.dtype = torch.f
 def fetch_mnist(
     folder: str | Path,
     mirrors: Sequence[str] = MNIST_MIRRORS,
-    progress: Callable[[str, int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Downloads what is missing of MNIST's four files into the folder, 12 MB in all.
 

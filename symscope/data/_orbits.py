@@ -1,4 +1,4 @@
-"""Orbits: seeds, and everything a group makes of them."""
+"""Orbits: samples, and everything a group makes of them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from symscope.numerics import check_finite
 @final
 @dataclass(frozen=True, eq=False)
 class FlatOrbits:
-    """The points of some orbits in one row; row r is element `elements[r]` on seed `seeds[r]`.
+    """The points of some orbits in one row; row r is element `elements[r]` on sample `samples[r]`.
 
     Attributes:
         points: `[n, *sample]`.
         labels: The label of each point, or None.
-        seeds: Which seed each point belongs to.
+        samples: Which sample each point belongs to.
         elements: Which group element made it.
         missing: Whether it is left out of training.
     """
 
     points: Shaped[Tensor, "n *sample"]
     labels: Shaped[Tensor, "n"] | None
-    seeds: Int64[Tensor, "n"]
+    samples: Int64[Tensor, "n"]
     elements: Int64[Tensor, "n"]
     missing: Bool[Tensor, "n"]
 
@@ -40,17 +40,17 @@ class FlatOrbits:
 @final
 @dataclass(frozen=True, eq=False)
 class Orbits:
-    """m seeds under a group; made by `orbits`.
+    """m samples under a group; made by `orbits`.
 
     Attributes:
-        points: `points[s, g]` is element g on seed s.
-        labels: One label per seed, or None.
+        points: `points[s, g]` is element g on sample s.
+        labels: One label per sample, or None.
         group: The group.
         action: Name of the action.
         missing: Which points are left out of training.
-        stabilisers: For each seed, the elements that keep it within `tolerance`; only the identity if free.
-        closed: For each seed, whether those elements are a subgroup. An action that is only nearly one can
-            keep a seed by a small turn and not by twice that turn: then there is no stabiliser to divide by.
+        stabilisers: For each sample, the elements that keep it within `tolerance`; only the identity if free.
+        closed: For each sample, whether those elements are a subgroup. An action that is only nearly one can
+            keep a sample by a small turn and not by twice that turn: there is then no stabiliser.
         tolerance: `|g x - x| <= tolerance |x|` counts as keeping x.
     """
 
@@ -64,13 +64,13 @@ class Orbits:
     tolerance: float
 
     @property
-    def seeds(self) -> Shaped[Tensor, "m *sample"]:
-        """The seeds themselves: the points of the identity."""
+    def samples(self) -> Shaped[Tensor, "m *sample"]:
+        """The samples themselves: the points of the identity."""
         return self.points[:, self.group.identity]
 
     @property
     def free(self) -> Bool[Tensor, "m"]:
-        """For each seed, whether only the identity keeps it."""
+        """For each sample, whether only the identity keeps it."""
         return torch.tensor([len(kept) == 1 for kept in self.stabilisers])
 
     @property
@@ -82,38 +82,38 @@ class Orbits:
         """These orbits, if all are free.
 
         Raises:
-            InputError: Some are not; names the seeds, their stabilisers, and what to do.
+            InputError: Some are not; names the samples, their stabilisers, and what to do.
         """
         if self.is_free:
             return self
         bad = (~self.free).nonzero()[:, 0].tolist()
-        named = "; ".join(f"seed {s} is kept by {self._described(s)}" for s in bad[:5])
+        named = "; ".join(f"sample {s} is kept by {self._described(s)}" for s in bad[:5])
         more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
         raise InputError(
             f"expected free orbits under {self.group.name} ({self.action}); {len(bad)} of "
             f"{len(self.closed)} are not: {named}{more} (to {self.tolerance:.2g} of the "
-            "seed's norm). Leave these seeds out with "
+            "sample's norm). Leave these samples out with "
             "orbits.take(orbits.free), work on cosets of the stabiliser, or choose a smaller group."
         )
 
-    def _described(self, seed: int) -> str:
-        kept = self.stabilisers[seed]
+    def _described(self, sample: int) -> str:
+        kept = self.stabilisers[sample]
         names = ", ".join(self.group.labels[g] for g in kept.tolist()[:8]) + (
             ", ..." if len(kept) > 8 else ""
         )
-        if bool(self.closed[seed]):
+        if bool(self.closed[sample]):
             return f"the subgroup {{{names}}}"
         return (
             f"{{{names}}}, which is not closed under multiplication, so the action is only approximate there"
         )
 
-    def take(self, seeds: Int64[Tensor, "k"] | Bool[Tensor, "m"] | Sequence[int]) -> Orbits:
+    def take(self, samples: Int64[Tensor, "k"] | Bool[Tensor, "m"] | Sequence[int]) -> Orbits:
         """Some of the orbits, by position or by mask.
 
         Raises:
-            InputError: No seed is left, or a position is out of range.
+            InputError: No sample is left, or a position is out of range.
         """
-        chosen = _positions(seeds, len(self.closed))
+        chosen = _positions(samples, len(self.closed))
         there = chosen.to(self.points.device)
         return replace(
             self,
@@ -125,17 +125,17 @@ class Orbits:
         )
 
     def leave_out(
-        self, element: int = 0, *, seeds: Sequence[int] | None = None, classes: Sequence[int] | None = None
+        self, element: int = 0, *, samples: Sequence[int] | None = None, classes: Sequence[int] | None = None
     ) -> Orbits:
-        """The same orbits with one element's points missing as well, for some seeds (default: all).
+        """The same orbits with one element's points missing as well, for some samples (default: all).
 
         Args:
-            element: The element whose points are left out; 0, the seed as it was given, by default.
-            seeds: Positions of seeds.
-            classes: Labels of seeds, instead of positions.
+            element: The element whose points are left out; 0, the sample as it was given, by default.
+            samples: Positions of samples.
+            classes: Labels of samples, instead of positions.
 
         Raises:
-            InputError: No such element, seed or class; both seeds and classes; nothing left to train on.
+            InputError: No such element, sample or class; both samples and classes; nothing left to train on.
 
         >>> from symscope.data import flip
         >>> o = orbits(torch.tensor([[[1.0, 2.0]], [[3.0, 5.0]]]), flip(), labels=torch.tensor([4, 7]))
@@ -146,9 +146,9 @@ class Orbits:
             raise InputError(
                 f"expected an element of {self.group.name}, 0 to {self.group.order - 1}, got {element}."
             )
-        if seeds is not None and classes is not None:
-            raise InputError("expected seeds or classes, got both; give one of them.")
-        chosen = range(len(self.closed)) if seeds is None else seeds
+        if samples is not None and classes is not None:
+            raise InputError("expected samples or classes, got both; give one of them.")
+        chosen = range(len(self.closed)) if samples is None else samples
         if classes is not None:
             chosen = [s for wanted in classes for s in self._of_class(wanted)]
         missing = self.missing.clone()
@@ -174,15 +174,15 @@ class Orbits:
         [1.0, 3.0, 2.0, 5.0]
         """
         m, order = self.missing.shape
-        seeds = torch.arange(m)[:, None].expand(m, order)
+        samples = torch.arange(m)[:, None].expand(m, order)
         elements = torch.arange(order).expand(m, order)
 
         def row(x: Tensor) -> Tensor:
             return (x.movedim(0, 1) if interleaved else x).flatten(0, 1)
 
-        flat_seeds = row(seeds)
-        labels = None if self.labels is None else self.labels[flat_seeds.to(self.labels.device)]
-        return FlatOrbits(row(self.points), labels, flat_seeds, row(elements), row(self.missing))
+        flat_samples = row(samples)
+        labels = None if self.labels is None else self.labels[flat_samples.to(self.labels.device)]
+        return FlatOrbits(row(self.points), labels, flat_samples, row(elements), row(self.missing))
 
 
 def orbits(
@@ -192,7 +192,7 @@ def orbits(
     missing: Tensor | None = None,
     tolerance: float | None = None,
 ) -> Orbits:
-    """Every seed under every element: `points[s, g] = g x_s`.
+    """Every sample under every element: `points[s, g] = g x_s`.
 
     Seeds that some element keeps are found, not refused: their stabilisers are in the result, and
     `require_free()` refuses them where free orbits are needed.
@@ -200,14 +200,14 @@ def orbits(
     Args:
         x: Seeds `[m, *sample]`.
         action: What acts on them.
-        labels: One label per seed, constant on its orbit.
+        labels: One label per sample, constant on its orbit.
         missing: `[m, order]`, the points left out of training; none by default.
         tolerance: `|g x - x| <= tolerance |x|` counts as keeping x. By default the square root of the
             machine epsilon (1.5e-8 in float64, 3.5e-4 in float32), below which a Gram matrix cannot tell the
             two points apart; 0 for integers.
 
     Raises:
-        InputError: No seeds, a wrong number of axes, entries that are not finite, labels or a mask of the
+        InputError: No samples, a wrong number of axes, entries that are not finite, labels or a mask of the
             wrong shape, every point missing, or a negative tolerance.
 
     >>> from symscope.data import rotation
@@ -217,21 +217,23 @@ def orbits(
     """
     if x.ndim != action.sample_ndim + 1 or x.shape[0] == 0 or x.numel() == 0:
         raise InputError(
-            f"expected seeds [m, ...] with {action.sample_ndim} axes each and m >= 1 for the action "
+            f"expected samples [m, ...] with {action.sample_ndim} axes each and m >= 1 for the action "
             f"{action.name}, got shape {tuple(x.shape)}."
         )
-    check_finite("seeds", x)
+    check_finite("samples", x)
     if labels is not None:
         if labels.shape != x.shape[:1]:
             raise InputError(
-                f"expected one label per seed, shape ({x.shape[0]},), got shape {tuple(labels.shape)}."
+                f"expected one label per sample, shape ({x.shape[0]},), got shape {tuple(labels.shape)}."
             )
         check_finite("labels", labels)
     shape = torch.Size((x.shape[0], action.group.order))
     mask = torch.zeros(shape, dtype=torch.bool) if missing is None else _checked_missing(missing, shape)
     limit = default_tolerance(x.dtype) if tolerance is None else tolerance
     if not limit >= 0:
-        raise InputError(f"expected a tolerance of 0 or more, relative to the seed's norm, got {tolerance}.")
+        raise InputError(
+            f"expected a tolerance of 0 or more, relative to the sample's norm, got {tolerance}."
+        )
     points = action.act_all(x)
     kept, closed = fixing_elements(points, x, action.group, limit)
     return Orbits(points, labels, action.group, action.name, mask, kept, closed, float(limit))
@@ -240,7 +242,7 @@ def orbits(
 def _checked_missing(missing: Tensor, shape: torch.Size) -> Bool[Tensor, "m order"]:
     if missing.dtype != torch.bool or missing.shape != shape:
         raise InputError(
-            f"expected a missing mask of booleans [seeds, elements] = {tuple(shape)}, got {missing.dtype} "
+            f"expected a missing mask of booleans [samples, elements] = {tuple(shape)}, got {missing.dtype} "
             f"{tuple(missing.shape)}."
         )
     if bool(missing.all()):
@@ -248,15 +250,15 @@ def _checked_missing(missing: Tensor, shape: torch.Size) -> Bool[Tensor, "m orde
     return missing
 
 
-def _positions(seeds: Tensor | Sequence[int], count: int) -> Int64[Tensor, "k"]:
-    given = torch.as_tensor(seeds).cpu() if not isinstance(seeds, range) else torch.tensor(list(seeds))
+def _positions(samples: Tensor | Sequence[int], count: int) -> Int64[Tensor, "k"]:
+    given = torch.as_tensor(samples).cpu() if not isinstance(samples, range) else torch.tensor(list(samples))
     if given.dtype == torch.bool:
         if given.shape != (count,):
-            raise InputError(f"expected a mask over {count} seeds, got shape {tuple(given.shape)}.")
+            raise InputError(f"expected a mask over {count} samples, got shape {tuple(given.shape)}.")
         given = given.nonzero()[:, 0]
     if given.numel() == 0:
-        raise InputError("expected at least one seed, got none.")
+        raise InputError("expected at least one sample, got none.")
     given = given.to(torch.int64).reshape(-1)
     if int(given.min()) < 0 or int(given.max()) >= count:
-        raise InputError(f"expected seeds from 0 to {count - 1}, got {given.tolist()[:20]}.")
+        raise InputError(f"expected samples from 0 to {count - 1}, got {given.tolist()[:20]}.")
     return given

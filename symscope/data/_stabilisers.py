@@ -25,11 +25,11 @@ def default_tolerance(dtype: torch.dtype) -> float:
 def fixing_elements(
     points: Tensor, x: Tensor, group: FiniteGroup, tolerance: float
 ) -> tuple[tuple[Int64[Tensor, "_"], ...], Bool[Tensor, "m"]]:
-    """For each seed the elements with `|g x - x| <= tolerance |x|`, and whether they are a subgroup.
+    """For each sample the elements with `|g x - x| <= tolerance |x|`, and whether they are a subgroup.
 
     Args:
         points: `points[s, g] = g x_s`, `[m, order, *sample]`.
-        x: The seeds, `[m, *sample]`.
+        x: The samples, `[m, *sample]`.
         group: The group.
         tolerance: Relative.
 
@@ -39,11 +39,11 @@ def fixing_elements(
     ((tensor([0, 1]), tensor([0])), tensor([True, True]))
     """
     wide = torch.complex128 if x.is_complex() else torch.float64
-    seeds = x.to(wide).flatten(1)
+    samples = x.to(wide).flatten(1)
     keeps = torch.zeros(len(x), group.order, dtype=torch.bool)
     for g in group.elements:  # one element at a time: a double copy of all points would cost memory
-        away = (points[:, g].to(wide).flatten(1) - seeds).norm(dim=1)
-        keeps[:, g] = (away <= tolerance * seeds.norm(dim=1)).cpu()
+        away = (points[:, g].to(wide).flatten(1) - samples).norm(dim=1)
+        keeps[:, g] = (away <= tolerance * samples.norm(dim=1)).cpu()
     keeps[:, group.identity] = True
     kept = tuple(row.nonzero()[:, 0] for row in keeps)
     closed = torch.tensor([len(one) == 1 or len(group.subgroup(one)) == len(one) for one in kept])

@@ -16,7 +16,7 @@ from symscope.data._orbits import orbits
 from symscope.data._rotation import dihedral_action, rotation
 from symscope.errors import InputError
 
-SEEDS = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+SAMPLES = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 LABELS = torch.tensor([7, 2, 7])
 SYMMETRIC = torch.tensor([[1.0, 2.0], [2.0, 1.0]])  # kept by a half turn
 
@@ -36,30 +36,30 @@ SYMMETRIC = torch.tensor([[1.0, 2.0], [2.0, 1.0]])  # kept by a half turn
 def test_acting_on_orbits_permutes_their_points(action: Action, g: int) -> None:
     """g (h x) = (gh) x, so acting on a flattened orbit is the same as renumbering its elements."""
     g = g % action.group.order
-    found = orbits(SEEDS, action)
+    found = orbits(SAMPLES, action)
     moved = action.act(g, found.points)
     assert torch.allclose(moved, found.points[:, action.group.table[g]], atol=1e-12)
     flat = found.flat()
     back = torch.empty_like(found.points)
-    back[flat.seeds, flat.elements] = flat.points
+    back[flat.samples, flat.elements] = flat.points
     assert torch.equal(back, found.points)
-    assert torch.equal(found.seeds, found.points[:, 0])
+    assert torch.equal(found.samples, found.points[:, 0])
 
 
 def test_points_labels_and_order() -> None:
-    found = orbits(SEEDS, rotation(4), LABELS)
+    found = orbits(SAMPLES, rotation(4), LABELS)
     flat = found.flat()
     for row in range(12):
         s, g = divmod(row, 4)
-        assert torch.equal(flat.points[row], torch.rot90(SEEDS[s], g))
-        assert (int(flat.seeds[row]), int(flat.elements[row])) == (s, g)
+        assert torch.equal(flat.points[row], torch.rot90(SAMPLES[s], g))
+        assert (int(flat.samples[row]), int(flat.elements[row])) == (s, g)
     assert flat.labels is not None
     assert flat.labels.tolist() == [7] * 4 + [2] * 4 + [7] * 4
-    mixed = found.leave_out(1, seeds=[2]).flat(interleaved=True)
+    mixed = found.leave_out(1, samples=[2]).flat(interleaved=True)
     for row in range(12):
         g, s = divmod(row, 3)
-        assert torch.equal(mixed.points[row], torch.rot90(SEEDS[s], g))
-        assert (int(mixed.seeds[row]), int(mixed.elements[row])) == (s, g)
+        assert torch.equal(mixed.points[row], torch.rot90(SAMPLES[s], g))
+        assert (int(mixed.samples[row]), int(mixed.elements[row])) == (s, g)
         assert bool(mixed.missing[row]) == ((s, g) == (2, 1))
     assert mixed.labels is not None
     assert mixed.labels.tolist() == [7, 2, 7] * 4
@@ -78,13 +78,13 @@ def test_interleaved_rotated_digits_are_the_reference_inputs() -> None:
 
 
 def test_free_and_not_free() -> None:
-    assert orbits(SEEDS, rotation(4)).is_free
+    assert orbits(SAMPLES, rotation(4)).is_free
     found = orbits(torch.stack([SYMMETRIC, torch.tensor([[1.0, 2.0], [3.0, 4.0]])]), rotation(4))
     assert not found.is_free
     assert found.free.tolist() == [False, True]
     assert [kept.tolist() for kept in found.stabilisers] == [[0, 2], [0]]
     assert found.closed.tolist() == [True, True]
-    with pytest.raises(InputError, match=r"1 of 2 are not: seed 0 is kept by the subgroup {e, r\^2}.*take"):
+    with pytest.raises(InputError, match=r"1 of 2 are not: sample 0 is kept by the subgroup {e, r\^2}.*take"):
         found.require_free()
     rest = found.take(found.free)
     assert rest.require_free() is rest
@@ -92,14 +92,14 @@ def test_free_and_not_free() -> None:
     assert rest.stabilisers[0].tolist() == [0]
 
 
-def test_many_bad_seeds_are_counted_not_listed() -> None:
+def test_many_bad_samples_are_counted_not_listed() -> None:
     found = orbits(SYMMETRIC.expand(9, 2, 2), rotation(4))
     with pytest.raises(InputError, match=r"9 of 9 are not.*and 4 more"):
         found.require_free()
 
 
 def test_near_symmetry_that_is_no_subgroup_is_said() -> None:
-    """A coarse tolerance keeps a seed by small turns only: the message must not call that a stabiliser."""
+    """A coarse tolerance keeps a sample by small turns only: the message must not call that a stabiliser."""
     column = torch.arange(24, dtype=torch.float64)
     wave = 2 + torch.cos(2 * torch.pi * column / 24)
     found = orbits(wave.expand(1, 1, 24), shift(24), tolerance=0.15)
@@ -112,18 +112,18 @@ def test_near_symmetry_that_is_no_subgroup_is_said() -> None:
 
 
 def test_leave_out() -> None:
-    found = orbits(SEEDS, flip(), LABELS)
+    found = orbits(SAMPLES, flip(), LABELS)
     assert found.leave_out().missing.tolist() == [[True, False]] * 3
-    assert found.leave_out(1, seeds=[1]).missing.tolist() == [[False, False], [False, True], [False, False]]
+    assert found.leave_out(1, samples=[1]).missing.tolist() == [[False, False], [False, True], [False, False]]
     assert found.leave_out(1, classes=[7]).missing.tolist() == [[False, True], [False, False], [False, True]]
-    twice = found.leave_out(0, seeds=[0]).leave_out(1, seeds=[1])
+    twice = found.leave_out(0, samples=[0]).leave_out(1, samples=[1])
     assert twice.missing.tolist() == [[True, False], [False, True], [False, False]]
     assert not bool(found.missing.any())
 
 
 def test_take_keeps_everything_together() -> None:
-    found = orbits(SEEDS, flip(), LABELS).leave_out(1, seeds=[2]).take([2, 0])
-    assert torch.equal(found.seeds, SEEDS[[2, 0]])
+    found = orbits(SAMPLES, flip(), LABELS).leave_out(1, samples=[2]).take([2, 0])
+    assert torch.equal(found.samples, SAMPLES[[2, 0]])
     assert found.labels is not None
     assert found.labels.tolist() == [7, 7]
     assert found.missing.tolist() == [[False, True], [False, False]]
@@ -131,14 +131,14 @@ def test_take_keeps_everything_together() -> None:
 
 def test_given_missing_mask_is_kept() -> None:
     missing = torch.tensor([[True, False], [False, False], [False, True]])
-    assert torch.equal(orbits(SEEDS, flip(), missing=missing).missing, missing)
+    assert torch.equal(orbits(SAMPLES, flip(), missing=missing).missing, missing)
 
 
 def test_integers_and_single_precision() -> None:
     whole = orbits(torch.arange(8).reshape(2, 2, 2), rotation(4))
     assert whole.points.dtype == torch.int64
     assert whole.tolerance == 0.0
-    single = orbits(SEEDS.float(), rotation(8))
+    single = orbits(SAMPLES.float(), rotation(8))
     assert single.points.dtype == torch.float32
     assert single.is_free
 
@@ -146,57 +146,57 @@ def test_integers_and_single_precision() -> None:
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (torch.zeros(0, 4, 4), r"expected seeds \[m, ...\] with 2 axes each and m >= 1.*\(0, 4, 4\)"),
+        (torch.zeros(0, 4, 4), r"expected samples \[m, ...\] with 2 axes each and m >= 1.*\(0, 4, 4\)"),
         (torch.zeros(4, 4), r"got shape \(4, 4\)"),
         (torch.zeros(2, 0, 0), r"got shape \(2, 0, 0\)"),
         (torch.zeros(2, 3, 4), "expected square images"),
     ],
 )
-def test_bad_seeds(x: torch.Tensor, message: str) -> None:
+def test_bad_samples(x: torch.Tensor, message: str) -> None:
     with pytest.raises(InputError, match=message):
         orbits(x, rotation(4))
 
 
 def test_nan_pixels() -> None:
-    x = SEEDS.clone()
+    x = SAMPLES.clone()
     x[1, 2, 3] = torch.nan
-    with pytest.raises(InputError, match=r"seeds: expected finite numbers.*\(1, 2, 3\)"):
+    with pytest.raises(InputError, match=r"samples: expected finite numbers.*\(1, 2, 3\)"):
         orbits(x, flip())
 
 
 def test_bad_labels_mask_tolerance() -> None:
-    with pytest.raises(InputError, match=r"expected one label per seed, shape \(3,\), got shape \(2,\)"):
-        orbits(SEEDS, flip(), LABELS[:2])
+    with pytest.raises(InputError, match=r"expected one label per sample, shape \(3,\), got shape \(2,\)"):
+        orbits(SAMPLES, flip(), LABELS[:2])
     with pytest.raises(InputError, match="labels: expected finite"):
-        orbits(SEEDS, flip(), torch.tensor([1.0, torch.nan, 2.0]))
+        orbits(SAMPLES, flip(), torch.tensor([1.0, torch.nan, 2.0]))
     with pytest.raises(InputError, match=r"missing mask of booleans .* = \(3, 2\), got torch.bool \(2, 3\)"):
-        orbits(SEEDS, flip(), missing=torch.zeros(2, 3, dtype=torch.bool))
+        orbits(SAMPLES, flip(), missing=torch.zeros(2, 3, dtype=torch.bool))
     with pytest.raises(InputError, match=r"missing mask of booleans.*got torch.int64"):
-        orbits(SEEDS, flip(), missing=torch.zeros(3, 2, dtype=torch.int64))
+        orbits(SAMPLES, flip(), missing=torch.zeros(3, 2, dtype=torch.int64))
     with pytest.raises(InputError, match="every point is marked missing"):
-        orbits(SEEDS, flip(), missing=torch.ones(3, 2, dtype=torch.bool))
+        orbits(SAMPLES, flip(), missing=torch.ones(3, 2, dtype=torch.bool))
     for tolerance in (-1e-3, float("nan")):
         with pytest.raises(InputError, match="expected a tolerance of 0 or more"):
-            orbits(SEEDS, flip(), tolerance=tolerance)
+            orbits(SAMPLES, flip(), tolerance=tolerance)
 
 
 def test_bad_choices() -> None:
-    found = orbits(SEEDS, flip(), LABELS)
+    found = orbits(SAMPLES, flip(), LABELS)
     with pytest.raises(InputError, match=r"expected a class that occurs, one of \[2, 7\], got 3"):
         found.leave_out(classes=[3])
     with pytest.raises(InputError, match="these orbits have none"):
-        orbits(SEEDS, flip()).leave_out(classes=[3])
+        orbits(SAMPLES, flip()).leave_out(classes=[3])
     with pytest.raises(InputError, match="got both"):
-        found.leave_out(seeds=[0], classes=[7])
+        found.leave_out(samples=[0], classes=[7])
     with pytest.raises(InputError, match="expected an element of C2, 0 to 1, got 2"):
         found.leave_out(2)
-    with pytest.raises(InputError, match="expected seeds from 0 to 2"):
-        found.leave_out(seeds=[3])
+    with pytest.raises(InputError, match="expected samples from 0 to 2"):
+        found.leave_out(samples=[3])
     with pytest.raises(InputError, match="every point is marked missing"):
         found.leave_out(0).leave_out(1)
-    with pytest.raises(InputError, match="at least one seed"):
+    with pytest.raises(InputError, match="at least one sample"):
         found.take([])
-    with pytest.raises(InputError, match="expected a mask over 3 seeds"):
+    with pytest.raises(InputError, match="expected a mask over 3 samples"):
         found.take(torch.tensor([True]))
 
 

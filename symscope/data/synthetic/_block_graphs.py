@@ -32,7 +32,7 @@ def block_graphs(
         nodes: Nodes per graph.
         p_in: Edge probability inside a cluster.
         p_out: Edge probability across.
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
         dtype: Floating-point type.
 
     Returns:

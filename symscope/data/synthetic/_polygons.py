@@ -62,7 +62,7 @@ def polygons(
     Args:
         count: Number of images.
         size: Pixels along a side.
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
         scale: Smallest and largest circumradius.
         canvas: Half of the canvas's side, in the unit of `scale`.
         dtype: Floating-point type.

@@ -91,7 +91,7 @@ class RegressionToy:
 
         Args:
             sigma: Standard deviation, not negative.
-            seed: Non-negative integer.
+            seed: Random seed, a non-negative integer.
 
         Raises:
             InputError: A negative or infinite sigma.
@@ -107,7 +107,7 @@ def absolute_value(points: int, seed: int) -> RegressionToy:
 
     Args:
         points: Number of points, x uniform in [-1, 1].
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
 
     Returns:
         Features [n, 2], targets [n], the group {I, diag(1, -1)}.
@@ -130,7 +130,7 @@ def coordinate_sum(points: int, seed: int) -> RegressionToy:
 
     Args:
         points: Number of points, uniform in [-1, 1]^2; their orbits are not completed.
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
 
     Returns:
         Features [n, 2], targets [n], the group {I, swap}.
@@ -150,7 +150,7 @@ def swapped_squares(points: int, seed: int) -> RegressionToy:
 
     Args:
         points: Number of points, uniform in [-1, 1]^2.
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
 
     Returns:
         Features [n, 2], targets [n, 2], the group {I, swap}.
@@ -173,7 +173,7 @@ def permuted_cube(points: int, seed: int) -> RegressionToy:
 
     Args:
         points: Number of points, uniform in the cube.
-        seed: Non-negative integer.
+        seed: Random seed, a non-negative integer.
 
     Returns:
         Features [n, 3], targets [n], the six permutation matrices; `elements` names them by their cycles.
