@@ -1,9 +1,9 @@
 """`python -m benchmarks.linear`: regression on symmetric data at growing sizes.
 
-`moments` streams samples through `streamed_moments`; `rates` takes the decay rates of such a problem
-from the full spectrum (`flow`) and from both its ends (`extreme_rates`), to see from where on the latter
-pays. Each time stands beside a floor: the operations that cannot be avoided, at the rate that matrix
-products reach on the same machine in the same minute.
+`moments` streams samples through `streamed_moments`; `rates` takes the decay rates of such a problem from the
+full spectrum (`regression_flow`) and from both its ends (`extreme_rates`), to see from where on the latter
+pays. Each time stands beside a floor: the operations that cannot be avoided, at the rate that matrix products
+reach on the same machine in the same minute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from benchmarks.protocol import resident
 from symscope import groups
-from symscope.linear import SecondMoments, extreme_rates, flow, orbit_regression, streamed_moments
+from symscope.linear import SecondMoments, extreme_rates, orbit_regression, regression_flow, streamed_moments
 
 ORDER = 4  # of the cyclic group in `rates`
 COUNT = 4  # rates asked for at each end
@@ -88,7 +88,7 @@ def rates(features: int, device: torch.device, rate: float) -> dict[str, Any]:
     seconds, problem = timed(
         lambda: orbit_regression(SecondMoments(xx, xy, float(y.square().sum()), len(x)), rep), device
     )
-    full, solution = timed(lambda: flow(problem.k, problem.c), device)
+    full, solution = timed(lambda: regression_flow(problem.k, problem.c), device)
     lanczos, ends = timed(lambda: extreme_rates(problem, COUNT, seed=0), device)
     found = torch.cat([ends.slowest, ends.fastest])
     away = (found[:, None] - solution.rates).abs().amin(1).max() / solution.rates[-1]

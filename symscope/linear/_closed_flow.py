@@ -17,15 +17,15 @@ _IN_RANGE = 1e-8
 
 @final
 @dataclass(frozen=True, eq=False)
-class Flow:
-    """The solution of `dW/dt = C - K W` for every start and every time. Make it with `flow`.
+class RegressionFlow:
+    """The solution of `dW/dt = C - K W` for every start and every time. Make it with `regression_flow`.
 
     Attributes:
         rates: The eigenvalues of K, ascending; exactly zero where K is singular. Direction i of the weights
             relaxes as `exp(-rates[i] t)`.
         directions: The eigenvectors, a column each.
         minimum: `K^+ C`, the smallest weights of least loss.
-        unseen: Which directions the data do not reach: weights along them never change.
+        unseen: Mask of directions the data do not reach: weights along them never change.
     """
 
     rates: Float[Tensor, " d"]
@@ -49,7 +49,7 @@ class Flow:
 
         Args:
             start: W0, `[d, *m]` as the minimum.
-            times: Not negative, `[times]`; infinity gives the limit.
+            times: Times `[times]`, none negative; infinity gives the limit.
 
         Returns:
             `[times, d, *m]`.
@@ -59,7 +59,7 @@ class Flow:
 
         >>> k, c = torch.tensor([[2.0]], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
         >>> times = torch.tensor([0.0, 0.5, torch.inf], dtype=torch.float64)
-        >>> flow(k, c).weights(torch.zeros(1, dtype=torch.float64), times)[:, 0].round(decimals=4)
+        >>> regression_flow(k, c).weights(torch.zeros(1, dtype=torch.float64), times)[:, 0].round(decimals=4)
         tensor([0.0000, 0.6321, 1.0000], dtype=torch.float64)
         """
         times = times.to(self.rates)
@@ -67,7 +67,7 @@ class Flow:
             raise InputError("times: expected a list of times, none negative.")
         exponents = -times[:, None] * self.rates
         exponents = torch.where(self.unseen, torch.zeros_like(exponents), exponents)  # inf * 0 is no number
-        return self._relaxed(start, exponents.exp(), -torch.expm1(exponents))
+        return self._states(start, exponents.exp(), -torch.expm1(exponents))
 
     def descent(self, start: Tensor, learning_rate: float, steps: Int64[Tensor, " k"]) -> Tensor:
         """The iterates of gradient descent, exactly: `(I - eta K)^k` in the place of `e^{-Kt}`.
@@ -84,39 +84,40 @@ class Flow:
             InputError: A learning rate that is not positive or at which descent diverges.
 
         >>> k, c = torch.tensor([[2.0]], dtype=torch.float64), torch.tensor([2.0], dtype=torch.float64)
-        >>> flow(k, c).descent(torch.zeros(1, dtype=torch.float64), 0.25, torch.tensor([0, 1, 2]))[:, 0]
+        >>> start = torch.zeros(1, dtype=torch.float64)
+        >>> regression_flow(k, c).descent(start, 0.25, torch.tensor([0, 1, 2]))[:, 0]
         tensor([0.0000, 0.5000, 0.7500], dtype=torch.float64)
         """
         check_learning_rate(learning_rate, self.stable_rate)
         if not bool((steps >= 0).all()):
             raise InputError("steps: expected numbers of steps, none negative.")
         factors = (1 - learning_rate * self.rates) ** steps.to(self.rates.device)[:, None]
-        return self._relaxed(start, factors, 1 - factors)
+        return self._states(start, factors, 1 - factors)
 
     def limit(self, start: Tensor) -> Tensor:
         """`W(t -> infinity)`: the minimum, plus the part of the start that the data do not reach.
 
         >>> k = torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64))
         >>> c = torch.tensor([3.0, 0.0], dtype=torch.float64)
-        >>> flow(k, c).limit(torch.tensor([5.0, 7.0], dtype=torch.float64))
+        >>> regression_flow(k, c).limit(torch.tensor([5.0, 7.0], dtype=torch.float64))
         tensor([3., 7.], dtype=torch.float64)
         """
         self._check_start(start)
-        return self.minimum + self.undecaying(start)
+        return self.minimum + self.undecaying_part(start)
 
-    def undecaying(self, weights: Tensor) -> Tensor:
+    def undecaying_part(self, weights: Tensor) -> Tensor:
         """The part of weights in the null space of K, which no training moves, `[..., d]` or `[d, m]` alike.
 
         >>> k = torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64))
         >>> nothing = torch.zeros(2, dtype=torch.float64)
-        >>> flow(k, nothing).undecaying(torch.tensor([5.0, 7.0], dtype=torch.float64))
+        >>> regression_flow(k, nothing).undecaying_part(torch.tensor([5.0, 7.0], dtype=torch.float64))
         tensor([0., 7.], dtype=torch.float64)
         """
         self._check_start(weights)
         null = self.directions[:, self.unseen]
         return null @ (null.mT @ weights.to(self.rates))
 
-    def _relaxed(self, start: Tensor, kept: Tensor, gained: Tensor) -> Tensor:
+    def _states(self, start: Tensor, kept: Tensor, gained: Tensor) -> Tensor:
         self._check_start(start)
         columns = (len(self.rates), -1)
         here = self.directions.mT @ start.to(self.rates).reshape(columns)
@@ -131,14 +132,16 @@ class Flow:
             )
 
 
-def flow(k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: float | None = None) -> Flow:
+def regression_flow(
+    k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: float | None = None
+) -> RegressionFlow:
     """The gradient flow of `1/2 tr W^T K W - tr W^T C` by one eigendecomposition.
 
     Use it with `K_G` and `C_G` (`orbit_regression`), or with the plain moments `X^T X` and `X^T Y`.
 
     Args:
-        k: Symmetric, positive semi-definite; it may be singular.
-        c: In the range of K, as `X^T Y` is in that of `X^T X`.
+        k: Symmetric positive semi-definite matrix; it may be singular.
+        c: Matrix in the range of K, as `X^T Y` is in that of `X^T X`.
         rank_tolerance: Eigenvalues up to this fraction of the largest count as zero; by default d times the
             spacing of floating-point numbers at one.
 
@@ -146,7 +149,7 @@ def flow(k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: 
         InputError: K not square, symmetric or positive semi-definite, or C not in its range.
 
     >>> k = torch.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
-    >>> flow(k, torch.tensor([3.0, 3.0], dtype=torch.float64)).rates.round(decimals=12)
+    >>> regression_flow(k, torch.tensor([3.0, 3.0], dtype=torch.float64)).rates.round(decimals=12)
     tensor([1., 3.], dtype=torch.float64)
     """
     _check_kernel(k)
@@ -172,7 +175,7 @@ def flow(k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: 
         )
     inverse = torch.where(unseen, torch.zeros_like(values), 1 / torch.where(unseen, 1.0, values))
     minimum = (vectors @ (inverse[:, None] * columns)).reshape(c.shape)
-    return Flow(rates, vectors, minimum, unseen)
+    return RegressionFlow(rates, vectors, minimum, unseen)
 
 
 def check_learning_rate(learning_rate: float, stable_rate: float) -> None:

@@ -27,15 +27,15 @@ SAME_CASIMIR = (
 
 @final
 @dataclass(frozen=True, eq=False)
-class Component:
+class IsotypicComponent:
     """All copies of one irrep in a representation; of two, where they are complex conjugates of each other.
 
     Attributes:
-        irrep: Its name; both names for a conjugate pair.
+        irrep: Name of the irrep; both names for a conjugate pair.
         repeats: How often each decay rate on it occurs: its dimension, twice that for a pair.
         basis: Orthonormal columns that span it.
         invariant: Whether nothing moves on it.
-        index: Which irrep of the group; None for compact groups.
+        index: Index of the irrep in `groups.irreps(group)`; None for compact groups.
     """
 
     irrep: str
@@ -50,7 +50,7 @@ class Component:
         return self.basis.shape[1]
 
 
-def isotypic_components(rep: Representation) -> tuple[Component, ...]:
+def isotypic_components(rep: Representation) -> tuple[IsotypicComponent, ...]:
     """The isotypic components of a real orthogonal representation, those that occur, in the order of irreps.
 
     Finite groups: by characters. Compact groups: eigenspaces of the Casimir operator, `-sum_h d rho(h)^2`,
@@ -58,7 +58,7 @@ def isotypic_components(rep: Representation) -> tuple[Component, ...]:
     one value.
 
     Args:
-        rep: Of a listed finite group, or of a compact group.
+        rep: Representation of a listed finite group, or of a compact group.
 
     Raises:
         InputError: Not orthogonal, complex, or of a group whose elements are not listed.
@@ -82,7 +82,7 @@ def isotypic_components(rep: Representation) -> tuple[Component, ...]:
     return _character_components(rep, rep.group)
 
 
-def _character_components(rep: Representation, group: FiniteGroup) -> tuple[Component, ...]:
+def _character_components(rep: Representation, group: FiniteGroup) -> tuple[IsotypicComponent, ...]:
     found = []
     done: set[int] = set()
     every = irreps(group)
@@ -99,11 +99,11 @@ def _character_components(rep: Representation, group: FiniteGroup) -> tuple[Comp
         values, vectors = torch.linalg.eigh((real + real.mT) / 2)
         name = every[i].name if partner == i else f"{every[i].name}, {every[partner].name}"
         repeats = every[i].dim * (1 if partner == i else 2)
-        found.append(Component(name, repeats, vectors[:, values > 0.5], i == 0, i))
+        found.append(IsotypicComponent(name, repeats, vectors[:, values > 0.5], i == 0, i))
     return tuple(found)
 
 
-def _casimir_components(rep: Representation) -> tuple[Component, ...]:
+def _casimir_components(rep: Representation) -> tuple[IsotypicComponent, ...]:
     group = rep.group
     assert isinstance(group, CompactGroup)
     eye = torch.eye(rep.dim, dtype=torch.float64)
@@ -120,5 +120,5 @@ def _casimir_components(rep: Representation) -> tuple[Component, ...]:
         still = abs(value) < SAME_CASIMIR and all(
             float((rep.act(g, basis.mT) - basis.mT).abs().max()) < 1e-8 for g in group.generators
         )
-        found.append(Component(f"Casimir {round(value, 6) + 0.0:g}", 1, basis, still, None))
+        found.append(IsotypicComponent(f"Casimir {round(value, 6) + 0.0:g}", 1, basis, still, None))
     return tuple(found)

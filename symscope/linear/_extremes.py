@@ -12,9 +12,9 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import Quadrature
-from symscope.linear._averages import dimension
-from symscope.linear._orbit_regression import Regression
-from symscope.linear._weight_split import symmetric_projection
+from symscope.linear._orbit_regression import OrbitRegression
+from symscope.linear.group_averages import dimension
+from symscope.linear.weight_parts import symmetric_projection
 
 # Added to K, as a fraction of its norm, so that a singular one can be factored; rates are then taken from K.
 _SHIFT = 1e-12
@@ -45,7 +45,7 @@ class ExtremeRates:
 
 
 def extreme_rates(
-    problem: Regression,
+    problem: OrbitRegression,
     count: int,
     *,
     seed: int,

@@ -8,8 +8,8 @@ from typing import Any, final
 
 from torch import Tensor
 
-from symscope.linear._tracker import AsymmetryTracker
 from symscope.linear._weighted_elements import Symmetry
+from symscope.linear.tracker import AsymmetryTracker
 
 _LIGHTNING = "lightning.pytorch" if importlib.util.find_spec("lightning") else "pytorch_lightning"
 _Base: Any = importlib.import_module(_LIGHTNING).Callback

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.kernels import empirical_ntk_blocks, weights_kernel
-from symscope.linear._asymmetry import asymmetric_part
 from symscope.linear._weighted_elements import Symmetry
+from symscope.linear.asymmetry import asymmetric_part
 from symscope.networks import (
     FunctionalModule,
     Jacobian,
@@ -51,9 +51,9 @@ class LinearisedNetwork:
         x: Training inputs.
         rate: Learning rate for the loss `1/2 sum |f - y|^2`, whatever the loss was.
         values: Eigenvalues of the kernel, ascending; those of its null space exactly zero.
-        vectors: Its eigenvectors, a column each.
+        vectors: Eigenvectors of the kernel, a column each.
         gap: What is to be learned, in the eigenbasis: `J^T (y - f_0)` in weight space, `y - f_0` otherwise.
-        in_weight_space: Which kernel it is.
+        in_weight_space: Whether the kernel is `J^T J`, in weight space, and not the NTK.
     """
 
     network: FunctionalModule
@@ -74,13 +74,13 @@ class LinearisedNetwork:
         """The change of the weights, `w_s - w_0`, after some steps (`math.inf` for the end of training).
 
         Args:
-            step: How many steps; for gradient flow any number, at time `learning rate * step`.
+            step: Number of steps; for gradient flow any number, at time `learning rate * step`.
             flow: Gradient flow instead of gradient descent.
 
         Raises:
             InputError: A negative step, or gradient descent with a learning rate at which it diverges.
         """
-        share = self._learned(step, flow)
+        share = self._learned_share(step, flow)
         known = self.values > 0
         # nothing is read out of the null space: there J^T (y - f_0), or J^T u, is zero
         filtered = torch.where(known, share / torch.where(known, self.values, 1.0), 0.0)
@@ -119,7 +119,7 @@ class LinearisedNetwork:
         for first in range(0, len(steps), many):
             yield torch.stack([self.displacement(s, flow=flow) for s in steps[first : first + many]])
 
-    def _learned(self, step: float | int, flow: bool) -> Tensor:
+    def _learned_share(self, step: float | int, flow: bool) -> Tensor:
         if not step >= 0:
             raise InputError(f"step: expected 0 or more, got {step}.")
         if flow:
@@ -136,7 +136,7 @@ class LinearisedNetwork:
         return torch.where(shrink < 0.5, slow, 1 - (1 - shrink) ** step)
 
 
-def linearised(
+def linearised_network(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
     y: Float[Tensor, "*targets"],
@@ -155,7 +155,7 @@ def linearised(
         module: Any module from [n, *shape] to [n, o], deterministic in eval mode; it is copied.
         x: Training inputs.
         y: Targets [n, o]; [n] for one output.
-        learning_rate: Of the optimiser.
+        learning_rate: Learning rate of the optimiser.
         loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
         rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for k rounding
             units.
@@ -171,7 +171,7 @@ def linearised(
     >>> net = nn.Linear(1, 1, bias=False)
     >>> _ = nn.init.constant_(net.weight, 3.0)
     >>> x, y = torch.tensor([[1.0], [2.0]]), torch.tensor([[1.0], [2.0]])
-    >>> lin = linearised(net, x, y, learning_rate=0.1, loss="half sum")  # w = 1 + 2 (1 - 0.1 * 5)^s
+    >>> lin = linearised_network(net, x, y, learning_rate=0.1, loss="half sum")  # w = 1 + 2 (1 - 0.1 * 5)^s
     >>> [3.0 + lin.displacement(s).item() for s in (0, 1, 2)]
     [3.0, 2.0, 1.5]
     """
@@ -219,12 +219,12 @@ def predicted_asymmetry(
     `mean_x |f_s(x) - mean_g g^-1 f_s(g x)|` at every step s
 
     Args:
-        network: From `linearised`.
+        network: Network from `linearised_network`.
         x: Points the asymmetry is measured on.
         symmetry: What acts on the inputs.
         steps: Steps of training, `math.inf` for its end.
         outputs: What acts on the outputs; nothing moves by default.
-        quadrature: For compact groups, the elements that stand for the group.
+        quadrature: Elements that stand for a compact group.
         flow: Gradient flow instead of gradient descent.
 
     Returns:
@@ -237,7 +237,7 @@ def predicted_asymmetry(
     >>> net = nn.Linear(2, 1, bias=False)
     >>> _ = nn.init.constant_(net.weight[:, :1], 3.0), nn.init.constant_(net.weight[:, 1:], 1.0)
     >>> x, y = torch.eye(2), torch.tensor([[0.0], [0.0]])  # w_k = (1, -1), K = I
-    >>> lin = linearised(net, x, y, learning_rate=0.5, loss="half sum")
+    >>> lin = linearised_network(net, x, y, learning_rate=0.5, loss="half sum")
     >>> predicted_asymmetry(lin, x, permutation(cyclic(2)), [0, 1, 2]).tolist()
     [1.0, 0.5, 0.25]
     """

@@ -24,7 +24,7 @@ class SecondMoments:
         xx: `X^T X`.
         xy: `X^T Y`; without its last axis where every label is one number.
         yy: `sum |y|^2`.
-        points: How many samples were seen.
+        points: Number of samples.
     """
 
     xx: Float[Tensor, "d d"]
@@ -62,8 +62,8 @@ def streamed_moments(
 
     Args:
         batches: Pairs of features `[b, d]` and labels `[b]` or `[b, m]`, any number of rows each.
-        device: Where the moments are summed; batches are brought there.
-        dtype: In which they are summed.
+        device: Device that sums the moments; batches are moved to it.
+        dtype: Precision of the sums.
 
     Returns:
         The moments.

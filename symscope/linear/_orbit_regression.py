@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import Quadrature
-from symscope.linear._averages import LinearSymmetry, dimension, group_mean, is_orthogonal, mass
-from symscope.linear._moments import SecondMoments, second_moments
+from symscope.linear._moments import SecondMoments
+from symscope.linear.group_averages import LinearSymmetry, dimension, group_mean, haar_mass, is_orthogonal
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Regression:
+class OrbitRegression:
     """The squared error over all orbits, `1/2 sum_g |Y g' - X g W|^2`, as a function of the weights.
 
     Its gradient is `K_G W - C_G`. Make it with `orbit_regression`.
@@ -39,6 +38,7 @@ class Regression:
     def loss(self, w: Float[Tensor, "d *m"]) -> Float[Tensor, ""]:
         """The squared error at given weights, half the sum over all points of all orbits.
 
+        >>> import torch
         >>> x, y = torch.tensor([[1.0, 2.0]]), torch.tensor([2.0])
         >>> from symscope.linear import second_moments
         >>> swap = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
@@ -54,14 +54,14 @@ def orbit_regression(
     features: LinearSymmetry,
     labels: LinearSymmetry | None = None,
     quadrature: Quadrature | None = None,
-) -> Regression:
+) -> OrbitRegression:
     """Regression on every orbit of a data set, of which the moments hold one point per orbit (Eq. 2, Eq. 4).
 
     Args:
-        moments: Of the data, `second_moments(x, y)` or `streamed_moments(batches)`.
+        moments: Moments of the data, `second_moments(x, y)` or `streamed_moments(batches)`.
         features: How the group acts on features: a representation, or matrices acting as `X g`.
         labels: How it acts on labels `[n, m]`; None for labels `[n]`, which are then invariant.
-        quadrature: For compact groups, elements that stand for it, where constraints cannot be solved.
+        quadrature: Elements that stand for a compact group, where constraints cannot be solved.
 
     Returns:
         The problem: `K_G`, `C_G`, in sums over a finite group and Haar means over a compact one.
@@ -78,53 +78,17 @@ def orbit_regression(
             [  0.,  32.]], dtype=torch.float64)
     """
     check_labels(moments.xy, features, labels)
-    order = mass(features)
+    order = haar_mass(features)
     k = order * group_mean(moments.xx, features, features, quadrature)
     columns = moments.xy.reshape(len(moments.xy), -1)
     c = order * group_mean(columns, features, labels, quadrature).reshape(moments.xy.shape)
-    return Regression((k + k.mT) / 2, c, order * moments.yy, features, labels)
-
-
-def k_g(
-    x: Float[Tensor, "n d"], features: LinearSymmetry, quadrature: Quadrature | None = None
-) -> Float[Tensor, "d d"]:
-    """`K_G = sum_g g^T X^T X g`, the second moment of the completed data; a Haar mean for compact groups.
-
-    >>> from symscope.groups import permutation, symmetric
-    >>> k_g(torch.tensor([[1.0, 0.0, 0.0]]), permutation(symmetric(3)))
-    tensor([[2., 0., 0.],
-            [0., 2., 0.],
-            [0., 0., 2.]], dtype=torch.float64)
-    """
-    wide = x.to(torch.float64)
-    return mass(features) * group_mean(wide.mT @ wide, features, features, quadrature)
-
-
-def c_g(
-    x: Float[Tensor, "n d"],
-    y: Float[Tensor, "labels *m"],
-    features: LinearSymmetry,
-    labels: LinearSymmetry | None = None,
-    quadrature: Quadrature | None = None,
-) -> Float[Tensor, "d *m"]:
-    """`C_G = sum_g g^T X^T Y g'`; `R^T X^T y` for labels that do not move.
-
-    Raises:
-        InputError: As `orbit_regression`.
-
-    >>> from symscope.groups import permutation, symmetric
-    >>> c_g(torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([5.0]), permutation(symmetric(3)))
-    tensor([10., 10., 10.], dtype=torch.float64)
-    """
-    xy = second_moments(x, y).xy
-    check_labels(xy, features, labels)
-    mean = group_mean(xy.reshape(len(xy), -1), features, labels, quadrature)
-    return mass(features) * mean.reshape(xy.shape)
+    return OrbitRegression((k + k.mT) / 2, c, order * moments.yy, features, labels)
 
 
 def check_labels(xy: Tensor, features: LinearSymmetry, labels: LinearSymmetry | None) -> None:
     """Raise unless labels and their representation fit, and the group is orthogonal where labels move.
 
+    >>> import torch
     >>> check_labels(torch.ones(2), torch.eye(2)[None], None)
     """
     if xy.ndim == 1 and labels is not None:

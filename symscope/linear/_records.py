@@ -18,7 +18,7 @@ LayerSymmetry = Representation | tuple[Representation, Representation]
 
 @final
 @dataclass(frozen=True)
-class Parts:
+class PartSizes:
     """The sizes of the symmetric and the asymmetric part of one thing."""
 
     symmetric: float
@@ -27,7 +27,7 @@ class Parts:
 
 @final
 @dataclass(frozen=True)
-class Record:
+class AsymmetryRecord:
     """How symmetric a network is at one step.
 
     Attributes:
@@ -42,7 +42,7 @@ class Record:
     symmetric: float
     asymmetry: float
     standard_error: float
-    weights: Mapping[str, Parts] = field(default_factory=dict)
+    weights: Mapping[str, PartSizes] = field(default_factory=dict)
 
 
 def layer_spaces(module: nn.Module, weights: Mapping[str, LayerSymmetry]) -> dict[str, EquivariantMaps]:
@@ -74,24 +74,24 @@ def layer_spaces(module: nn.Module, weights: Mapping[str, LayerSymmetry]) -> dic
     return spaces
 
 
-def parts(space: EquivariantMaps, weight: Tensor) -> Parts:
+def part_sizes(space: EquivariantMaps, weight: Tensor) -> PartSizes:
     """Frobenius norms of a weight's projection on its symmetric values, and of the rest.
 
     >>> from symscope.groups import cyclic, permutation
     >>> swap = permutation(cyclic(2))
-    >>> parts(equivariant_maps(swap, swap), torch.tensor([[3.0, 0.0], [0.0, -3.0]]))
-    Parts(symmetric=0.0, asymmetric=4.242640687119285)
+    >>> part_sizes(equivariant_maps(swap, swap), torch.tensor([[3.0, 0.0], [0.0, -3.0]]))
+    PartSizes(symmetric=0.0, asymmetric=4.242640687119285)
     """
     matrix = weight.detach().to(torch.float64)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     symmetric = space.project(matrix)
-    return Parts(float(symmetric.norm()), float((matrix - symmetric).norm()))
+    return PartSizes(float(symmetric.norm()), float((matrix - symmetric).norm()))
 
 
-def table_row(kind: str, record: Record) -> dict[str, Any]:
+def table_row(kind: str, record: AsymmetryRecord) -> dict[str, Any]:
     """A record as a row of a table; parts of weights become columns `<name> symmetric`, `<name> asymmetric`.
 
-    >>> table_row("measured", Record(0, 1.0, 0.5, 0.0, {"w": Parts(2.0, 1.0)}))["w asymmetric"]
+    >>> table_row("measured", AsymmetryRecord(0, 1.0, 0.5, 0.0, {"w": PartSizes(2.0, 1.0)}))["w asymmetric"]
     1.0
     """
     row: dict[str, Any] = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symscope.errors import InputError
-from symscope.linear._records import Record
+from symscope.linear._records import AsymmetryRecord
 from symscope.report import COLOURS, new_figure, style
 
 
-def tracker_figure(records: Sequence[Record], theory: Sequence[Record] = ()) -> Any:
+def tracker_figure(records: Sequence[AsymmetryRecord], theory: Sequence[AsymmetryRecord] = ()) -> Any:
     """Asymmetry, parts of predictions and parts of weights against steps; solid measured, dashed predicted.
 
     Sizes are on logarithmic axes, on which exponential decay is a straight line; zeros are not drawn.
@@ -26,7 +26,7 @@ def tracker_figure(records: Sequence[Record], theory: Sequence[Record] = ()) -> 
     Raises:
         InputError: Nothing was recorded.
 
-    >>> figure = tracker_figure([Record(0, 1.0, 0.5, 0.0), Record(1, 1.0, 0.25, 0.0)])
+    >>> figure = tracker_figure([AsymmetryRecord(0, 1.0, 0.5, 0.0), AsymmetryRecord(1, 1.0, 0.25, 0.0)])
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['Asymmetry loss', 'Parts of the predictions']
     """
@@ -48,7 +48,7 @@ def tracker_figure(records: Sequence[Record], theory: Sequence[Record] = ()) -> 
     return figure
 
 
-def _asymmetry(axes: Any, records: Sequence[Record], theory: Sequence[Record]) -> None:
+def _asymmetry(axes: Any, records: Sequence[AsymmetryRecord], theory: Sequence[AsymmetryRecord]) -> None:
     _line(axes, records, lambda r: r.asymmetry, "-", color=COLOURS[1], label="measured")
     if any(r.standard_error > 0 for r in records):
         steps, values = [r.step for r in records], [r.asymmetry for r in records]
@@ -61,7 +61,7 @@ def _asymmetry(axes: Any, records: Sequence[Record], theory: Sequence[Record]) -
     axes.set(title="Asymmetry loss", ylabel="mean |f(x) - mean over g of f(gx)|")
 
 
-def _predictions(axes: Any, records: Sequence[Record], theory: Sequence[Record]) -> None:
+def _predictions(axes: Any, records: Sequence[AsymmetryRecord], theory: Sequence[AsymmetryRecord]) -> None:
     for number, (name, value) in enumerate(
         (("symmetric", _symmetric_size), ("asymmetric", _asymmetric_size))
     ):
@@ -70,12 +70,12 @@ def _predictions(axes: Any, records: Sequence[Record], theory: Sequence[Record])
     axes.set(title="Parts of the predictions", ylabel="mean size")
 
 
-def _weights(axes: Any, records: Sequence[Record], theory: Sequence[Record]) -> None:
+def _weights(axes: Any, records: Sequence[AsymmetryRecord], theory: Sequence[AsymmetryRecord]) -> None:
     for number, name in enumerate(records[0].weights):
         for offset, part in enumerate(("symmetric", "asymmetric")):
             colour = COLOURS[(2 * number + offset) % len(COLOURS)]
 
-            def size(record: Record, name: str = name, part: str = part) -> float:
+            def size(record: AsymmetryRecord, name: str = name, part: str = part) -> float:
                 return float(getattr(record.weights[name], part))
 
             _line(axes, records, size, "-", color=colour, label=f"{name}, {part}")
@@ -84,7 +84,11 @@ def _weights(axes: Any, records: Sequence[Record], theory: Sequence[Record]) -> 
 
 
 def _line(
-    axes: Any, records: Sequence[Record], value: Callable[[Record], float], line: str, **look: Any
+    axes: Any,
+    records: Sequence[AsymmetryRecord],
+    value: Callable[[AsymmetryRecord], float],
+    line: str,
+    **look: Any,
 ) -> None:
     drawn = [record for record in records if math.isfinite(record.step)]
     if not drawn:
@@ -95,9 +99,9 @@ def _line(
         axes.set_yscale("log")
 
 
-def _symmetric_size(record: Record) -> float:
+def _symmetric_size(record: AsymmetryRecord) -> float:
     return record.symmetric
 
 
-def _asymmetric_size(record: Record) -> float:
+def _asymmetric_size(record: AsymmetryRecord) -> float:
     return record.asymmetry

@@ -35,18 +35,20 @@ def check_matrices(matrices: Tensor, dim: int | None = None) -> None:
         )
 
 
-def listed(symmetry: Symmetry, quadrature: Quadrature | None = None) -> Iterator[tuple[Any, float]]:
+def weighted_elements(
+    symmetry: Symmetry, quadrature: Quadrature | None = None
+) -> Iterator[tuple[Any, float]]:
     """Every element with its weight in the average over the group; the weights add up to one.
 
     Args:
-        symmetry: Whose elements.
-        quadrature: For compact groups, the elements that stand for it (`groups.haar_quadrature`).
+        symmetry: Symmetry whose elements are listed.
+        quadrature: Elements that stand for a compact group (`groups.haar_quadrature`).
 
     Raises:
         InputError: The elements are not listed and no quadrature was given.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> list(listed(permutation(cyclic(2))))
+    >>> list(weighted_elements(permutation(cyclic(2))))
     [(0, 0.5), (1, 0.5)]
     """
     if isinstance(symmetry, Tensor):
@@ -67,14 +69,14 @@ def listed(symmetry: Symmetry, quadrature: Quadrature | None = None) -> Iterator
     return ((g, 1 / group.order) for g in group.elements)
 
 
-def drawn(symmetry: Symmetry, count: int, seed: int) -> list[Any]:
+def random_elements(symmetry: Symmetry, count: int, seed: int) -> list[Any]:
     """Elements drawn independently from the uniform (Haar) measure.
 
     Raises:
         InputError: Fewer than two.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> len(drawn(permutation(cyclic(5)), 3, seed=0))
+    >>> len(random_elements(permutation(cyclic(5)), 3, seed=0))
     3
     """
     if count < 2:
@@ -86,10 +88,10 @@ def drawn(symmetry: Symmetry, count: int, seed: int) -> list[Any]:
     return list(symmetry.group.sample(count, generator))
 
 
-def moved(symmetry: Symmetry, g: Any, x: Tensor) -> Tensor:
+def act(symmetry: Symmetry, g: Any, x: Tensor) -> Tensor:
     """The inputs g x, on the device and in the dtype of x; `x g` where the symmetry is given by matrices.
 
-    >>> moved(torch.tensor([[[0.0, 1.0], [2.0, 0.0]]]), 0, torch.tensor([3.0, 5.0]))
+    >>> act(torch.tensor([[[0.0, 1.0], [2.0, 0.0]]]), 0, torch.tensor([3.0, 5.0]))
     tensor([10.,  3.])
     """
     if isinstance(symmetry, Tensor):
@@ -98,10 +100,10 @@ def moved(symmetry: Symmetry, g: Any, x: Tensor) -> Tensor:
     return symmetry.act(g, x)
 
 
-def moved_back(symmetry: Symmetry, g: Any, y: Tensor) -> Tensor:
-    """The outputs g^-1 y: what `moved` does, undone.
+def act_inverse(symmetry: Symmetry, g: Any, y: Tensor) -> Tensor:
+    """The outputs g^-1 y: what `act` does, undone.
 
-    >>> moved_back(torch.tensor([[[0.0, 1.0], [2.0, 0.0]]]), 0, torch.tensor([10.0, 3.0]))
+    >>> act_inverse(torch.tensor([[[0.0, 1.0], [2.0, 0.0]]]), 0, torch.tensor([10.0, 3.0]))
     tensor([3., 5.])
     """
     if isinstance(symmetry, Tensor):

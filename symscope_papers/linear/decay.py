@@ -11,25 +11,13 @@ from torch import Tensor
 
 from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
-from symscope.linear import (
-    Flow,
-    Regression,
-    flow,
-    invariant_weights,
-    mean_loss_rate,
-    orbit_regression,
-    second_moments,
-)
+from symscope.linear import OrbitRegression, RegressionFlow, orbit_regression, regression_flow, second_moments
+from symscope.linear.descent import mean_loss_rate
+from symscope.linear.weight_parts import invariant_weights
 from symscope.report import COLOURS, INK, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
-from symscope_papers.linear.training import (
-    asymmetry_of,
-    decay_fit,
-    dress_asymmetry,
-    recorded_epochs,
-    trained,
-)
+from symscope_papers.linear.training import asymmetry_of, decay_fit, dress_asymmetry, recorded_epochs, trained
 
 
 @final
@@ -65,7 +53,7 @@ def _cell(config: Decay, cell: Mapping[str, Any], context: CellContext) -> CellR
     device = context.device
     x, y, group = (t.to(device) for t in (whole.features, whole.targets, toy.group))
     problem = orbit_regression(second_moments(toy.features.to(device), toy.targets.to(device)), group)
-    solution = flow(problem.k, problem.c)
+    solution = regression_flow(problem.k, problem.c)
     start = torch.randn(2, generator=torch.Generator().manual_seed(context.seed), dtype=torch.float64)
     start = start.to(device)
     record = recorded_epochs(config.epochs, config.records)
@@ -93,7 +81,7 @@ def _cell(config: Decay, cell: Mapping[str, Any], context: CellContext) -> CellR
     return {"paths": paths, "runs": [row]}
 
 
-def _rate_on_kernel(problem: Regression) -> float:
+def _rate_on_kernel(problem: OrbitRegression) -> float:
     """The eigenvalue of K_G on the weights that are not invariant: one direction, here."""
     features = problem.features
     assert isinstance(features, Tensor)
@@ -102,7 +90,7 @@ def _rate_on_kernel(problem: Regression) -> float:
     return float(torch.linalg.eigvalsh(away.mT @ problem.k @ away)[0])
 
 
-def _integration_gap(problem: Regression, solution: Flow, start: Tensor, last: float) -> float:
+def _integration_gap(problem: OrbitRegression, solution: RegressionFlow, start: Tensor, last: float) -> float:
     """The largest difference between the closed form and a Runge-Kutta solution of order 8."""
     from scipy.integrate import solve_ivp
 

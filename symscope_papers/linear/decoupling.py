@@ -10,7 +10,7 @@ import torch
 
 from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
-from symscope.linear import split
+from symscope.linear import weight_split
 from symscope.report import COLOURS, INK, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
@@ -46,14 +46,14 @@ def _cell(config: Decoupling, cell: Mapping[str, Any], context: CellContext) -> 
     toy = absolute_value(config.points, context.run_seed)
     whole = toy.completed()
     generator = torch.Generator().manual_seed(context.seed)
-    parts = split(torch.randn(config.runs, 2, generator=generator, dtype=torch.float64), toy.group)
+    parts = weight_split(torch.randn(config.runs, 2, generator=generator, dtype=torch.float64), toy.group)
     if cell["shared"] == "asymmetric":
         starts = parts.symmetric + parts.asymmetric[:1]
     else:
         starts = parts.symmetric[:1] + parts.asymmetric
     x, y, starts = (t.to(context.device) for t in (whole.features, whole.targets, starts))
     record = recorded_epochs(config.epochs, config.records)
-    path = split(trained(x, y, starts, config.learning_rate, record), toy.group)
+    path = weight_split(trained(x, y, starts, config.learning_rate, record), toy.group)
     # one number each: the component of (1, x) that flips, and the one that does not
     symmetric, asymmetric = path.symmetric[..., 0].cpu(), path.asymmetric[..., 1].cpu()
     return {

@@ -10,17 +10,12 @@ import torch
 
 from symscope.data.synthetic import swapped_squares
 from symscope.errors import InputError
-from symscope.linear import flow, mean_loss_rate, orbit_regression, second_moments, split
+from symscope.linear import orbit_regression, regression_flow, second_moments, weight_split
+from symscope.linear.descent import mean_loss_rate
 from symscope.report import COLOURS, INK, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
-from symscope_papers.linear.training import (
-    asymmetry_of,
-    decay_fit,
-    dress_asymmetry,
-    recorded_epochs,
-    trained,
-)
+from symscope_papers.linear.training import asymmetry_of, decay_fit, dress_asymmetry, recorded_epochs, trained
 
 KINDS = ("nothing", "asymmetric", "symmetric")
 SYMMETRIC = ("(w11 + w22) / 2", "(w12 + w21) / 2")
@@ -55,7 +50,7 @@ def _cell(config: Equivariance, cell: Mapping[str, Any], context: CellContext) -
     whole = toy.completed()
     x, y, group = (t.to(context.device) for t in (whole.features, whole.targets, toy.group))
     generator = torch.Generator().manual_seed(context.seed)
-    parts = split(
+    parts = weight_split(
         torch.randn(config.runs, 2, 2, generator=generator, dtype=torch.float64), toy.group, toy.group
     )
     symmetric, asymmetric = parts.symmetric.to(x), parts.asymmetric.to(x)
@@ -68,7 +63,7 @@ def _cell(config: Equivariance, cell: Mapping[str, Any], context: CellContext) -
     # the mean goes over both components of every label
     rate = mean_loss_rate(config.learning_rate, y.numel())
     problem = orbit_regression(second_moments(toy.features.to(x), toy.targets.to(x)), group, group)
-    solution = flow(problem.k, problem.c)
+    solution = regression_flow(problem.k, problem.c)
     path = trained(x, y, starts, config.learning_rate, record)
     times = rate * record.double()
     paths, runs = [], []

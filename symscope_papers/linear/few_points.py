@@ -10,7 +10,9 @@ import torch
 
 from symscope.data.synthetic import coordinate_sum
 from symscope.errors import InputError
-from symscope.linear import coupling, flow, mean_loss_rate, second_moments, split
+from symscope.linear import regression_flow, second_moments, weight_split
+from symscope.linear.descent import mean_loss_rate
+from symscope.linear.weight_parts import coupling
 from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
@@ -56,7 +58,7 @@ def _cell(config: FewPoints, cell: Mapping[str, Any], context: CellContext) -> C
     x, y, group = (t.to(context.device) for t in (toy.features, toy.targets, toy.group))
     start = torch.randn(2, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64).to(x)
     moments = second_moments(x, y)
-    solution = flow(moments.xx, moments.xy)
+    solution = regression_flow(moments.xx, moments.xy)
     record = recorded_epochs(config.epochs, config.records)
     rate = mean_loss_rate(config.learning_rate, len(x))
     times = (rate * record).to(x)
@@ -67,7 +69,7 @@ def _cell(config: FewPoints, cell: Mapping[str, Any], context: CellContext) -> C
     sizes = torch.tensor(measured, dtype=torch.float64)
     slope, straight, used = decay_fit(times.cpu(), sizes)
     # |w - w*| shrinks by at least (1 - eta lambda_min) a step, and the asymmetry of x w is at most |x_k| |w|
-    reach = float(torch.linalg.vector_norm(split(x, group).asymmetric, dim=1).mean())
+    reach = float(torch.linalg.vector_norm(weight_split(x, group).asymmetric, dim=1).mean())
     distance = float((start - solution.limit(start)).norm())
     bound = reach * distance * (1 - rate * float(solution.rates[0])) ** record.double()
     seen = sizes > ROUNDING_FLOOR * sizes[0]

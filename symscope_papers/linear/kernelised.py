@@ -10,7 +10,7 @@ from torch import Tensor
 
 from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
-from symscope.linear import (
+from symscope.linear.kernelised import (
     FeatureMap,
     activation_features,
     feature_error,

@@ -10,7 +10,8 @@ import torch
 
 from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
-from symscope.linear import flow, mean_loss_rate, second_moments, split
+from symscope.linear import regression_flow, second_moments, weight_split
+from symscope.linear.descent import mean_loss_rate
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
@@ -62,12 +63,12 @@ def _cell(config: Noise, cell: Mapping[str, Any], context: CellContext) -> CellR
     generator = torch.Generator().manual_seed(context.run_seed + 2)
     start = torch.randn(2, generator=generator, dtype=torch.float64).to(x)
     moments = second_moments(x, y)
-    solution = flow(moments.xx, moments.xy)
+    solution = regression_flow(moments.xx, moments.xy)
     record = recorded_epochs(config.epochs, config.records)
     times = (mean_loss_rate(config.learning_rate, len(x)) * record).to(x)
     path = trained(x, y, start[None], config.learning_rate, record)[:, 0]
-    asymmetric = split(path, group).asymmetric[:, 1]
-    end = split(solution.limit(start), group).asymmetric[1]
+    asymmetric = weight_split(path, group).asymmetric[:, 1]
+    end = weight_split(solution.limit(start), group).asymmetric[1]
     slope, straight, used = decay_fit(times.cpu(), (asymmetric - end).abs().cpu())
     measured = asymmetry_of(path, x, group)
     row = {

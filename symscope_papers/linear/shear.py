@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.linear import check_assumptions, coupling, flow, invariant_weights, second_moments, split
+from symscope.linear import regression_assumptions, regression_flow, second_moments, weight_split
+from symscope.linear.weight_parts import coupling, invariant_weights
 from symscope.report import COLOURS, INK, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
@@ -83,9 +84,9 @@ def _cell(config: Shear, cell: Mapping[str, Any], context: CellContext) -> CellR
     starts = torch.stack([start, start + fixed[:, 0]])  # one asymmetric part, two symmetric ones
     record = recorded_epochs(config.epochs, config.records)
     path = trained(whole, labels, starts, config.learning_rate, record)
-    asymmetric = split(path, group).asymmetric
+    asymmetric = weight_split(path, group).asymmetric
     drift = torch.linalg.vector_norm(asymmetric[:, 0] - asymmetric[:, 1], dim=1)
-    third = check_assumptions(whole, labels, group)[2]
+    third = regression_assumptions(whole, labels, group)[2]
     mixed = coupling(moments.xx, group)
     row = {
         "transposes": third.holds,
@@ -93,7 +94,9 @@ def _cell(config: Shear, cell: Mapping[str, Any], context: CellContext) -> CellR
         "coupling": mixed.relative,
         "verdict": mixed.verdict,
         "drift": float(drift.max()),
-        "limit_asymmetry": _translated(flow(moments.xx, moments.xy).limit(starts[0]), whole, group),
+        "limit_asymmetry": _translated(
+            regression_flow(moments.xx, moments.xy).limit(starts[0]), whole, group
+        ),
     }
     paths = [
         {"epoch": int(epoch), "drift": float(d)} for epoch, d in zip(record.tolist(), drift, strict=True)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from symscope import data, groups
 from symscope.errors import InputError
-from symscope.linear import asymmetric_part, asymmetry_loss, sampled_asymmetry_loss
+from symscope.linear import asymmetry_loss
+from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
 S3 = groups.permutation(groups.symmetric(3))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from symscope.errors import InputError
-from symscope.linear import flow, orbit_regression, second_moments
+from symscope.linear import orbit_regression, regression_flow, second_moments
 from tests.linear.problems import Problem, draw, problems
 from tests.tolerances import FOURIER, ODE
 
@@ -23,7 +23,7 @@ def solved(problem: Problem):
     found = orbit_regression(second_moments(problem.x, problem.y), problem.rep, labels)
     scale = float(torch.linalg.matrix_norm(found.k, 2))
     # one unit of time is the fastest relaxation time, so that the solver is not asked for stiff problems
-    return found, flow(found.k / scale, found.c / scale, 1e-10)
+    return found, regression_flow(found.k / scale, found.c / scale, 1e-10)
 
 
 def integrated(k: np.ndarray, c: np.ndarray, start: np.ndarray, times: list[float]) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_descent_is_gradient_descent_step_by_step(equivariant, data, share):
     x = torch.cat([problem.x @ g for g in problem.elements])
     y = torch.cat([problem.y @ g if equivariant else problem.y for g in problem.elements])
     found, _ = solved(problem)
-    solution = flow(found.k, found.c, 1e-10)
+    solution = regression_flow(found.k, found.c, 1e-10)
     rate = share / 2 * solution.stable_rate
     w = problem.start.clone()
     for _ in range(25):  # on the data themselves, not on their moments
@@ -94,12 +94,12 @@ def test_rank_deficient_data_are_a_result():
     x = torch.tensor([[1.0, 2.0, 0.0]], dtype=torch.float64)
     y = torch.tensor([5.0], dtype=torch.float64)
     moments = second_moments(x, y)
-    solution = flow(moments.xx, moments.xy)
+    solution = regression_flow(moments.xx, moments.xy)
     assert solution.rank == 1
     start = torch.tensor([2.0, -1.0, 7.0], dtype=torch.float64)  # perpendicular to the data
-    assert (solution.undecaying(start) - start).abs().max() < 1e-14
+    assert (solution.undecaying_part(start) - start).abs().max() < 1e-14
     assert (solution.limit(start) - torch.tensor([3.0, 1.0, 7.0])).abs().max() < 1e-13
-    nothing = flow(0 * moments.xx, 0 * moments.xy)
+    nothing = regression_flow(0 * moments.xx, 0 * moments.xy)
     assert nothing.rank == 0
     assert nothing.stable_rate == math.inf
     assert torch.equal(nothing.weights(start, INFINITE)[0], start)
@@ -107,7 +107,7 @@ def test_rank_deficient_data_are_a_result():
 
 def test_the_bound_is_where_descent_turns_to_divergence():
     k = torch.diag(torch.tensor([1.0, 4.0], dtype=torch.float64))
-    solution = flow(k, torch.zeros(2, dtype=torch.float64))
+    solution = regression_flow(k, torch.zeros(2, dtype=torch.float64))
     start = torch.ones(2, dtype=torch.float64)
     assert solution.stable_rate == 0.5
     late = solution.descent(start, 0.4999, torch.tensor([100_000]))
@@ -124,16 +124,16 @@ def test_the_bound_is_where_descent_turns_to_divergence():
 def test_bad_input():
     k, c = torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64)), torch.ones(2, dtype=torch.float64)
     with pytest.raises(InputError, match="expected C in the range of K"):
-        flow(k, c)
+        regression_flow(k, c)
     with pytest.raises(InputError, match="expected a positive semi-definite K"):
-        flow(-k, 0 * c)
+        regression_flow(-k, 0 * c)
     with pytest.raises(InputError, match="expected a symmetric matrix K"):
-        flow(torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64), c)
+        regression_flow(torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64), c)
     with pytest.raises(InputError, match="expected a finite matrix K"):
-        flow(k * math.nan, c)
+        regression_flow(k * math.nan, c)
     with pytest.raises(InputError, match="expected C with 2 rows"):
-        flow(k, draw(0, 3))
-    solution = flow(k, torch.tensor([1.0, 0.0], dtype=torch.float64))
+        regression_flow(k, draw(0, 3))
+    solution = regression_flow(k, torch.tensor([1.0, 0.0], dtype=torch.float64))
     with pytest.raises(InputError, match="times: expected a list of times, none negative"):
         solution.weights(c, torch.tensor([-1.0]))
     with pytest.raises(InputError, match="steps: expected numbers of steps, none negative"):

@@ -5,7 +5,8 @@ import torch
 
 from symscope import groups
 from symscope.errors import InputError
-from symscope.linear import feature_representation, isotypic_components
+from symscope.linear._components import isotypic_components
+from symscope.linear.group_averages import feature_representation
 from tests.linear.problems import BUILDERS, draw, turned
 from tests.tolerances import FOURIER
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.linear import descent_rates, flow, flow_time, learning_rate_for, mean_loss_rate
+from symscope.linear import regression_flow
+from symscope.linear.descent import descent_rates, flow_time, learning_rate_for, mean_loss_rate
 from tests.linear.problems import draw
 from tests.tolerances import ROUNDING
 
@@ -19,7 +20,7 @@ RATES = torch.tensor([0.0, 0.5, 3.0, 8.0], dtype=torch.float64)
 def test_errors_are_those_between_descent_and_flow(product, steps):
     rate = product / 8
     made = flow_time(RATES, rate, steps)
-    solution = flow(torch.diag(RATES), torch.zeros(4, dtype=torch.float64))
+    solution = regression_flow(torch.diag(RATES), torch.zeros(4, dtype=torch.float64))
     start = torch.ones(4, dtype=torch.float64)
     there = solution.descent(start, rate, torch.tensor([steps]))[0]
     flown = solution.weights(start, torch.tensor([made.time], dtype=torch.float64))[0]
@@ -31,7 +32,7 @@ def test_errors_are_those_between_descent_and_flow(product, steps):
 
 def test_the_error_of_the_rates_is_measured_on_the_iterates():
     rate = 0.02
-    solution = flow(torch.diag(RATES), torch.zeros(4, dtype=torch.float64))
+    solution = regression_flow(torch.diag(RATES), torch.zeros(4, dtype=torch.float64))
     steps = torch.tensor([10, 50])
     there = solution.descent(torch.ones(4, dtype=torch.float64), rate, steps)
     fitted = -(there[1] / there[0]).log() / (40 * rate)
@@ -63,7 +64,7 @@ def test_the_mean_squared_error_in_torch_takes_the_converted_steps():
         optimiser.zero_grad()
         torch.nn.functional.mse_loss(x @ trained, y).backward()
         optimiser.step()
-    solution = flow(x.T @ x, x.T @ y)
+    solution = regression_flow(x.T @ x, x.T @ y)
     ours = solution.descent(w, mean_loss_rate(0.05, 30), torch.tensor([40]))[0]
     assert (ours - trained.detach()).abs().max() < ROUNDING
 

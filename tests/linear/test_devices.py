@@ -7,15 +7,15 @@ import torch
 
 from symscope import groups
 from symscope.linear import (
-    coupling,
     extreme_rates,
-    flow,
     irrep_rates,
     orbit_regression,
+    regression_flow,
     second_moments,
-    split,
     streamed_moments,
+    weight_split,
 )
+from symscope.linear.weight_parts import coupling
 from tests.linear.problems import draw, turned
 from tests.tolerances import FOURIER, LANCZOS
 
@@ -38,11 +38,13 @@ def test_a_problem_solved_on_both(basis):
     assert found.k.is_cuda
     assert (found.k.cpu() - here.k).abs().max() < FOURIER * scale
     times = torch.tensor([0.0, 1e-4, 1e-3], dtype=torch.float64)
-    path = flow(found.k, found.c).weights(start.cuda(), times)
-    expected = flow(here.k, here.c).weights(start, times)
+    path = regression_flow(found.k, found.c).weights(start.cuda(), times)
+    expected = regression_flow(here.k, here.c).weights(start, times)
     assert (path.cpu() - expected).abs().max() < FOURIER * (1 + float(expected.abs().max()))
-    parts = split(path, there).asymmetric.cpu()
-    assert (parts - split(expected, rep).asymmetric).abs().max() < FOURIER * (1 + float(expected.abs().max()))
+    parts = weight_split(path, there).asymmetric.cpu()
+    assert (parts - weight_split(expected, rep).asymmetric).abs().max() < FOURIER * (
+        1 + float(expected.abs().max())
+    )
     assert coupling(found.k, there).decoupled
     rates, dense = extreme_rates(found, 2, seed=0), extreme_rates(here, 2, seed=0)
     assert (rates.slowest.cpu() - dense.slowest).abs().max() < LANCZOS * scale

@@ -5,7 +5,7 @@ import torch
 
 from symscope import groups
 from symscope.errors import InputError
-from symscope.linear import Regression, extreme_rates, orbit_regression, second_moments, split
+from symscope.linear import OrbitRegression, extreme_rates, orbit_regression, second_moments, weight_split
 from tests.linear.problems import draw
 from tests.tolerances import LANCZOS
 
@@ -26,13 +26,13 @@ def test_both_ends_of_the_dense_spectrum(points):
     group = groups.cyclic(6)
     rep = 10 * groups.permutation(group)
     problem = orbit_regression(second_moments(draw(0, points, 60), draw(1, points)), rep)
-    rates = dense(problem, lambda w: split(w, rep).asymmetric)
+    rates = dense(problem, lambda w: weight_split(w, rep).asymmetric)
     found = extreme_rates(problem, 4, seed=0)
     assert (found.slowest - rates[:4]).abs().max() < LANCZOS * float(rates[-1])
     assert (found.fastest - rates.flip(0)[:4]).abs().max() < LANCZOS * float(rates[-1])
     assert found.residuals.max() < 1e-6 * float(rates[-1])
     for direction in found.slowest_directions:
-        assert split(direction, rep).symmetric.abs().max() < LANCZOS
+        assert weight_split(direction, rep).symmetric.abs().max() < LANCZOS
         assert abs(float(direction.norm()) - 1) < LANCZOS
     assert (float(found.slowest[0]) < 1e-12 * float(rates[-1])) == (points == 9)
     assert float(rates[-1] - rates[-2]) < LANCZOS * float(rates[-1]) or points == 200  # repeated rates
@@ -41,7 +41,7 @@ def test_both_ends_of_the_dense_spectrum(points):
 def test_equivariant_problems_and_groups_too_big_to_list():
     rep = groups.permutation(groups.symmetric(8))
     problem = orbit_regression(second_moments(draw(2, 30, 8), draw(3, 30, 8)), rep, rep)
-    rates = dense(problem, lambda w: split(w, rep, rep).asymmetric)
+    rates = dense(problem, lambda w: weight_split(w, rep, rep).asymmetric)
     found = extreme_rates(problem, 3, seed=1)
     assert found.slowest_directions.shape == (3, 8, 8)
     assert (found.slowest - rates[:3]).abs().max() < LANCZOS * float(rates[-1])
@@ -55,7 +55,7 @@ def made(rates):
     odd = torch.kron(eye, torch.tensor([[1.0], [-1.0]], dtype=torch.float64)) / 2**0.5
     basis = odd @ torch.linalg.qr(draw(4, len(rates), len(rates))).Q
     k = basis @ torch.diag(torch.tensor(rates, dtype=torch.float64)) @ basis.T + 2 * odd.abs() @ odd.abs().T
-    return Regression((k + k.T) / 2, torch.zeros(len(k), dtype=torch.float64), 0.0, rep, None)
+    return OrbitRegression((k + k.T) / 2, torch.zeros(len(k), dtype=torch.float64), 0.0, rep, None)
 
 
 def test_slow_rates_beside_one_that_is_zero_keep_their_digits():

@@ -15,7 +15,7 @@ from symscope.data import linear_action, rotation
 from symscope.data.synthetic import permuted_cube
 from symscope.groups import permutation, symmetric
 from symscope.kernels import weights_kernel
-from symscope.linear._kernelised import (
+from symscope.linear.kernelised import (
     activation_features,
     feature_error,
     gradient_features,

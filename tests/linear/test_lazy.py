@@ -11,8 +11,8 @@ from torch import nn
 
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
-from symscope.linear._lazy import LazyNetwork, kernel_change, lazy_loss
-from symscope.linear._linearised import linearised
+from symscope.linear._linearised import linearised_network
+from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
 from symscope.networks import mlp
 from symscope.networks._initialisation import seeded_weights
 
@@ -41,7 +41,7 @@ def test_weights_move_like_one_over_alpha_and_the_limit_is_linearised():
         lazy, toy = trained(alpha)
         fresh = LazyNetwork(smooth(), alpha)
         assert float(fresh(toy.features).detach().abs().max()) == 0
-        lin = linearised(
+        lin = linearised_network(
             fresh, toy.features, toy.targets, learning_rate=0.01 / alpha**2, loss="half sum"
         ).training(toy.features, [30])[0]
         gaps.append(float((lazy(toy.features).detach() - lin).abs().max()))

@@ -11,7 +11,7 @@ from torch import nn
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.linear._lightning_callback import lightning_callback
-from symscope.linear._tracker import AsymmetryTracker
+from symscope.linear.tracker import AsymmetryTracker
 
 here = importlib.util.find_spec("lightning") is not None or importlib.util.find_spec("pytorch_lightning")
 

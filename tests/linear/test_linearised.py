@@ -15,10 +15,10 @@ from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.groups import cyclic, permutation
 from symscope.kernels import empirical_ntk_blocks, gradient_descent_prediction, gradient_flow_prediction
-from symscope.linear._asymmetry import asymmetry_loss
-from symscope.linear._closed_flow import flow
-from symscope.linear._linearised import linearised, predicted_asymmetry
-from symscope.linear._orbit_regression import c_g, k_g
+from symscope.linear import orbit_regression, second_moments
+from symscope.linear._closed_flow import regression_flow
+from symscope.linear._linearised import linearised_network, predicted_asymmetry
+from symscope.linear.asymmetry import asymmetry_loss
 from symscope.networks import mlp, pair_mlp
 from tests.tolerances import ODE
 
@@ -63,7 +63,7 @@ def test_a_linear_layer_is_followed_exactly_whatever_the_rank(seed, n, d, o, los
     x[:, -1] = x[:, 0]  # rank deficient, unless d is 1
     net = layer(d, o, seed)
     rate = 0.05 / n if loss != "mean" else 0.05
-    lin = linearised(net, x, y, learning_rate=rate, loss=loss)
+    lin = linearised_network(net, x, y, learning_rate=rate, loss=loss)
     assert lin.in_weight_space == ((d + 1) * o <= n * o)
     points = normal(4, d, seed=seed + 2)
     predicted = lin.training(points, [steps])[0]
@@ -78,7 +78,7 @@ def test_flow_against_a_solver_and_kernel_prediction():
         normal(6, 2, seed=1),
         normal(5, 3, seed=2),
     )
-    lin = linearised(net, x, y, learning_rate=0.01, loss="half sum")
+    lin = linearised_network(net, x, y, learning_rate=0.01, loss="half sum")
     assert not lin.in_weight_space
     theta = empirical_ntk_blocks(net, x).permute(0, 2, 1, 3).reshape(12, 12)
     cross = empirical_ntk_blocks(net, points, x).permute(0, 2, 1, 3).reshape(10, 12)
@@ -111,8 +111,9 @@ def test_it_is_the_closed_form_of_the_paper_on_complete_orbits():
     toy = permuted_cube(9, 1)
     whole = toy.completed()
     net = layer(3, 1, 5, bias=False)
-    lin = linearised(net, whole.features, whole.targets, learning_rate=0.01, loss="half sum")
-    solution = flow(k_g(toy.features, toy.group), c_g(toy.features, toy.targets, toy.group))
+    lin = linearised_network(net, whole.features, whole.targets, learning_rate=0.01, loss="half sum")
+    problem = orbit_regression(second_moments(toy.features, toy.targets), toy.group)
+    solution = regression_flow(problem.k, problem.c)
     w0 = net.weight.detach()[0]
     for step in (0, 1, 7, 300):
         closed = solution.descent(w0, 0.01, torch.tensor([step]))[0]
@@ -127,10 +128,10 @@ def test_both_spaces_agree():
     """The same problem with every point twice, at half the rate, has more points than weights."""
     net = mlp((2, 4, 1), seed=0)  # 17 weights
     x, y, points = normal(16, 2, seed=3), normal(16, 1, seed=4), normal(6, 2, seed=5)
-    outside = linearised(net, x, y, learning_rate=0.02, loss="half sum")
+    outside = linearised_network(net, x, y, learning_rate=0.02, loss="half sum")
     assert not outside.in_weight_space
     twice = torch.cat([x, x])
-    inside = linearised(net, twice, torch.cat([y, y]), learning_rate=0.01, loss="half sum")
+    inside = linearised_network(net, twice, torch.cat([y, y]), learning_rate=0.01, loss="half sum")
     assert inside.in_weight_space
     assert torch.allclose(outside.training(points, [11]), inside.training(points, [11]), atol=1e-9)
 
@@ -141,7 +142,7 @@ def test_wide_networks_follow_their_linearisation_the_closer_the_wider():
     gaps = []
     for width in (64, 4096):
         net = pair_mlp(3, width, seed=1)
-        lin = linearised(net, toy.features, toy.targets, learning_rate=0.01, loss="half sum")
+        lin = linearised_network(net, toy.features, toy.targets, learning_rate=0.01, loss="half sum")
         predicted = predicted_asymmetry(lin, fresh, toy.group, [60])[0]
         trained(net, toy.features, toy.targets[:, None], 0.01, 60, LOSSES["half sum"])
         with torch.no_grad():
@@ -155,7 +156,7 @@ def test_float32_modules_and_equivariant_outputs():
     net, swap = layer(2, 2, 7, bias=False).float(), permutation(cyclic(2))
     x = normal(30, 2, seed=1).float()
     whole, targets = torch.cat([x, x.flip(1)]), torch.cat([x.flip(1) ** 2, x**2])
-    lin = linearised(net, whole, targets, learning_rate=0.1, loss="mean")
+    lin = linearised_network(net, whole, targets, learning_rate=0.1, loss="mean")
     found = predicted_asymmetry(lin, x, swap, [0, 400], outputs=swap)
     with torch.no_grad():
         start = asymmetry_loss(net, x, swap, swap)
@@ -166,16 +167,16 @@ def test_float32_modules_and_equivariant_outputs():
 def test_bad_input():
     net, x, y = mlp((3, 4, 1)), normal(5, 3, seed=0), normal(5, 1, seed=1)
     with pytest.raises(InputError, match="loss: expected one of 'mean', 'sum', 'half sum', got 'mse'"):
-        linearised(net, x, y, learning_rate=0.1, loss="mse")
+        linearised_network(net, x, y, learning_rate=0.1, loss="mse")
     with pytest.raises(InputError, match="learning_rate: expected a positive"):
-        linearised(net, x, y, learning_rate=-0.1, loss="mean")
+        linearised_network(net, x, y, learning_rate=-0.1, loss="mean")
     with pytest.raises(InputError, match=r"y: expected targets \[5, 1\]"):
-        linearised(net, x, y[:4], learning_rate=0.1, loss="mean")
+        linearised_network(net, x, y[:4], learning_rate=0.1, loss="mean")
     with pytest.raises(InputError, match="y: expected finite"):
-        linearised(net, x, y / 0, learning_rate=0.1, loss="mean")
+        linearised_network(net, x, y / 0, learning_rate=0.1, loss="mean")
     with pytest.raises(InputError, match="rank_tolerance"):
-        linearised(net, x, y, learning_rate=0.1, loss="mean", rank_tolerance=3.0)
-    fast = linearised(net, x, y, learning_rate=1e3, loss="sum")
+        linearised_network(net, x, y, learning_rate=0.1, loss="mean", rank_tolerance=3.0)
+    fast = linearised_network(net, x, y, learning_rate=1e3, loss="sum")
     with pytest.raises(InputError, match="diverges at this one; the largest stable is"):
         fast.displacement(1)
     assert bool(fast.displacement(1, flow=True).isfinite().all())

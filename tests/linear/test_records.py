@@ -8,7 +8,7 @@ from torch import nn
 
 from symscope import InputError
 from symscope.groups import permutation, symmetric, trivial
-from symscope.linear._records import Parts, Record, layer_spaces, parts, table_row
+from symscope.linear._records import AsymmetryRecord, PartSizes, layer_spaces, part_sizes, table_row
 
 
 def test_parts_are_the_average_over_the_group_and_the_rest():
@@ -20,22 +20,22 @@ def test_parts_are_the_average_over_the_group_and_the_rest():
         square = nn.Linear(3, 3)
     wide = layer.weight.detach().double()
     mean = torch.stack([w(g) @ wide @ v(v.group.inverse(g)) for g in range(6)]).mean(0)
-    found = parts(layer_spaces(layer, {"weight": (v, w)})["weight"], layer.weight)
+    found = part_sizes(layer_spaces(layer, {"weight": (v, w)})["weight"], layer.weight)
     assert found.symmetric == pytest.approx(float(mean.norm()))
     assert found.asymmetric == pytest.approx(float((wide - mean).norm()))
 
     spaces = layer_spaces(square, {"weight": (v, v), "bias": v})
     bias = square.bias.detach().double()
-    found = parts(spaces["bias"], square.bias)
+    found = part_sizes(spaces["bias"], square.bias)
     assert found.symmetric == pytest.approx(float(bias.mean().abs() * 3**0.5))
     assert found.asymmetric == pytest.approx(float((bias - bias.mean()).norm()))
-    both = parts(spaces["weight"], square.weight)
+    both = part_sizes(spaces["weight"], square.weight)
     whole = float(square.weight.detach().double().norm())
     assert both.symmetric**2 + both.asymmetric**2 == pytest.approx(whole**2)
 
 
 def test_rows():
-    row = table_row("theory", Record(3, 1.0, 0.5, 0.1, {"a": Parts(2.0, 0.25)}))
+    row = table_row("theory", AsymmetryRecord(3, 1.0, 0.5, 0.1, {"a": PartSizes(2.0, 0.25)}))
     assert row == {
         "kind": "theory",
         "step": 3,

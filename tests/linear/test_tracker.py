@@ -22,12 +22,12 @@ from symscope.groups import (
     symmetric,
     trivial,
 )
-from symscope.linear._asymmetry import asymmetry_loss
-from symscope.linear._closed_flow import flow
-from symscope.linear._descent import mean_loss_rate
+from symscope.linear._closed_flow import regression_flow
 from symscope.linear._moments import second_moments
 from symscope.linear._orbit_regression import orbit_regression
-from symscope.linear._tracker import AsymmetryTracker
+from symscope.linear.asymmetry import asymmetry_loss
+from symscope.linear.descent import mean_loss_rate
+from symscope.linear.tracker import AsymmetryTracker
 from symscope.networks import mlp, pair_mlp
 
 
@@ -83,7 +83,11 @@ def test_linear_regression_is_what_theory_says_twice():
     )
     problem = orbit_regression(second_moments(toy.features, toy.targets[:, None]), flip, trivial(flip.group))
     half_sum = mean_loss_rate(0.3, len(whole.features))
-    close(tracker.records, tracker.predict_linear(flow(problem.k, problem.c), learning_rate=half_sum), 1e-8)
+    close(
+        tracker.records,
+        tracker.predict_linear(regression_flow(problem.k, problem.c), learning_rate=half_sum),
+        1e-8,
+    )
     table = tracker.table()
     assert set(table["kind"]) == {"measured", "theory"}
     assert list(table.columns)[-2:] == ["weight symmetric", "weight asymmetric"]
@@ -236,7 +240,7 @@ def test_bad_input():
         tracker.record(5)
     with pytest.raises(InputError, match="gradient descent diverges"):
         tracker.predict(x, x[:, 0], learning_rate=100.0, loss="mean")
-    solution = flow(torch.eye(2, dtype=torch.float64), torch.zeros(2, 1, dtype=torch.float64))
+    solution = regression_flow(torch.eye(2, dtype=torch.float64), torch.zeros(2, 1, dtype=torch.float64))
     with pytest.raises(InputError, match="below 2 / lambda_max"):
         tracker.predict_linear(solution, learning_rate=3.0)
     with pytest.raises(InputError, match="bias=False"):

@@ -7,13 +7,13 @@ import math
 import pytest
 
 from symscope import InputError
-from symscope.linear._records import Parts, Record
+from symscope.linear._records import AsymmetryRecord, PartSizes
 from symscope.linear._tracker_figure import tracker_figure
 from symscope.report import figure_bytes
 
 
 def made(step, factor=1.0, error=0.0):
-    return Record(step, 2.0, factor * 0.5**step, error, {"w": Parts(1.0, factor * 0.3**step)})
+    return AsymmetryRecord(step, 2.0, factor * 0.5**step, error, {"w": PartSizes(1.0, factor * 0.3**step)})
 
 
 def test_lines_are_the_records_and_the_theory():
@@ -34,7 +34,7 @@ def test_margins_do_not_reach_zero():
 
 
 def test_zeros_and_nothing():
-    still = tracker_figure([Record(0, 0.0, 0.0, 0.0), Record(1, 0.0, 0.0, 0.0)])
+    still = tracker_figure([AsymmetryRecord(0, 0.0, 0.0, 0.0), AsymmetryRecord(1, 0.0, 0.0, 0.0)])
     assert still.axes[0].get_yscale() == "linear"
     assert len(still.axes) == 2
     with pytest.raises(InputError, match="at least one record to draw"):

@@ -7,7 +7,13 @@ import torch
 
 from symscope import data, groups
 from symscope.errors import InputError
-from symscope.linear._weighted_elements import check_matrices, drawn, listed, moved, moved_back
+from symscope.linear._weighted_elements import (
+    act,
+    act_inverse,
+    check_matrices,
+    random_elements,
+    weighted_elements,
+)
 from tests.tolerances import ROUNDING
 
 SHEARED = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.7, -1.0]]], dtype=torch.float64)
@@ -17,10 +23,10 @@ X = torch.tensor([[1.0, 2.0], [3.0, -5.0]], dtype=torch.float64)
 def test_weights_add_up_to_one():
     rule = groups.haar_quadrature(groups.o(3), 3)
     every = [
-        listed(SHEARED),
-        listed(groups.regular(groups.symmetric(3))),
-        listed(data.rotation(4)),
-        listed(groups.defining(groups.o(3)), rule),
+        weighted_elements(SHEARED),
+        weighted_elements(groups.regular(groups.symmetric(3))),
+        weighted_elements(data.rotation(4)),
+        weighted_elements(groups.defining(groups.o(3)), rule),
     ]
     for elements, count in zip(every, (2, 6, 4, len(rule.weights)), strict=True):
         weights = [weight for _, weight in elements]
@@ -34,31 +40,33 @@ def test_weights_add_up_to_one():
     ids=["matrices", "representation", "action"],
 )
 def test_moved_back_undoes_moved(symmetry):
-    there = moved(symmetry, 1, X)
+    there = act(symmetry, 1, X)
     assert not torch.equal(there, X)
-    assert (moved_back(symmetry, 1, there) - X).abs().max() < ROUNDING
+    assert (act_inverse(symmetry, 1, there) - X).abs().max() < ROUNDING
 
 
 def test_matrices_act_from_the_right():
-    assert torch.equal(moved(SHEARED, 1, X), X @ SHEARED[1])
+    assert torch.equal(act(SHEARED, 1, X), X @ SHEARED[1])
 
 
 def test_draws_are_uniform_and_repeat():
-    assert drawn(SHEARED, 50, 3) == drawn(SHEARED, 50, 3) != drawn(SHEARED, 50, 4)
-    counts = torch.bincount(torch.tensor(drawn(data.rotation(4), 4000, 0)))
+    assert (
+        random_elements(SHEARED, 50, 3) == random_elements(SHEARED, 50, 3) != random_elements(SHEARED, 50, 4)
+    )
+    counts = torch.bincount(torch.tensor(random_elements(data.rotation(4), 4000, 0)))
     assert (counts - 1000).abs().max() < 4 * math.sqrt(750)
 
 
 def test_bad_input():
     with pytest.raises(InputError, match="matrices of side 3, as the vectors are long, got 2"):
-        moved(SHEARED, 0, torch.ones(1, 3, dtype=torch.float64))
+        act(SHEARED, 0, torch.ones(1, 3, dtype=torch.float64))
     with pytest.raises(InputError, match=r"as \[order, d, d\], got shape \(1, 2, 3\)"):
         check_matrices(torch.ones(1, 2, 3))
     with pytest.raises(InputError, match="expected real, finite matrices"):
         check_matrices(torch.full((1, 2, 2), math.nan))
     with pytest.raises(InputError, match=r"the elements of SO\(3\) are not listed"):
-        listed(groups.defining(groups.so(3)))
+        weighted_elements(groups.defining(groups.so(3)))
     with pytest.raises(InputError, match="made for another group"):
-        listed(groups.defining(groups.so(3)), groups.haar_quadrature(groups.so(2), 3))
+        weighted_elements(groups.defining(groups.so(3)), groups.haar_quadrature(groups.so(2), 3))
     with pytest.raises(InputError, match="samples: expected at least 2"):
-        drawn(SHEARED, 1, 0)
+        random_elements(SHEARED, 1, 0)

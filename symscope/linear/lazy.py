@@ -18,6 +18,12 @@ from symscope.errors import InputError
 from symscope.kernels import empirical_ntk_blocks
 from symscope.numerics import DEFAULT_MEMORY
 
+__all__ = [
+    "LazyNetwork",
+    "kernel_change",
+    "lazy_loss",
+]
+
 
 @final
 class LazyNetwork(nn.Module):
@@ -95,7 +101,7 @@ def kernel_change(
 
     Args:
         before: The network at its initial weights.
-        after: The same network, trained.
+        after: That network, trained.
         x: Inputs the kernel is taken on.
         memory: Working memory.
 

@@ -23,9 +23,21 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import hidden_activations
-from symscope.linear._weighted_elements import Symmetry, moved
+from symscope.linear._weighted_elements import Symmetry, act
 from symscope.networks import FunctionalModule, Jacobian, SavedWeights, forward_profile, functional_module
 from symscope.numerics import DEFAULT_MEMORY, byte_count
+
+__all__ = [
+    "FeatureError",
+    "FeatureMap",
+    "KernelisedElement",
+    "KernelisedError",
+    "activation_features",
+    "feature_error",
+    "gradient_features",
+    "kernelisation_table",
+    "kernelised_element",
+]
 
 FeatureMap = Callable[[Tensor], Tensor]
 
@@ -63,9 +75,9 @@ def activation_features(
     """A network's last activations as features of its inputs; their second moment is the conjugate kernel.
 
     Args:
-        module: As in `gradient_features`.
+        module: Any module from [n, *shape] to [n, o], deterministic in eval mode; it is copied.
         layer: The submodule whose output is taken, by name; None for what goes into the last `nn.Linear`.
-        params: As in `gradient_features`.
+        params: A state dict, or the path of one, instead of the module's present weights.
         memory: Working memory of the forward passes.
 
     Returns:
@@ -89,7 +101,7 @@ class KernelisedElement:
     Attributes:
         matrix: g~, acting on rows of features from the right.
         rank: Rank of the features' second moment: outside it g~ is zero.
-        rows: How many rows of features it was fitted to.
+        rows: Number of rows of features it was fitted to.
     """
 
     matrix: Float[Tensor, "p p"]
@@ -112,7 +124,7 @@ def kernelised_element(
     Args:
         features: phi, from `gradient_features`, `activation_features` or your own.
         x: Points.
-        images: The same points after the group element.
+        images: Images of these points under the group element.
         rank_tolerance: Eigenvalues of `phi^T phi` below this fraction of the largest count as zero; None for
             p rounding units.
         batch: Points whose features are held at once.
@@ -153,7 +165,7 @@ class FeatureError:
 
     Attributes:
         norm: `mean |phi(x) A - phi(g x)|`, the norm over features.
-        standard_error: Of that mean over rows.
+        standard_error: Standard error of that mean over rows.
         relative: The norm over `mean |phi(g x)|`.
         mean_square: `mean (phi(x) A - phi(g x))^2` over rows and features.
         rows: Rows averaged over.
@@ -181,7 +193,7 @@ def feature_error(
     Args:
         features: phi.
         x: Points; points the matrix was not fitted to, if it is to be judged.
-        images: The same points after the group element.
+        images: Images of these points under the group element.
         matrix: A, or None for the identity: what is lost when the group is ignored.
         batch: Points whose features are held at once.
 
@@ -227,7 +239,7 @@ class KernelisedError:
         element: The name of the group element.
         without: The error when features are taken as they are.
         with_matrix: The error when g~ moves them.
-        rank: Of the features' second moment.
+        rank: Rank of the features' second moment.
     """
 
     features: str
@@ -261,7 +273,8 @@ def kernelisation_table(
         x: The points g~ is fitted to.
         elements: Group elements, by their numbers.
         held_out: Points errors are measured on; None for x itself, as the paper does.
-        rank_tolerance: As in `kernelised_element`.
+        rank_tolerance: Fraction of the largest eigenvalue below which one counts as zero; None for p rounding
+            units.
         batch: Points whose features are held at once.
 
     Returns:
@@ -286,9 +299,9 @@ def kernelisation_table(
     for name, phi in features.items():
         for g in elements:
             fitted = kernelised_element(
-                phi, x, moved(symmetry, g, x), rank_tolerance=rank_tolerance, batch=batch
+                phi, x, act(symmetry, g, x), rank_tolerance=rank_tolerance, batch=batch
             )
-            there = moved(symmetry, g, test)
+            there = act(symmetry, g, test)
             without = feature_error(phi, test, there, None, batch=batch)
             given = feature_error(phi, test, there, fitted.matrix, batch=batch)
             entries.append(KernelisedError(name, _label(symmetry, g), without, given, fitted.rank))

@@ -12,7 +12,14 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import Quadrature
-from symscope.linear._weighted_elements import Symmetry, drawn, listed, moved, moved_back
+from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements, weighted_elements
+
+__all__ = [
+    "SampledAsymmetry",
+    "asymmetric_part",
+    "asymmetry_loss",
+    "sampled_asymmetry_loss",
+]
 
 
 @final
@@ -22,7 +29,7 @@ class SampledAsymmetry:
 
     Attributes:
         value: The estimate, with the bias of order one over the number of elements taken off.
-        standard_error: Of the value, over draws of the group elements; the inputs are held fixed.
+        standard_error: Standard error of the value over random group elements; the inputs are held fixed.
         samples: How many elements were drawn.
     """
 
@@ -47,7 +54,7 @@ def asymmetric_part(
             act as `x g`.
         outputs: What acts on the outputs, element by element the same group; nothing moves by default, which
             asks for invariance.
-        quadrature: For compact groups, the elements that stand for the group.
+        quadrature: Elements that stand for a compact group.
 
     Returns:
         One value per input, in the shape f returns. Gradients flow through it.
@@ -59,11 +66,11 @@ def asymmetric_part(
     >>> asymmetric_part(lambda x: x[:, 0], torch.tensor([[1.0, 3.0]]), permutation(cyclic(2)))
     tensor([-1.])
     """
-    _check_pair(symmetry, outputs)
+    _check_one_group(symmetry, outputs)
     there = _values(f, x)
     mean = torch.zeros_like(there)
-    for g, weight in listed(symmetry, quadrature):
-        mean = mean + weight * _returned(f, x, symmetry, outputs, g)
+    for g, weight in weighted_elements(symmetry, quadrature):
+        mean = mean + weight * _image(f, x, symmetry, outputs, g)
     return there - mean
 
 
@@ -84,7 +91,7 @@ def asymmetry_loss(
         symmetry: What acts on the inputs: a data action, a representation, or matrices `[order, d, d]` that
             act as `x g`.
         outputs: What acts on the outputs; nothing moves by default, which asks for invariance.
-        quadrature: For compact groups, the elements that stand for the group.
+        quadrature: Elements that stand for a compact group.
 
     Returns:
         A scalar, zero exactly when f is symmetric on the orbits of x.
@@ -123,7 +130,7 @@ def sampled_asymmetry_loss(
         symmetry: What acts on the inputs.
         outputs: What acts on the outputs; nothing moves by default.
         samples: How many elements to draw, at least 2; all inputs share them.
-        seed: Of the draw.
+        seed: Seed for drawing elements.
 
     Raises:
         InputError: As `asymmetric_part`, or fewer than two samples.
@@ -134,10 +141,12 @@ def sampled_asymmetry_loss(
     >>> abs(loss.value - 0.9) < 3 * loss.standard_error  # 3.6 million elements: 1 - 1/10
     True
     """
-    _check_pair(symmetry, outputs)
+    _check_one_group(symmetry, outputs)
     with torch.no_grad():
         there = _values(f, x)
-        images = torch.stack([_returned(f, x, symmetry, outputs, g) for g in drawn(symmetry, samples, seed)])
+        images = torch.stack(
+            [_image(f, x, symmetry, outputs, g) for g in random_elements(symmetry, samples, seed)]
+        )
         total = images.sum(0)
         whole = _norms(there - total / samples).mean()
         without = torch.stack([_norms(there - (total - image) / (samples - 1)).mean() for image in images])
@@ -146,11 +155,11 @@ def sampled_asymmetry_loss(
     return SampledAsymmetry(float(value), float(spread.sqrt()), samples)
 
 
-def _returned(
+def _image(
     f: Callable[[Tensor], Tensor], x: Tensor, symmetry: Symmetry, outputs: Symmetry | None, g: object
 ) -> Tensor:
-    image = _values(f, moved(symmetry, g, x))
-    return image if outputs is None else moved_back(outputs, g, image)
+    image = _values(f, act(symmetry, g, x))
+    return image if outputs is None else act_inverse(outputs, g, image)
 
 
 def _values(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -167,7 +176,7 @@ def _norms(part: Tensor) -> Float[Tensor, " n"]:
     return torch.linalg.vector_norm(part.reshape(len(part), -1), dim=1)
 
 
-def _check_pair(symmetry: Symmetry, outputs: Symmetry | None) -> None:
+def _check_one_group(symmetry: Symmetry, outputs: Symmetry | None) -> None:
     if outputs is None:
         return
     if isinstance(symmetry, Tensor) != isinstance(outputs, Tensor):

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from symscope import groups
 from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
-from symscope.linear import feature_representation, group_mean, reynolds
-from symscope.linear._averages import averager, is_orthogonal, mass
+from symscope.linear.group_averages import (
+    averager,
+    feature_representation,
+    group_mean,
+    haar_mass,
+    is_orthogonal,
+    reynolds,
+)
 from tests.linear.problems import BUILDERS, draw, problems, turned
 from tests.tolerances import FOURIER, MONTE_CARLO_SIGMAS, ROUNDING
 
@@ -59,7 +65,7 @@ def test_a_permutation_group_whose_elements_are_not_listed():
     m = draw(3, 25, 5)
     assert (group_mean(m, v * v, v) - group_mean(m, turned(w * w, 0), None)).abs().max() > 0.1
     assert (group_mean(m, v * v, v) - literal(m, (w * w).matrices.mT, w.matrices.mT)).abs().max() < ROUNDING
-    assert mass(v) == 120
+    assert haar_mass(v) == 120
 
 
 def test_compact_groups_quadrature_and_constraints_agree_and_sampling_is_near():
@@ -75,7 +81,7 @@ def test_compact_groups_quadrature_and_constraints_agree_and_sampling_is_near():
     terms = torch.stack([rep(g) @ m @ rep(g).T for g in elements])
     away = (terms.mean(0) - exact).abs() / (terms.std(0) / 1000**0.5)
     assert away.max() < MONTE_CARLO_SIGMAS + 1  # 81 comparisons
-    assert mass(rep) == 1
+    assert haar_mass(rep) == 1
     assert (reynolds(rep, rule) - reynolds(rep)).abs().max() < FOURIER
 
 

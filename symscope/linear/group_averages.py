@@ -26,7 +26,13 @@ from symscope.groups import (
     from_table,
     trivial,
 )
-from symscope.linear._weighted_elements import check_matrices, listed
+from symscope.linear._weighted_elements import check_matrices, weighted_elements
+
+__all__ = [
+    "feature_representation",
+    "group_mean",
+    "reynolds",
+]
 
 LinearSymmetry: TypeAlias = Representation | Tensor
 
@@ -49,11 +55,11 @@ def dimension(symmetry: LinearSymmetry) -> int:
     return symmetry.dim
 
 
-def mass(symmetry: LinearSymmetry) -> int:
+def haar_mass(symmetry: LinearSymmetry) -> int:
     """The paper's sum of ones over g: the order of a finite group; 1 for compact ones, for the Haar mean.
 
     >>> from symscope.groups import defining, permutation, so, symmetric
-    >>> mass(permutation(symmetric(10))), mass(defining(so(3)))
+    >>> haar_mass(permutation(symmetric(10))), haar_mass(defining(so(3)))
     (3628800, 1)
     """
     if isinstance(symmetry, Tensor):
@@ -112,7 +118,7 @@ def reynolds(symmetry: LinearSymmetry, quadrature: Quadrature | None = None) -> 
 
     Args:
         symmetry: A representation, or matrices `[order, d, d]` acting as `X g`.
-        quadrature: For compact groups whose representation is not orthogonal, elements that stand for it.
+        quadrature: Elements that stand for a compact group whose representation is not orthogonal.
 
     Raises:
         InputError: A complex representation, or elements that are not listed and not orthogonal.
@@ -127,7 +133,7 @@ def reynolds(symmetry: LinearSymmetry, quadrature: Quadrature | None = None) -> 
         check_matrices(symmetry)
         return symmetry.sum(0)
     eye = torch.eye(symmetry.dim, dtype=torch.float64)
-    return mass(symmetry) * group_mean(eye, symmetry, None, quadrature).mT.contiguous()
+    return haar_mass(symmetry) * group_mean(eye, symmetry, None, quadrature).mT.contiguous()
 
 
 def group_mean(
@@ -147,7 +153,7 @@ def group_mean(
         matrix: M, or a batch of them.
         features: Acts on the rows of M.
         labels: Acts on its columns.
-        quadrature: For compact groups, average over these elements instead.
+        quadrature: Elements to average over instead, for a compact group.
 
     Raises:
         InputError: Sizes that do not fit, two groups, a complex representation, or elements that are neither
@@ -180,10 +186,10 @@ def averager(
     assert labels is None or isinstance(labels, Representation)
     if quadrature is None and _by_projection(features, labels):
         if labels is None:
-            return partial(_columns_projected, equivariant_maps(trivial(features.group), features))
+            return partial(_project_columns, equivariant_maps(trivial(features.group), features))
         return equivariant_maps(labels, features).project
-    listed(features, quadrature)  # raises where elements cannot be listed
-    return partial(_averaged, features, labels, quadrature)
+    weighted_elements(features, quadrature)  # raises where elements cannot be listed
+    return partial(_mean_over_elements, features, labels, quadrature)
 
 
 def check_fit(matrix: Tensor, features: LinearSymmetry, labels: LinearSymmetry | None) -> None:
@@ -236,17 +242,17 @@ def _by_projection(features: Representation, labels: Representation | None) -> b
     return permutes and features.group.order >= _ORBITS_FROM_ORDER and pairs <= _ORBITS_UP_TO
 
 
-def _columns_projected(invariant: EquivariantMaps, matrix: Tensor) -> Tensor:
+def _project_columns(invariant: EquivariantMaps, matrix: Tensor) -> Tensor:
     """Every column by itself on the vectors the group leaves alone."""
     return invariant.project(matrix.mT[..., None])[..., 0].mT
 
 
-def _averaged(
+def _mean_over_elements(
     features: Representation, labels: Representation | None, quadrature: Quadrature | None, matrix: Tensor
 ) -> Tensor:
     total = torch.zeros_like(matrix)
-    order = mass(features)  # 1 for compact groups; equal weights are multiplied in once, at the end
-    for g, weight in listed(features, quadrature):
+    order = haar_mass(features)  # 1 for compact groups; equal weights are multiplied in once, at the end
+    for g, weight in weighted_elements(features, quadrature):
         moved = features.act(g, matrix, axis=-2)
         if labels is not None:
             moved = labels.act(g, moved, axis=-1)

@@ -19,6 +19,12 @@ from symscope.kernels import weights_kernel_spectrum
 from symscope.networks import SavedWeights, functional_module
 from symscope.numerics import DEFAULT_MEMORY
 
+__all__ = [
+    "EwkSpectrum",
+    "ewk_spectrum",
+    "slow_eigenvalue",
+]
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -28,7 +34,7 @@ class EwkSpectrum:
     Attributes:
         values: Every eigenvalue in descending order, one per weight; those zero to rounding exactly zero.
         slow_below: The eigenvalue under which a direction keeps more than the asked share after the steps.
-        zeros: How many are zero.
+        zeros: Number of eigenvalues that are zero.
     """
 
     values: Float[Tensor, " p"]
@@ -58,8 +64,8 @@ def slow_eigenvalue(learning_rate: float, steps: int, remaining: float) -> float
     `(1 - learning_rate * l)^steps = remaining`
 
     Args:
-        learning_rate: Positive.
-        steps: At least 1.
+        learning_rate: Learning rate, positive.
+        steps: Number of steps, at least 1.
         remaining: The share, between 0 and 1.
 
     Returns:
@@ -96,8 +102,8 @@ def ewk_spectrum(
     Args:
         module: Any module from [n, *shape] to [n, o].
         x: Inputs; the kernel is a sum over them, as the loss is.
-        learning_rate: Of full-batch gradient descent on `1/2 sum |f - y|^2`.
-        steps: How long it may take.
+        learning_rate: Learning rate of full-batch gradient descent on `1/2 sum |f - y|^2`.
+        steps: Number of steps it may take.
         remaining: The share of a direction that may be left then.
         rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for p rounding
             units.

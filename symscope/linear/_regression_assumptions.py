@@ -11,7 +11,9 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, PermutationGroup, Representation, unitarity_error
-from symscope.linear._averages import (
+from symscope.linear._weighted_elements import act
+from symscope.linear.descent import flow_time
+from symscope.linear.group_averages import (
     ORTHOGONAL,
     SAME_MATRIX,
     LinearSymmetry,
@@ -20,7 +22,6 @@ from symscope.linear._averages import (
     dimension,
     is_orthogonal,
 )
-from symscope.linear._descent import flow_time
 
 # Moved points looked up per generator; more would take minutes and hardly ever change the answer.
 LARGEST_LOOKUP = 4096
@@ -29,15 +30,15 @@ _FLOW = 0.1  # decay rates of descent within a tenth of the flow's: ours, the pa
 
 @final
 @dataclass(frozen=True)
-class Assumption:
+class RegressionAssumption:
     """One assumption of the theory, checked.
 
     Attributes:
-        number: As in the paper.
+        number: Number in the paper.
         name: What it is about.
         holds: None where it was not needed or could not be checked.
         measured: How far it is from holding: 0 is exact; None where nothing was measured.
-        verdict: In plain words.
+        verdict: What was found, in words.
     """
 
     number: int
@@ -47,14 +48,14 @@ class Assumption:
     verdict: str
 
 
-def check_assumptions(
+def regression_assumptions(
     x: Float[Tensor, "n d"],
     y: Float[Tensor, "labels *m"],
     features: LinearSymmetry,
     labels: LinearSymmetry | None = None,
     learning_rate: float | None = None,
     tolerance: float = 1e-9,
-) -> tuple[Assumption, ...]:
+) -> tuple[RegressionAssumption, ...]:
     """The paper's Assumptions 1 to 5 for a data set as it is trained on, orbits included or not.
 
     Args:
@@ -62,7 +63,8 @@ def check_assumptions(
         y: Labels `[n]` (invariant) or `[n, m]`.
         features: How the group acts on features.
         labels: How it acts on labels; None where they do not move.
-        learning_rate: Of gradient descent on the summed loss; without it Assumption 2 is not checked.
+        learning_rate: Learning rate of gradient descent on the summed loss; without it Assumption 2 is not
+            checked.
         tolerance: Distance, relative to the largest point, at which two points count as the same.
 
     Returns:
@@ -74,9 +76,9 @@ def check_assumptions(
 
     >>> from symscope.data.synthetic import absolute_value
     >>> toy = absolute_value(5, seed=0)
-    >>> for a in check_assumptions(toy.features, toy.targets, toy.group)[:3]:
+    >>> for a in regression_assumptions(toy.features, toy.targets, toy.group)[:3]:
     ...     print(a.number, a.verdict)
-    1 fails: 5 of 5 moved points are not in the data (second moments depart from symmetric ones by 11 %).
+    1 fails: 5 of 5 moved points are not in the data (second moments are not invariant, by 11 %).
     2 not checked: no learning rate was given.
     3 holds: the transpose of every element is in the group.
     """
@@ -91,19 +93,19 @@ def check_assumptions(
         )
     wide_x, wide_y = x.to(torch.float64), labels_2d.to(torch.float64)
     orbits = _orbits(wide_x, wide_y, features, labels, tolerance)
-    flow = _gradient_flow(wide_x, learning_rate)
+    flow = _small_steps(wide_x, learning_rate)
     if labels is None:
-        first = Assumption(1, "data invariance", *orbits)
+        first = RegressionAssumption(1, "data invariance", *orbits)
         rest = (_transposes(features), _unneeded(4, "data equivariance"), _unneeded(5, "orthogonal group"))
         return (first, flow, *rest)
-    fourth = Assumption(4, "data equivariance", *orbits)
+    fourth = RegressionAssumption(4, "data equivariance", *orbits)
     one, three = _unneeded(1, "data invariance"), _unneeded(3, "closed under transposition")
     return (one, flow, three, fourth, _orthogonality(features, labels))
 
 
-def _unneeded(number: int, name: str) -> Assumption:
+def _unneeded(number: int, name: str) -> RegressionAssumption:
     other = "equivariant" if number in (4, 5) else "invariant"
-    return Assumption(number, name, None, None, f"not needed: it is about {other} labels.")
+    return RegressionAssumption(number, name, None, None, f"not needed: it is about {other} labels.")
 
 
 def _orbits(
@@ -115,15 +117,15 @@ def _orbits(
     looked = min(len(x), LARGEST_LOOKUP)
     worst, missing, total = 0.0, 0, 0
     for g in _generators(features):
-        moved_y = y[:looked] if labels is None else _moved(labels, g, y[:looked])
-        there = torch.cat([_moved(features, g, x[:looked]), moved_y], 1)
+        moved_y = y[:looked] if labels is None else act(labels, g, y[:looked])
+        there = torch.cat([act(features, g, x[:looked]), moved_y], 1)
         nearest = torch.cat([_nearest(chunk, here) for chunk in there.split(256)]) / scale
         worst = max(worst, float(nearest.max()))
         missing += int((nearest > tolerance).sum())
         total += looked
-    moments = _moment_departure(x, y, features, labels)
+    moments = _moment_invariance_error(x, y, features, labels)
     seen = "" if looked == len(x) else f" (the first {looked} of {len(x)} were moved)"
-    average = f"second moments depart from symmetric ones by {100 * moments:.2g} %"
+    average = f"second moments are not invariant, by {100 * moments:.2g} %"
     if missing:
         words = f"fails: {missing} of {total} moved points are not in the data{seen} ({average})."
         return False, worst, words
@@ -140,13 +142,15 @@ def _nearest(points: Tensor, here: Tensor) -> Tensor:
     return torch.cdist(points, here, compute_mode="donot_use_mm_for_euclid_dist").amin(1)
 
 
-def _moment_departure(x: Tensor, y: Tensor, features: LinearSymmetry, labels: LinearSymmetry | None) -> float:
+def _moment_invariance_error(
+    x: Tensor, y: Tensor, features: LinearSymmetry, labels: LinearSymmetry | None
+) -> float:
     """The larger relative distance of `X^T X` and `X^T Y` from their group averages."""
-    departures = []
+    errors = []
     for moment, right in ((x.mT @ x, features), (x.mT @ y, labels)):
         away = torch.linalg.matrix_norm(moment - averager(features, right)(moment))
-        departures.append(float(away / torch.linalg.matrix_norm(moment).clamp(min=1e-300)))
-    return max(departures)
+        errors.append(float(away / torch.linalg.matrix_norm(moment).clamp(min=1e-300)))
+    return max(errors)
 
 
 def _generators(symmetry: LinearSymmetry) -> list:
@@ -156,30 +160,28 @@ def _generators(symmetry: LinearSymmetry) -> list:
     return list(symmetry.group.generators)
 
 
-def _moved(symmetry: LinearSymmetry, g: object, x: Tensor) -> Tensor:
-    if isinstance(symmetry, Tensor):
-        return x @ symmetry[g].to(x)  # type: ignore[index]
-    return symmetry.act(g, x)
-
-
-def _gradient_flow(x: Tensor, learning_rate: float | None) -> Assumption:
+def _small_steps(x: Tensor, learning_rate: float | None) -> RegressionAssumption:
     name = "gradient flow"
     if learning_rate is None:
-        return Assumption(2, name, None, None, "not checked: no learning rate was given.")
+        return RegressionAssumption(2, name, None, None, "not checked: no learning rate was given.")
     largest = torch.linalg.matrix_norm(x, 2).square()[None]
     time = flow_time(largest, learning_rate, 1)
     holds = time.rate_error <= _FLOW
-    return Assumption(2, name, holds, time.rate_error, f"{'holds' if holds else 'fails'}: {time.verdict}")
+    return RegressionAssumption(
+        2, name, holds, time.rate_error, f"{'holds' if holds else 'fails'}: {time.verdict}"
+    )
 
 
-def _transposes(features: LinearSymmetry) -> Assumption:
+def _transposes(features: LinearSymmetry) -> RegressionAssumption:
     name = "closed under transposition"
     if is_orthogonal(features) and isinstance(features, Representation):
-        return Assumption(3, name, True, 0.0, "holds: the group is orthogonal, g^T is the inverse of g.")
+        return RegressionAssumption(
+            3, name, True, 0.0, "holds: the group is orthogonal, g^T is the inverse of g."
+        )
     if isinstance(features, Representation):
         if not isinstance(features.group, FiniteGroup):
             words = f"not checked: the elements of {features.group.name} are not listed."
-            return Assumption(3, name, None, None, words)
+            return RegressionAssumption(3, name, None, None, words)
         matrices = features.matrices
     else:
         matrices = features.to(torch.float64)
@@ -188,15 +190,17 @@ def _transposes(features: LinearSymmetry) -> Assumption:
     worst = float(distance.max())
     outside = int((distance > SAME_MATRIX * max(1.0, float(flat.abs().max()))).sum())
     if outside == 0:
-        return Assumption(3, name, True, worst, "holds: the transpose of every element is in the group.")
+        return RegressionAssumption(
+            3, name, True, worst, "holds: the transpose of every element is in the group."
+        )
     words = (
         f"fails: the transposes of {outside} of {len(matrices)} elements are not among them (nearest at "
         f"distance {worst:.2g}): the symmetric and the asymmetric part drive each other, see coupling."
     )
-    return Assumption(3, name, False, worst, words)
+    return RegressionAssumption(3, name, False, worst, words)
 
 
-def _orthogonality(features: LinearSymmetry, labels: LinearSymmetry) -> Assumption:
+def _orthogonality(features: LinearSymmetry, labels: LinearSymmetry) -> RegressionAssumption:
     worst = max(_orthogonality_error(symmetry) for symmetry in (features, labels))
     holds = worst <= ORTHOGONAL
     words = (
@@ -204,7 +208,7 @@ def _orthogonality(features: LinearSymmetry, labels: LinearSymmetry) -> Assumpti
         if holds
         else f"fails: some element stretches (g g^T differs from the identity by {worst:.2g})."
     )
-    return Assumption(5, "orthogonal group", holds, worst, words)
+    return RegressionAssumption(5, "orthogonal group", holds, worst, words)
 
 
 def _orthogonality_error(symmetry: LinearSymmetry) -> float:

@@ -1,4 +1,4 @@
-"""A monitor for anyone's training loop: how symmetric are predictions and weights, and what was foretold?
+"""A monitor for any training loop: how symmetric are predictions and weights, and what does theory predict?
 
 Five lines:
 
@@ -6,7 +6,7 @@ Five lines:
     for batch in batches:
         ...                                                        # your training step
         tracker.record()
-    tracker.predict(x, y, learning_rate=0.1, loss="mean")          # what theory says, if you like
+    tracker.predict(x, y, learning_rate=0.1, loss="mean")          # what theory predicts, optional
     tracker.save("asymmetry.png")
 """
 
@@ -24,12 +24,21 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.groups import Quadrature
-from symscope.linear._asymmetry import asymmetric_part, sampled_asymmetry_loss
-from symscope.linear._closed_flow import Flow
-from symscope.linear._linearised import linearised
-from symscope.linear._records import LayerSymmetry, Record, layer_spaces, parts, table_row
-from symscope.linear._weighted_elements import Symmetry, drawn, moved, moved_back
+from symscope.linear._closed_flow import RegressionFlow
+from symscope.linear._linearised import linearised_network
+from symscope.linear._records import (
+    AsymmetryRecord,
+    LayerSymmetry,
+    PartSizes,
+    layer_spaces,
+    part_sizes,
+    table_row,
+)
+from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements
+from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from symscope.numerics import DEFAULT_MEMORY
+
+__all__ = ["AsymmetryRecord", "AsymmetryTracker", "PartSizes"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,13 +57,13 @@ class AsymmetryTracker:
         symmetry: What acts on the inputs: a data action, a representation, or matrices `[order, d, d]` that
             act as `x g`.
         outputs: What acts on the outputs; nothing moves by default, which asks for invariance.
-        weights: For parameters by name, the representations on the layer: `(on its inputs, on its outputs)`
+        weights: Representations on layers, by the name of the parameter: `(on its inputs, on its outputs)`
             for a weight `[out, in]` that acts as `W x`, one representation for a bias.
         every: Measure at every so many calls of `record`.
         start: The step the network is at now.
-        quadrature: For compact groups, the elements that stand for the group.
-        samples: For large groups, how many random elements stand for it, instead of all.
-        seed: Of those.
+        quadrature: Elements that stand for a compact group.
+        samples: Number of random elements that stand for a large group, instead of all.
+        seed: Seed for drawing those elements.
 
     Attributes:
         records: What was measured, in order.
@@ -97,8 +106,8 @@ class AsymmetryTracker:
         self._spaces = layer_spaces(module, weights or {})
         self._start = {name: t.detach().clone() for name, t in module.state_dict().items()}
         self._start_step, self._step = start, start
-        self.records: list[Record] = []
-        self.theory: tuple[Record, ...] = ()
+        self.records: list[AsymmetryRecord] = []
+        self.theory: tuple[AsymmetryRecord, ...] = ()
         self._check_runs()
         self._measure(start)
 
@@ -107,7 +116,7 @@ class AsymmetryTracker:
         """The step of the last call of `record`."""
         return self._step
 
-    def record(self, step: int | None = None) -> Record | None:
+    def record(self, step: int | None = None) -> AsymmetryRecord | None:
         """Measure the network as it is now.
 
         Args:
@@ -137,7 +146,7 @@ class AsymmetryTracker:
         steps: Sequence[float | int] | None = None,
         flow: bool = False,
         memory: int | float | str = DEFAULT_MEMORY,
-    ) -> tuple[Record, ...]:
+    ) -> tuple[AsymmetryRecord, ...]:
         """What the network, linearised at the tracker's start, does under full-batch gradient descent.
 
         For a linear layer this is the exact closed form (Eq. 3 and 5); for a network it holds as long as
@@ -147,9 +156,9 @@ class AsymmetryTracker:
         Args:
             x: Training inputs, all of them.
             y: Targets [n, o], or [n].
-            learning_rate: Of plain gradient descent.
+            learning_rate: Learning rate of plain gradient descent.
             loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
-            steps: At which steps; None for those recorded.
+            steps: Steps to predict; None for those recorded.
             flow: Gradient flow instead of gradient descent.
             memory: Working memory of the kernel.
 
@@ -157,36 +166,38 @@ class AsymmetryTracker:
             Records like the measured ones, also kept as `theory`.
 
         Raises:
-            InputError: As `linearised`; also if gradient descent diverges at this learning rate.
+            InputError: As `linearised_network`; also if gradient descent diverges at this learning rate.
         """
-        lin = linearised(
+        lin = linearised_network(
             self.module, x, y, learning_rate=learning_rate, loss=loss, params=self._start, memory=memory
         )
         start = lin.network.weights(torch.float64)
         chosen = self._steps(steps)
-        found: list[Record] = []
+        found: list[AsymmetryRecord] = []
         for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
             states = [
                 {name: start[name] + by for name, by in lin.network.unflatten(change).items()}
                 for change in some
             ]
             here = chosen[len(found) : len(found) + len(some)]
-            found += self._foretold(here, partial(lin.outputs, displacements=some), states)
+            found += self._predicted_records(here, partial(lin.outputs, displacements=some), states)
         self.theory = tuple(found)
         return self.theory
 
     def predict_linear(
-        self, solution: Flow, *, learning_rate: float, steps: Sequence[int] | None = None
-    ) -> tuple[Record, ...]:
+        self, solution: RegressionFlow, *, learning_rate: float, steps: Sequence[int] | None = None
+    ) -> tuple[AsymmetryRecord, ...]:
         """The closed form of a linear model on whole orbits, from `K_G` and `C_G` alone (Eq. 3 and 5).
 
-        For data too large to hold, or seen through random group elements: `flow(problem.k, problem.c)` of an
-        `orbit_regression` needs second moments only. The module must be `nn.Linear(..., bias=False)`.
+        For data too large to hold, or seen through random group elements: `regression_flow(problem.k,
+        problem.c)` of an `orbit_regression` needs second moments only. The module must be `nn.Linear(...,
+        bias=False)`.
 
         Args:
             solution: The flow of the regression problem, `d x o` weights.
-            learning_rate: For the loss `1/2 sum |f - y|^2` over all orbits; for a mean see `mean_loss_rate`.
-            steps: At which steps of gradient descent; None for those recorded.
+            learning_rate: Learning rate for the loss `1/2 sum |f - y|^2` over all orbits; `mean_loss_rate`
+                converts one for the mean.
+            steps: Steps of gradient descent to predict; None for those recorded.
 
         Returns:
             Records like the measured ones, also kept as `theory`.
@@ -206,7 +217,7 @@ class AsymmetryTracker:
             len(chosen), *self._start["weight"].mT.shape
         )
         self.theory = tuple(
-            self._foretold(chosen, partial(_linear_outputs, path), [{"weight": w.mT} for w in path])
+            self._predicted_records(chosen, partial(_linear_outputs, path), [{"weight": w.mT} for w in path])
         )
         return self.theory
 
@@ -253,18 +264,18 @@ class AsymmetryTracker:
             )
         return chosen
 
-    def _foretold(
+    def _predicted_records(
         self,
         steps: Sequence[float | int],
         f: Callable[[Tensor], Tensor],
         states: Sequence[Mapping[str, Tensor]],
-    ) -> list[Record]:
+    ) -> list[AsymmetryRecord]:
         points = self.x.to(torch.float64) if self.x.is_floating_point() else self.x
         with torch.no_grad():
             return self._records(steps, f, points, states)
 
     def _check_runs(self) -> None:
-        with _measuring(self.module):
+        with _evaluation_mode(self.module):
             try:
                 self.module(self.x)
             except Exception as error:  # whatever the user's forward raises
@@ -273,8 +284,8 @@ class AsymmetryTracker:
                     f"{self.x.dtype}: {error}"
                 ) from error
 
-    def _measure(self, step: int) -> Record:
-        with _measuring(self.module):
+    def _measure(self, step: int) -> AsymmetryRecord:
+        with _evaluation_mode(self.module):
             weights = dict(self.module.named_parameters())
             [record] = self._records([step], lambda z: self.module(z).unsqueeze(1), self.x, [weights])
         self.records.append(record)
@@ -286,33 +297,33 @@ class AsymmetryTracker:
         f: Callable[[Tensor], Tensor],
         x: Tensor,
         states: Sequence[Mapping[str, Tensor]],
-    ) -> list[Record]:
+    ) -> list[AsymmetryRecord]:
         """One record per step; f gives the outputs at all of them, `[n, steps, *output]`."""
         spreads = [0.0] * len(steps)
         if self.samples is None:
             part = asymmetric_part(f, x, self.symmetry, self.outputs, self.quadrature)
             asymmetry, mean = _mean_norms(part), f(x) - part
         else:
-            elements = drawn(self.symmetry, self.samples, self.seed)
-            images = [f(moved(self.symmetry, g, x)) for g in elements]
+            elements = random_elements(self.symmetry, self.samples, self.seed)
+            images = [f(act(self.symmetry, g, x)) for g in elements]
             if self.outputs is not None:
-                images = [moved_back(self.outputs, g, y) for g, y in zip(elements, images, strict=True)]
+                images = [act_inverse(self.outputs, g, y) for g, y in zip(elements, images, strict=True)]
             mean = torch.stack(images).mean(0)
-            asymmetry, spreads = self._sampled(f, x, len(steps))
+            asymmetry, spreads = self._sampled_losses(f, x, len(steps))
         return [
-            Record(
+            AsymmetryRecord(
                 step,
                 size,
                 loss,
                 spread,
-                {name: parts(space, state[name]) for name, space in self._spaces.items()},
+                {name: part_sizes(space, state[name]) for name, space in self._spaces.items()},
             )
             for step, size, loss, spread, state in zip(
                 steps, _mean_norms(mean), asymmetry, spreads, states, strict=True
             )
         ]
 
-    def _sampled(
+    def _sampled_losses(
         self, f: Callable[[Tensor], Tensor], x: Tensor, count: int
     ) -> tuple[list[float], list[float]]:
         assert self.samples is not None
@@ -340,7 +351,7 @@ def _linear_outputs(path: Tensor, x: Tensor) -> Tensor:
 
 
 @contextmanager
-def _measuring(module: nn.Module) -> Iterator[None]:
+def _evaluation_mode(module: nn.Module) -> Iterator[None]:
     """Eval mode without gradients; afterwards every part of the module is in the mode it was in."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()

@@ -1,4 +1,4 @@
-"""Weights in two parts, one that respects the symmetry and one that does not; and whether they mix."""
+"""Weights in two parts, a symmetric and an asymmetric one; and whether they mix."""
 
 from __future__ import annotations
 
@@ -12,8 +12,16 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import Quadrature, Representation
-from symscope.linear._averages import LinearSymmetry, averager, check_fit, dimension
 from symscope.linear._orbit_regression import check_labels
+from symscope.linear.group_averages import LinearSymmetry, averager, check_fit, dimension
+
+__all__ = [
+    "Coupling",
+    "WeightSplit",
+    "coupling",
+    "invariant_weights",
+    "weight_split",
+]
 
 FIXED = 1e-9  # relative eigenvalue of sum (g - I)^T (g - I) under which a direction counts as fixed
 DECOUPLED = 1e-9  # coupling, relative to K, that rounding explains
@@ -21,7 +29,7 @@ DECOUPLED = 1e-9  # coupling, relative to K, that rounding explains
 
 @final
 @dataclass(frozen=True, eq=False)
-class Split:
+class WeightSplit:
     """Weights in two orthogonal parts, which add up to them.
 
     Attributes:
@@ -33,12 +41,12 @@ class Split:
     asymmetric: Tensor
 
 
-def split(
+def weight_split(
     weights: Tensor,
     features: LinearSymmetry,
     labels: LinearSymmetry | None = None,
     quadrature: Quadrature | None = None,
-) -> Split:
+) -> WeightSplit:
     """The symmetric and the asymmetric part of weights (Theorems 3.3.2 and 4.2.2).
 
     Invariant: `w_r` is the nearest of the weights with `g w = w` for all g. Where g^T is in the group with g
@@ -50,13 +58,13 @@ def split(
         weights: `[..., d]`, or with labels `[..., d, m]`.
         features: How the group acts on features.
         labels: How it acts on labels; None for a single invariant output.
-        quadrature: For compact groups, elements that stand for it.
+        quadrature: Elements that stand for a compact group.
 
     Raises:
         InputError: Shapes that do not fit; with labels, a group that is not orthogonal.
 
     >>> from symscope.groups import permutation, symmetric
-    >>> parts = split(torch.tensor([1.0, 2.0, 6.0]), permutation(symmetric(3)))
+    >>> parts = weight_split(torch.tensor([1.0, 2.0, 6.0]), permutation(symmetric(3)))
     >>> parts.symmetric.tolist(), parts.asymmetric.tolist()
     ([3.0, 3.0, 3.0], [-2.0, -1.0, 3.0])
     """
@@ -68,7 +76,7 @@ def split(
         )
     check_fit(weights[..., None] if labels is None else weights, features, labels)
     symmetric = symmetric_projection(features, labels, quadrature)(weights)
-    return Split(symmetric, weights - symmetric)
+    return WeightSplit(symmetric, weights - symmetric)
 
 
 def symmetric_projection(
@@ -121,9 +129,9 @@ class Coupling:
 
     Attributes:
         absolute: The largest rate at which a unit vector of one part drives the other.
-        relative: The same over the largest eigenvalue of K.
+        relative: That rate over the largest eigenvalue of K.
         decoupled: Whether it is zero up to rounding.
-        verdict: The same in words.
+        verdict: Whether the parts mix, in words.
     """
 
     absolute: float

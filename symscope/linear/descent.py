@@ -13,6 +13,14 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.linear._closed_flow import check_learning_rate
 
+__all__ = [
+    "FlowTime",
+    "descent_rates",
+    "flow_time",
+    "learning_rate_for",
+    "mean_loss_rate",
+]
+
 _SMALLEST = 1e-300  # keeps a division by zero out of a branch that is not taken
 
 
@@ -28,7 +36,7 @@ class FlowTime:
         rate_error: The largest relative error of a decay rate, `-log|1 - eta lambda| / (eta lambda) - 1`.
         weight_error: `max |(1 - eta lambda)^k - exp(-eta lambda k)|`: the largest difference between descent
             and flow at this time, for a start at distance one from the minimum.
-        verdict: The same in words.
+        verdict: How well descent follows the flow, in words.
     """
 
     time: float

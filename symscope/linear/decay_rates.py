@@ -12,9 +12,18 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation, multiplicities
-from symscope.linear._closed_flow import Flow
-from symscope.linear._components import Component, isotypic_components
-from symscope.linear._orbit_regression import Regression
+from symscope.linear._closed_flow import RegressionFlow
+from symscope.linear._components import IsotypicComponent, isotypic_components
+from symscope.linear._extremes import ExtremeRates, extreme_rates
+from symscope.linear._orbit_regression import OrbitRegression
+
+__all__ = [
+    "ExtremeRates",
+    "IrrepRates",
+    "extreme_rates",
+    "irrep_rates",
+    "time_to_asymmetry",
+]
 
 
 @final
@@ -44,7 +53,7 @@ class IrrepRates:
         return math.log(2) / self.slowest if self.slowest > 0 else math.inf
 
 
-def irrep_rates(problem: Regression, rank_tolerance: float | None = None) -> tuple[IrrepRates, ...]:
+def irrep_rates(problem: OrbitRegression, rank_tolerance: float | None = None) -> tuple[IrrepRates, ...]:
     """Which asymmetric components decay, and how fast: the eigenvalues of `K_G` on every irrep.
 
     `K_G` commutes with the group, so it has blocks, one for each irrep; each rate on an irrep of dimension
@@ -91,14 +100,14 @@ def irrep_rates(problem: Regression, rank_tolerance: float | None = None) -> tup
     )
 
 
-def time_to_asymmetry(solution: Flow, asymmetric: Tensor, level: float) -> float:
+def time_to_asymmetry(solution: RegressionFlow, asymmetric: Tensor, level: float) -> float:
     """The flow time after which the asymmetric part of the weights is down to a fraction of what it was.
 
     Solves `|e^{-K t} w_k| = level |w_k|`.
 
     Args:
         solution: The flow of the problem.
-        asymmetric: `w_k(0)` or `W_k(0)`, from `split`.
+        asymmetric: `w_k(0)` or `W_k(0)`, from `weight_split`.
         level: The fraction, between 0 and 1.
 
     Returns:
@@ -108,10 +117,10 @@ def time_to_asymmetry(solution: Flow, asymmetric: Tensor, level: float) -> float
     Raises:
         InputError: A level not between 0 and 1, or an asymmetric part of another shape.
 
-    >>> from symscope.linear import flow
+    >>> from symscope.linear import regression_flow
     >>> k = torch.diag(torch.tensor([1.0, 2.0], dtype=torch.float64))
     >>> wk = torch.tensor([0.0, 5.0], dtype=torch.float64)
-    >>> round(time_to_asymmetry(flow(k, 0 * wk), wk, 0.01), 6)  # log(100) / 2
+    >>> round(time_to_asymmetry(regression_flow(k, 0 * wk), wk, 0.01), 6)  # log(100) / 2
     2.302585
     """
     if not 0 < level < 1:
@@ -137,40 +146,24 @@ def time_to_asymmetry(solution: Flow, asymmetric: Tensor, level: float) -> float
         late *= 2
         if not math.isfinite(late):
             return math.inf
-    from scipy.optimize import brentq  # only here: it costs as much to import as the rest of the room
+    from scipy.optimize import brentq  # only here: it costs as much to import as the rest of the package
 
     return float(brentq(left, 0.0, late, xtol=1e-14 * late, rtol=1e-13))
 
 
-def undecaying_part(solution: Flow, asymmetric: Tensor) -> Tensor:
-    """The part of the asymmetric weights that stays for ever, because no data reach it (`K_G` is singular).
-
-    Args:
-        solution: The flow of the problem.
-        asymmetric: `w_k(0)` or `W_k(0)`, from `split`.
-
-    >>> from symscope.linear import flow
-    >>> k = torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64))
-    >>> wk = torch.tensor([2.0, 5.0], dtype=torch.float64)
-    >>> undecaying_part(flow(k, 0 * wk), wk)
-    tensor([0., 5.], dtype=torch.float64)
-    """
-    return solution.undecaying(asymmetric)
-
-
-def _rates_on(k: Tensor, part: Component) -> Tensor:
+def _rates_on(k: Tensor, part: IsotypicComponent) -> Tensor:
     basis = part.basis.to(k)
     block = basis.mT @ k @ basis
     values = torch.linalg.eigvalsh((block + block.mT) / 2)
     return values.reshape(-1, part.repeats).mean(1)
 
 
-def _asymmetric(part: Component, rep: Representation, labels: Representation | None) -> int:
+def _asymmetric(part: IsotypicComponent, rep: Representation, labels: Representation | None) -> int:
     """Dimension of the weights on a component, less that of the symmetric ones."""
     if labels is None:
         return 0 if part.invariant else part.dimension
     if part.index is None or not isinstance(rep.group, FiniteGroup):
-        return part.dimension * labels.dim - _commuting(part, rep, labels)
+        return part.dimension * labels.dim - _commuting_dimension(part, rep, labels)
     pair = 2 if part.repeats > _irrep_dimension(rep, part.index) else 1
     copies = int(multiplicities(rep)[part.index])
     return part.dimension * labels.dim - pair * copies * int(multiplicities(labels)[part.index])
@@ -183,7 +176,7 @@ def _irrep_dimension(rep: Representation, index: int) -> int:
     return irreps(rep.group)[index].dim
 
 
-def _commuting(part: Component, rep: Representation, labels: Representation) -> int:
+def _commuting_dimension(part: IsotypicComponent, rep: Representation, labels: Representation) -> int:
     """Dimension of the equivariant maps from the labels into one component."""
     from symscope.groups import equivariant_maps
 

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from symscope import groups
 from symscope.errors import InputError
 from symscope.linear import (
-    flow,
     irrep_rates,
-    isotypic_components,
     orbit_regression,
+    regression_flow,
     second_moments,
-    split,
     time_to_asymmetry,
-    undecaying_part,
+    weight_split,
 )
+from symscope.linear._components import isotypic_components
 from tests.linear.problems import BUILDERS, draw, problems, turned
 from tests.tolerances import FOURIER, ODE
 
@@ -67,14 +66,14 @@ def test_a_component_decays_at_its_own_rate(name):
     rep = turned(BUILDERS[name](), 1)
     x = draw(3, 20, rep.dim)
     found = orbit_regression(second_moments(x, draw(4, 20)), rep)
-    solution = flow(found.k, found.c)
+    solution = regression_flow(found.k, found.c)
     for part, rates in zip(isotypic_components(rep), irrep_rates(found), strict=True):
         if not rates.asymmetric:
             continue
         block = part.basis.T @ found.k @ part.basis
         slow = part.basis @ torch.linalg.eigh(block).eigenvectors[:, 0]
         time = torch.tensor([0.0, 1 / rates.slowest], dtype=torch.float64)
-        sizes = split(solution.weights(slow, time), rep).asymmetric.norm(dim=1)
+        sizes = weight_split(solution.weights(slow, time), rep).asymmetric.norm(dim=1)
         assert abs(float(sizes[1] / sizes[0]) - math.exp(-1)) < ODE
         assert abs(rates.half_life * rates.slowest - math.log(2)) < ODE
 
@@ -82,10 +81,10 @@ def test_a_component_decays_at_its_own_rate(name):
 @given(drawn=problems(), level=st.sampled_from([0.5, 0.01, 1e-5]))
 def test_the_time_to_a_given_asymmetry_is_when_it_is_reached(drawn, level):
     found = problem_of(drawn)
-    solution = flow(found.k, found.c, 1e-10)
-    start = split(drawn.start, drawn.rep).asymmetric
+    solution = regression_flow(found.k, found.c, 1e-10)
+    start = weight_split(drawn.start, drawn.rep).asymmetric
     time = time_to_asymmetry(solution, start, level)
-    stays = float(undecaying_part(solution, start).norm() / start.norm())
+    stays = float(solution.undecaying_part(start).norm() / start.norm())
     if math.isinf(time):
         assert stays >= level * 0.999999
         return
@@ -105,9 +104,9 @@ def test_what_the_data_do_not_reach_never_decays():
     assert rates["k=1, k=3"].slowest == 0
     assert rates["k=1, k=3"].half_life == math.inf
     assert rates["k=2"].slowest == pytest.approx(4.0)
-    solution = flow(found.k, found.c)
-    asymmetric = split(torch.tensor([3.0, 1.0, -1.0, 1.0], dtype=torch.float64), rep).asymmetric
-    stays = undecaying_part(solution, asymmetric)
+    solution = regression_flow(found.k, found.c)
+    asymmetric = weight_split(torch.tensor([3.0, 1.0, -1.0, 1.0], dtype=torch.float64), rep).asymmetric
+    stays = solution.undecaying_part(asymmetric)
     assert (stays - torch.tensor([2.0, 0.0, -2.0, 0.0])).abs().max() < FOURIER
     assert time_to_asymmetry(solution, asymmetric, 0.1) == math.inf
     assert time_to_asymmetry(solution, 0 * asymmetric, 0.1) == 0.0
@@ -118,7 +117,7 @@ def test_bad_input():
     found = orbit_regression(second_moments(draw(0, 5, 3), draw(1, 5)), rep.matrices)
     with pytest.raises(InputError, match="feature_representation"):
         irrep_rates(found)
-    solution = flow(found.k, found.c)
+    solution = regression_flow(found.k, found.c)
     with pytest.raises(InputError, match="level: expected a fraction between 0 and 1, got 1"):
         time_to_asymmetry(solution, draw(2, 3), 1.0)
     with pytest.raises(InputError, match=r"expected weights of shape \(3,\), got \(2,\)"):
