@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
@@ -10,6 +9,7 @@ from torch import Tensor
 from symscope.discovery.fields import Field, LinearField, field_values
 from symscope.discovery.sampling import Sample
 from symscope.errors import InputError
+from symscope.numerics import ode_flow
 
 ACCURACY = 1e-10  # relative and absolute, of the ODE solver
 
@@ -61,24 +61,25 @@ def sample_flow(
     """
     if isinstance(field, LinearField):
         return _linear_flow(field, sample.theta, time)
-    from scipy.integrate import solve_ivp  # half a second, which linear fields need not wait for
+    if time == 0:
+        return sample.theta.detach().clone()
 
-    shape = sample.theta.shape
-
-    def velocity(_: float, state: np.ndarray) -> np.ndarray:
-        here = torch.from_numpy(state.reshape(shape)).to(sample.theta)
+    def velocity(theta: Tensor) -> Tensor:
         with torch.no_grad():
-            values = field_values(field, Sample(here, sample.x, sample.y))
-        there: np.ndarray = values.detach().double().cpu().numpy().reshape(-1)
-        if not np.isfinite(there).all():
+            values = field_values(field, Sample(theta, sample.x, sample.y))
+        if not bool(torch.isfinite(values).all()):
             raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
-        return there
+        return values
 
-    start = sample.theta.detach().double().cpu().numpy().reshape(-1)
-    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", rtol=max(accuracy, 1e-13), atol=accuracy)
-    if not path.success:
-        raise InputError(f"{field.name}: the flow cannot be followed to time {time} ({path.message})")
-    return torch.from_numpy(path.y[:, -1].reshape(shape)).to(sample.theta)
+    path = ode_flow(
+        velocity,
+        sample.theta,
+        [0.0, float(time)],
+        rtol=max(accuracy, 1e-13),
+        atol=accuracy,
+        name=f"the flow of {field.name}",
+    )
+    return path.states[-1]
 
 
 def _linear_flow(

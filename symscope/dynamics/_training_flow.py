@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,6 +15,7 @@ from symscope.dynamics._declared_network import Layers, Network, check_finite_la
 from symscope.dynamics._gradients import Field
 from symscope.dynamics._layer_vectors import add, flatten, norm, split, subtract, unflatten
 from symscope.errors import InputError
+from symscope.numerics import ode_flow
 
 EVALUATIONS = 100_000  # of the field in one flow: smooth ones take hundreds to thousands
 
@@ -84,38 +84,21 @@ def gradient_flow(
     >>> round(flow.weights[-1][0].item(), 8)  # exp(-1)
     0.36787944
     """
-    # imported here, because it would add a quarter to the time of importing torch
-    from scipy.integrate import solve_ivp
-
     check_weights(network, weights)
     check_finite_layers(weights)
     moments = _moments(times)
     start = flatten(weights).detach()
-    shape, device = start.shape, start.device
-    count = 0
-
-    def layers_of(flat: np.ndarray) -> Layers:
-        return unflatten(network, torch.from_numpy(flat.copy()).reshape(shape).to(device, start.dtype))
-
-    def right(now: float, flat: np.ndarray) -> np.ndarray:
-        nonlocal count
-        count += 1
-        if count > evaluations:
-            raise InputError(
-                f"the flow came to time {now:.6g} of {moments[-1]:g} in {evaluations:,} evaluations: "
-                f"{_obstacle(start.dtype, rtol)}"
-            )
-        return -flatten(field(layers_of(flat))).detach().reshape(-1).cpu().to(torch.float64).numpy()
-
-    first = start.reshape(-1).cpu().to(torch.float64).numpy()
-    span = (moments[0], moments[-1])
-    found = solve_ivp(right, span, first, method="DOP853", t_eval=moments, rtol=rtol, atol=atol)
-    if not found.success or not np.isfinite(found.y).all():
-        raise InputError(
-            f"the flow could not be followed to time {moments[-1]:g} ({found.message}): the layers may grow "
-            "without bound; look at earlier times."
-        )
-    return Trajectory(network, tuple(moments), tuple(layers_of(column) for column in found.y.T), count)
+    path = ode_flow(
+        lambda flat: -flatten(field(unflatten(network, flat))),
+        start,
+        moments,
+        rtol=rtol,
+        atol=atol,
+        evaluations=evaluations,
+        remedy=_obstacle(start.dtype, rtol),
+    )
+    layers = tuple(unflatten(network, state) for state in path.states)
+    return Trajectory(network, tuple(moments), layers, path.evaluations)
 
 
 def gradient_descent(
@@ -176,11 +159,11 @@ def _obstacle(dtype: torch.dtype, rtol: float) -> str:
     if rounding > rtol:
         return (
             f"its gradients are rounded to {rounding:.1g} ({dtype}), above the tolerance rtol = {rtol:g}. "
-            f"Give layers and data in float64, or an rtol above {100 * rounding:.1g}."
+            f"Give layers and data in float64, or an rtol above {100 * rounding:.1g}"
         )
     return (
         "it may slide along a kink, where the slope of a nonlinearity jumps. Use a smooth one (tanh, "
-        "softplus, gelu), gradient_descent, or allow more evaluations."
+        "softplus, gelu), gradient_descent, or allow more evaluations"
     )
 
 

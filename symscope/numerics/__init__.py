@@ -8,7 +8,8 @@ from symscope.numerics._checks import (
     check_ridge,
 )
 from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
-from symscope.numerics._files import put_whole, write_whole
+from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinished, write_whole
+from symscope.numerics._ode import FlowPath, ode_flow
 from symscope.numerics._progress import Progress, partial_progress, progress_steps
 from symscope.numerics._randomness import seeded
 from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
@@ -36,7 +37,11 @@ __all__ = [
     "one_core_each",
     "partial_progress",
     "progress_steps",
-    "put_whole",
+    "ode_flow",
+    "remove_unfinished",
+    "atomic_file",
+    "exclusive_lock",
+    "FlowPath",
     "seeded",
     "top_eigenpairs",
     "usable_device",

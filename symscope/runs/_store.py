@@ -11,19 +11,20 @@ report.html        all of it on one page
 """
 
 from __future__ import annotations
-
-import contextlib
-import hashlib
-import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
-
 from symscope.errors import InputError
-from symscope.numerics import put_whole
+from symscope.numerics import atomic_file
+from symscope.numerics import exclusive_lock
 from symscope.runs._settings import canonical_json
+from typing import Any
+from typing import final
+import contextlib
+import hashlib
+import json
+
+
 
 FORMAT = 1
 
@@ -74,16 +75,13 @@ class RunFolder:
         Raises:
             InputError: Another process has locked it.
         """
-        with _disk(self.path):
-            handle = os.open(self.path / ".held", os.O_CREAT | os.O_RDWR, 0o644)
-        try:
-            _lock(handle, self.path)
+        with contextlib.ExitStack() as stack:
             with _disk(self.path):
+                busy = f"{self.path} is being run by another process; wait for it, or choose another --out"
+                stack.enter_context(exclusive_lock(self.path / ".held", busy))
                 for left in self.path.rglob(".unfinished-*"):  # of a process that was killed while writing
                     left.unlink()
             yield
-        finally:
-            os.close(handle)
 
     def reopen(self) -> None:
         """Take back the word that the run is complete: cells are about to be added."""
@@ -176,8 +174,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         InputError: The disk is full or the folder cannot be written; what was there before is untouched.
     """
-    with _disk(path):
-        put_whole(content, path)
+    with _disk(path), atomic_file(path) as file:
+        file.write(content)
 
 
 @contextlib.contextmanager
@@ -189,19 +187,6 @@ def _disk(path: Path) -> Iterator[None]:
         raise InputError(
             f"cannot write {path}: {reason}. Finished cells are kept; make room or choose another --out, "
             "then run the same command again."
-        ) from error
-
-
-def _lock(handle: int, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without file locks: cells are written atomically all the same
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise InputError(
-            f"{path} is being run by another process; wait for it, or choose another --out"
         ) from error
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count
+from symscope.numerics import atomic_file, check_count, remove_unfinished
 
 FORMAT = 1
 
@@ -48,11 +46,9 @@ class Checkpoint:
         folder = Path(self.path).parent
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".unfinished-", dir=folder)
-            os.close(handle)
-            os.unlink(name)
-            for left in folder.glob(f".unfinished-{Path(self.path).name}-*"):
-                left.unlink(missing_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            remove_unfinished(Path(self.path))
         except OSError as error:
             raise InputError(
                 f"checkpoint {self.path}: its folder cannot be written ({error.strerror or error}); choose "
@@ -70,16 +66,10 @@ class Checkpoint:
             InputError: The disk is full or the folder cannot be written.
         """
         path = Path(self.path)
-        unfinished = path.with_name(f".unfinished-{path.name}-{os.getpid()}")
         try:
-            with open(unfinished, "wb") as file:
+            with atomic_file(path) as file:
                 torch.save({"format": FORMAT, "problem": problem, "state": state}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
         except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
-            with contextlib.suppress(OSError):  # what is wrong is said below
-                os.unlink(unfinished)
             raise InputError(
                 f"checkpoint {path}: cannot be written ({error}); the state before is kept, make room and "
                 "run again."

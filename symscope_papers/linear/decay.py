@@ -1,23 +1,42 @@
 """The asymmetry of a linear model trained on symmetric data falls exponentially (Fig. 1a)."""
 
 from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
-
-import torch
-from torch import Tensor
-
 from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
-from symscope.linear import OrbitRegression, RegressionFlow, orbit_regression, regression_flow, second_moments
+from symscope.linear import OrbitRegression
+from symscope.linear import RegressionFlow
+from symscope.linear import orbit_regression
+from symscope.linear import regression_flow
+from symscope.linear import second_moments
 from symscope.linear.descent import mean_loss_rate
 from symscope.linear.weight_parts import invariant_weights
-from symscope.report import COLOURS, INK, new_figure, style
-from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
+from symscope.numerics import ode_flow
+from symscope.report import COLOURS
+from symscope.report import INK
+from symscope.report import new_figure
+from symscope.report import style
+from symscope.runs import CellContext
+from symscope.runs import CellResults
+from symscope.runs import Claim
+from symscope.runs import Experiment
+from symscope.runs import Plot
+from symscope.runs import Preset
+from symscope.runs import RunTables
 from symscope_papers.linear import PAPER
-from symscope_papers.linear.training import asymmetry_of, decay_fit, dress_asymmetry, recorded_epochs, trained
+from symscope_papers.linear.training import asymmetry_of
+from symscope_papers.linear.training import decay_fit
+from symscope_papers.linear.training import dress_asymmetry
+from symscope_papers.linear.training import recorded_epochs
+from symscope_papers.linear.training import trained
+from torch import Tensor
+from typing import Any
+from typing import final
+import torch
+
+
+
 
 
 @final
@@ -92,20 +111,9 @@ def _rate_on_kernel(problem: OrbitRegression) -> float:
 
 def _integration_gap(problem: OrbitRegression, solution: RegressionFlow, start: Tensor, last: float) -> float:
     """The largest difference between the closed form and a Runge-Kutta solution of order 8."""
-    from scipy.integrate import solve_ivp
-
-    k, c = problem.k.cpu().numpy(), problem.c.cpu().numpy()
     times = torch.linspace(0, last, 25, dtype=torch.float64)
-    result = solve_ivp(
-        lambda t, w: c - k @ w,
-        (0, last),
-        start.cpu().numpy(),
-        "DOP853",
-        times.numpy(),
-        rtol=1e-12,
-        atol=1e-13,
-    )
-    return float((solution.weights(start, times).cpu() - torch.from_numpy(result.y.T)).abs().max())
+    path = ode_flow(lambda w: problem.c - problem.k @ w, start, times.tolist(), rtol=1e-12, atol=1e-13)
+    return float((solution.weights(start, times) - path.states).abs().max())
 
 
 def _claims(config: Decay, tables: RunTables) -> list[Claim]:

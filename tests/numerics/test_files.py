@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from symscope import InputError
-from symscope.numerics import write_whole
+from symscope.numerics import atomic_file, exclusive_lock, remove_unfinished, write_whole
 from symscope.report import new_figure, save_figure, write_page
 
 LARGE = "x" * 10_000
@@ -100,6 +101,52 @@ def test_devices_are_written_to_and_stay_devices():
     with pytest.raises(InputError, match="/dev/full: No space left on device"):
         write_whole(LARGE, Path("/dev/full"))
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_a_block_that_fails_leaves_what_was_there(tmp_path):
+    path = tmp_path / ("n" * 255)  # as long as names may be
+    write_whole("before", path)
+    with pytest.raises(TypeError), atomic_file(path) as file:
+        file.write("text is no bytes")
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("name", ["state.pt", "with ' and *?[x]", "é∆"])
+def test_what_killed_writers_left_is_removed_for_that_file_alone(tmp_path, name):
+    for path in (tmp_path / name, tmp_path / "other"):
+        pid = os.fork()
+        if not pid:
+            with atomic_file(path) as file:
+                file.write(b"half")
+                file.flush()
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert len(os.listdir(tmp_path)) == 2
+    remove_unfinished(tmp_path / name)
+    assert len(os.listdir(tmp_path)) == 1
+    remove_unfinished(tmp_path / "other")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_lock_keeps_others_out_until_its_holder_ends(tmp_path):
+    path = tmp_path / "journal"
+    path.write_bytes(b"old ")
+    script = (
+        f"import fcntl; file = open({str(path)!r}, 'a+b'); fcntl.flock(file, fcntl.LOCK_EX);"
+        "print('held', flush=True); input()"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match="in use; wait"), exclusive_lock(path, "in use; wait"):
+            pass
+        holder.kill()
+    with exclusive_lock(path, "in use") as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"old new"
+    with pytest.raises(OSError, match="No such file"), exclusive_lock(tmp_path / "no" / "lock", "in use"):
+        pass
 
 
 def picture():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
+from symscope.numerics import atomic_file
 from symscope.training import Checkpoint
 from symscope.training._checkpoint import content_sum
 
@@ -28,10 +29,19 @@ def test_what_is_saved_comes_back(tmp_path):
 
 
 def test_what_a_killed_process_left_is_swept(tmp_path):
-    (tmp_path / ".unfinished-state.pt-12").write_bytes(b"half")
-    (tmp_path / ".unfinished-other.pt-12").write_bytes(b"of another training")
+    left = {name: left_behind(tmp_path / name) for name in ("state.pt", "other.pt")}
+    assert sorted(os.listdir(tmp_path)) == sorted(left.values())
     Checkpoint(tmp_path / "state.pt").prepare()
-    assert os.listdir(tmp_path) == [".unfinished-other.pt-12"]
+    assert os.listdir(tmp_path) == [left["other.pt"]]
+
+
+def left_behind(path):
+    """The name of half a file, as a process that is killed while writing leaves it."""
+    before = set(os.listdir(path.parent))
+    with atomic_file(path):
+        [name] = set(os.listdir(path.parent)) - before
+    path.rename(path.with_name(name))
+    return name
 
 
 def test_another_problem_is_refused(tmp_path):

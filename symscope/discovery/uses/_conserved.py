@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
@@ -19,6 +18,7 @@ from symscope.discovery._parameter_problem import Problem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
+from symscope.numerics import ode_flow
 
 
 @final
@@ -139,30 +139,21 @@ def gradient_flow(
     """
     if time <= 0 or records < 2:
         raise InputError(f"expected a positive time and at least 2 records, got {time} and {records}")
-    from scipy.integrate import solve_ivp  # half a second, which most uses need not wait for
-
     slope = torch.func.grad_and_value(lambda point: problem.losses(point, x, y).mean())
-    used = 0
-
-    def velocity(_: float, point: np.ndarray) -> np.ndarray:
-        nonlocal used
-        used += 1
-        if used > evaluations:
-            raise InputError(
-                f"gradient flow took more than {evaluations} gradients (it may slide along a kink of the "
-                "loss); use a shorter time, a smooth activation or gradient_descent"
-            )
-        gradient: np.ndarray = slope(torch.from_numpy(point).to(theta))[0].double().cpu().numpy()
-        return -gradient
-
-    times = np.linspace(0.0, float(time), records)
-    start = theta.detach().double().cpu().numpy()
-    path = solve_ivp(velocity, (0.0, float(time)), start, "DOP853", times, rtol=accuracy, atol=accuracy)
-    if not path.success:
-        raise InputError(f"gradient flow cannot be followed to time {time} ({path.message})")
-    points = torch.from_numpy(path.y.T.copy()).to(theta)
+    times = torch.linspace(0.0, float(time), records, dtype=torch.float64)
+    points = ode_flow(
+        lambda point: -slope(point)[0],
+        theta,
+        times.tolist(),
+        rtol=accuracy,
+        atol=accuracy,
+        evaluations=evaluations,
+        name="gradient flow",
+        remedy="it may slide along a kink of the loss; use a shorter time, a smooth activation or "
+        "gradient_descent",
+    ).states
     losses = torch.stack([slope(point)[1] for point in points])
-    return TrainingPath(torch.from_numpy(times), points, losses)
+    return TrainingPath(times, points, losses)
 
 
 def gradient_descent(

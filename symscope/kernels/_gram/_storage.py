@@ -22,7 +22,7 @@ import sys
 import warnings
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -34,15 +34,10 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.kernels._gram._tiles import Grid, Tile, place, tile_values
 from symscope.kernels._kernel import Kernel
-from symscope.numerics import Arithmetic, byte_text
-
-try:
-    import fcntl
-except ImportError:  # Windows: two writers at once are not kept apart there
-    fcntl = None  # type: ignore[assignment]
+from symscope.numerics import Arithmetic, atomic_file, byte_text, exclusive_lock
 
 _FORMAT = "symscope gram 1"
-_FILES = {"gram.npy", "header.json", "header.json.new", "journal.txt"}
+_FILES = {"gram.npy", "header.json", "journal.txt"}
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 # How far the kernel's value at a few points may be from the one in the header: devices round differently.
 _PROBE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "tf32": 2e-2}
@@ -94,10 +89,10 @@ def open_store(
     if not (folder / "header.json").exists():
         _make(folder, header)
     _check_same(folder, _read_header(folder), header)
-    with _disk_errors(folder, 0):
-        journal = open(folder / "journal.txt", "a+b")  # noqa: SIM115
-    with journal:
-        _lock(journal, folder)
+    with ExitStack() as stack:
+        with _disk_errors(folder, 0):
+            busy = f"store {folder}: another process is writing to it; wait for it or use another."
+            journal = stack.enter_context(exclusive_lock(folder / "journal.txt", busy))
         finished = _read_journal(journal)
         with _disk_errors(folder, 0):
             array = np.load(folder / "gram.npy", mmap_mode="r+", allow_pickle=False)
@@ -189,7 +184,8 @@ def _make(folder: Path, header: dict[str, Any]) -> None:
     total = len(preface.getvalue()) + rows * columns * dtype.itemsize
     with _disk_errors(folder, total):
         folder.mkdir(parents=True, exist_ok=True)
-        others = sorted({entry.name for entry in folder.iterdir()} - _FILES)
+        names = {entry.name for entry in folder.iterdir()}
+        others = sorted(name for name in names - _FILES if not name.startswith(".unfinished-"))
         if others:
             raise InputError(f"store {folder}: expected a new or empty folder, it holds {others[0]!r}.")
         try:
@@ -201,9 +197,8 @@ def _make(folder: Path, header: dict[str, Any]) -> None:
             (folder / "gram.npy").unlink(missing_ok=True)  # give a full disk its space back
             raise
         (folder / "journal.txt").write_bytes(b"")
-        new = folder / "header.json.new"
-        new.write_text(json.dumps(header, indent=1) + "\n")
-        os.replace(new, folder / "header.json")
+        with atomic_file(folder / "header.json") as file:
+            file.write((json.dumps(header, indent=1) + "\n").encode())
 
 
 def _allocate(file: BinaryIO, total: int) -> None:
@@ -319,17 +314,6 @@ def _broken(array: np.memmap, grid: Grid, finished: dict[int, int]) -> list[int]
         if any(zlib.crc32(np.ascontiguousarray(copy).data) != checksum for copy in copies):
             bad.append(index)
     return bad
-
-
-def _lock(journal: BinaryIO, folder: Path) -> None:
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise InputError(
-            f"store {folder}: another process is writing to it; wait for it or use another."
-        ) from error
 
 
 @contextmanager

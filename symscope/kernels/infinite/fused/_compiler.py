@@ -13,6 +13,8 @@ import warnings
 from functools import cache
 from pathlib import Path
 
+from symscope.numerics import atomic_file
+
 # -ffast-math is left out on purpose: it would change how the whole process rounds tiny numbers.
 FLAGS = (
     *("-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-w"),
@@ -70,13 +72,13 @@ def library(source: str) -> ctypes.CDLL | None:
 
 
 def _compile(command: str, source: str, path: Path) -> None:
-    """Into a file of its own first, so that another process never sees half a library."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         text, made = Path(folder) / "chain.c", Path(folder) / "chain.so"
         text.write_text(source, encoding="utf-8")
         words = [command, *FLAGS, str(text), "-o", str(made), "-lm"]
         subprocess.run(words, check=True, capture_output=True, text=True, timeout=120)
-        os.replace(made, path)
+        with atomic_file(path) as file:
+            file.write(made.read_bytes())
 
 
 @cache
