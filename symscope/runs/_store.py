@@ -11,20 +11,18 @@ report.html        all of it on one page
 """
 
 from __future__ import annotations
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from symscope.errors import InputError
-from symscope.numerics import atomic_file
-from symscope.numerics import exclusive_lock
-from symscope.runs._settings import canonical_json
-from typing import Any
-from typing import final
+
 import contextlib
 import hashlib
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
 
-
+from symscope.errors import InputError
+from symscope.numerics import atomic_file, exclusive_lock
+from symscope.runs._settings import canonical_json
 
 FORMAT = 1
 

@@ -1,42 +1,24 @@
 """The asymmetry of a linear model trained on symmetric data falls exponentially (Fig. 1a)."""
 
 from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor
+
 from symscope.data.synthetic import absolute_value
 from symscope.errors import InputError
-from symscope.linear import OrbitRegression
-from symscope.linear import RegressionFlow
-from symscope.linear import orbit_regression
-from symscope.linear import regression_flow
-from symscope.linear import second_moments
+from symscope.linear import OrbitRegression, RegressionFlow, orbit_regression, regression_flow, second_moments
 from symscope.linear.descent import mean_loss_rate
 from symscope.linear.weight_parts import invariant_weights
 from symscope.numerics import ode_flow
-from symscope.report import COLOURS
-from symscope.report import INK
-from symscope.report import new_figure
-from symscope.report import style
-from symscope.runs import CellContext
-from symscope.runs import CellResults
-from symscope.runs import Claim
-from symscope.runs import Experiment
-from symscope.runs import Plot
-from symscope.runs import Preset
-from symscope.runs import RunTables
+from symscope.report import COLOURS, INK, new_figure, style
+from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER
-from symscope_papers.linear.training import asymmetry_of
-from symscope_papers.linear.training import decay_fit
-from symscope_papers.linear.training import dress_asymmetry
-from symscope_papers.linear.training import recorded_epochs
-from symscope_papers.linear.training import trained
-from torch import Tensor
-from typing import Any
-from typing import final
-import torch
-
-
-
+from symscope_papers.linear.training import asymmetry_of, decay_fit, dress_asymmetry, recorded_epochs, trained
 
 
 @final
