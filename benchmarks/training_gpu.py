@@ -21,7 +21,8 @@ from torch import nn
 
 from symscope.data import LabelledData, mnist, mnist_sample, rotation
 from symscope.networks import conv_net, digit_mlp, vit
-from symscope.training import LeftOutData, MiniBatch, Optimiser, left_out_data, train_classifiers
+from symscope.training import MiniBatch, Optimiser, train_classifiers
+from symscope_papers.spectral.left_out import LeftOutData, left_out_data
 
 ANGLES = (2, 4, 8, 16, 32, 64)
 EPOCHS, DIGITS, BATCH, SEEDS = 20, 10, 2048, 60_000

@@ -3,7 +3,7 @@
 An `Action` lets a finite group act on samples; `orbits` gives everything a group makes of them. Samples come
 with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyond this index:
 
-- `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, polygons, toys of regression
+- `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
 - `symscope.data.periodic`: the basis behind rotations that are orthogonal and exactly periodic
 """
 

@@ -3,7 +3,6 @@
 from symscope.training._batched import FullBatch, TrainedCopies, train_copies
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._classifier import TrainedClassifiers, train_classifiers
-from symscope.training._left_out import LeftOutData, left_out_data
 from symscope.training._mini_batch import MiniBatch
 from symscope.training._optimiser import Optimiser
 from symscope.training._regressor import TrainedRegressors, train_regressors
@@ -13,14 +12,12 @@ __all__ = [
     "Acted",
     "Checkpoint",
     "FullBatch",
-    "LeftOutData",
     "MiniBatch",
     "Optimiser",
     "Stored",
     "TrainedClassifiers",
     "TrainedCopies",
     "TrainedRegressors",
-    "left_out_data",
     "orbit_points",
     "train_classifiers",
     "train_copies",

@@ -17,13 +17,13 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.data.synthetic import polygons
 from symscope.dynamics import Network, Problem, batch_normalisation, declare
 from symscope.errors import InputError
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.dynamics import PAPER
+from symscope_papers.dynamics.polygons import polygons
 from symscope_papers.dynamics.strategies import (
     AUGMENTED,
     EQUIVARIANT,

@@ -12,17 +12,10 @@ from torch import nn
 from symscope.data import mnist_sample, rotation
 from symscope.errors import InputError
 from symscope.networks import digit_mlp, mlp
-from symscope.training import (
-    Acted,
-    Checkpoint,
-    MiniBatch,
-    Optimiser,
-    Stored,
-    left_out_data,
-    train_classifiers,
-)
+from symscope.training import Acted, Checkpoint, MiniBatch, Optimiser, Stored, train_classifiers
 from symscope.training._classifier import check_classes
 from symscope.training._shuffles import shuffle
+from symscope_papers.spectral.left_out import left_out_data
 from tests.tolerances import STACKED
 from tests.training.interrupted import classifiers
 from tests.training.problems import EPOCHS, masks, pool, steady

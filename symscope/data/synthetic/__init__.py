@@ -2,7 +2,6 @@
 
 from symscope.data.synthetic._block_graphs import block_graphs, is_connected
 from symscope.data.synthetic._circles import circles
-from symscope.data.synthetic._polygons import Segmentation, pixel_coverage, polygons
 from symscope.data.synthetic._regression_toys import (
     RegressionToy,
     absolute_value,
@@ -13,14 +12,11 @@ from symscope.data.synthetic._regression_toys import (
 
 __all__ = [
     "RegressionToy",
-    "Segmentation",
     "absolute_value",
     "block_graphs",
     "circles",
     "coordinate_sum",
     "is_connected",
     "permuted_cube",
-    "pixel_coverage",
-    "polygons",
     "swapped_squares",
 ]

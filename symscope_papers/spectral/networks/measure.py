@@ -10,8 +10,9 @@ import torch
 
 from symscope.data import rotation
 from symscope.runs import CellContext, CellResults
-from symscope.training import LeftOutData, MiniBatch, Optimiser, left_out_data, train_classifiers
+from symscope.training import MiniBatch, Optimiser, train_classifiers
 from symscope_papers.digits import digits
+from symscope_papers.spectral.left_out import LeftOutData, left_out_data
 from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from symscope.data import LabelledData, mnist_sample, rotation
 from symscope.errors import InputError
-from symscope.training import left_out_data
+from symscope_papers.spectral.left_out import left_out_data
 
 SAMPLE = mnist_sample()
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.data import Action, LabelledData
 from symscope.errors import InputError
 from symscope.numerics import seeded
-from symscope.training._training_points import Acted, Stored, orbit_points
+from symscope.training import Acted, Stored, orbit_points
 
 
 @final

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
-from symscope.data.synthetic._polygons import CORNERS, pixel_coverage, polygons
 from symscope.errors import InputError
+from symscope_papers.dynamics.polygons import CORNERS, pixel_coverage, polygons
 from tests.tolerances import MONTE_CARLO_SIGMAS, SUB_PIXEL
 
 SHAPES = polygons(600, seed=0)
