@@ -6,7 +6,10 @@ A store is a folder of three files, readable without symscope:
 - `header.json`: what it is the Gram of (kernel, checksums of the inputs, dtype, tiles), written last;
 - `journal.txt`: a line per finished tile, `index crc32 crc32-of-the-line`, written after its numbers.
 
-A tile counts as finished only when its line is whole and its numbers match the checksum.
+The journal is a commit log (Gray and Reuter 1993): numbers first, then the line that declares them. A tile
+counts as finished only when its line is whole and its numbers match the checksum, whatever order the disk
+wrote them in. Nothing is ever undone: a tile is a function of its inputs, so what is in doubt is computed
+again.
 """
 
 from __future__ import annotations

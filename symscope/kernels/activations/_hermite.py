@@ -1,4 +1,9 @@
-"""Any other activation: a Hermite series whose coefficients are integrated numerically."""
+"""Any other activation: a Hermite series whose coefficients are integrated numerically.
+
+The dual of an activation is a power series in the correlation, with the squared Hermite coefficients of the
+activation (Mehler 1866; Daniely, Frostig and Singer 2016). An even grid under a Gaussian is the
+exponentially convergent trapezoidal rule (Trefethen and Weideman 2014).
+"""
 
 from __future__ import annotations
 

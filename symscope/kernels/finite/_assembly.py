@@ -57,6 +57,17 @@ def assembled_matrix(
     return result
 
 
+def sum_over_outputs(
+    part: Callable[[Tensor], Tensor], cotangents: Float[Tensor, "c o"], at_once: int
+) -> Tensor:
+    """The sum of `part(some)` over combinations of outputs, so many of them at a time."""
+    parts = map(part, cotangents.split(at_once))
+    total = next(parts)
+    for another in parts:
+        total += another
+    return total
+
+
 def _tiles(
     kept: Callable[[Tensor], Held],
     inner: Callable[[Held, Held], Tensor],

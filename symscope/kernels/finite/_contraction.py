@@ -1,9 +1,11 @@
 """How an empirical NTK is computed: Jacobians multiplied, or their rows pushed through the network.
 
-Contraction costs `2 p` operations per pair of inputs and pair of outputs (per output for the trace), products
-cost one forward-mode pass, about `2 F` operations for a forward pass of F, per pair of inputs and output.
-Dense networks have F = 2 p, so the trace is contracted and whole blocks of many outputs go through products;
-convolutions reuse weights (F much larger than p) and are contracted.
+They are the Jacobian contraction and the NTK-vector products of Novak, Sohl-Dickstein and Schoenholz 2022
+(Fast finite width neural tangent kernel, ICML). Contraction costs `2 p` operations per pair of inputs and
+pair of outputs (per output for the trace), products cost one forward-mode pass, about `2 F` operations for a
+forward pass of F, per pair of inputs and output. Dense networks have F = 2 p, so the trace is contracted and
+whole blocks of many outputs go through products; convolutions reuse weights (F much larger than p) and are
+contracted.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows, mirror
+from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows, mirror, sum_over_outputs
 from symscope.networks import ForwardProfile, FunctionalModule, Jacobian
 from symscope.numerics import byte_text
 
@@ -51,7 +53,7 @@ def plan(
 
     Args:
         network: The network.
-        size: Sizes that `probe` measured.
+        size: Sizes that `forward_profile` measured.
         cotangents: Combinations of outputs [c, o].
         memory: Bytes to work in.
         method: "auto", or the method to use.
@@ -64,9 +66,8 @@ def plan(
         InputError: If the memory is too small for the method.
     """
     weights, item = network.n_weights(), cotangents.dtype.itemsize
-    row = (
-        2 * weights + 3 * size.activations
-    ) * item  # a gradient, a copy of it, activations and their gradients
+    # one Jacobian row: a gradient, a copy of it, activations and their gradients
+    row = (2 * weights + 3 * size.activations) * item
     rows = memory // row
     count = len(cotangents)
     pair = 2 * count if whole else 2  # rows without which no pair of inputs can be contracted
@@ -85,6 +86,16 @@ def plan(
     return Plan(method, whole, rows, inputs_at_once)
 
 
+def inputs_per_product(network: FunctionalModule, size: ForwardProfile, x: Tensor, memory: int) -> int:
+    """How many inputs fit at once where the Jacobian is only multiplied with vectors.
+
+    Raises:
+        InputError: If the memory is too small for one input.
+    """
+    nothing = x.new_empty(0, size.outputs, dtype=network.dtype_for(x))
+    return plan(network, size, nothing, memory, "products").inputs_at_once
+
+
 def contraction(
     how: Plan,
     network: FunctionalModule,
@@ -93,28 +104,21 @@ def contraction(
     cotangents: Float[Tensor, "c o"],
 ) -> Float[Tensor, "b n1 n2 *cc"]:
     """Products of Jacobian rows, chunk by chunk: summed over combinations of outputs, or all their pairs."""
-    if not how.whole:  # a sum over outputs can be taken a few outputs at a time
-        few = max(1, how.rows_at_once // 2)
-        parts = (_contraction(how, network, x1, x2, some) for some in cotangents.split(few))
-        total = next(parts)
-        for part in parts:
-            total += part
-        return total
-    return _contraction(how, network, x1, x2, cotangents)
 
+    def part(some: Tensor) -> Tensor:
+        return assembled_matrix(
+            lambda x: _rows(network, x, some),
+            lambda first, second: inner_of_rows(first, second, how.whole),
+            x1,
+            x2,
+            how.rows_at_once // len(some),
+            (len(some),) * 2 if how.whole else (),
+            some,
+        )
 
-def _contraction(
-    how: Plan, network: FunctionalModule, x1: Tensor, x2: Tensor | None, cotangents: Tensor
-) -> Tensor:
-    return assembled_matrix(
-        lambda x: _rows(network, x, cotangents),
-        lambda first, second: inner_of_rows(first, second, how.whole),
-        x1,
-        x2,
-        how.rows_at_once // len(cotangents),
-        (len(cotangents),) * 2 if how.whole else (),
-        cotangents,
-    )
+    # a sum over outputs can be taken a few outputs at a time
+    few = len(cotangents) if how.whole else max(1, how.rows_at_once // 2)
+    return sum_over_outputs(part, cotangents, few)
 
 
 def products_matrix(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.kernels._kernel import Kernel
-from symscope.kernels.finite._contraction import plan
+from symscope.kernels.finite._contraction import inputs_per_product
 from symscope.kernels.finite._ntk_matrix import check_method, tangent_matrix, tangent_norms
 from symscope.networks import (
     ForwardProfile,
@@ -148,13 +148,8 @@ def empirical_ntk_product(
     network.check_inputs(x1, x2)
     columns = x1 if x2 is None else x2
     size = forward_profile(network, x1)
-    expected = (columns.shape[0], size.outputs)
-    if tuple(vectors.shape) != expected or vectors.dtype != network.dtype_for(x1):
-        raise InputError(
-            f"vectors: expected shape {expected} in {network.dtype_for(x1)}, "
-            f"got {tuple(vectors.shape)} in {vectors.dtype}."
-        )
-    chunk = plan(network, size, vectors[:0], byte_count(memory), "products").inputs_at_once
+    check_vectors("vectors", vectors, (columns.shape[0], size.outputs), network.dtype_for(x1))
+    chunk = inputs_per_product(network, size, x1, byte_count(memory))
     return Jacobian(network, x1).jvp(Jacobian(network, columns).vjp(vectors, chunk), chunk)
 
 
@@ -195,9 +190,7 @@ def empirical_ntk_eigenpairs(
     network.check_inputs(x)
     size = forward_profile(network, x)
     dtype = network.dtype_for(x)
-    chunk = plan(
-        network, size, x.new_empty(0, size.outputs, dtype=dtype), byte_count(memory), "products"
-    ).inputs_at_once
+    chunk = inputs_per_product(network, size, x, byte_count(memory))
 
     def theta_times(v: Tensor) -> Tensor:
         jacobian = Jacobian(network, x)
@@ -212,6 +205,18 @@ def empirical_ntk_eigenpairs(
         device=x.device,
         tolerance=tolerance,
     )
+
+
+def check_vectors(name: str, vectors: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    """Raise unless a vector to be multiplied fits the kernel and the inputs.
+
+    Raises:
+        InputError: Its shape or dtype is another.
+    """
+    if tuple(vectors.shape) != shape or vectors.dtype != dtype:
+        raise InputError(
+            f"{name}: expected shape {shape} in {dtype}, got {tuple(vectors.shape)} in {vectors.dtype}."
+        )
 
 
 @final

@@ -6,7 +6,9 @@ of the remaining weights alone; the other methods treat all weights alike. All g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from jaxtyping import Float, Shaped
@@ -77,7 +79,7 @@ def tangent_matrix(
 
     Args:
         network: The network.
-        probe: Sizes that `probe` measured.
+        probe: Sizes that `forward_profile` measured.
         x1: Inputs.
         x2: Other inputs; None for x1 against itself.
         cotangents: Combinations of outputs.
@@ -92,20 +94,16 @@ def tangent_matrix(
         InputError: If the memory is too small.
     """
     size = Size(x1.shape[0], x1.shape[1], None if x2 is None else x2.shape[1], False, len(cotangents), whole)
-    excluded: frozenset[str] = frozenset()
-    while True:
-        how = weight_parts(network, probe, x1.flatten(0, 1), size, cotangents, memory, method, excluded)
-        try:
-            total = None if how.layers is None else structured_matrix(how.layers, network, x1, x2, cotangents)
-        except StructureChangeError as change:
-            excluded |= change.names
-            continue
-        if how.network is None or how.rest is None:
-            assert total is not None  # every weight is in one of the parts
-            return total
-        compute = contraction if how.rest.method == "contraction" else products_matrix
-        found = compute(how.rest, how.network, x1, x2, cotangents)
-        return found if total is None else total.add_(found)
+
+    def general(how: Plan, rest: FunctionalModule) -> Tensor:
+        compute = contraction if how.method == "contraction" else products_matrix
+        return compute(how, rest, x1, x2, cotangents)
+
+    return _sum_of_parts(
+        partial(weight_parts, network, probe, x1.flatten(0, 1), size, cotangents, memory, method),
+        lambda how: structured_matrix(how, network, x1, x2, cotangents),
+        general,
+    )
 
 
 def tangent_norms(
@@ -118,18 +116,31 @@ def tangent_norms(
 ) -> Float[Tensor, " n"]:
     """The diagonal of `tangent_matrix` without any other pair; arguments as there."""
     size = Size(1, len(x), None, True, len(cotangents), False)
+    return _sum_of_parts(
+        partial(weight_parts, network, probe, x, size, cotangents, memory, method),
+        lambda how: structured_norms(how, network, x, cotangents),
+        lambda how, rest: row_norms(how, rest, x, cotangents),
+    )
+
+
+def _sum_of_parts(
+    choose: Callable[[frozenset[str]], WeightParts],
+    structured: Callable[[StructuredPlan], Tensor],
+    general: Callable[[Plan, FunctionalModule], Tensor],
+) -> Tensor:
+    """Both parts of the weights added; layers that turn out to follow the data move to the general part."""
     excluded: frozenset[str] = frozenset()
     while True:
-        how = weight_parts(network, probe, x, size, cotangents, memory, method, excluded)
+        how = choose(excluded)
         try:
-            total = None if how.layers is None else structured_norms(how.layers, network, x, cotangents)
+            total = None if how.layers is None else structured(how.layers)
         except StructureChangeError as change:
             excluded |= change.names
             continue
         if how.network is None or how.rest is None:
             assert total is not None  # every weight is in one of the parts
             return total
-        found = row_norms(how.rest, how.network, x, cotangents)
+        found = general(how.rest, how.network)
         return found if total is None else total.add_(found)
 
 
@@ -147,7 +158,7 @@ def weight_parts(
 
     Args:
         network: The network.
-        probe: Sizes that `probe` measured.
+        probe: Sizes that `forward_profile` measured.
         x: Inputs, of which two are tried.
         size: Size of the matrix.
         cotangents: Combinations of outputs.

@@ -2,9 +2,11 @@
 
 For `nn.Linear`, `nn.Conv1d`, `nn.Conv2d` and normalisations with elementwise weights, the gradient of an
 output with respect to the layer's weights follows from the layer's input and the signal propagated back to
-its output. That holds if the layer is what it seems: called once, its weights used nowhere else, one row of
-its output for each input. All of it is checked on the graph of every evaluation; what does not pass is left
-to the general method.
+its output: the structured derivatives of Novak, Sohl-Dickstein and Schoenholz 2022, which BackPACK (Dangel,
+Kunstner and Hennig 2020) uses for second-order quantities. That holds if the layer is what it seems: called
+once, its weights used nowhere else, one row of its output for each input. A module runs any Python, so
+nothing is taken on trust: all is checked on the autograd graph of every evaluation, and what does not pass is
+left to the general method.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ NORMS = (
     nn.BatchNorm3d,
 )
 SPACE_AXES = {nn.Conv1d: 1, nn.Conv2d: 2}
+# PyTorch has no public way to ask whether a module has hooks
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -204,20 +207,24 @@ def _hooks(
 def _candidates(network: FunctionalModule) -> dict[str, tuple[str, ...]]:
     """Modules of the known kinds, unaltered, with their trainable parameters, which no other module has."""
     names = {id(p): name for name, p in network.module.named_parameters() if name in network.trainable}
-    owners = Counter(id(p) for m in network.module.modules() for p in m._parameters.values() if p is not None)
+    owners = Counter(id(p) for m in network.module.modules() for p in _own_parameters(m).values())
     found = {}
     for name, m in network.module.named_modules():
         kind = type(m)  # not isinstance: a subclass may compute anything
         if kind is not nn.Linear and kind not in SPACE_AXES and kind not in NORMS:
             continue
         altered = "forward" in m.__dict__ or any(getattr(m, hooks) for hooks in _HOOKS) or m.training
-        own = {key: p for key, p in m._parameters.items() if p is not None}
+        own = _own_parameters(m)
         if altered or "weight" not in own or not own.keys() <= {"weight", "bias"}:
             continue
         trained = tuple(names[id(p)] for p in own.values() if id(p) in names)
         if trained and all(owners[id(p)] == 1 for p in own.values()):
             found[name] = trained
     return found
+
+
+def _own_parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(module.named_parameters(recurse=False, remove_duplicate=False))
 
 
 def _graph(out: Tensor) -> tuple[set[Node], Counter[int]]:

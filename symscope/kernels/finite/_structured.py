@@ -4,9 +4,15 @@ For two inputs x, y and combinations of outputs a, b, a layer contributes
 
 `sum_pq <column_p(x), column_q(y)> <signal_p^a(x), signal_q^b(y)>`
 
-over pairs of positions. With one position that is all there is to compute. With many, it may be cheaper to
-form the layer's own gradients `sum_p signal_p^a column_p^T` and multiply those: each layer takes the form
-that counts fewer operations and bytes.
+over pairs of positions: a column is what goes into the layer at a position (for a convolution, a patch), a
+signal is what backpropagation brings to its output there. With one position that is all there is to compute.
+With many, it may be cheaper to form the layer's own gradients `sum_p signal_p^a column_p^T` and multiply
+those: each layer takes the form that counts fewer operations and bytes.
+
+These are the structured derivatives of Novak, Sohl-Dickstein and Schoenholz 2022 (Fast finite width neural
+tangent kernel, ICML), the order of contraction chosen layer by layer. Norms of single gradients from the same
+factors go back to Goodfellow 2015 (arXiv:1510.01799), for convolutions to Rochette, Manoel and Tramel 2019
+(arXiv:1912.06015).
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows
+from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows, sum_over_outputs
 from symscope.kernels.finite._signals import Pass, forward_pass, gradient
 from symscope.kernels.finite._structure import Layer
 from symscope.kernels.finite._structured_plan import StructuredPlan
@@ -66,11 +72,7 @@ def structured_matrix(
             some,
         )
 
-    parts = (part(some) for some in cotangents.split(how.outputs_at_once))
-    total = next(parts)
-    for another in parts:
-        total += another
-    return total
+    return sum_over_outputs(part, cotangents, how.outputs_at_once)
 
 
 def structured_norms(
@@ -201,8 +203,7 @@ def _whole_products(k1: Tensor, k2: Tensor, s1: Tensor, s2: Tensor) -> Tensor:
         signals = s1.flatten(2, 4) @ s2.flatten(2, 4).mT  # [g, b, n1 c, n2 d]
         blocks = signals.unflatten(3, (-1, count)).unflatten(2, (-1, count)).transpose(3, 4)
         return (products.squeeze(3).squeeze(-1)[..., None, None] * blocks).sum(0)
-    # first the columns against the signals of the second side: pairs of outputs then cost positions, not
-    # pairs of positions
+    # sum_pq K_pq s1_p^a . s2_q^b, first over q: pairs of outputs then cost positions, not pairs of positions
     mixed = products.transpose(3, 4) @ s2[:, :, None].flatten(5)  # [g, b, n1, n2, p, d r]
     mixed = mixed.unflatten(5, (count, -1)).transpose(4, 5).flatten(5)  # [g, b, n1, n2, d, p r]
     own = s1.transpose(3, 4).flatten(4)[:, :, :, None]  # [g, b, n1, 1, c, p r]

@@ -1,4 +1,9 @@
-"""How much a structured NTK costs in operations and bytes, and the sizes that keep it within its memory."""
+"""How much a structured NTK costs in operations and bytes, and the sizes that keep it within its memory.
+
+Operations are counted as in Novak, Sohl-Dickstein and Schoenholz 2022; bytes moved are added at a fixed rate,
+because small products are bound by memory, not arithmetic (roofline model: Williams, Waterman, Patterson
+2009). Memory goes in four equal parts to passes, to both sides of a product, and to its scratch.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +135,7 @@ def structured_plan(
 
     Args:
         layers: Layers that `structured_layers` found.
-        probe: Sizes that `probe` measured.
+        probe: Sizes that `forward_profile` measured.
         size: Size of the matrix.
         weights: Numbers in all weights, of which a copy may be made.
         item: Bytes of one number.

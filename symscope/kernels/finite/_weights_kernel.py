@@ -12,8 +12,12 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels.finite._contraction import plan
-from symscope.kernels.finite._empirical_ntk import empirical_ntk_blocks, empirical_ntk_eigenpairs
+from symscope.kernels.finite._contraction import inputs_per_product
+from symscope.kernels.finite._empirical_ntk import (
+    check_vectors,
+    empirical_ntk_blocks,
+    empirical_ntk_eigenpairs,
+)
 from symscope.networks import (
     ForwardProfile,
     FunctionalModule,
@@ -104,13 +108,8 @@ def weights_kernel_product(
     [-1.0, -3.0]
     """
     network, size = _network(module, x, params)
-    expected = (network.n_weights(),)
-    if tuple(vector.shape) != expected or vector.dtype != network.dtype_for(x):
-        raise InputError(
-            f"vector: expected shape {expected} in {network.dtype_for(x)}, got {tuple(vector.shape)} "
-            f"in {vector.dtype}."
-        )
-    return _times(network, x, vector, _chunk(network, size, x, byte_count(memory)))
+    check_vectors("vector", vector, (network.n_weights(),), network.dtype_for(x))
+    return _times(network, x, vector, inputs_per_product(network, size, x, byte_count(memory)))
 
 
 def weights_kernel_eigenpairs(
@@ -151,7 +150,7 @@ def weights_kernel_eigenpairs(
     ([4.0, 1.0], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     """
     network, size = _network(module, x, params)
-    dtype, chunk = network.dtype_for(x), _chunk(network, size, x, byte_count(memory))
+    dtype, chunk = network.dtype_for(x), inputs_per_product(network, size, x, byte_count(memory))
     rows, weights = x.shape[0] * size.outputs, network.n_weights()
     if not 1 <= count <= min(rows, weights):
         raise InputError(
@@ -236,11 +235,6 @@ def _network(module: nn.Module, x: Tensor, params: SavedWeights) -> tuple[Functi
     network = functional_module(module, params)
     network.check_inputs(x)
     return network, forward_profile(network, x)
-
-
-def _chunk(network: FunctionalModule, size: ForwardProfile, x: Tensor, memory: int) -> int:
-    nothing = x.new_empty(0, size.outputs, dtype=network.dtype_for(x))
-    return plan(network, size, nothing, memory, "products").inputs_at_once
 
 
 def _times(network: FunctionalModule, x: Tensor, vector: Tensor, chunk: int) -> Tensor:

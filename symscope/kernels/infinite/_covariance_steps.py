@@ -1,4 +1,8 @@
-"""How operations act on a covariance, `[*lead, *p]` for equal positions, `[*lead, *p, *p']` for all pairs."""
+"""How operations act on a covariance, `[*lead, *p]` for equal positions, `[*lead, *p, *p']` for all pairs.
+
+A convolution averages the covariance along its diagonals, both positions moving together (Xiao et al. 2018;
+the operator A of Novak et al. 2019); pooling averages each position on its own, so it needs all pairs.
+"""
 
 from __future__ import annotations
 

@@ -12,14 +12,7 @@ from torch import fx, nn
 
 from symscope.kernels._unsupported import UnsupportedLayer
 from symscope.kernels.activations import ChannelNorm, function_dual, is_activation, module_dual
-from symscope.kernels.infinite._operations import (
-    Activate,
-    Input,
-    Node,
-    Operation,
-    Scale,
-    Sum,
-)
+from symscope.kernels.infinite._operations import Activate, Input, Node, Operation, Scale, Sum
 from symscope.kernels.infinite._parameterisation import Prior, check_prior, layer_weights
 from symscope.kernels.infinite._translation import (
     WEIGHTED,
@@ -33,6 +26,10 @@ from symscope.networks import UntraceableModule, trace_module
 # Axes of positions, by the permutation that puts the channels behind them, and back.
 CHANNELS_LAST = {(0, 2, 1): 1, (0, 2, 3, 1): 2, (0, 2, 3, 4, 1): 3}
 CHANNELS_FIRST = {(0, 2, 1): 1, (0, 3, 1, 2): 2, (0, 4, 1, 2, 3): 3}
+_SUMS = (operator.add, operator.iadd, torch.add, "add", "add_")
+_DIFFERENCES = (operator.sub, operator.isub, torch.sub)
+_PRODUCTS = (operator.mul, operator.imul, torch.mul, "mul", operator.neg)
+_QUOTIENTS = (operator.truediv, torch.div, "div")
 
 
 def _traced(module: nn.Module) -> tuple[fx.Graph, nn.Module]:
@@ -177,28 +174,10 @@ class _Reader:
         if not any(self.found.get(n) is not None for n in step.all_input_nodes):
             self.found[step] = None  # arithmetic of sizes
             return
-        if target in (
-            operator.add,
-            operator.iadd,
-            torch.add,
-            "add",
-            "add_",
-            operator.sub,
-            operator.isub,
-            torch.sub,
-        ):
+        if target in (*_SUMS, *_DIFFERENCES):
             self._sum(step, name)
             return
-        if target in (
-            operator.mul,
-            operator.imul,
-            torch.mul,
-            "mul",
-            operator.truediv,
-            torch.div,
-            "div",
-            operator.neg,
-        ):
+        if target in (*_PRODUCTS, *_QUOTIENTS):
             self._scale(step, name)
             return
         given = step.args[0] if step.args else step.kwargs.get("input")
@@ -243,7 +222,7 @@ class _Reader:
             raise UnsupportedLayer(name, _label(step), "the branches have their channels on different axes")
         self.last[step] = lasts.pop()
         inputs = [self._index(t) for t in terms if isinstance(t, fx.Node)]
-        if step.target in (operator.sub, operator.isub, torch.sub):
+        if step.target in _DIFFERENCES:
             self._add(step, [Scale(-1.0)], inputs[1:], name)
             inputs[1] = self._index(step)
         self._add(step, [Sum()], inputs, name)
@@ -251,7 +230,7 @@ class _Reader:
     def _scale(self, step: fx.Node, name: str) -> None:
         tensors = [a for a in step.args if isinstance(a, fx.Node)]
         numbers = [a for a in step.args if isinstance(a, int | float)]
-        divides = step.target in (operator.truediv, torch.div, "div")
+        divides = step.target in _QUOTIENTS
         if len(tensors) != 1 or step.kwargs or (divides and step.args[0] is not tensors[0]):
             raise UnsupportedLayer(name, _label(step), "only multiplication by a number has a rule")
         factor = float(numbers[0]) if numbers else -1.0

@@ -1,4 +1,18 @@
-"""Kernels of a wide network: covariances carried through its operations, a cache-sized piece at a time."""
+"""Kernels of a wide network: covariances carried through its operations, a cache-sized piece at a time.
+
+A layer's units are independent Gaussians in the limit of infinite width, so all that is left of them is the
+covariance K of one unit over pairs of inputs (Lee et al. 2018 for dense networks; Novak et al. 2019 and
+Garriga-Alonso et al. 2019 for convolutions, where pairs of positions are needed too). The tangent kernel
+Theta follows it layer by layer (Jacot et al. 2018, Theorem 1; Arora et al. 2019 for convolutions):
+
+    layer with weights   K <- w_var A(K) + b_var        Theta <- w_var A(Theta) + w_rate A(K) + b_rate
+    activation phi       K <- E[phi(u) phi(v)]          Theta <- Theta E[phi'(u) phi'(v)]
+
+with A the average over fan-in, and (u, v) Gaussian with the covariance of the two inputs. Each activation
+needs the variances of single inputs as well; these are propagated once per input (`_sides`), exactly, and
+shared by all its pairs. Which pairs of positions a node needs follows from what comes after it (`Extent`):
+flattening needs equal positions only, which is why it is cheaper than pooling by the number of positions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What belongs to one set of inputs of a wide network, before pairs are formed."""
+"""What belongs to one set of inputs of a wide network, before pairs are formed.
+
+Variances follow the diagonal of the same recursion as covariances, `q <- w_var A(q) + b_var`, `q <-
+E[phi(u)^2]` (the mean-field recursion of Poole et al. 2016). They are computed exactly, not read off a
+covariance: an angle near zero keeps only half of the digits of its cosine.
+"""
 
 from __future__ import annotations
 

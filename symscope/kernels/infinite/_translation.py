@@ -45,17 +45,16 @@ _PADS: dict[type[nn.Module], str] = {
 _REASONS: list[tuple[Any, str]] = [
     (
         (
-            nn.MaxPool1d,
-            nn.MaxPool2d,
-            nn.MaxPool3d,
-            nn.AdaptiveMaxPool1d,
-            nn.AdaptiveMaxPool2d,
-            nn.AdaptiveMaxPool3d,
+            *(nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d),
+            *(nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool2d, nn.AdaptiveMaxPool3d),
         ),
         "the covariance of a maximum over positions has no closed form; average pooling has",
     ),
     (
-        (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm),
+        (
+            *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm),
+            *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
+        ),
         "it normalises over the batch or over one channel, not over many channels; LayerNorm has a rule",
     ),
     (nn.MultiheadAttention, "softmax attention does not become a kernel of its input"),
@@ -67,8 +66,11 @@ _REASONS: list[tuple[Any, str]] = [
         (nn.Embedding, nn.EmbeddingBag),
         "its input is an index, not a vector; give one-hot vectors to a Linear layer",
     ),
-    (nn.modules.rnn.RNNBase, "recurrent layers use their weights many times"),
-    (nn.modules.conv._ConvTransposeNd, "transposed convolutions have no rule here"),
+    ((nn.RNN, nn.LSTM, nn.GRU), "recurrent layers use their weights many times"),
+    (
+        (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
+        "transposed convolutions have no rule here",
+    ),
     (nn.PReLU, "its slope is trained; LeakyReLU has a rule"),
 ]
 

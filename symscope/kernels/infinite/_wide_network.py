@@ -1,4 +1,9 @@
-"""A wide network as a graph of operations: is it well defined, what must be computed, what shapes it has."""
+"""A wide network as a graph of operations: is it well defined, what must be computed, what shapes it has.
+
+The rules for what is Gaussian and what is independent are those under which the limit is proven (Yang 2019,
+Tensor programs I): a layer with fresh weights makes Gaussians whatever its input is, and branches that end in
+different weights are uncorrelated, so that their kernels add (residual networks).
+"""
 
 from __future__ import annotations
 

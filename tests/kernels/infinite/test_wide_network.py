@@ -107,3 +107,15 @@ def test_laws_follow_the_sources_of_randomness() -> None:
     assert laws[4].sources == {1, 3}
     with pytest.raises(UnsupportedLayer, match=r"'again'.*correlated"):
         _ = WideNetwork((*nodes, Node(Sum(), (4, 3), "again")), "net").laws
+
+
+def test_numbers_of_an_entry_are_positions_or_pairs_where_layers_pool() -> None:
+    conv = (nn.Conv2d(1, 4, 3), nn.ReLU())
+    flat = infinite_width(nn.Sequential(*conv, nn.Flatten(), nn.Linear(4 * 20, 1))).network
+    assert flat.entry_numbers((1, 7, 6)) == 2 * 20 + 2  # 5 x 4 positions twice, then vectors
+    pooled = infinite_width(
+        nn.Sequential(*conv, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1))
+    ).network
+    assert pooled.entry_numbers((1, 7, 6)) == (7 * 6) ** 2 + 2 * 20**2 + 3  # pairs of pixels come first
+    with pytest.raises(InputError, match="larger than its input"):
+        flat.entry_numbers((1, 2, 6))

@@ -1,7 +1,8 @@
 """Polynomials for the arc cosine without branches: `arccos c = sqrt(1 - c) p(2c - 1)` for 0 <= c <= 1.
 
 `arccos(c) / sqrt(1 - c)` is analytic around [0, 1] up to its singularity at -1, so Chebyshev coefficients
-fall by a factor of 3 + sqrt(8) = 5.8 each: degree 19 serves float64, degree 7 float32.
+fall by a factor of 3 + sqrt(8) = 5.8 each (Bernstein's theorem: Trefethen 2013, Approximation theory and
+approximation practice, Theorem 8.1): degree 19 serves float64, degree 7 float32.
 """
 
 from __future__ import annotations

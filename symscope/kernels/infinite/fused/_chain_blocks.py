@@ -9,6 +9,7 @@ from symscope.kernels.infinite._sides import InputSide
 from symscope.kernels.infinite._wide_network import WideNetwork
 from symscope.kernels.infinite.fused._chains import Chain, chain_of
 from symscope.kernels.infinite.fused._cuda_driver import can_compile
+from symscope.kernels.infinite.fused._input_pairs import PairedInputs
 from symscope.kernels.infinite.fused._launch import fits, run_conv_chain, run_dense_chain
 from symscope.kernels.infinite.fused._native import native_chain, run_native_conv, run_native_dense
 
@@ -49,20 +50,26 @@ def dense_blocks(
     chain: Chain, x1: Tensor, x2: Tensor | None, one: InputSide, two: InputSide, nngp: bool, ntk: bool
 ) -> tuple[Tensor | None, Tensor | None]:
     """NNGP and NTK of a whole dense network, `[b, n1, n2]`."""
-    roots1, roots2 = (torch.stack([_roots(side, step.node) for step in chain.steps]) for side in (one, two))
     run = run_native_dense if x1.device.type == "cpu" else run_dense_chain
-    return run(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, nngp, ntk)
+    return run(chain, _paired_inputs(chain, x1, x2, one, two, 0), nngp, ntk)
 
 
 def conv_blocks(
     chain: Chain, x1: Tensor, x2: Tensor | None, one: InputSide, two: InputSide, ntk: bool
 ) -> tuple[Tensor, Tensor | None]:
     """NNGP and NTK after the read-out of a convolutional chain, `[b, n1, n2]`."""
-    roots1, roots2 = (
-        torch.stack([_roots(side, step.node) for step in chain.steps], dim=2) for side in (one, two)
-    )
     run = run_native_conv if x1.device.type == "cpu" else run_conv_chain
-    return run(chain, x1, x1 if x2 is None else x2, roots1, roots2, x2 is None, ntk)
+    return run(chain, _paired_inputs(chain, x1, x2, one, two, 2), ntk)
+
+
+def _paired_inputs(
+    chain: Chain, x1: Tensor, x2: Tensor | None, one: InputSide, two: InputSide, axis: int
+) -> PairedInputs:
+    """Inputs with the roots of their variances, the layers of the chain along one axis."""
+    roots1, roots2 = (
+        torch.stack([_roots(side, step.node) for step in chain.steps], dim=axis) for side in (one, two)
+    )
+    return PairedInputs(x1, x1 if x2 is None else x2, roots1, roots2, x2 is None)
 
 
 def _roots(side: InputSide, node: int) -> Tensor:

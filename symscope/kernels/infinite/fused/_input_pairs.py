@@ -1,9 +1,32 @@
-"""Lists of pairs of inputs, and their values put back into Grams; what the GPU and the CPU path share."""
+"""Pairs of inputs, listed, and their values put back into Grams; what the GPU and the CPU path share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import final
+
 import torch
 from torch import Tensor
+
+
+@final
+@dataclass(frozen=True)
+class PairedInputs:
+    """Two sets of inputs, with the roots of their variances at each activation of a chain.
+
+    Attributes:
+        x1: First inputs, vectors `[b, n1, d]` or images `[b, n1, c, h, w]`.
+        x2: Second inputs, `[b, n2, ...]`.
+        roots1: Roots for x1, `[steps, b, n1]` of vectors, `[b, n1, steps, h, w]` of images.
+        roots2: Roots for x2.
+        symmetric: Whether x2 is x1: then one half is computed and mirrored.
+    """
+
+    x1: Tensor
+    x2: Tensor
+    roots1: Tensor
+    roots2: Tensor
+    symmetric: bool
 
 
 def pair_list(b: int, n1: int, n2: int, symmetric: bool, device: torch.device) -> Tensor:

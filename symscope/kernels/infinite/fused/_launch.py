@@ -8,7 +8,7 @@ from torch import Tensor
 from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
 from symscope.kernels.infinite.fused._chains import Chain
 from symscope.kernels.infinite.fused._cuda_driver import cuda_kernel
-from symscope.kernels.infinite.fused._input_pairs import inverse_roots, pair_list, placed_grams
+from symscope.kernels.infinite.fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
 
 _THREADS = 256  # per block: enough warps to hide latency, few enough for shared memory of several blocks
 _SHARED = 160_000  # bytes of shared memory a block may ask for: what data-centre cards since 2020 have
@@ -22,30 +22,20 @@ ROWS = 4  # rows of a column per thread
 
 
 def run_dense_chain(
-    chain: Chain,
-    x1: Tensor,
-    x2: Tensor,
-    roots1: Tensor,
-    roots2: Tensor,
-    symmetric: bool,
-    nngp: bool,
-    ntk: bool,
+    chain: Chain, inputs: PairedInputs, nngp: bool, ntk: bool
 ) -> tuple[Tensor | None, Tensor | None]:
     """All layers of a dense network over many Grams: one matrix product and one pass per panel of rows.
 
     Args:
         chain: The layers.
-        x1: Vectors, `[b, n1, d]`.
-        x2: Vectors, `[b, n2, d]`.
-        roots1: Roots of the variances of x1 at each activation, `[steps, b, n1]`.
-        roots2: Roots of the variances of x2 at each activation, `[steps, b, n2]`.
-        symmetric: Whether x2 is x1: then one half is computed and mirrored.
+        inputs: Vectors.
         nngp: Whether the NNGP is wanted.
         ntk: Whether the tangent kernel is wanted.
 
     Returns:
         NNGP and NTK, `[b, n1, n2]`, None where not wanted.
     """
+    x1, x2, symmetric = inputs.x1, inputs.x2, inputs.symmetric
     (b, n1, d), n2 = x1.shape, x2.shape[1]
     device = x1.device.index or 0
     kernel = cuda_kernel(dense_source(chain, x1.dtype, nngp, ntk), "dense_chain", 0, device)
@@ -53,7 +43,7 @@ def run_dense_chain(
         torch.empty(b, n1, n2, dtype=x1.dtype, device=x1.device) if want else None for want in (nngp, ntk)
     ]
     some = next(t for t in outputs if t is not None)
-    roots = [_beside_inverses(roots1), _beside_inverses(roots2)]
+    roots = [_beside_inverses(inputs.roots1), _beside_inverses(inputs.roots2)]
     panel = max(32, PANEL // (b * n2) // 32 * 32)
     with torch.cuda.device(device):
         for row in range(0, n1, panel):
@@ -80,29 +70,18 @@ def fits(chain: Chain, shape: tuple[int, int, int], dtype: torch.dtype, ntk: boo
     return small and _lanes(shape) <= 1024 and _shared_bytes(chain, shape, 1, dtype, ntk) <= _SHARED
 
 
-def run_conv_chain(
-    chain: Chain,
-    x1: Tensor,
-    x2: Tensor,
-    roots1: Tensor,
-    roots2: Tensor,
-    symmetric: bool,
-    ntk: bool,
-) -> tuple[Tensor, Tensor | None]:
+def run_conv_chain(chain: Chain, inputs: PairedInputs, ntk: bool) -> tuple[Tensor, Tensor | None]:
     """A convolutional chain with its read-out, over many Grams of images.
 
     Args:
         chain: The layers and the read-out.
-        x1: Images, `[b, n1, c, h, w]`.
-        x2: Images, `[b, n2, c, h, w]`.
-        roots1: Roots of the variances of x1 at each activation, `[b, n1, steps, h, w]`.
-        roots2: Roots of the variances of x2 at each activation, `[b, n2, steps, h, w]`.
-        symmetric: Whether x2 is x1: then one half is computed and mirrored.
+        inputs: Images.
         ntk: Whether the tangent kernel is wanted.
 
     Returns:
         NNGP and NTK after the read-out, `[b, n1, n2]`.
     """
+    x1, x2, symmetric = inputs.x1, inputs.x2, inputs.symmetric
     b, n1, c, h, w = x1.shape
     n2, pooled = x2.shape[1], chain.readout == "all"
     dtype, device = x1.dtype, x1.device.index or 0
@@ -124,8 +103,8 @@ def run_conv_chain(
     tensors = [
         x1.contiguous(),
         x2.contiguous(),
-        _beside_inverses(roots1),
-        _beside_inverses(roots2),
+        _beside_inverses(inputs.roots1),
+        _beside_inverses(inputs.roots2),
         cells.contiguous(),
         out,
     ]

@@ -10,7 +10,7 @@ from torch import Tensor
 from symscope.kernels.infinite.fused._chain_source import c_conv_source, c_dense_source
 from symscope.kernels.infinite.fused._chains import Chain
 from symscope.kernels.infinite.fused._compiler import compiler, library
-from symscope.kernels.infinite.fused._input_pairs import inverse_roots, pair_list, placed_grams
+from symscope.kernels.infinite.fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
 from symscope.numerics import each
 
 WORTH = 1 << 20  # pairs of positions times layers below which compiling would cost more than it saves
@@ -33,30 +33,22 @@ def native_chain(
         return None
     positions = 1 if chain.readout == "dense" else shape[1] * shape[2]
     work = entries * positions ** (2 if chain.readout == "all" else 1) * len(chain.steps)
-    small = (
-        all(kh <= shape[1] and kw <= shape[2] for kh, kw in (s.taps for s in chain.steps))
-        if positions > 1
-        else True
+    small = positions == 1 or all(
+        kh <= shape[1] and kw <= shape[2] for kh, kw in (s.taps for s in chain.steps)
     )
     return chain if work >= WORTH and small and library(_source(chain, shape, dtype)) is not None else None
 
 
 def run_native_dense(
-    chain: Chain,
-    x1: Tensor,
-    x2: Tensor,
-    roots1: Tensor,
-    roots2: Tensor,
-    symmetric: bool,
-    nngp: bool,
-    ntk: bool,
+    chain: Chain, inputs: PairedInputs, nngp: bool, ntk: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """As `run_dense_chain`, on a CPU."""
+    """`run_dense_chain` on a CPU."""
+    x1, x2, symmetric = inputs.x1, inputs.x2, inputs.symmetric
     (b, n1, d), n2 = x1.shape, x2.shape[1]
     code = library(c_dense_source(chain, x1.dtype, nngp, ntk))
     assert code is not None
     outputs = [x1.new_empty(b, n1, n2) if want else None for want in (nngp, ntk)]
-    roots = [t.contiguous() for r in (roots1, roots2) for t in (r, inverse_roots(r))]
+    roots = [t.contiguous() for r in (inputs.roots1, inputs.roots2) for t in (r, inverse_roots(r))]
     height = max(8, _PANEL // n2 // 8 * 8)
     panels = [(z, row) for z in range(b) for row in range(0, n1, height)]
 
@@ -74,16 +66,15 @@ def run_native_dense(
     return outputs[0], outputs[1]
 
 
-def run_native_conv(
-    chain: Chain, x1: Tensor, x2: Tensor, roots1: Tensor, roots2: Tensor, symmetric: bool, ntk: bool
-) -> tuple[Tensor, Tensor | None]:
-    """As `run_conv_chain`, on a CPU."""
+def run_native_conv(chain: Chain, inputs: PairedInputs, ntk: bool) -> tuple[Tensor, Tensor | None]:
+    """`run_conv_chain` on a CPU."""
+    x1, x2, symmetric = inputs.x1, inputs.x2, inputs.symmetric
     b, n1, c, h, w = x1.shape
     n2, pooled, lanes = x2.shape[1], chain.readout == "all", lane_count(chain, (c, h, w), x1.dtype)
     code = library(c_conv_source(chain, (c, h, w), lanes, x1.dtype, ntk))
     assert code is not None
     second, roots, inverses = (
-        _beside(t, pooled, lanes) for t in (x2, roots2, inverse_roots(roots2))
+        _beside(t, pooled, lanes) for t in (x2, inputs.roots2, inverse_roots(inputs.roots2))
     )  # what neighbouring lanes read stands side by side
     span = second.shape[-1]
     cells = pair_list(b, n1, n2, symmetric, x1.device) if pooled else torch.zeros(2, 1, dtype=torch.int32)
@@ -92,8 +83,8 @@ def run_native_conv(
     tensors = [
         x1.contiguous(),
         second,
-        roots1.contiguous(),
-        inverse_roots(roots1).contiguous(),
+        inputs.roots1.contiguous(),
+        inverse_roots(inputs.roots1).contiguous(),
         roots,
         inverses,
     ]
