@@ -15,56 +15,66 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from symscope.discovery import DataSource, Discovery, Problem
+    from symscope.discovery import DataSource, Discovery, ParameterProblem
 
 
 def discover(
     model: Annotated[
         str,
         typer.Option(
-            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing, or a "
-            "seed, and returns an nn.Module.",
             metavar="MODULE:FUNCTION",
+            help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing, or a seed, "
+            "and returns an nn.Module.",
         ),
     ],
     loss: Annotated[
-        str, typer.Option(help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION.")
+        str,
+        typer.Option(
+            metavar="LOSS", help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION."
+        ),
     ] = "squared",
     inputs: Annotated[
         str | None,
         typer.Option(
-            help="Shape of one input, 3 or 1,8,8, where there is no --data; default: of the first linear "
-            "layer."
+            metavar="SHAPE",
+            help="Shape of one input, 3 or 1,8,8, where there is no --data; default: that of the first "
+            "linear layer.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help="Your data, an .npz file with X and y; whole numbers X are tokens where the network looks "
-            "them up. Default: normal inputs and targets."
+            "them up. Default: normal inputs and targets.",
         ),
     ] = None,
     near: Annotated[
         float | None,
-        typer.Option(help="Draw parameters this close to the network's own; default: anywhere."),
+        typer.Option(
+            metavar="SCALE",
+            help="Draw parameters around the network's own, with this standard deviation; default: around 0.",
+        ),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="Exact search: auto, all, layers, or none (known ones only).")
+        str, typer.Option(metavar="METHOD", help="Exact search: auto, all, layers, or none (catalogue only).")
     ] = "auto",
-    learn: Annotated[int, typer.Option(help="Also learn so many generators; 0: none.")] = 0,
+    learn: Annotated[int, typer.Option(metavar="N", help="Number of generators to learn as well.")] = 0,
     dependent: Annotated[
-        bool, typer.Option("--dependent", help="Learned fields may look at the data point.")
+        bool, typer.Option("--dependent", help="Let learned fields depend on the sample.")
     ] = False,
-    steps: Annotated[int, typer.Option(help="Training steps of the learned ones.")] = 1500,
-    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("discovery.html"),
+    steps: Annotated[int, typer.Option(metavar="N", help="Training steps of the learned generators.")] = 1500,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")] = Path(
+        "discovery.html"
+    ),
 ) -> None:
     """Find the symmetries of your network's parameters, name them, test them, write a page.
 
-    A symmetry changes parameters and no data point's loss. Found are all linear ones that ignore the data
+    A symmetry changes parameters and no sample's loss. All linear symmetries that ignore the data are found
     (exactly), the known ones of standard layers, and with --learn also nonlinear or data-dependent ones.
-    Each is tested on parameters and data it was not found on: half the rows of --data are kept for that (a
-    single row cannot be). Your code is run only where you name it.
+    Each is tested on held-out parameters and data: half the rows of --data are held out (a single row cannot
+    be). Your code is run only where you name it.
 
     Examples:
 
@@ -87,7 +97,7 @@ def discover(
         raise InputError(f"--seed {seed}: expected a number of 0 or more, below 2^62")
     if inputs is not None and data is not None:
         raise InputError(
-            "--inputs and --data: expected one of them; X in the data says the shape of an input, so leave "
+            "--inputs and --data: expected one of them; X in the data has the shape of an input, so leave "
             "--inputs out, or reshape X"
         )
     check_page_path(out)
@@ -118,7 +128,7 @@ def _print(console: Any, found: Discovery) -> None:
 
     console.print(found.answer(), soft_wrap=True)
     rows = [
-        (test.name, test.judgement.value, f"{test.loss_drift:.1e}", f"{test.random_loss_drift:.1e}")
+        (test.name, test.verdict.value, f"{test.loss_drift:.1e}", f"{test.random_loss_drift:.1e}")
         for test in [*found.tests, *(test for tests in found.learned_tests for test in tests)]
     ]
     columns = ("symmetry", "held-out verdict", "loss drift", "random field")
@@ -134,11 +144,10 @@ def _print(console: Any, found: Discovery) -> None:
 
 def _problem(
     model: str, seed: int, loss: str, inputs: str | None, data: Path | None, near: float | None
-) -> Problem:
+) -> ParameterProblem:
     import torch
 
-    from symscope.discovery import parameters_near
-    from symscope.discovery import problem as made_problem
+    from symscope.discovery import parameter_problem, parameters_near
     from symscope.networks import LOSSES
 
     module = _module(model, seed)
@@ -148,7 +157,7 @@ def _problem(
     if near is not None:
         weights = [w.detach().flatten().double() for w in module.parameters() if w.requires_grad]
         draw = parameters_near(torch.cat(weights), near) if weights else None
-    return made_problem(module, chosen, source, draw)
+    return parameter_problem(module, chosen, source, draw)
 
 
 def _module(model: str, seed: int) -> nn.Module:
@@ -215,7 +224,7 @@ def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
         first = next((part for part in module.modules() if isinstance(part, nn.Linear)), None)
         if first is None:
             raise InputError(
-                "--inputs: the network has no linear layer to tell its input from; say its shape"
+                "--inputs: the network has no linear layer to take the shape of an input from; give the shape"
             )
         return (first.in_features,)
     try:
@@ -238,8 +247,8 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     except (Exception, SystemExit) as error:  # whatever the user's forward raises is the user's to see
         failure = user_error(f"the network, on inputs of shape {(2, *shape)},", error)
         raise InputError(
-            f"{failure}; say the shape of one input with --inputs, or give inputs of your own, such as "
-            "tokens, with --data"
+            f"{failure}; give the shape of one input with --inputs, or inputs of your own, such as tokens, "
+            "with --data"
         ) from error
     if not isinstance(result, torch.Tensor) or result.ndim == 0:
         raise InputError("the network must return one tensor [b, ...], one output for every input")

@@ -14,9 +14,9 @@
 
 from __future__ import annotations
 
-from symscope.discovery._discover import Discovery, Learning, discover, learning_options
+from symscope.discovery._discover import Discovery, LearningOptions, discover, learning_options
 from symscope.discovery._discovery_page import discovery_page
-from symscope.discovery._parameter_problem import Problem, problem
+from symscope.discovery._parameter_problem import ParameterProblem, parameter_problem
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.known import verified_catalogue
 from symscope.discovery.sampling import (
@@ -33,12 +33,12 @@ __all__ = [
     # everything about one network
     "discover",
     "Discovery",
-    "Learning",
+    "LearningOptions",
     "learning_options",
     "discovery_page",
     # the network, its loss, and where parameters and data come from
-    "problem",
-    "Problem",
+    "parameter_problem",
+    "ParameterProblem",
     "DataSource",
     "ParameterSource",
     "gaussian_data",

@@ -6,39 +6,39 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery._verification import Verification, verify
-from symscope.discovery.exact._lie_algebra import Algebra, is_too_large, lie_algebra
+from symscope.discovery.exact._lie_algebra import LieAlgebra, is_too_large, lie_algebra
 from symscope.discovery.exact._linear_symmetries import LinearSymmetries, linear_symmetries
 from symscope.discovery.fields import LinearField
 from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
-from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
-from symscope.discovery.learned._learning import Training, learn
-from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE, Objective
+from symscope.discovery.learned._learned_symmetries import LearnedActions, runge_kutta_action
+from symscope.discovery.learned._learning import ActionTraining, learn_actions
+from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE
 from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
 from symscope.errors import InputError
 from symscope.numerics import Progress
 
-TESTED = 32  # generators that are tested one by one
-TAKEN_APART = 128  # generators whose algebra is still named
+TEST_LIMIT = 32  # most generators that are tested one by one
+ALGEBRA_LIMIT = 128  # most generators whose algebra is named
 
 NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
-SHORT = Training(steps=1500, learning_rate=3e-3, decay_every=500)
+SHORT = ActionTraining(steps=1500, learning_rate=3e-3, decay_every=500)
 
 
 @final
 @dataclass(frozen=True)
-class Learning:
+class LearningOptions:
     """What to learn beside the exact search.
 
     Attributes:
-        generators: How many.
-        dependent: Whether the action may look at the data point.
-        seeds: How many trainings.
-        training: How long, and how.
-        objective: What to minimise.
+        generators: Number of generators.
+        dependent: Whether the action may look at the sample.
+        seeds: Number of trainings.
+        training: Length and settings of each training.
+        objective: Objective to minimise.
         flow_steps: Runge-Kutta steps along a learned field, whose own error is far larger than theirs.
-        tolerance: Relative loss drift of a learned field that counts as unchanged.
+        tolerance: Largest relative loss drift of a learned field that counts as a symmetry.
     """
 
     generators: int
@@ -50,21 +50,21 @@ class Learning:
     tolerance: float = 0.05
 
 
-def learning_options(generators: int, dependent: bool, steps: int) -> Learning:
-    """Options that suit most networks: the learning rate falls twice on the way.
+def learning_options(generators: int, dependent: bool, steps: int) -> LearningOptions:
+    """Options that suit most networks; the learning rate falls twice on the way.
 
     Fields that do not see the data learn from several samples at once, which keeps them apart.
 
     Args:
         generators: Number of generators.
         dependent: Whether the action may look at the sample.
-        steps: Training steps.
+        steps: Most training steps.
     """
-    training = Training(
+    training = ActionTraining(
         steps=steps, learning_rate=3e-3, decay_every=max(steps // 3, 1), batch=1 if dependent else 8
     )
     objective = SCALE_FREE if dependent else POINTWISE
-    return Learning(generators, dependent, training=training, objective=objective)
+    return LearningOptions(generators, dependent, training=training, objective=objective)
 
 
 @final
@@ -75,38 +75,38 @@ class Discovery:
     Attributes:
         problem: Network and loss.
         exact: All linear symmetries, data-independent, without those whose test failed.
-        algebra: Their structure; None when there are none, or too many to take apart.
-        tests: Held-out tests of the translations and generators the search gave, the first `TESTED` of them.
-        catalogue: Known symmetries of its layers, verified.
-        conserved: Quantities gradient flow keeps because of them.
+        algebra: Lie algebra of the linear symmetries; None when there are none, or too many to take apart.
+        tests: Held-out tests of the first `TEST_LIMIT` translations and generators that the search gave.
+        catalogue: Known symmetries of the network's layers, verified.
+        conserved: Quantities that gradient flow keeps because of the linear symmetries.
         learned: Learned actions, if asked for.
-        learned_tests: Held-out tests of the fields of every seed.
+        learned_tests: Held-out tests of the learned fields, by seed.
     """
 
-    problem: Problem
+    problem: ParameterProblem
     exact: LinearSymmetries
-    algebra: Algebra | None
+    algebra: LieAlgebra | None
     tests: tuple[Verification, ...]
     catalogue: tuple[VerifiedSymmetry, ...]
     conserved: tuple[ConservedQuantity, ...]
-    learned: Learned | None
+    learned: LearnedActions | None
     learned_tests: tuple[tuple[Verification, ...], ...]
 
     def answer(self) -> str:
         """The answer in a sentence or two."""
-        found = self.exact
+        exact = self.exact
         name = self.algebra.name if self.algebra is not None else "a Lie algebra too large to name"
-        continuous = f"{found.dimension} continuous" + (f" ({name})" if found.fields else "")
-        translations = f", {len(found.translations)} translations" if found.translations else ""
+        continuous = f"{exact.dimension} continuous" + (f" ({name})" if exact.fields else "")
+        translations = f", {len(exact.translations)} translations" if exact.translations else ""
         discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
         passed = sum(test.holds for test in self.tests)
-        tested = f"; {passed} of {len(self.tests)} tested ones hold on {self.problem.tested_on}"
-        if found.method == "none":
+        tested = f"; {passed} of {len(self.tests)} tested ones hold on {self.problem.test_scope}"
+        if exact.method == "none":
             known = sum(entry.symmetry.dimension for entry in self.catalogue if entry.holds)
             return (
                 f"{self.problem.size} parameters: the catalogue alone was tried. Known symmetries of the "
                 f"layers have {known} continuous dimensions and {discrete} generating permutations and sign "
-                f"flips that hold on {self.problem.tested_on}."
+                f"flips that hold on {self.problem.test_scope}."
             )
         return (
             f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
@@ -115,12 +115,12 @@ class Discovery:
 
 
 def discover(
-    problem: Problem,
+    problem: ParameterProblem,
     *,
     seed: int,
     method: str = "auto",
     points: int = 16,
-    learning: Learning | None = None,
+    learning: LearningOptions | None = None,
     progress: Progress | None = None,
     stage: Callable[[str], object] | None = None,
 ) -> Discovery:
@@ -128,34 +128,34 @@ def discover(
 
     Args:
         problem: Network and loss.
-        seed: Of all randomness.
-        method: Of the exact search: "auto", "all" or "layers"; "none" leaves it out, for networks beyond its
-            limit, and tries the catalogue alone.
-        points: Held-out parameters of each test.
-        learning: Learn fields too; nothing is learned when None.
+        seed: Seed for all randomness.
+        method: Method of the exact search: "auto", "all" or "layers"; "none" leaves it out, for networks
+            beyond its limit, and tries the catalogue alone.
+        points: Number of held-out parameter vectors of each test.
+        learning: Options for learning fields too; nothing is learned when None.
         progress: Called while learning, as `progress(words with the objective, step, steps)`.
-        stage: Called with what is being done, in words.
+        stage: Called with the stage that begins, in words.
 
     Raises:
-        InputError: See `linear_symmetries` and `learn`.
+        InputError: See `linear_symmetries` and `learn_actions`.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
-    >>> found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
+    >>> found = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
     >>> found.exact.dimension, found.algebra.name, all(test.holds for test in found.tests)
     (3, 'R^3', True)
     """
     say = stage or (lambda words: None)
     say("looking among linear fields")
     exact = NO_SEARCH if method == "none" else linear_symmetries(problem, seed=seed, method=method)
-    say(f"testing on {problem.tested_on}")
-    candidates = [*exact.translations, *exact.fields][:TESTED]
+    say(f"testing on {problem.test_scope}")
+    candidates = [*exact.translations, *exact.fields][:TEST_LIMIT]
     tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
     exact = _passed(exact, {id(f) for f, test in zip(candidates, tests, strict=True) if not test.holds})
     say("trying the catalogue of known symmetries")
     known = verified_catalogue(problem, seed=seed, points=points)
-    learned: Learned | None = None
+    learned: LearnedActions | None = None
     learned_tests: tuple[tuple[Verification, ...], ...] = ()
     if learning is not None:
         say("learning an action")
@@ -175,27 +175,31 @@ def discover(
 def _passed(exact: LinearSymmetries, failed: set[int]) -> LinearSymmetries:
     """Without the fields, by identity, that held wherever the search looked and failed farther away."""
 
-    def kept(fields: tuple[LinearField, ...]) -> tuple[LinearField, ...]:
+    def without(fields: tuple[LinearField, ...]) -> tuple[LinearField, ...]:
         return tuple(field for field in fields if id(field) not in failed)
 
-    return replace(exact, translations=kept(exact.translations), fields=kept(exact.fields))
+    return replace(exact, translations=without(exact.translations), fields=without(exact.fields))
 
 
-def _algebra(problem: Problem, exact: LinearSymmetries) -> Algebra | None:
+def _algebra(problem: ParameterProblem, exact: LinearSymmetries) -> LieAlgebra | None:
     """The structure of what was found; what is too large to take apart stays without a name."""
-    if not exact.fields or len(exact.fields) > TAKEN_APART or is_too_large(exact.fields, exact.translations):
+    if (
+        not exact.fields
+        or len(exact.fields) > ALGEBRA_LIMIT
+        or is_too_large(exact.fields, exact.translations)
+    ):
         return None
     return lie_algebra(exact.fields, problem.size, exact.translations)
 
 
 def _learned(
-    problem: Problem, learning: Learning, seed: int, points: int, progress: Progress | None
-) -> tuple[Learned, tuple[tuple[Verification, ...], ...]]:
+    problem: ParameterProblem, learning: LearningOptions, seed: int, points: int, progress: Progress | None
+) -> tuple[LearnedActions, tuple[tuple[Verification, ...], ...]]:
     if learning.tolerance <= 0 or learning.seeds < 1:
         raise InputError(
             f"learning needs a positive tolerance and a seed, got {learning.tolerance}, {learning.seeds}"
         )
-    found = learn(
+    found = learn_actions(
         problem,
         learning.generators,
         dependent=learning.dependent,

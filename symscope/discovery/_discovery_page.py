@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from symscope.discovery._discover import TESTED, Discovery
+from symscope.discovery._discover import TEST_LIMIT, Discovery
 from symscope.discovery._verification import Verification
 from symscope.discovery.figures import generator_figure, matrix_maps
-from symscope.discovery.known._hidden_spaces import unfollowed
+from symscope.discovery.known._hidden_spaces import unfollowed_parameters
 from symscope.report import (
     COLOURS,
     Facts,
@@ -27,15 +27,15 @@ from symscope.report import (
     style,
 )
 
-SHOWN = 9  # heat maps of generators
+MAP_LIMIT = 9  # most heat maps of generators
 
 
 def discovery_page(found: Discovery, title: str) -> str:
     """The whole page as HTML text, self-contained.
 
     Args:
-        found: What was found.
-        title: Heading.
+        found: Discovery to show.
+        title: Heading of the page.
     """
     sections = [_exact_section(found), _catalogue_section(found)]
     if found.learned is not None:
@@ -52,12 +52,12 @@ def _exact_section(found: Discovery) -> Section:
         tried = "Every linear field was tried"
     else:
         tried = "Every field that mixes, rescales or shifts units between layers it could follow was tried"
-        if left := unfollowed(found.problem):
+        if left := unfollowed_parameters(found.problem):
             tried += f", which leaves out {', '.join(left[:8])}{' and others' if len(left) > 8 else ''}"
     blocks: list[Any] = [
         Text(
             f"{tried} ({exact.unknowns} unknowns, {exact.constraints} constraints from random parameters and "
-            "data). What is listed changes no loss of any data point."
+            "data). What is listed changes no loss of any sample."
         )
     ]
     shown = [*exact.translations, *exact.fields]
@@ -81,14 +81,16 @@ def _exact_section(found: Discovery) -> Section:
     blocks.append(_test_table("Held-out tests of the symmetries found", held))
     if len(held) < len(found.tests):
         blocks += _failed(found)
-    if len(shown) > TESTED:
-        blocks.append(Note(f"Only the first {TESTED} of {len(shown)} were tested one by one."))
+    if len(shown) > TEST_LIMIT:
+        blocks.append(Note(f"Only the first {TEST_LIMIT} of {len(shown)} were tested one by one."))
     blocks.append(
         Picture(
-            _svg(generator_figure(shown[:SHOWN], found.problem.layout), "exact", "Heat maps of generators."),
+            _svg(
+                generator_figure(shown[:MAP_LIMIT], found.problem.layout), "exact", "Heat maps of generators."
+            ),
             "Generators",
             f"Row: the parameter that moves; column: the one it moves with. The first "
-            f"{min(SHOWN, len(shown))} of {len(shown)}.",
+            f"{min(MAP_LIMIT, len(shown))} of {len(shown)}.",
         )
     )
     return Section("Exact symmetries", tuple(blocks), tally=str(len(shown)))
@@ -108,7 +110,7 @@ def _catalogue_section(found: Discovery) -> Section:
             entry.symmetry.name,
             entry.symmetry.kind,
             str(entry.symmetry.dimension or "discrete"),
-            "holds" if entry.holds else entry.tests[0].judgement.value,
+            "holds" if entry.holds else entry.tests[0].verdict.value,
             f"{max(test.loss_drift for test in entry.tests):.1e}",
         )
         for entry in found.catalogue
@@ -126,14 +128,14 @@ def _catalogue_section(found: Discovery) -> Section:
 def _learned_section(found: Discovery) -> Section:
     learned, layout = found.learned, found.problem.layout
     assert learned is not None
-    kind = "one that sees the data point" if learned.dependent else "one that does not see data"
+    kind = "one that sees the sample" if learned.dependent else "one that does not see data"
     best = int(learned.totals().argmin())
     everything = torch.arange(found.problem.size)
-    sample = found.problem.sample(max(200, 4 * found.problem.size), 1, seed=learned.seeds[0] + 1)
+    points = found.problem.random_points(max(200, 4 * found.problem.size), 1, seed=learned.seeds[0] + 1)
     maps = []
-    for number, value in enumerate(learned.values(best, sample)[:SHOWN]):
-        matrix = torch.linalg.lstsq(sample.theta, value).solution.T
-        maps.append((f"learned field {number + 1}: best linear fit", matrix, everything, False))
+    for number, value in enumerate(learned.values(best, points)[:MAP_LIMIT]):
+        matrix = torch.linalg.lstsq(points.theta, value).solution.T
+        maps.append((f"learned field {number + 1}: best linear fit", matrix, everything))
     blocks = (
         Text(
             f"An action network ({kind}) and {learned.generators.shape[1]} generators were trained together. "
@@ -164,7 +166,7 @@ def _curves(found: Discovery) -> Any:
         ):
             values = learned.curves[name].double().cpu().numpy()
             if np.abs(values).max() > 0:
-                lines = axes.semilogy(learned.looked_at, np.maximum(values, 1e-6), color=colour)
+                lines = axes.semilogy(learned.recorded_steps, np.maximum(values, 1e-6), color=colour)
                 lines[0].set_label(name)
         axes.set(xlabel="step", ylabel="held-out value")
         axes.grid(True)
@@ -177,7 +179,7 @@ def _test_table(caption: str, tests: Sequence[Verification]) -> Table:
     rows = tuple(
         (
             test.name,
-            test.judgement.value,
+            test.verdict.value,
             f"{test.loss_drift:.1e}",
             f"{test.random_loss_drift:.1e}",
             f"{test.output_drift:.1e}",

@@ -6,16 +6,16 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.discovery.fields import Field, LinearField, field_values
-from symscope.discovery.sampling import Sample
+from symscope.discovery.fields import LinearField, ParameterField, field_values
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
 from symscope.numerics import ode_flow
 
 ACCURACY = 1e-10  # relative and absolute, of the ODE solver
 
 
-def flow(
-    field: Field,
+def field_flow(
+    field: ParameterField,
     theta: Float[Tensor, "n"],
     x: Shaped[Tensor, "b *s"],
     y: Shaped[Tensor, "b *t"],
@@ -27,11 +27,11 @@ def flow(
     Linear fields use the matrix exponential, others an eighth-order Runge-Kutta solver.
 
     Args:
-        field: V.
-        theta: Where to start.
+        field: Field V to follow.
+        theta: Parameters to start from.
         x: Inputs of the batch the field may look at.
-        y: Targets.
-        time: How long; negative goes back.
+        y: Targets of that batch.
+        time: Duration of the flow; a negative one goes back.
         accuracy: Relative and absolute error allowed to the ODE solver.
 
     Returns:
@@ -44,36 +44,36 @@ def flow(
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64))
     >>> nothing = torch.zeros(1, 1, dtype=torch.float64)
     >>> start = torch.tensor([1.0, 0.0], dtype=torch.float64)
-    >>> flow(turn, start, nothing, nothing, torch.pi / 2).round(decimals=9)
+    >>> field_flow(turn, start, nothing, nothing, torch.pi / 2).round(decimals=9)
     tensor([0., 1.], dtype=torch.float64)
     """
-    alone = Sample(theta[None], x[None], y[None])
-    return sample_flow(field, alone, time, accuracy)[0]
+    alone = ParameterPoints(theta[None], x[None], y[None])
+    return point_flows(field, alone, time, accuracy)[0]
 
 
-def sample_flow(
-    field: Field, sample: Sample, time: float | int, accuracy: float = ACCURACY
+def point_flows(
+    field: ParameterField, points: ParameterPoints, time: float | int, accuracy: float = ACCURACY
 ) -> Float[Tensor, "p n"]:
-    """The flow from every point of a sample, each with its own batch; one system of equations for all.
+    """The flow from every point, each with its own batch; one system of equations for all.
 
     Raises:
-        InputError: As for `flow`.
+        InputError: As for `field_flow`.
     """
     if isinstance(field, LinearField):
-        return _linear_flow(field, sample.theta, time)
+        return _linear_flow(field, points.theta, time)
     if time == 0:
-        return sample.theta.detach().clone()
+        return points.theta.detach().clone()
 
     def velocity(theta: Tensor) -> Tensor:
         with torch.no_grad():
-            values = field_values(field, Sample(theta, sample.x, sample.y))
+            values = field_values(field, points.at(theta))
         if not bool(torch.isfinite(values).all()):
             raise InputError(f"{field.name}: not finite along its flow; use a shorter time than {time}")
         return values
 
     path = ode_flow(
         velocity,
-        sample.theta,
+        points.theta,
         [0.0, float(time)],
         rtol=max(accuracy, 1e-13),
         atol=accuracy,

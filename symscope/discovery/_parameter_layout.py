@@ -16,14 +16,14 @@ from symscope.errors import InputError, nearest
 
 @final
 @dataclass(frozen=True)
-class Layout:
+class ParameterLayout:
     """Names and shapes of the trainable parameters, in the order they lie in the flat vector.
 
     Attributes:
-        names: As in `named_parameters()`.
-        shapes: One per name.
+        names: Names of the parameters, as in `named_parameters()`.
+        shapes: Shape of each of them.
 
-    >>> layout = Layout(("a.weight", "a.bias"), ((2, 3), (2,)))
+    >>> layout = ParameterLayout(("a.weight", "a.bias"), ((2, 3), (2,)))
     >>> layout.size, layout.entry(4), layout.indices("a.bias").tolist()
     (8, 'a.weight[1,1]', [6, 7])
     """
@@ -45,10 +45,6 @@ class Layout:
     def size(self) -> int:
         """Length of the flat vector."""
         return sum(self.sizes)
-
-    def start(self, name: str) -> int:
-        """Where a parameter begins in the flat vector."""
-        return sum(self.sizes[: self._position(name)])
 
     def indices(self, name: str) -> Int[Tensor, "*shape"]:
         """Flat positions of a parameter's entries, in its own shape."""
@@ -83,8 +79,8 @@ class Layout:
         """
         for name, shape in zip(self.names, self.shapes, strict=True):
             if name not in parameters or tuple(parameters[name].shape) != shape:
-                came = list(parameters[name].shape) if name in parameters else "nothing"
-                raise InputError(f"parameter {name!r}: expected shape {list(shape)}, got {came}")
+                got = list(parameters[name].shape) if name in parameters else "nothing"
+                raise InputError(f"parameter {name!r}: expected shape {list(shape)}, got {got}")
         return torch.cat([parameters[name].reshape(-1) for name in self.names])
 
     def named(self, theta: Float[Tensor, "n"]) -> dict[str, Tensor]:

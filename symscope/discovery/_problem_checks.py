@@ -1,4 +1,4 @@
-"""What must be true of a network and a loss before anything is discovered."""
+"""Checks of a network and a loss before anything is searched: deterministic, per sample, differentiable."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from symscope.discovery.loss_derivatives import sample_gradients, sample_losses
-from symscope.discovery.sampling import Rows
+from symscope.discovery.loss_derivatives import point_gradients, point_losses
+from symscope.discovery.sampling import DatasetRows
 from symscope.errors import InputError
 from symscope.networks import LOSSES, user_error
 
 if TYPE_CHECKING:
-    from symscope.discovery._parameter_problem import Problem
+    from symscope.discovery._parameter_problem import ParameterProblem
 
 PROBES = 3
 
 
-def takes_whole_numbers(problem: Problem) -> bool:
-    """Whether the network looks its inputs up, as tokens; a number outside the table is refused later."""
-    sample = problem.sample(1, PROBES, seed=0)
+def takes_whole_numbers(problem: ParameterProblem) -> bool:
+    """Whether the network looks its inputs up, as tokens; a number outside its table is refused later."""
+    points = problem.random_points(1, PROBES, seed=0)
     try:
         with torch.no_grad():
-            problem.returned(sample.theta[0], sample.x[0])
+            problem.raw_outputs(points.theta[0], points.x[0])
     except IndexError:
         return True
     except (Exception, SystemExit):  # whatever the user's forward raises
@@ -31,30 +31,30 @@ def takes_whole_numbers(problem: Problem) -> bool:
     return True
 
 
-def check_evaluation(problem: Problem) -> None:
-    """That the network is deterministic and the loss is one finite number per data point, on its own.
+def check_evaluation(problem: ParameterProblem) -> None:
+    """Refuses a network that is not deterministic, and a loss that is not one finite number per sample.
 
     Raises:
-        InputError: If not; says which.
+        InputError: The network or the loss is not so; names what is not.
     """
-    sample = problem.sample(1, PROBES, seed=0)
-    theta, x, y = sample.theta[0], sample.x[0], sample.y[0]
+    points = problem.random_points(1, PROBES, seed=0)
+    theta, x, y = points.theta[0], points.x[0], points.y[0]
     with torch.no_grad():
         try:
-            outputs = problem.returned(theta, x)
+            outputs = problem.raw_outputs(theta, x)
         except (Exception, SystemExit) as error:  # whatever the user's forward raises
             inputs = f"inputs of shape {list(x.shape)}, {x.dtype}"
             raise user_error(f"the module cannot be evaluated on {inputs}: it", error) from error
         if not isinstance(outputs, Tensor) or outputs.ndim == 0 or outputs.shape[0] != PROBES:
-            came = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+            got = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
             raise InputError(
-                f"expected the module to return one tensor [{PROBES}, ...], one output per data point, got "
-                f"{came}; wrap it"
+                f"expected the module to return one tensor [{PROBES}, ...], one output per sample, got "
+                f"{got}; wrap it"
             )
-        rows = (problem.data.x, problem.data.y) if isinstance(problem.data, Rows) else (x, y)
+        rows = (problem.data.x, problem.data.y) if isinstance(problem.data, DatasetRows) else (x, y)
         check_finite_evaluation(*rows, outputs)
         if problem.loss is LOSSES["cross-entropy"]:
-            check_classes(rows[1], outputs)
+            check_class_targets(rows[1], outputs)
         if not torch.equal(outputs, problem.outputs(theta, x)):
             raise InputError(
                 "the module draws random numbers in eval mode: two evaluations differ; make that layer "
@@ -71,18 +71,18 @@ def check_evaluation(problem: Problem) -> None:
     scale = torch.finfo(problem.dtype).eps ** 0.5 * losses.abs().max()
     if bool(((losses - alone).abs() > scale).any()):
         raise InputError(
-            "the loss of a data point depends on the other data points of its batch, so it is not "
+            "the loss of a sample depends on the other samples of its batch, so it is not "
             f"per-sample; outputs are {list(outputs.shape)} and targets {list(y.shape)}: use a network and a "
-            "loss that treat data points one by one (batch statistics: wrap the layers so that a whole batch "
-            "is one data point; shapes that differ: reshape the targets before subtracting)"
+            "loss that treat samples one by one (batch statistics: wrap the layers so that a whole batch "
+            "is one sample; shapes that differ: reshape the targets before subtracting)"
         )
 
 
 def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
-    """That neither data nor outputs hold NaN or infinity: the data's fault, or the network's.
+    """Refuses NaN and infinity in data and outputs, and names which of them holds it.
 
     Raises:
-        InputError: If one does; says which.
+        InputError: NaN or infinity.
     """
     clean, smaller = "clean them", "draw parameters or data smaller (parameters=...)"
     for what, values, remedy in (
@@ -94,15 +94,15 @@ def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
             raise InputError(f"the {what}: expected finite numbers, got NaN or infinity; {remedy}")
 
 
-def check_classes(targets: Tensor, outputs: Tensor) -> None:
-    """That targets are class numbers of the outputs, one each; floating-point ones are good if whole.
+def check_class_targets(targets: Tensor, outputs: Tensor) -> None:
+    """Refuses targets that are not class numbers of the outputs; floating-point ones are good if whole.
 
     Raises:
-        InputError: If not; says which number is not.
+        InputError: Targets of another shape, or a number that is not a class; names it.
     """
     if outputs.ndim != 2 or targets.ndim != 1:
         raise InputError(
-            "cross-entropy: expected outputs [b, classes] and one class number for each data point, got "
+            "cross-entropy: expected outputs [b, classes] and one class number for each sample, got "
             f"outputs {list(outputs.shape)} and targets {list(targets.shape)}; for one-hot rows use "
             "y.argmax(1), for a column y[:, 0]"
         )
@@ -115,7 +115,7 @@ def check_classes(targets: Tensor, outputs: Tensor) -> None:
         )
 
 
-def _losses(problem: Problem, outputs: Tensor, y: Tensor) -> Tensor:
+def _losses(problem: ParameterProblem, outputs: Tensor, y: Tensor) -> Tensor:
     count = outputs.shape[0]
     try:
         losses = problem.loss(outputs, y)
@@ -125,23 +125,23 @@ def _losses(problem: Problem, outputs: Tensor, y: Tensor) -> Tensor:
         shapes = f"outputs {list(outputs.shape)} and targets {list(y.shape)}"
         raise user_error(f"the loss cannot be evaluated on {shapes}: it", error) from error
     if not isinstance(losses, Tensor) or tuple(losses.shape) != (count,):
-        came = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
+        got = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
         raise InputError(
-            f"the loss is not per-sample: expected [{count}] numbers for {count} data points, got {came}; "
+            f"the loss is not per-sample: expected [{count}] numbers for {count} samples, got {got}; "
             "use reduction='none' and sum over outputs only"
         )
     return losses
 
 
-def check_differentiable(problem: Problem) -> None:
-    """That no parameter changes the loss without a derivative, as behind `round`, `sign` or `detach`.
+def check_differentiable(problem: ParameterProblem) -> None:
+    """Refuses parameters that change the loss without a derivative, as behind `round`, `sign` or `detach`.
 
     Raises:
-        InputError: Names the parameter.
+        InputError: There is such a parameter; names it.
     """
-    sample = problem.sample(PROBES, PROBES, seed=1)
+    points = problem.random_points(PROBES, PROBES, seed=1)
     try:
-        gradients, before = sample_gradients(problem, sample), sample_losses(problem, sample)
+        gradients, before = point_gradients(problem, points), point_losses(problem, points)
     except (Exception, SystemExit) as error:  # whatever the user's code raises under torch.func
         what = "the losses have no derivative in the parameters that torch.func can take: their code"
         raise user_error(what, error) from error
@@ -149,9 +149,9 @@ def check_differentiable(problem: Problem) -> None:
         where = problem.layout.indices(name).reshape(-1).to(problem.device)
         if bool(gradients[..., where].any()):
             continue
-        moved = sample.theta.clone()
-        moved[:, where] = -1.7 * moved[:, where] + 0.3
-        after = sample_losses(problem, type(sample)(moved, sample.x, sample.y))
+        changed = points.theta.clone()
+        changed[:, where] = -1.7 * changed[:, where] + 0.3  # another sign and size, zeros included
+        after = point_losses(problem, points.at(changed))
         if bool((after - before).abs().max() > torch.finfo(problem.dtype).eps ** 0.5 * before.abs().max()):
             raise InputError(
                 f"parameter {name!r} changes the loss but has no derivative (rounding, a sign, an argmax or "

@@ -1,4 +1,7 @@
-"""What can be verified: a field, a one-parameter action, or a single finite transformation of parameters."""
+"""What can be verified: a field, a one-parameter action, or a single finite transformation of parameters.
+
+For those who write an action or a discrete symmetry down by hand.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery._field_flow import sample_flow
-from symscope.discovery.fields import Field, field_values
-from symscope.discovery.sampling import Sample
+from symscope.discovery._field_flow import point_flows
+from symscope.discovery.fields import ParameterField, field_values
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+
+__all__ = [
+    "CandidateSymmetry",
+    "OneParameterAction",
+    "Transformation",
+    "moved_parameters",
+    "signed_permutation",
+    "velocities",
+]
 
 
 @final
@@ -23,15 +35,15 @@ class OneParameterAction:
 
     Attributes:
         function: `(t [], theta [n], x [b, ...], y [b, ...]) -> [n]`, differentiable in t.
-        name: For people.
+        name: Name shown to people.
         data_dependent: Whether it looks at the batch.
-        field: Its derivative at t = 0, where that is known already; otherwise it is taken through `function`.
+        field: Its derivative at t = 0, where that is known; differentiated from `function` when None.
     """
 
     function: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     name: str = "action"
     data_dependent: bool = True
-    field: Field | None = None
+    field: ParameterField | None = None
 
 
 @final
@@ -41,7 +53,7 @@ class Transformation:
 
     Attributes:
         function: `(theta [n], x [b, ...], y [b, ...]) -> [n]`.
-        name: For people.
+        name: Name shown to people.
         data_dependent: Whether it looks at the batch.
     """
 
@@ -50,7 +62,7 @@ class Transformation:
     data_dependent: bool = False
 
 
-Candidate = Field | OneParameterAction | Transformation
+CandidateSymmetry = ParameterField | OneParameterAction | Transformation
 
 
 def signed_permutation(
@@ -70,30 +82,34 @@ def signed_permutation(
     return Transformation(lambda theta, x, y: signs.to(theta) * theta[source], name)
 
 
-def velocities(candidate: Field | OneParameterAction, sample: Sample) -> Float[Tensor, "p n"]:
-    """The infinitesimal action at every point of a sample."""
-    if isinstance(candidate, Field):
-        return field_values(candidate, sample)
+def velocities(
+    candidate: ParameterField | OneParameterAction, points: ParameterPoints
+) -> Float[Tensor, "p n"]:
+    """The infinitesimal action at every point."""
+    if isinstance(candidate, ParameterField):
+        return field_values(candidate, points)
     if candidate.field is not None:
-        return field_values(candidate.field, sample)
-    zero = torch.zeros((), dtype=sample.theta.dtype, device=sample.theta.device)
+        return field_values(candidate.field, points)
+    zero = torch.zeros((), dtype=points.theta.dtype, device=points.theta.device)
 
     def one(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         return torch.func.jvp(
             lambda time: candidate.function(time, theta, x, y), (zero,), (torch.ones_like(zero),)
         )[1]
 
-    return torch.func.vmap(one)(sample.theta, sample.x, sample.y)
+    return torch.func.vmap(one)(points.theta, points.x, points.y)
 
 
-def moved(candidate: Candidate, sample: Sample, time: float | int) -> Float[Tensor, "p n"]:
-    """Every point of a sample after the candidate has acted on it for a time (any, for a transformation)."""
-    if isinstance(candidate, Field):
-        return sample_flow(candidate, sample, time)
+def moved_parameters(
+    candidate: CandidateSymmetry, points: ParameterPoints, time: float | int
+) -> Float[Tensor, "p n"]:
+    """Parameters of every point after the candidate has acted for a time (any, for a transformation)."""
+    if isinstance(candidate, ParameterField):
+        return point_flows(candidate, points, time)
     if isinstance(candidate, OneParameterAction):
-        t = torch.as_tensor(float(time), dtype=sample.theta.dtype, device=sample.theta.device)
+        t = torch.as_tensor(float(time), dtype=points.theta.dtype, device=points.theta.device)
         act = torch.func.vmap(candidate.function, in_dims=(None, 0, 0, 0))
-        result: Tensor = act(t, sample.theta, sample.x, sample.y)
-        return result
-    transformed: Tensor = torch.func.vmap(candidate.function)(sample.theta, sample.x, sample.y)
-    return transformed
+        result: Tensor = act(t, points.theta, points.x, points.y)
+    else:
+        result = torch.func.vmap(candidate.function)(points.theta, points.x, points.y)
+    return result

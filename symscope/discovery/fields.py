@@ -1,7 +1,8 @@
 """Vector fields on parameters: the infinitesimal actions `V_h(theta) = D_g a_X|_(I, theta)(h)`.
 
 A field is called with one flat parameter vector and one batch of data, and gives a tangent vector. Fields
-that do not depend on data ignore the batch. Everything is made for `torch.func` transforms.
+that do not depend on data ignore the batch. Everything is made for `torch.func` transforms. For those who
+write symmetries down by hand, to verify, follow or combine them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,28 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from symscope.discovery.sampling import Sample
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
 
+__all__ = [
+    "FunctionField",
+    "LinearField",
+    "ParameterField",
+    "field_combination",
+    "field_values",
+    "lie_bracket",
+    "linear_combination",
+    "linear_field",
+]
 
-class Field(ABC):
-    """A vector field on parameters; `data_dependent` says whether it looks at the batch."""
+
+class ParameterField(ABC):
+    """A vector field on parameters.
+
+    Attributes:
+        name: Name shown to people.
+        data_dependent: Whether it looks at the batch.
+    """
 
     name: str
     data_dependent: bool
@@ -34,16 +51,16 @@ class Field(ABC):
 
 @final
 @dataclass(frozen=True)
-class LinearField(Field):
+class LinearField(ParameterField):
     """`V(theta)_S = M theta_S + c` on some entries S of the parameters, zero on the others.
 
-    Keeping only the entries a generator touches keeps those of large networks small.
+    Only the entries a generator touches are stored: generators of large networks stay small.
 
     Attributes:
-        support: The entries S, each once.
-        matrix: M.
-        offset: c.
-        name: For people.
+        support: Entries S of the flat parameter vector, each once.
+        matrix: Matrix M on these entries.
+        offset: Constant c on these entries.
+        name: Name shown to people.
 
     >>> rescaling = LinearField(torch.arange(2), torch.diag(torch.tensor([1.0, -1.0])), torch.zeros(2))
     >>> nothing = torch.zeros(1, 1)
@@ -65,8 +82,8 @@ class LinearField(Field):
         self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
     ) -> Float[Tensor, "n"]:
         support = self.support.to(theta.device)
-        moved = self.matrix.to(theta) @ theta[support] + self.offset.to(theta)
-        return torch.zeros_like(theta).index_add(0, support, moved)
+        tangent = self.matrix.to(theta) @ theta[support] + self.offset.to(theta)
+        return torch.zeros_like(theta).index_add(0, support, tangent)
 
     def dense(self, size: int) -> Float[Tensor, "n n"]:
         """The generator as a full matrix (a heat map's data); the offset is not in it."""
@@ -82,12 +99,12 @@ class LinearField(Field):
 
 @final
 @dataclass(frozen=True)
-class FunctionField(Field):
+class FunctionField(ParameterField):
     """Any function of parameters and batch as a field: a learned one, a bracket, one from a paper.
 
     Attributes:
         function: `(theta [n], x [b, ...], y [b, ...]) -> [n]`, differentiable.
-        name: For people.
+        name: Name shown to people.
         data_dependent: Whether it looks at the batch.
     """
 
@@ -115,26 +132,26 @@ def linear_field(
     return LinearField(support, matrix[support][:, support], constant[support], name)
 
 
-def field_values(field: Field, sample: Sample) -> Float[Tensor, "p n"]:
-    """The field at every point of a sample."""
-    return torch.func.vmap(field)(sample.theta, sample.x, sample.y)
+def field_values(field: ParameterField, points: ParameterPoints) -> Float[Tensor, "p n"]:
+    """The field at every point."""
+    return torch.func.vmap(field)(points.theta, points.x, points.y)
 
 
-def bracket(first: Field, second: Field) -> Field:
+def lie_bracket(first: ParameterField, second: ParameterField) -> ParameterField:
     """The Lie bracket of two fields, `[V, W] = DW . V - DV . W`.
 
     For linear fields `V = A theta`, `W = B theta` it is `(BA - AB) theta`: minus the commutator, so that a
     left action has `[V_h1, V_h2] = -V_[h1, h2]`.
 
     Args:
-        first: V.
-        second: W.
+        first: Field V.
+        second: Field W.
 
     Returns:
         A linear field for linear ones, otherwise one that takes Jacobian-vector products.
 
     >>> A, B = torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-    >>> bracket(linear_field(A), linear_field(B)).matrix
+    >>> lie_bracket(linear_field(A), linear_field(B)).matrix
     tensor([[-1.,  0.],
             [ 0.,  1.]])
     """
@@ -162,14 +179,16 @@ def _linear_bracket(first: LinearField, second: LinearField, name: str) -> Linea
     return LinearField(support, B @ A - A @ B, B @ c - A @ d, name)
 
 
-def combination(fields: Sequence[Field], weights: Float[Tensor, "k"], name: str = "combination") -> Field:
+def field_combination(
+    fields: Sequence[ParameterField], weights: Float[Tensor, "k"], name: str = "combination"
+) -> ParameterField:
     """`sum_k w_k V_k`; a linear field for linear ones, on the entries they touch.
 
     Raises:
         InputError: Not one weight for every field, or no fields.
 
     >>> a, b = (linear_field(torch.diag(torch.tensor(d))) for d in ([1.0, 0.0], [0.0, 1.0]))
-    >>> combination((a, b), torch.tensor([2.0, 3.0])).matrix.diagonal()
+    >>> field_combination((a, b), torch.tensor([2.0, 3.0])).matrix.diagonal()
     tensor([2., 3.])
     """
     if not fields or len(fields) != len(weights):
@@ -188,12 +207,12 @@ def combination(fields: Sequence[Field], weights: Float[Tensor, "k"], name: str 
 def linear_combination(
     fields: Sequence[LinearField], weights: Float[Tensor, "k"], name: str = "combination"
 ) -> LinearField:
-    """`combination` of linear fields, known to be a linear field."""
+    """`field_combination` of linear fields, whose type is then known."""
     support = torch.unique(torch.cat([field.support for field in fields]))
     matrix = fields[0].matrix.new_zeros(len(support), len(support))
     offset = matrix.new_zeros(len(support))
     for field, weight in zip(fields, weights.tolist(), strict=True):
-        at = torch.searchsorted(support, field.support)
+        at = torch.searchsorted(support, field.support.contiguous())
         matrix[at[:, None], at] += weight * field.matrix
         offset[at] += weight * field.offset
     return LinearField(support, matrix, offset, name)

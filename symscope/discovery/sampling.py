@@ -1,4 +1,7 @@
-"""Where parameters and data come from: generic ones for discovery, fresh ones for verification."""
+"""Sources of parameters and data: generic ones for discovery, fresh ones for verification.
+
+For those who draw points of their own, or write a source of their own.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,38 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Generator, Tensor
 
-from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.errors import InputError
 
+__all__ = [
+    "DataSource",
+    "DatasetRows",
+    "ParameterPoints",
+    "ParameterSource",
+    "class_data",
+    "dataset",
+    "gaussian_data",
+    "normal_parameters",
+    "parameters_near",
+    "token_data",
+]
+
 DataSource = Callable[[int, Generator], tuple[Tensor, Tensor]]
+"""`source(count, generator)`: inputs and targets of so many samples."""
+
 ParameterSource = Callable[[int, Generator], Tensor]
+"""`source(count, generator)`: so many flat parameter vectors."""
 
 
 @final
 @dataclass(frozen=True)
-class Sample:
-    """Independent points: parameters, each with its own batch of data.
+class ParameterPoints:
+    """Independent points: parameter vectors, each with a batch of samples of its own.
 
     Attributes:
         theta: Flat parameters.
         x: Inputs; `x[i]` is the batch that goes with `theta[i]`.
-        y: Targets.
+        y: Targets of the batches.
     """
 
     theta: Float[Tensor, "p n"]
@@ -34,12 +53,18 @@ class Sample:
     y: Shaped[Tensor, "p b *t"]
 
     @property
-    def points(self) -> int:
+    def count(self) -> int:
+        """Number of parameter vectors."""
         return self.theta.shape[0]
 
     @property
     def batch(self) -> int:
+        """Number of samples in each batch."""
         return self.x.shape[1]
+
+    def at(self, theta: Float[Tensor, "p n"]) -> ParameterPoints:
+        """The same batches with other parameters."""
+        return ParameterPoints(theta, self.x, self.y)
 
 
 def gaussian_data(inputs: Sequence[int], targets: Sequence[int], scale: float = 1.0) -> DataSource:
@@ -48,7 +73,7 @@ def gaussian_data(inputs: Sequence[int], targets: Sequence[int], scale: float = 
     Args:
         inputs: Shape of one input.
         targets: Shape of one target.
-        scale: Standard deviation.
+        scale: Standard deviation of every entry.
 
     >>> x, y = gaussian_data((3,), (2,))(5, torch.Generator().manual_seed(0))
     >>> x.shape, y.shape
@@ -95,46 +120,46 @@ def token_data(length: int, vocabulary: int, classes: int) -> DataSource:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of a user's data set, drawn with replacement: a `DataSource` that keeps some for tests.
+class DatasetRows:
+    """Rows of a user's data set, drawn with replacement: a `DataSource` that holds some out for tests.
 
     Attributes:
-        x: Inputs.
-        y: Targets.
-        finding: Numbers of the rows that symmetries are found on.
-        testing: Numbers of the rows they are tested on; the same ones when there is only one row.
+        x: Inputs of all rows.
+        y: Targets of all rows.
+        search_rows: Row numbers that symmetries are searched on.
+        test_rows: Row numbers that symmetries are tested on; `search_rows` itself when there is one row.
     """
 
     x: Shaped[Tensor, "N *s"]
     y: Shaped[Tensor, "N *t"]
-    finding: Int[Tensor, "f"]
-    testing: Int[Tensor, "t"]
+    search_rows: Int[Tensor, "f"]
+    test_rows: Int[Tensor, "t"]
 
     def __call__(self, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
-        return self._drawn(self.finding, count, generator)
+        return self._random_rows(self.search_rows, count, generator)
 
     def held_out(self, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
         """Rows to test on."""
-        return self._drawn(self.testing, count, generator)
+        return self._random_rows(self.test_rows, count, generator)
 
     @property
-    def split(self) -> bool:
-        """Whether the rows to test on are others than those to find on."""
-        return self.testing is not self.finding
+    def has_test_rows(self) -> bool:
+        """Whether the rows to test on are others than those searched on."""
+        return self.test_rows is not self.search_rows
 
-    def _drawn(self, rows: Tensor, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    def _random_rows(self, rows: Tensor, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
         drawn = rows[torch.randint(len(rows), (count,), generator=generator)].to(self.x.device)
         return self.x[drawn], self.y[drawn]
 
 
-def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> Rows:
-    """Rows of a user's data set, drawn with replacement; a random half of them only for tests.
+def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> DatasetRows:
+    """Rows of a user's data set, drawn with replacement; a random half of them is held out for tests.
 
     Raises:
         InputError: No rows, or not as many in x as in y.
 
     >>> rows = dataset(torch.arange(6.0), torch.arange(6.0))
-    >>> len(rows.finding), len(rows.testing), rows.split
+    >>> len(rows.search_rows), len(rows.test_rows), rows.has_test_rows
     (3, 3, True)
     """
     if x.shape[0] == 0:
@@ -142,14 +167,14 @@ def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> Rows:
     if x.shape[0] != y.shape[0]:
         raise InputError(f"x and y: expected as many rows in both, got {x.shape[0]} and {y.shape[0]}")
     order = torch.randperm(x.shape[0], generator=Generator().manual_seed(0))
-    kept = len(order) // 2
-    finding = order[kept:]
-    return Rows(x, y, finding, order[:kept] if kept else finding)
+    tests = len(order) // 2
+    searched = order[tests:]
+    return DatasetRows(x, y, searched, order[:tests] if tests else searched)
 
 
 def floating_inputs(source: DataSource) -> DataSource:
-    """The same data with inputs in float64: for bytes and other whole numbers that are no tokens."""
-    if isinstance(source, Rows):
+    """The same data with inputs in float64: for bytes and other whole numbers that are not tokens."""
+    if isinstance(source, DatasetRows):
         return replace(source, x=source.x.double())
 
     def draw(count: int, generator: Generator) -> tuple[Tensor, Tensor]:
@@ -159,12 +184,13 @@ def floating_inputs(source: DataSource) -> DataSource:
     return draw
 
 
-def normal_parameters(layout: Layout, scale: float = 1.0) -> ParameterSource:
+def normal_parameters(layout: ParameterLayout, scale: float = 1.0) -> ParameterSource:
     """Normal parameters around zero: deviation `scale / sqrt(fan-in)` for matrices, `scale` for the rest.
 
-    Generic points: what holds at all of them holds everywhere the loss is analytic.
+    They are generic: an identity that holds at such a draw holds, with probability one, wherever the loss is
+    analytic.
 
-    >>> draw = normal_parameters(Layout(("w",), ((2, 3),)))
+    >>> draw = normal_parameters(ParameterLayout(("w",), ((2, 3),)))
     >>> draw(4, torch.Generator().manual_seed(0)).shape
     torch.Size([4, 6])
     """
@@ -182,7 +208,7 @@ def normal_parameters(layout: Layout, scale: float = 1.0) -> ParameterSource:
 
 
 def parameters_near(theta: Float[Tensor, "n"], scale: float) -> ParameterSource:
-    """Normal parameters around given ones (a trained network's, say), with one deviation for all.
+    """Normal parameters around given ones (a trained network's, say), with one standard deviation for all.
 
     Raises:
         InputError: A scale that is not positive.

@@ -18,7 +18,7 @@ from symscope.discovery.exact import (
     orbit_dimension,
 )
 from symscope.discovery.fields import linear_combination
-from symscope.discovery.uses import conservation, conserved_quantities, gradient_flow
+from symscope.discovery.uses import conservation_error, conserved_quantities, parameter_gradient_flow
 from symscope.errors import InputError
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
@@ -76,7 +76,7 @@ def _cell(config: Exact, cell: Mapping[str, Any], context: CellContext) -> CellR
     found = linear_symmetries(known.problem, seed=seed, method=method, affine=known.affine)
     seconds = time.perf_counter() - started
     everything = (*found.fields, *found.translations)
-    theta = known.problem.sample(1, 1, seed + 17).theta[0]
+    theta = known.problem.random_points(1, 1, seed + 17).theta[0]
     algebra = None if layered else lie_algebra(found.fields, known.problem.size, found.translations)
     drift, rival = _drifts(config, known, found, seed)
     row = {
@@ -140,12 +140,14 @@ def _conservation(known: Known, fields: Any, seed: int) -> float | None:
     quantities = conserved_quantities(fields)
     if not quantities:
         return None
-    sample = known.problem.sample(1, 4, seed + 29)
+    sample = known.problem.random_points(1, 4, seed + 29)
     try:
-        path = gradient_flow(known.problem, sample.theta[0], sample.x[0], sample.y[0], 0.5, records=5)
+        path = parameter_gradient_flow(
+            known.problem, sample.theta[0], sample.x[0], sample.y[0], 0.5, records=5
+        )
     except InputError:  # the flow slides along a kink of ReLU, which is no fault of the quantity
         return None
-    return max(conservation(quantity, path) for quantity in quantities)
+    return max(conservation_error(quantity, path) for quantity in quantities)
 
 
 def _generators(known: Known, found: LinearSymmetries) -> list[dict[str, Any]]:

@@ -9,10 +9,17 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import Problem, Verification, gaussian_data, problem, verify
+from symscope.discovery import ParameterProblem, Verification, gaussian_data, parameter_problem, verify
 from symscope.discovery.exact import linear_symmetries
-from symscope.discovery.fields import Field, FunctionField, LinearField, linear_combination
-from symscope.discovery.uses import deeper, induced, level_field, part_problem, smaller_batch, wider
+from symscope.discovery.fields import FunctionField, LinearField, ParameterField, linear_combination
+from symscope.discovery.uses import (
+    deepened_symmetry,
+    induced_symmetry,
+    level_field,
+    part_problem,
+    smaller_batch_symmetry,
+    widened_symmetry,
+)
 from symscope.errors import InputError
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.discovery import PAPER
@@ -60,9 +67,9 @@ class Skip(nn.Module):
         return result
 
 
-def _two_layers(h: int, activation: nn.Module) -> Problem:
+def _two_layers(h: int, activation: nn.Module) -> ParameterProblem:
     net = nn.Sequential(nn.Linear(2, h, bias=False), activation, nn.Linear(h, 2, bias=False))
-    return problem(net, "squared", gaussian_data((2,), (2,)))
+    return parameter_problem(net, "squared", gaussian_data((2,), (2,)))
 
 
 def _element(fields: Sequence[LinearField], seed: int, name: str) -> LinearField:
@@ -107,17 +114,17 @@ def _row(case: str, kind: str, small: Verification, large: Verification, seen: b
 
 def _inside(config: Induced, seed: int) -> CellResults:
     """Prop. 4.1, with `h` the inputs of the block; without it a data-dependent field must fail."""
-    whole = problem(Skip(), "squared", gaussian_data((2,), (1,)))
-    part = problem(Skip().block, "squared", gaussian_data((3,), (3,)))
+    whole = parameter_problem(Skip(), "squared", gaussian_data((2,), (1,)))
+    part = parameter_problem(Skip().block, "squared", gaussian_data((3,), (3,)))
     names = [name for name in whole.layout.names if name.startswith("block")]
     positions = whole.layout.only(names)
     rows = []
     found = linear_symmetries(part, seed=seed, affine=False).fields
     field = _element(found, seed, "rescalings of the block")
     tested = verify(part, field, seed=seed, points=config.points)
-    carried = verify(whole, induced(field, positions), seed=seed, points=config.points)
+    carried = verify(whole, induced_symmetry(field, positions), seed=seed, points=config.points)
     rows.append(_row("ReLU block beside a skip connection", "data-independent", tested, carried))
-    middle = problem(nn.Linear(3, 2, bias=False), "squared", gaussian_data((3,), (2,)))
+    middle = parameter_problem(nn.Linear(3, 2, bias=False), "squared", gaussian_data((3,), (2,)))
     across = _across(seed)
     where = whole.layout.indices("block.0.weight").reshape(-1)
 
@@ -132,10 +139,10 @@ def _inside(config: Induced, seed: int) -> CellResults:
             "block's first layer, seeing h(x)",
             "data-dependent",
             tested,
-            verify(whole, induced(across, where, features), **one),
+            verify(whole, induced_symmetry(across, where, features), **one),
         )
     )
-    blind = induced(across, where, lambda theta, x, y: (torch.cat([x, x[:, :1]], 1), y))
+    blind = induced_symmetry(across, where, lambda theta, x, y: (torch.cat([x, x[:, :1]], 1), y))
     rows.append(
         _row(
             "the same, seeing x instead of h(x)",
@@ -148,7 +155,7 @@ def _inside(config: Induced, seed: int) -> CellResults:
     return {"cases": rows, "generators": []}
 
 
-def _across(seed: int) -> Field:
+def _across(seed: int) -> ParameterField:
     """A layer W moves by vectors at right angles to its one input, `V = u (v - x (v.x) / |x|^2)^T`."""
     u, v = _direction(2, seed), _direction(3, seed + 1)
 
@@ -168,13 +175,13 @@ def _wider(config: Induced, seed: int) -> CellResults:
             found = linear_symmetries(narrow, seed=seed, affine=False).fields
             field = _element(found, seed, f"element of the narrow {name} network")
             tested = verify(narrow, field, seed=seed, points=config.points)
-            carried = wider(field, narrow, wide, units)
+            carried = widened_symmetry(field, narrow, wide, units)
             checked = verify(wide, carried, seed=seed, points=config.points)
             rows.append(_row(f"{name}, {config.narrow} to {h} units", "data-independent", tested, checked))
             if h == config.wide[0] and name == "linear":
                 pictures = [
                     *_entries("narrow", found[1], narrow),
-                    *_entries("wide", wider(found[1], narrow, wide, units), wide),
+                    *_entries("wide", widened_symmetry(found[1], narrow, wide, units), wide),
                 ]
         small, large = _two_layers(config.narrow, nn.Tanh()), _two_layers(h, nn.Tanh())
         level = level_field(small, _direction(small.size, seed))
@@ -189,7 +196,7 @@ def _wider(config: Induced, seed: int) -> CellResults:
                 f"tanh, {config.narrow} to {h} units",
                 "data-dependent",
                 verify(small, level, **near),
-                verify(large, wider(level, small, large, units), **near),
+                verify(large, widened_symmetry(level, small, large, units), **near),
             )
         )
     return {"cases": rows, "generators": pictures}
@@ -203,14 +210,18 @@ def _deeper(config: Induced, seed: int) -> CellResults:
             for k in range(depth - 1):
                 last = nn.Identity() if inner == "linear" else nn.ReLU()
                 layers += [nn.Linear(2, 2), last if k == depth - 2 else nn.Tanh()]
-            whole = problem(nn.Sequential(*layers, nn.Linear(2, 1)), "squared", gaussian_data((2,), (1,)))
+            whole = parameter_problem(
+                nn.Sequential(*layers, nn.Linear(2, 1)), "squared", gaussian_data((2,), (1,))
+            )
             start, stop = 2 * (depth - 2), 2 * (depth - 1) + 1
             part = part_problem(whole, start, stop, gaussian_data((2,), (1,)))
             field = _element(
                 linear_symmetries(part, seed=seed).fields, seed, f"element of the {inner} layers"
             )
             tested = verify(part, field, seed=seed, points=config.points)
-            checked = verify(whole, deeper(field, whole, start, stop), seed=seed, points=config.points)
+            checked = verify(
+                whole, deepened_symmetry(field, whole, start, stop), seed=seed, points=config.points
+            )
             rows.append(_row(f"{inner} layers at the end of {depth}", "data-independent", tested, checked))
     return {"cases": rows, "generators": []}
 
@@ -220,8 +231,8 @@ def _smaller(config: Induced, seed: int) -> CellResults:
     level = level_field(made, _direction(made.size, seed))
     near: dict[str, Any] = {"seed": seed, "points": config.points, "lengths": (0.02,)}
     tested = verify(made, level, batch_sizes=(config.batch,), **near)
-    extra = made.sample(1, config.batch, seed + 5)
-    small = smaller_batch(level, config.batch, extra.x[0], extra.y[0])
+    extra = made.random_points(1, config.batch, seed + 5)
+    small = smaller_batch_symmetry(level, config.batch, extra.x[0], extra.y[0])
     rows = []
     for size in range(1, config.batch):
         checked = verify(made, small, batch_sizes=(size,), **near)
@@ -229,7 +240,7 @@ def _smaller(config: Induced, seed: int) -> CellResults:
     return {"cases": rows, "generators": []}
 
 
-def _entries(which: str, field: Field, made: Problem) -> list[dict[str, Any]]:
+def _entries(which: str, field: ParameterField, made: ParameterProblem) -> list[dict[str, Any]]:
     assert isinstance(field, LinearField)  # linear fields stay linear when they are carried
     table = field.dense(made.size)
     return [

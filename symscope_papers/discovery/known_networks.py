@@ -10,7 +10,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import Problem, class_data, gaussian_data, problem
+from symscope.discovery import ParameterProblem, class_data, gaussian_data, parameter_problem
 from symscope.errors import InputError, nearest
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
@@ -37,7 +37,7 @@ class Known:
     """
 
     family: str
-    problem: Problem
+    problem: ParameterProblem
     dimension: int
     translations: int = 0
     affine: bool = False
@@ -85,14 +85,14 @@ def known_network(name: str) -> Known:
     except ValueError:
         sizes = ()
     if family == "attention" and len(sizes) == 2 and min(sizes) >= 2:
-        made = problem(_Attention(*sizes), "squared", gaussian_data((3, sizes[0]), (sizes[0],)))
+        made = parameter_problem(_Attention(*sizes), "squared", gaussian_data((3, sizes[0]), (sizes[0],)))
         return Known(family, made, 2 * sizes[1] ** 2)
     if family in ACTIVATIONS and len(sizes) >= 3 and min(sizes) >= 1:
         return _perceptron(family, sizes)
     if family == "softmax" and len(sizes) == 3 and min(sizes) >= 2:
         n, h, m = sizes
         net = nn.Sequential(nn.Linear(n, h), nn.ReLU(), nn.Linear(h, m))
-        made = problem(net, "cross-entropy", class_data((n,), m))
+        made = parameter_problem(net, "cross-entropy", class_data((n,), m))
         return Known(family, made, h, translations=h + 1, affine=True)
     if family in ("LayerNorm", "RMSNorm") and len(sizes) == 3 and sizes[1] >= 3:
         return _normalised(family, sizes)
@@ -106,7 +106,7 @@ def _perceptron(family: str, sizes: tuple[int, ...]) -> Known:
     layers: list[nn.Module] = []
     for a, b in pairwise(sizes):
         layers += [nn.Linear(a, b, bias=False), ACTIVATIONS[family]()]
-    made = problem(nn.Sequential(*layers[:-1]), "squared", gaussian_data(sizes[:1], sizes[-1:]))
+    made = parameter_problem(nn.Sequential(*layers[:-1]), "squared", gaussian_data(sizes[:1], sizes[-1:]))
     hidden = sizes[1:-1]
     if len(hidden) == 1:
         dimension = two_layer_dimension(sizes[2], sizes[1], sizes[0], family)
@@ -146,7 +146,7 @@ def _normalised(family: str, sizes: tuple[int, ...]) -> Known:
     mean = family == "LayerNorm"
     kind = nn.LayerNorm if mean else nn.RMSNorm
     net = nn.Sequential(nn.Linear(n, h), kind(h, eps=0.0, elementwise_affine=False), nn.Linear(h, m))
-    made = problem(net, "squared", gaussian_data((n,), (m,)))
+    made = parameter_problem(net, "squared", gaussian_data((n,), (m,)))
     sphere = h - 1 if mean else h
     # the mean of every column of the first layer, and of every row of the last
     return Known(family, made, 1 + sphere * (sphere - 1) // 2, (n + 1 + m) if mean else 0, affine=True)

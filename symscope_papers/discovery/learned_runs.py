@@ -11,21 +11,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery import Problem, verify
+from symscope.discovery import ParameterProblem, verify
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import field_values
 from symscope.discovery.learned import (
     DATA_DEPENDENT,
     POINTWISE,
     SCALE_FREE,
-    Learned,
-    Objective,
-    Training,
-    Weights,
-    learn,
+    ActionTraining,
+    LearnedActions,
+    LearningObjective,
+    TermWeights,
+    learn_actions,
     runge_kutta_action,
 )
-from symscope.discovery.sampling import Sample
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
 from symscope.runs import CellContext, CellResults
 from symscope_papers.discovery.small_networks import NETWORKS, action_builder, small_problem
@@ -102,7 +102,7 @@ def learned_run(config: LearnedRun, cell: Mapping[str, Any], context: CellContex
     began = time.perf_counter()
     found = _learned(config, cell, made, context)
     seconds = time.perf_counter() - began
-    held_out = made.sample(200, 1, context.seed + 1)
+    held_out = made.random_points(200, 1, context.seed + 1)
     rows: list[dict[str, Any]] = []
     for index in range(config.seeds):
         rows += _field_rows(config, made, found, index, held_out, context.seed)
@@ -113,9 +113,9 @@ def learned_run(config: LearnedRun, cell: Mapping[str, Any], context: CellContex
         "training": [
             {
                 "seconds": seconds,
-                "steps": found.looked_at[-1],
+                "steps": found.recorded_steps[-1],
                 "stopped_early": found.stopped_early,
-                "per_step": seconds / max(found.looked_at[-1], 1),
+                "per_step": seconds / max(found.recorded_steps[-1], 1),
             }
         ],
     }
@@ -124,19 +124,22 @@ def learned_run(config: LearnedRun, cell: Mapping[str, Any], context: CellContex
     return tables
 
 
-def _learned(config: LearnedRun, cell: Mapping[str, Any], made: Problem, context: CellContext) -> Learned:
-    paper = DATA_DEPENDENT if config.dependent else Weights()
-    objective = OBJECTIVES.get(cell["objective"], Objective(paper))
-    columns = int(made.sample(1, 1, 0).x.numel() + made.sample(1, 1, 0).y.numel()) if config.dependent else 0
-    settings = Training(
+def _learned(
+    config: LearnedRun, cell: Mapping[str, Any], made: ParameterProblem, context: CellContext
+) -> LearnedActions:
+    paper = DATA_DEPENDENT if config.dependent else TermWeights()
+    objective = OBJECTIVES.get(cell["objective"], LearningObjective(paper))
+    point = made.random_points(1, 1, 0)
+    columns = int(point.x.numel() + point.y.numel()) if config.dependent else 0
+    settings = ActionTraining(
         steps=config.steps,
         learning_rate=config.learning_rate * (10 if cell["action"] == "linear" else 1),
         decay_every=max(config.steps // 3, 1),
-        samples=config.samples,
+        points=config.samples,
         minibatch=config.minibatch,
         batch=DATA_POINTS.get(cell["objective"], 1),
     )
-    return learn(
+    return learn_actions(
         made,
         NETWORKS[cell["network"]].generators,
         dependent=config.dependent,
@@ -148,7 +151,12 @@ def _learned(config: LearnedRun, cell: Mapping[str, Any], made: Problem, context
 
 
 def _field_rows(
-    config: LearnedRun, made: Problem, found: Learned, index: int, held_out: Sample, seed: int
+    config: LearnedRun,
+    made: ParameterProblem,
+    found: LearnedActions,
+    index: int,
+    held_out: ParameterPoints,
+    seed: int,
 ) -> list[dict[str, Any]]:
     """Held-out tests of every field of one seed, and in which layers it moves."""
     rows = []
@@ -185,7 +193,7 @@ def _field_rows(
                 "chance": test.chance,
                 "failures": test.failures,
                 "points": test.points,
-                "judgement": test.judgement.name,
+                "judgement": test.verdict.name,
                 "group_law": test.group_law,
                 "data_dependence": test.data_dependence,
                 "other_data_drift": test.other_data_drift,
@@ -195,7 +203,7 @@ def _field_rows(
     return rows
 
 
-def _curve_rows(found: Learned) -> list[dict[str, Any]]:
+def _curve_rows(found: LearnedActions) -> list[dict[str, Any]]:
     return [
         {
             "seed": seed,
@@ -203,11 +211,13 @@ def _curve_rows(found: Learned) -> list[dict[str, Any]]:
             **{name: float(curve[look, seed]) for name, curve in found.curves.items()},
         }
         for seed in range(len(found.seeds))
-        for look, step in enumerate(found.looked_at)
+        for look, step in enumerate(found.recorded_steps)
     ]
 
 
-def _generator_rows(made: Problem, found: Learned, sample: Sample) -> list[dict[str, Any]]:
+def _generator_rows(
+    made: ParameterProblem, found: LearnedActions, sample: ParameterPoints
+) -> list[dict[str, Any]]:
     """Learned matrices, and the matrix M of the field itself: the best fit of `V(theta) = M theta`."""
     names = [made.layout.entry(i).replace(".weight", "") for i in range(made.size)]
     rows = []
@@ -232,7 +242,9 @@ def _generator_rows(made: Problem, found: Learned, sample: Sample) -> list[dict[
     return rows
 
 
-def _angle_rows(made: Problem, found: Learned, sample: Sample, action: str) -> list[dict[str, Any]]:
+def _angle_rows(
+    made: ParameterProblem, found: LearnedActions, sample: ParameterPoints, action: str
+) -> list[dict[str, Any]]:
     """Angles, in degrees, to the exact orbit at held-out parameters: of each field, and of their span.
 
     Where fields are nearly parallel, the span's last direction is what they differ in, however small: its

@@ -13,18 +13,18 @@ from torch import Tensor
 from symscope.discovery import verify
 from symscope.discovery.learned import (
     SCALE_FREE,
+    ActionTraining,
+    LearningObjective,
     LinearAction,
-    Objective,
-    Training,
     action_field,
     bracket_defect,
     eq7_defect,
     field_derivative,
     integrated_defect,
-    learn,
+    learn_actions,
     runge_kutta_action,
 )
-from symscope.discovery.learned._parameter_action import Action
+from symscope.discovery.learned._parameter_action import ParameterAction
 from symscope.errors import InputError
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
@@ -72,7 +72,7 @@ def _cell(config: Objectives, cell: Mapping[str, Any], context: CellContext) -> 
 
 def _defects(config: Objectives, name: str, seed: int) -> list[dict[str, Any]]:
     """Sizes of the three conditions, relative to the second-order term `DV_h2 . V_h1` they compare."""
-    actions: dict[str, tuple[Action, int]] = {
+    actions: dict[str, tuple[ParameterAction, int]] = {
         "gθ": (LinearAction(), 3),
         "projective": (projective, 2),
         "g⁻¹θ, no left action": (lambda g, theta, data: theta @ torch.linalg.inv(g).mT, 3),
@@ -102,10 +102,12 @@ def _defects(config: Objectives, name: str, seed: int) -> list[dict[str, Any]]:
 def _form(config: Objectives, form: str, seed: int) -> dict[str, Any]:
     """The same network, weights and steps with either form."""
     made = small_problem(NETWORK)
-    settings = Training(config.steps, 3e-3, decay_every=max(config.steps // 3, 1), samples=config.samples)
+    settings = ActionTraining(
+        config.steps, 3e-3, decay_every=max(config.steps // 3, 1), points=config.samples
+    )
     objective = replace(SCALE_FREE, form=form, invariance="eq5", time=0.5)
     began = time.process_time()  # not the clock on the wall: other programs' work is none of ours
-    found = learn(made, 2, dependent=False, seeds=[seed], objective=objective, training=settings)
+    found = learn_actions(made, 2, dependent=False, seeds=[seed], objective=objective, training=settings)
     seconds = time.process_time() - began
     tests = [
         verify(made, runge_kutta_action(field, STEPS), seed=seed, points=config.points, batch_sizes=(1,))
@@ -113,7 +115,7 @@ def _form(config: Objectives, form: str, seed: int) -> dict[str, Any]:
     ]
     return {
         "seconds_per_step": seconds / config.steps,
-        "length": found.values(0, made.sample(200, 1, seed + 1)).norm(dim=-1).mean(),
+        "length": found.values(0, made.random_points(200, 1, seed + 1)).norm(dim=-1).mean(),
         "derivative": max(test.derivative or 0.0 for test in tests),
         "drift_ratio": max(test.loss_drift / test.random_loss_drift for test in tests),
     }
@@ -122,13 +124,15 @@ def _form(config: Objectives, form: str, seed: int) -> dict[str, Any]:
 def _orthogonality(config: Objectives, name: str, seed: int) -> list[dict[str, Any]]:
     """The cosine of two generators after training with the action g theta."""
     made = small_problem(NETWORK)
-    settings = Training(config.steps, 2e-2, decay_every=max(config.steps // 3, 1), samples=config.samples)
-    found = learn(
+    settings = ActionTraining(
+        config.steps, 2e-2, decay_every=max(config.steps // 3, 1), points=config.samples
+    )
+    found = learn_actions(
         made,
         2,
         dependent=False,
         seeds=[seed, seed + 1, seed + 2],
-        objective=Objective(orthogonality=name),
+        objective=LearningObjective(orthogonality=name),
         training=settings,
         action=lambda seed: LinearAction(),
     )

@@ -10,7 +10,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import Problem, gaussian_data, problem
+from symscope.discovery import ParameterProblem, gaussian_data, parameter_problem
 from symscope.discovery.learned import LinearAction, MLPAction
 from symscope.errors import InputError, nearest
 
@@ -59,7 +59,7 @@ NETWORKS = {
 }
 
 
-def small_problem(name: str) -> Problem:
+def small_problem(name: str) -> ParameterProblem:
     """A network with squared loss, normal parameters and normal data (Sec. 5.3).
 
     Raises:
@@ -72,7 +72,7 @@ def small_problem(name: str) -> Problem:
         raise InputError(f"network: unknown {name!r}; {nearest(name, NETWORKS)}")
     chosen = NETWORKS[name]
     module = Layers(chosen.sizes, chosen.activation(), skip=chosen.skip)
-    return problem(module, "squared", gaussian_data(chosen.sizes[:1], chosen.sizes[-1:]))
+    return parameter_problem(module, "squared", gaussian_data(chosen.sizes[:1], chosen.sizes[-1:]))
 
 
 @final
@@ -96,7 +96,7 @@ class KeptAction(nn.Module):
         return torch.where(self.kept, theta, self.network(g, theta, data))
 
 
-def action_builder(name: str, made: Problem, data: int) -> Callable[[int], nn.Module]:
+def action_builder(name: str, made: ParameterProblem, data: int) -> Callable[[int], nn.Module]:
     """ "network" (the paper's), "linear" (`g theta`), or "without W2": a network that leaves W2 as it is.
 
     Raises:

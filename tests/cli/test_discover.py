@@ -207,7 +207,7 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
         ),
         (
             ("--model", "symmetric_nets.py:relu", "--inputs", "2", "--data", "mine.npz"),
-            "--inputs and --data: expected one of them; X in the data says the shape of an input",
+            "--inputs and --data: expected one of them; X in the data has the shape of an input",
         ),
         (("--model", "symmetric_nets.py:relu", "--learn", "-1"), "--learn and --steps: expected 0 or more"),
         (

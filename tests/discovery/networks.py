@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery import Problem, class_data, gaussian_data, problem
+from symscope.discovery import ParameterProblem, class_data, gaussian_data, parameter_problem
 from symscope.discovery.fields import LinearField, linear_field
 
 ACTIVATIONS = {
@@ -19,13 +19,15 @@ ACTIVATIONS = {
 }
 
 
-def two_layers(m: int, h: int, n: int, activation: str, bias: bool = False) -> Problem:
+def two_layers(m: int, h: int, n: int, activation: str, bias: bool = False) -> ParameterProblem:
     """`W2 sigma(W1 x)` with W2 m x h and W1 h x n, squared loss."""
     net = nn.Sequential(nn.Linear(n, h, bias=bias), ACTIVATIONS[activation](), nn.Linear(h, m, bias=bias))
-    return problem(net, "squared", gaussian_data((n,), (m,)))
+    return parameter_problem(net, "squared", gaussian_data((n,), (m,)))
 
 
-def chain(widths: tuple[int, ...], activation: str, bias: bool = False, loss: str = "squared") -> Problem:
+def chain(
+    widths: tuple[int, ...], activation: str, bias: bool = False, loss: str = "squared"
+) -> ParameterProblem:
     """Fully connected layers of the given widths with an activation between them."""
     layers: list[nn.Module] = []
     for a, b in pairwise(widths):
@@ -33,7 +35,7 @@ def chain(widths: tuple[int, ...], activation: str, bias: bool = False, loss: st
     data = gaussian_data((widths[0],), (widths[-1],))
     if loss == "cross-entropy":
         data = class_data((widths[0],), widths[-1])
-    return problem(nn.Sequential(*layers[:-1]), loss, data)
+    return parameter_problem(nn.Sequential(*layers[:-1]), loss, data)
 
 
 class Attention(nn.Module):

@@ -6,11 +6,18 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import Learning, class_data, dataset, discover, gaussian_data, problem
+from symscope.discovery import (
+    LearningOptions,
+    class_data,
+    dataset,
+    discover,
+    gaussian_data,
+    parameter_problem,
+)
 from symscope.discovery._discovery_page import discovery_page, generator_figure
-from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.fields import LinearField
-from symscope.discovery.learned import Training
+from symscope.discovery.learned import ActionTraining
 from symscope.errors import InputError
 
 
@@ -18,7 +25,7 @@ def test_a_linear_network_has_gl_and_its_page_says_so():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 3, bias=False))
     stages: list[str] = []
     found = discover(
-        problem(net, "squared", gaussian_data((2,), (3,))), seed=3, points=4, stage=stages.append
+        parameter_problem(net, "squared", gaussian_data((2,), (3,))), seed=3, points=4, stage=stages.append
     )
     assert found.exact.dimension == 4
     assert found.algebra is not None
@@ -36,7 +43,7 @@ def test_a_linear_network_has_gl_and_its_page_says_so():
 def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypatch):
     monkeypatch.setattr("symscope.discovery.exact._lie_algebra.LARGEST", 100)
     net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
-    found = discover(problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
+    found = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
     assert found.algebra is None
     assert len(found.tests) == found.exact.dimension == 3
     assert "3 continuous (a Lie algebra too large to name) linear symmetries" in found.answer()
@@ -51,16 +58,16 @@ def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypat
 def test_what_holds_on_rows_it_was_found_on_is_not_said_to_be_held_out(rows, said):
     x = torch.eye(2, dtype=torch.float64)[:rows]
     net = nn.Linear(2, 1, bias=False)
-    found = discover(problem(net, "squared", dataset(x, x[:, :1])), seed=0, points=8)
+    found = discover(parameter_problem(net, "squared", dataset(x, x[:, :1])), seed=0, points=8)
     assert found.answer().endswith(said)
     held = sum(test.holds for test in found.tests)
     assert (held == len(found.tests) > 0) == (rows == 1)  # of one row, the weight of the zero is free
 
 
 def test_translations_and_learned_fields_are_on_the_page():
-    made = problem(nn.Linear(2, 2), "cross-entropy", class_data((2,), 2))
-    short = Training(steps=2, samples=20, held_out=8, minibatch=8)
-    learning = Learning(2, seeds=2, training=short, flow_steps=1)
+    made = parameter_problem(nn.Linear(2, 2), "cross-entropy", class_data((2,), 2))
+    short = ActionTraining(steps=2, points=20, held_out=8, minibatch=8)
+    learning = LearningOptions(2, seeds=2, training=short, flow_steps=1)
     found = discover(made, seed=0, points=4, learning=learning)
     assert len(found.exact.translations) == 3
     assert [len(tests) for tests in found.learned_tests] == [2, 2]
@@ -70,7 +77,9 @@ def test_translations_and_learned_fields_are_on_the_page():
 
 
 def test_a_network_without_symmetries():
-    found = discover(problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,))), seed=0)
+    found = discover(
+        parameter_problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,))), seed=0
+    )
     assert found.algebra is None
     assert found.tests == ()
     page = discovery_page(found, "Mine")
@@ -80,7 +89,7 @@ def test_a_network_without_symmetries():
 
 def test_what_holds_only_where_the_search_looked_is_not_counted():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2))  # rarely above 6 at random parameters
-    found = discover(problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
+    found = discover(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
     assert [test.holds for test in found.tests] == [False, False]
     assert found.exact.dimension == 0
     assert found.algebra is None
@@ -92,14 +101,16 @@ def test_what_holds_only_where_the_search_looked_is_not_counted():
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_a_network_without_forward_derivatives():
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 1, bias=False))
-    made = problem(nn.Sequential(layer, nn.Linear(1, 1, bias=False)), "squared", gaussian_data((2,), (1,)))
+    made = parameter_problem(
+        nn.Sequential(layer, nn.Linear(1, 1, bias=False)), "squared", gaussian_data((2,), (1,))
+    )
     found = discover(made, seed=0, points=4)
     assert found.exact.dimension == 2  # the scale of the direction, and size against the layer after
     assert all(test.holds for test in found.tests)
 
 
 def test_heat_maps_are_labelled_by_parameters_and_show_constants():
-    layout = Layout(("a.weight", "a.bias"), ((2, 2), (2,)))
+    layout = ParameterLayout(("a.weight", "a.bias"), ((2, 2), (2,)))
     matrix = torch.tensor([[1.0, 0.0], [0.5, -1.0]], dtype=torch.float64)
     field = LinearField(torch.tensor([1, 4]), matrix, torch.tensor([0.0, 2.0], dtype=torch.float64), "mine")
     figure = generator_figure([field], layout)
@@ -115,6 +126,6 @@ def test_heat_maps_are_labelled_by_parameters_and_show_constants():
 
 
 def test_impossible_learning_is_refused():
-    made = problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,)))
+    made = parameter_problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,)))
     with pytest.raises(InputError, match="a positive tolerance and a seed"):
-        discover(made, seed=0, points=2, learning=Learning(1, tolerance=0.0))
+        discover(made, seed=0, points=2, learning=LearningOptions(1, tolerance=0.0))

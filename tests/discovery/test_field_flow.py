@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery._field_flow import sample_flow
+from symscope.discovery._field_flow import point_flows
 from symscope.discovery.fields import FunctionField, linear_field
-from symscope.discovery.sampling import Sample
-from symscope.discovery.uses import flow
+from symscope.discovery.sampling import ParameterPoints
+from symscope.discovery.uses import field_flow
 from tests.tolerances import ODE
 
 NOTHING = torch.zeros(1, 1, dtype=torch.float64)
@@ -32,10 +32,10 @@ def _affine(seed):
 def test_the_exponential_is_the_solution_of_the_equation(seed, time):
     field = _affine(seed)
     theta = torch.tensor([1.0, -2.0, 0.5]).double()
-    exact = flow(field, theta, NOTHING, NOTHING, time)
-    solved = flow(FunctionField(field), theta, NOTHING, NOTHING, time)
+    exact = field_flow(field, theta, NOTHING, NOTHING, time)
+    solved = field_flow(FunctionField(field), theta, NOTHING, NOTHING, time)
     assert torch.allclose(exact, solved, rtol=ODE, atol=ODE)
-    back = flow(field, exact, NOTHING, NOTHING, -time)
+    back = field_flow(field, exact, NOTHING, NOTHING, -time)
     assert torch.allclose(back, theta, atol=ODE)
 
 
@@ -43,14 +43,14 @@ def test_a_data_dependent_flow_in_closed_form_and_one_system_for_all_points():
     growth = FunctionField(lambda theta, x, y: x[0, 0] * theta**2, "growth")
     theta = torch.tensor([[0.5, -1.0], [0.25, 2.0]]).double()
     x = torch.tensor([[[0.5]], [[-1.0]]]).double()
-    found = sample_flow(growth, Sample(theta, x, x), 0.8)
+    found = point_flows(growth, ParameterPoints(theta, x, x), 0.8)
     assert torch.allclose(found, theta / (1 - 0.8 * x[:, 0] * theta), atol=ODE)
 
 
 def test_flows_that_blow_up_are_refused():
     growth = FunctionField(lambda theta, x, y: theta**2, "growth")
     with pytest.raises(InputError, match=r"growth.*(could not be followed|not finite)"):
-        flow(growth, torch.ones(1).double(), NOTHING, NOTHING, 2.0, accuracy=1e-3)
+        field_flow(growth, torch.ones(1).double(), NOTHING, NOTHING, 2.0, accuracy=1e-3)
     wild = linear_field(1e3 * torch.eye(2, dtype=torch.float64), name="wild")
     with pytest.raises(InputError, match="wild: the matrix exponential overflows"):
-        flow(wild, torch.ones(2).double(), NOTHING, NOTHING, math.pi)
+        field_flow(wild, torch.ones(2).double(), NOTHING, NOTHING, math.pi)

@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import class_data, dataset, gaussian_data, problem, token_data
+from symscope.discovery import class_data, dataset, gaussian_data, parameter_problem, token_data
 from symscope.discovery.loss_derivatives import (
-    sample_derivatives,
-    sample_gradients,
-    sample_losses,
-    sample_outputs,
+    point_derivatives,
+    point_gradients,
+    point_losses,
+    point_outputs,
 )
 from tests.discovery.networks import Attention, chain
 from tests.tolerances import ROUNDING
@@ -22,24 +22,24 @@ from tests.tolerances import ROUNDING
 
 def _convolutional():
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.GELU(), nn.Flatten(), nn.Linear(18, 3))
-    return problem(net, "cross-entropy", class_data((1, 5, 5), 3))
+    return parameter_problem(net, "cross-entropy", class_data((1, 5, 5), 3))
 
 
 def _tokens():
     net = nn.Sequential(nn.Embedding(7, 4), nn.Flatten(), nn.Linear(12, 3))
-    return problem(net, "cross-entropy", token_data(3, 7, 3))
+    return parameter_problem(net, "cross-entropy", token_data(3, 7, 3))
 
 
 CASES = {
     "mlp": lambda: chain((3, 4, 2), "tanh", bias=True),
     "convolutional": _convolutional,
     "tokens": _tokens,
-    "slopes": lambda: problem(
+    "slopes": lambda: parameter_problem(
         nn.Sequential(nn.Linear(3, 4), nn.PReLU(4), nn.Linear(4, 2)), "squared", gaussian_data((3,), (2,))
     ),
-    "recurrent cell": lambda: problem(nn.GRUCell(3, 2), "squared", gaussian_data((3,), (2,))),
-    "attention": lambda: problem(Attention(3, 2, 2), "mse", gaussian_data((5, 3), (2,))),
-    "torch attention": lambda: problem(
+    "recurrent cell": lambda: parameter_problem(nn.GRUCell(3, 2), "squared", gaussian_data((3,), (2,))),
+    "attention": lambda: parameter_problem(Attention(3, 2, 2), "mse", gaussian_data((5, 3), (2,))),
+    "torch attention": lambda: parameter_problem(
         nn.Sequential(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), nn.Flatten(), nn.Linear(12, 2)),
         "squared",
         gaussian_data((3, 4), (2,)),
@@ -51,11 +51,11 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_losses_outputs_and_gradients_are_those_of_the_module(name):
     made = CASES[name]()
-    sample = made.sample(2, 3, seed=5)
-    losses, outputs = sample_losses(made, sample), sample_outputs(made, sample)
-    gradients = sample_gradients(made, sample)
+    sample = made.random_points(2, 3, seed=5)
+    losses, outputs = point_losses(made, sample), point_outputs(made, sample)
+    gradients = point_gradients(made, sample)
     tangents = torch.randn(2, made.size, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    derivatives = sample_derivatives(made, sample, tangents)
+    derivatives = point_derivatives(made, sample, tangents)
     for i in range(2):
         module = made.module_at(sample.theta[i])
         for j in range(3):
@@ -73,12 +73,16 @@ def test_losses_outputs_and_gradients_are_those_of_the_module(name):
 def test_samples_repeat_with_their_seed_and_the_module_is_left_alone():
     net = nn.Linear(3, 2)
     before = [p.clone() for p in net.parameters()]
-    made = problem(net, "squared", gaussian_data((3,), (2,)))
-    a, b, c = made.sample(4, 2, seed=1), made.sample(4, 2, seed=1), made.sample(4, 2, seed=2)
+    made = parameter_problem(net, "squared", gaussian_data((3,), (2,)))
+    a, b, c = (
+        made.random_points(4, 2, seed=1),
+        made.random_points(4, 2, seed=1),
+        made.random_points(4, 2, seed=2),
+    )
     assert torch.equal(a.theta, b.theta)
     assert torch.equal(a.x, b.x)
     assert not torch.equal(a.theta, c.theta)
-    assert (a.points, a.batch) == (4, 2)
+    assert (a.count, a.batch) == (4, 2)
     assert net.training
     assert all(torch.equal(p, q) for p, q in zip(net.parameters(), before, strict=True))
     assert torch.equal(made.theta().float(), torch.cat([p.reshape(-1) for p in before]))
@@ -87,7 +91,7 @@ def test_samples_repeat_with_their_seed_and_the_module_is_left_alone():
 def test_frozen_parameters_are_constants():
     net = nn.Sequential(nn.Linear(3, 4, bias=False), nn.Linear(4, 1, bias=False))
     net[1].weight.requires_grad_(False)
-    assert problem(net, "squared", gaussian_data((3,), (1,))).size == 12
+    assert parameter_problem(net, "squared", gaussian_data((3,), (1,))).size == 12
 
 
 class _Noisy(nn.Linear):
@@ -127,7 +131,7 @@ DATA = gaussian_data((3,), (2,))
     [
         (_Noisy(3, 2), "squared", DATA, "draws random numbers in eval mode"),
         (_Rounded(), "squared", DATA, r"'inner\.weight' changes the loss but has no derivative"),
-        (_Centred(3, 2), "squared", DATA, "depends on the other data points of its batch"),
+        (_Centred(3, 2), "squared", DATA, "depends on the other samples of its batch"),
         (nn.Linear(3, 2), lambda f, y: (f - y).square().mean(), DATA, r"not per-sample: expected \[3\]"),
         (nn.Linear(3, 2), lambda f, y: (f - y).square(), DATA, r"not per-sample: .* got shape \[3, 2\]"),
         (nn.Linear(3, 2), lambda f, y: (f - y).square().sum(1) / f.std(), DATA, "depends on the other"),
@@ -155,27 +159,31 @@ DATA = gaussian_data((3,), (2,))
 )
 def test_problems_that_cannot_be_are_refused(net, loss, data, message):
     with pytest.raises(InputError, match=message):
-        problem(net, loss, data)
+        parameter_problem(net, loss, data)
 
 
 @pytest.mark.parametrize("loss", ["squared", "mse"])
 def test_targets_without_an_axis_are_those_with_one(loss):
     net, x, y = nn.Linear(3, 1), torch.randn(20, 3), torch.randn(20)
-    flat, column = (problem(net, loss, dataset(x, t)).sample(4, 5, seed=0) for t in (y, y[:, None]))
-    made = problem(net, loss, dataset(x, y))
-    assert torch.equal(sample_losses(made, flat), sample_losses(made, column))
-    assert torch.equal(sample_gradients(made, flat), sample_gradients(made, column))
+    flat, column = (
+        parameter_problem(net, loss, dataset(x, t)).random_points(4, 5, seed=0) for t in (y, y[:, None])
+    )
+    made = parameter_problem(net, loss, dataset(x, y))
+    assert torch.equal(point_losses(made, flat), point_losses(made, column))
+    assert torch.equal(point_gradients(made, flat), point_gradients(made, column))
 
 
 def test_whole_numbers_become_the_problems_dtype_unless_they_are_tokens():
     bytes_ = torch.randint(256, (20, 3), dtype=torch.uint8)
-    made = problem(nn.Linear(3, 1), "squared", dataset(bytes_, torch.randint(9, (20,))), dtype=torch.float32)
-    assert made.sample(2, 2, seed=0).x.dtype == torch.float32
-    drawn = problem(nn.Linear(3, 2), "cross-entropy", token_data(3, 7, 2))
-    assert drawn.sample(2, 2, seed=0).x.dtype == torch.float64
-    assert _tokens().sample(2, 2, seed=0).x.dtype == torch.int64
+    made = parameter_problem(
+        nn.Linear(3, 1), "squared", dataset(bytes_, torch.randint(9, (20,))), dtype=torch.float32
+    )
+    assert made.random_points(2, 2, seed=0).x.dtype == torch.float32
+    drawn = parameter_problem(nn.Linear(3, 2), "cross-entropy", token_data(3, 7, 2))
+    assert drawn.random_points(2, 2, seed=0).x.dtype == torch.float64
+    assert _tokens().random_points(2, 2, seed=0).x.dtype == torch.int64
 
 
 def test_empty_samples_are_refused():
-    with pytest.raises(InputError, match="at least one point and one data point, got 0 and 3"):
-        problem(nn.Linear(3, 2), "squared", DATA).sample(0, 3, seed=0)
+    with pytest.raises(InputError, match="at least one point and one sample, got 0 and 3"):
+        parameter_problem(nn.Linear(3, 2), "squared", DATA).random_points(0, 3, seed=0)

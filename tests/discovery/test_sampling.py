@@ -7,7 +7,7 @@ import torch
 
 from symscope import InputError
 from symscope.discovery import class_data, dataset, gaussian_data, parameters_near, token_data
-from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.sampling import normal_parameters
 from tests.tolerances import MONTE_CARLO_SIGMAS
 
@@ -17,7 +17,7 @@ def _seeded():
 
 
 def test_deviations_follow_fan_in():
-    layout = Layout(("w", "b"), ((2, 9), (3,)))
+    layout = ParameterLayout(("w", "b"), ((2, 9), (3,)))
     draws = normal_parameters(layout, scale=2.0)(4000, _seeded())
     expected = torch.tensor([2 / 3] * 18 + [2.0] * 3).double()
     error = expected / (2 * 4000) ** 0.5
@@ -45,7 +45,7 @@ def test_rows_to_test_on_are_others_than_those_to_find_on(count):
     rows = torch.arange(float(count))
     source = dataset(rows, rows)
     found, tested = (set(draw(200, _seeded())[0].tolist()) for draw in (source, source.held_out))
-    assert source.split
+    assert source.has_test_rows
     assert not found & tested
     assert found | tested == set(range(count))
     assert len(tested) == count // 2
@@ -53,7 +53,7 @@ def test_rows_to_test_on_are_others_than_those_to_find_on(count):
 
 def test_a_single_row_is_found_and_tested_on():
     source = dataset(torch.ones(1, 2), torch.zeros(1))
-    assert not source.split
+    assert not source.has_test_rows
     assert source.held_out(3, _seeded())[0].shape == (3, 2)
 
 

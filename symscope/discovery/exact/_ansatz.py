@@ -1,4 +1,4 @@
-"""Which linear fields are looked for: unknown coefficients of elementary fields."""
+"""Ansätze for linear fields: unknown coefficients of elementary fields."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Ansatz:
     The constraints are linear in c: `sum_k c_k <grad L(theta, x), E_k (theta, 1)> = 0` (Eq. 4).
 
     Attributes:
-        parameters: n.
-        unknowns: K.
-        term: Which unknown each entry belongs to, ascending.
-        row: The parameter it moves.
-        column: The parameter it is proportional to; n stands for the constant 1.
+        parameters: Number of parameters n.
+        unknowns: Number of unknown coefficients K.
+        term: Number of the unknown that each entry belongs to, ascending.
+        row: Parameter that each entry moves.
+        column: Parameter that each entry is proportional to; n stands for the constant 1.
     """
 
     parameters: int

@@ -1,4 +1,10 @@
-"""The structure of a Lie algebra of linear fields: brackets, closure, Killing form, and its known pieces."""
+"""The structure of a Lie algebra of linear fields: brackets, closure, Killing form, and its known pieces.
+
+Structure constants come from least squares; everything else from them. The radical is the orthogonal
+complement of `[g, g]` in the Killing form (Cartan's criterion), the quotient by it is semisimple and splits
+into simple ideals, which `_simple_algebras` names. See de Graaf, Lie Algebras: Theory and Algorithms (2000),
+ch. 2 and 4.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +16,29 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from symscope.discovery.exact._simple_algebras import ideals, sum_name
+from symscope.discovery.exact._simple_algebras import simple_ideals, sum_name
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
 
-DEPENDENT = 1e-6  # of a field's length: what remains of one that others make up
-RANK = 1e-8  # relative size of singular values that count as zero: fields are found to about 1e-12
-LARGEST = 50_000_000  # numbers in all generators together
+DEPENDENT = 1e-6  # relative length of what remains of a field that is a combination of others
+RANK = 1e-8  # relative size of singular values that count as zero: fields are known to about 1e-12
+LARGEST = 50_000_000  # most numbers in all generators together
 
 
 @final
 @dataclass(frozen=True)
-class Algebra:
-    """What a set of generators is as a Lie algebra.
+class LieAlgebra:
+    """The Lie algebra that a set of generators spans.
 
     Attributes:
         constants: `[e_i, e_j] = sum_k constants[i, j, k] e_k` (matrix commutators).
         closure: Largest part of a bracket outside the span, relative to the bracket; 0 for an algebra.
         killing: `B(e_i, e_j) = tr(ad_i ad_j)`.
         signature: Numbers of positive, negative and zero eigenvalues of the Killing form.
-        centre: Dimension of what commutes with everything.
+        centre: Dimension of the centre, which commutes with everything.
         derived: Dimension of the span of all brackets.
         radical: Dimension of the largest solvable ideal, `{x: B(x, [g, g]) = 0}`.
-        name: In known pieces, "gl(3)", "R^4", "sl(2) + sl(2)".
+        name: Name in known pieces, "gl(3)", "R^4", "sl(2) + sl(2)".
     """
 
     constants: Float[Tensor, "d d d"]
@@ -48,21 +54,16 @@ class Algebra:
     def dimension(self) -> int:
         return self.constants.shape[0]
 
-    @property
-    def reductive(self) -> bool:
-        """Whether it is the sum of its centre and simple pieces."""
-        return self.radical == self.centre
-
 
 def lie_algebra(
     fields: Sequence[LinearField], size: int, translations: Sequence[LinearField] = ()
-) -> Algebra:
+) -> LieAlgebra:
     """The structure of the algebra some linear fields span, modulo translations.
 
     Args:
         fields: Generators, linearly independent.
         size: Number of parameters.
-        translations: Constant symmetries; brackets count up to them.
+        translations: Constant symmetries; brackets are taken modulo them.
 
     Returns:
         Structure constants, closure, invariants and a name.
@@ -77,7 +78,7 @@ def lie_algebra(
     """
     if not fields:
         empty = torch.zeros(0, 0, 0, dtype=torch.float64)
-        return Algebra(empty, 0.0, empty[0:0].reshape(0, 0), (0, 0, 0), 0, 0, 0, "0")
+        return LieAlgebra(empty, 0.0, empty[0:0].reshape(0, 0), (0, 0, 0), 0, 0, 0, "0")
     matrices = _matrices(fields, size, translations)
     flat = matrices.flatten(1)
     values = torch.linalg.svdvals(flat)
@@ -96,13 +97,13 @@ def lie_algebra(
     name = _name(constants, killing, centre, radical, closure)
     zero = dimension - sum(signature)
     derived = _rank(brackets, scale)
-    return Algebra(constants, closure, killing, (*signature, zero), centre, derived, radical, name)
+    return LieAlgebra(constants, closure, killing, (*signature, zero), centre, derived, radical, name)
 
 
-def independent(
+def independence_mask(
     fields: Sequence[LinearField], size: int, translations: Sequence[LinearField] = ()
 ) -> list[bool]:
-    """Which fields are no combination of those before them, up to translations.
+    """Which fields are not combinations of those before them, modulo translations.
 
     Args:
         fields: Fields, none of them zero.
@@ -114,19 +115,21 @@ def independent(
 
     >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
-    >>> independent([turn, linear_field(torch.eye(2)), turn], 2)
+    >>> independence_mask([turn, linear_field(torch.eye(2)), turn], 2)
     [True, True, False]
     """
     flat = _matrices(fields, size, translations).flatten(1)
     basis = flat.new_zeros(0, flat.shape[1])
-    kept = []
+    mask = []
     for row in flat:
         left = row - (basis @ row) @ basis
-        left = left - (basis @ left) @ basis  # twice: once leaves the rounding of what was taken away
-        kept.append(float(left.norm()) > DEPENDENT)
-        if kept[-1]:
+        left = (
+            left - (basis @ left) @ basis
+        )  # twice is enough (Kahan and Parlett): once leaves rounding behind
+        mask.append(float(left.norm()) > DEPENDENT)
+        if mask[-1]:
             basis = torch.cat([basis, (left / left.norm())[None]])
-    return kept
+    return mask
 
 
 def is_too_large(fields: Sequence[LinearField], translations: Sequence[LinearField] = ()) -> bool:
@@ -152,7 +155,7 @@ def _matrices(
         )
     matrices = torch.zeros(len(fields), s + 1, s + 1, dtype=torch.float64)
     for k, field in enumerate(fields):
-        at = torch.searchsorted(support, field.support)
+        at = torch.searchsorted(support, field.support.contiguous())
         matrices[k][at[:, None], at] = field.matrix.double().cpu()
         matrices[k, at, s] = field.offset.double().cpu()
     if translations:
@@ -194,7 +197,7 @@ def _name(constants: Tensor, killing: Tensor, centre: int, radical: int, closure
     if radical == dimension:
         return sum_name([], centre) if centre == dimension else f"solvable of dimension {dimension}"
     levi = _quotient(constants, killing, radical)
-    pieces = ideals(levi)
+    pieces = simple_ideals(levi)
     if radical == centre:
         return sum_name(pieces, centre)
     return f"{sum_name(pieces, 0)} with a solvable radical of dimension {radical}"
@@ -205,5 +208,5 @@ def _quotient(constants: Tensor, killing: Tensor, radical: int) -> Tensor:
     dimension = len(constants)
     brackets = constants.reshape(-1, dimension)
     _, _, right = torch.linalg.svd(brackets @ killing)
-    kept = right[: dimension - radical]  # rows at right angles to the radical: coordinates of the quotient
-    return torch.einsum("ai,bj,ijk,ck->abc", kept, kept, constants, kept)
+    rows = right[: dimension - radical]  # at right angles to the radical: coordinates of the quotient
+    return torch.einsum("ai,bj,ijk,ck->abc", rows, rows, constants, rows)

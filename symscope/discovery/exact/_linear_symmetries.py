@@ -1,4 +1,4 @@
-"""Exact discovery: linear symmetries as the null space of the invariance constraints.
+"""Exact search: linear symmetries as the null space of the invariance constraints.
 
 For a linear field `V = M theta + c` the condition `D_theta L . V = 0` at a point (theta, x, y) is one linear
 equation in (M, c) (Eq. 4). Enough random points give them all: the solutions are the Lie algebra.
@@ -14,21 +14,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
-from symscope.discovery.exact._lie_algebra import independent, is_too_large
-from symscope.discovery.exact._null_space import NullSpace, echelon, null_space, settled_null_space
+from symscope.discovery.exact._lie_algebra import independence_mask, is_too_large
+from symscope.discovery.exact._null_space import NullSpace, converged_null_space, echelon, null_space
 from symscope.discovery.fields import LinearField, field_values
 from symscope.discovery.known._hidden_spaces import hidden_spaces
-from symscope.discovery.known._naming import named_fields, resolved
-from symscope.discovery.loss_derivatives import sample_gradients
-from symscope.discovery.sampling import Sample
+from symscope.discovery.known._naming import named_basis, named_fields
+from symscope.discovery.loss_derivatives import point_gradients
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+from symscope.numerics import byte_text
 
 STRIDE = 7919  # between the seeds of rounds of constraints
 BLOCK = 256  # unknowns solved for at once when the structure of the layers is used
 DISTINCT = 1e-7  # relative size below which what is left of a field is rounding
-LIMIT = 4096  # unknowns of one null space: some K x K matrices of half a gigabyte, minutes
+LIMIT = 4096  # most unknowns of one null space: a few K x K matrices, minutes
 
 
 @final
@@ -41,9 +42,9 @@ class LinearSymmetries:
             such a field is a symmetry too, so the rest is counted modulo these.
         fields: Generators, with names; linearly independent modulo translations.
         null_spaces: One per block of unknowns, for their singular values and significance.
-        method: "all" or "layers".
-        unknowns: In all blocks together.
-        constraints: In all blocks together.
+        method: Method of the search, "all" or "layers".
+        unknowns: Number of unknowns in all blocks together.
+        constraints: Number of constraints in all blocks together.
     """
 
     translations: tuple[LinearField, ...]
@@ -55,12 +56,12 @@ class LinearSymmetries:
 
     @property
     def dimension(self) -> int:
-        """Of the algebra modulo translations."""
+        """Dimension of the algebra modulo translations."""
         return len(self.fields)
 
 
 def linear_symmetries(
-    problem: Problem,
+    problem: ParameterProblem,
     *,
     seed: int,
     method: str = "auto",
@@ -70,15 +71,15 @@ def linear_symmetries(
 ) -> LinearSymmetries:
     """All linear symmetries of a loss, data-independent, from random parameters and data.
 
-    Method "all" looks among all n (n + 1) matrix entries. Method "layers" looks, for every hidden space of
-    the network, among fields that mix, rescale or shift its units, with coefficients of their own before and
+    Method "all" searches all n (n + 1) matrix entries. Method "layers" searches, for every hidden space of
+    the network, the fields that mix, rescale or shift its units, with coefficients of their own before and
     after, some pairs of units at a time: thousands of parameters are no difficulty. "auto" takes "all" where
     it fits within the limit.
 
     Args:
         problem: Network and loss.
-        seed: Of the points.
-        method: "auto", "all" or "layers".
+        seed: Seed for drawing points.
+        method: Method of the search, "auto", "all" or "layers".
         affine: Whether constants are allowed beside linear terms.
         level: Error level of the test of each gap in singular values.
         limit: Most unknowns of one null space.
@@ -87,13 +88,13 @@ def linear_symmetries(
         Generators with names, and the evidence.
 
     Raises:
-        InputError: An unknown method, more unknowns than the limit (says what to use), or a network whose
-            layers cannot be followed.
+        InputError: An unknown method, more unknowns than the limit, or a network whose layers cannot be
+            followed.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 2, bias=False))
-    >>> found = linear_symmetries(problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
+    >>> found = linear_symmetries(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
     >>> found.fields[0].name
     'rescaling of unit 0 of the hidden units between 0 and 2'
     """
@@ -103,14 +104,14 @@ def linear_symmetries(
     if method == "all" and unknowns > limit:
         raise InputError(
             f"all linear fields on {problem.size} parameters have {unknowns} unknowns, and the exact method "
-            f"keeps a matrix of their square ({_gigabytes(unknowns)}); the limit is {limit}. Use "
+            f"keeps a matrix of their square ({byte_text(8 * unknowns**2)}); the limit is {limit}. Use "
             "method='layers', freeze parameters, or learn the symmetries instead"
         )
     chosen = "all" if method == "all" or (method == "auto" and unknowns <= limit) else "layers"
-    constant = translations(problem, seed=seed, level=level, limit=limit) if affine else ()
+    constant = translation_symmetries(problem, seed=seed, level=level, limit=limit) if affine else ()
     ansatze = [all_linear(problem.size, affine)] if chosen == "all" else _layered(problem, affine)
     spaces = [
-        settled_null_space(_constraints(problem, ansatz, seed + number), ansatz.unknowns, level)
+        converged_null_space(_constraints(problem, ansatz, seed + number), ansatz.unknowns, level)
         for number, ansatz in enumerate(ansatze)
     ]
     if chosen == "all":
@@ -127,27 +128,29 @@ def linear_symmetries(
     )
 
 
-def _constraints(problem: Problem, ansatz: Ansatz, seed: int) -> Callable[[int, int], Tensor]:
+def _constraints(problem: ParameterProblem, ansatz: Ansatz, seed: int) -> Callable[[int, int], Tensor]:
     def block(count: int, turn: int) -> Tensor:
-        sample, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
-        return ansatz.constraints(sample.theta, gradients)
+        points, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
+        return ansatz.constraints(points.theta, gradients)
 
     return block
 
 
-def gradient_rows(problem: Problem, count: int, seed: int) -> tuple[Sample, Float[Tensor, "p n"]]:
-    """Random points with one data point each, and the gradients of their losses, a chunk at a time."""
-    sample = problem.sample(count, 1, seed)
+def gradient_rows(
+    problem: ParameterProblem, count: int, seed: int
+) -> tuple[ParameterPoints, Float[Tensor, "p n"]]:
+    """Random points with one sample each, and the gradients of their losses, a chunk at a time."""
+    points = problem.random_points(count, 1, seed)
     step = max(1, min(count, 20_000_000 // max(1, 8 * problem.size)))
     parts = [
-        sample_gradients(problem, Sample(*parts))[:, 0]
-        for parts in zip(sample.theta.split(step), sample.x.split(step), sample.y.split(step), strict=True)
+        point_gradients(problem, ParameterPoints(*parts))[:, 0]
+        for parts in zip(points.theta.split(step), points.x.split(step), points.y.split(step), strict=True)
     ]
-    return sample, torch.cat(parts)
+    return points, torch.cat(parts)
 
 
-def translations(
-    problem: Problem, *, seed: int, level: float = 1e-3, limit: int = LIMIT
+def translation_symmetries(
+    problem: ParameterProblem, *, seed: int, level: float = 1e-3, limit: int = LIMIT
 ) -> tuple[LinearField, ...]:
     """Constant symmetries: directions c with `grad L(theta, x) . c = 0` everywhere.
 
@@ -159,10 +162,10 @@ def translations(
     if problem.size > limit:
         raise InputError(
             f"the network has {problem.size} parameters, the exact method takes up to {limit} "
-            f"({_gigabytes(problem.size)} for one matrix); raise limit, freeze parameters, or try the known "
-            "symmetries of its layers alone (method none of discover, or verified_catalogue)"
+            f"({byte_text(8 * problem.size**2)} for one matrix); raise limit, freeze parameters, or try "
+            "the known symmetries of its layers alone (method none of discover, or verified_catalogue)"
         )
-    null = settled_null_space(
+    null = converged_null_space(
         lambda count, turn: gradient_rows(problem, count, seed + STRIDE * turn)[1], problem.size, level
     )
     directions = echelon(null.basis.cpu())
@@ -174,12 +177,12 @@ def translations(
     return named_fields(problem, found, kind="translation")
 
 
-def _layered(problem: Problem, affine: bool) -> list[Ansatz]:
+def _layered(problem: ParameterProblem, affine: bool) -> list[Ansatz]:
     spaces = hidden_spaces(problem)
     if not spaces:
         raise InputError(
             "no hidden units could be followed from layer to layer in this network, so method='layers' has "
-            "nothing to look at; use method='all' on a smaller network, or learn the symmetries"
+            "nothing to search; use method='all' on a smaller network, or learn the symmetries"
         )
     ansatze = []
     for space in spaces:
@@ -192,7 +195,7 @@ def _layered(problem: Problem, affine: bool) -> list[Ansatz]:
     return ansatze
 
 
-def _directions(problem: Problem, constant: tuple[LinearField, ...]) -> Float[Tensor, "n t"]:
+def _directions(problem: ParameterProblem, constant: tuple[LinearField, ...]) -> Float[Tensor, "n t"]:
     """Orthonormal translations."""
     if not constant:
         return torch.zeros(problem.size, 0, dtype=torch.float64)
@@ -200,29 +203,29 @@ def _directions(problem: Problem, constant: tuple[LinearField, ...]) -> Float[Te
 
 
 def _all_fields(
-    problem: Problem, basis: Float[Tensor, "K d"], constant: tuple[LinearField, ...], affine: bool
+    problem: ParameterProblem, basis: Float[Tensor, "K d"], constant: tuple[LinearField, ...], affine: bool
 ) -> tuple[LinearField, ...]:
     """Fields of the null space of all matrices, without their parts along translations."""
     directions = _directions(problem, constant)
     tables = basis.T.double().cpu().reshape(basis.shape[1], problem.size, problem.size + affine)
     tables = tables - directions @ (directions.T @ tables)
     left, values, _ = torch.linalg.svd(tables.flatten(1).T, full_matrices=False)
-    return resolved(problem, left[:, values > DISTINCT], directions, affine)
+    return named_basis(problem, left[:, values > DISTINCT], directions, affine)
 
 
 def _layer_fields(
-    problem: Problem,
+    problem: ParameterProblem,
     ansatze: list[Ansatz],
     spaces: list[NullSpace],
     constant: tuple[LinearField, ...],
 ) -> tuple[LinearField, ...]:
     """Fields of several null spaces, without those that are zero or move along translations only."""
     directions = _directions(problem, constant)
-    sample, found = problem.sample(8, 1, seed=1), []
+    points, found = problem.random_points(8, 1, seed=1), []
     for ansatz, space in zip(ansatze, spaces, strict=True):
         for coefficients in echelon(space.basis).T:
             field = ansatz.field(coefficients.double().cpu())
-            values = field_values(field, sample).double().cpu()
+            values = field_values(field, points).double().cpu()
             across = values - (values @ directions) @ directions.T
             if float(across.norm()) > DISTINCT * float(field.matrix.norm() + field.offset.norm()):
                 found.append(field)
@@ -230,39 +233,41 @@ def _layer_fields(
 
 
 def _distinct(
-    problem: Problem, fields: tuple[LinearField, ...], constant: tuple[LinearField, ...]
+    problem: ParameterProblem, fields: tuple[LinearField, ...], constant: tuple[LinearField, ...]
 ) -> tuple[LinearField, ...]:
-    """Without those that others make up, such as one map for all readers of a layer; named ones stay."""
+    """Without combinations of others, such as one map for all readers of a layer; named ones stay."""
     if not fields or is_too_large(fields, constant):
         return fields
     order = sorted(range(len(fields)), key=lambda k: fields[k].name.startswith("linear field"))
-    kept = independent([fields[k] for k in order], problem.size, constant)
-    chosen = sorted(k for k, keep in zip(order, kept, strict=True) if keep)
+    mask = independence_mask([fields[k] for k in order], problem.size, constant)
+    chosen = sorted(k for k, keep in zip(order, mask, strict=True) if keep)
     return tuple(fields[k] for k in chosen)
 
 
-def fibre_dimension(problem: Problem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1e-3) -> int:
-    """Directions at theta that change no data point's loss to first order, `n - rank D_theta L(theta, .)`.
+def fibre_dimension(
+    problem: ParameterProblem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1e-3
+) -> int:
+    """Directions at theta that change no sample's loss to first order, `n - rank D_theta L(theta, .)`.
 
     An upper bound for all data-independent symmetries, linear or not: the orbit of theta lies in its fibre.
 
     Args:
         problem: Network and loss.
-        theta: Where.
-        seed: Of the data.
+        theta: Parameters at which the fibre is taken.
+        seed: Seed for drawing samples.
         level: Error level of the gap test.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.Linear(3, 2, bias=False))
-    >>> made = problem(net, "squared", gaussian_data((2,), (2,)))
-    >>> fibre_dimension(made, made.sample(1, 1, 0).theta[0], seed=0)  # 12 weights make a 2 x 2 matrix
+    >>> made = parameter_problem(net, "squared", gaussian_data((2,), (2,)))
+    >>> fibre_dimension(made, made.random_points(1, 1, 0).theta[0], seed=0)  # 12 weights make a 2 x 2 matrix
     8
     """
     count = 4 * problem.size + 32
     x, y = problem.data(count, torch.Generator().manual_seed(seed))
-    sample = Sample(theta[None], problem.ready(x)[None], problem.ready(y)[None])
-    gradients = sample_gradients(problem, sample)[0]
+    points = ParameterPoints(theta[None], problem.converted(x)[None], problem.converted(y)[None])
+    gradients = point_gradients(problem, points)[0]
     return null_space([gradients], level).dimension
 
 
@@ -280,7 +285,3 @@ def orbit_dimension(fields: tuple[LinearField, ...], theta: Float[Tensor, "n"]) 
     tangents = torch.stack([field(theta, nothing, nothing) for field in fields])
     values = torch.linalg.svdvals(tangents)
     return int((values > 1e-9 * max(float(values[0]), 1e-300)).sum()) if float(values[0]) > 0 else 0
-
-
-def _gigabytes(unknowns: int) -> str:
-    return f"{8 * unknowns**2 / 1e9:.3g} GB"

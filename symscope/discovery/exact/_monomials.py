@@ -11,26 +11,26 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery.fields import Field
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery.fields import ParameterField
 from symscope.errors import InputError
 
 
 @final
 @dataclass(frozen=True)
-class Dictionary:
-    """Monomials `prod theta_i^a_i prod x_j^b_j prod y_k^c_k` of parameters and one data point.
+class MonomialDictionary:
+    """Monomials `prod theta_i^a_i prod x_j^b_j prod y_k^c_k` of parameters and one sample.
 
     Variables are numbered: the n parameters, then the entries of the input, then those of the target. A
     monomial is the tuple of its variables' numbers, with repetition; `()` is the constant 1.
 
     Attributes:
-        parameters: n.
-        inputs: Numbers in one input.
-        targets: Numbers in one target.
-        terms: The monomials.
+        parameters: Number of parameters n.
+        inputs: Number of entries of one input.
+        targets: Number of entries of one target.
+        terms: Monomials, each the numbers of its variables.
 
-    >>> squares = Dictionary(1, 1, 0, ((0, 0), (0, 1)))
+    >>> squares = MonomialDictionary(1, 1, 0, ((0, 0), (0, 1)))
     >>> squares.values(torch.tensor([3.0]), torch.tensor([[2.0]]), torch.zeros(1, 0))
     tensor([9., 6.])
     """
@@ -58,7 +58,7 @@ class Dictionary:
     def values(
         self, theta: Float[Tensor, "n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"]
     ) -> Float[Tensor, "k"]:
-        """All monomials at one point; monomials with data want batches of one data point.
+        """All monomials at one point; monomials with data need batches of one sample.
 
         Raises:
             InputError: A larger batch, or data of another size.
@@ -67,12 +67,12 @@ class Dictionary:
         if any(self.data_dependent):
             if x.shape[0] != 1:
                 raise InputError(
-                    f"monomials in the data belong to one data point; expected a batch of 1, got {x.shape[0]}"
+                    f"monomials in the data belong to one sample; expected a batch of 1, got {x.shape[0]}"
                 )
             parts = (("inputs", x, self.inputs), ("targets", y, self.targets))
             for name, data, size in parts:
                 if size and data[0].numel() != size:
-                    raise InputError(f"{name}: expected {size} numbers a data point, got {data[0].numel()}")
+                    raise InputError(f"{name}: expected {size} numbers a sample, got {data[0].numel()}")
                 if size:
                     variables.append(data[0].reshape(-1).to(theta.dtype))
         everything = torch.cat([*variables, theta.new_ones(1)])
@@ -87,7 +87,7 @@ class Dictionary:
         rows = [[*term, *[one] * (longest - len(term))] for term in self.terms]
         return torch.tensor(rows, device=device)
 
-    def names(self, layout: Layout) -> list[str]:
+    def names(self, layout: ParameterLayout) -> list[str]:
         """Monomials in words, `0.weight[1,2] x[0]`."""
         variables = [
             *layout.entries(),
@@ -99,17 +99,17 @@ class Dictionary:
 
 @final
 @dataclass(frozen=True)
-class DictionaryField(Field):
-    """`V(theta, x)_i = sum_k C_ik m_k(theta, x, y)`, monomials m_k in parameters and one data point.
+class DictionaryField(ParameterField):
+    """`V(theta, x)_i = sum_k C_ik m_k(theta, x, y)`, monomials m_k in parameters and one sample.
 
     Attributes:
-        dictionary: The monomials.
-        coefficients: C.
-        name: For people.
+        dictionary: Monomials m_k.
+        coefficients: Coefficients C.
+        name: Name shown to people.
         data_dependent: Whether a monomial with data in it has a coefficient.
     """
 
-    dictionary: Dictionary
+    dictionary: MonomialDictionary
     coefficients: Float[Tensor, "n k"]
     name: str = "polynomial field"
     data_dependent: bool = False
@@ -127,14 +127,14 @@ def monomials(
     targets: int = 0,
     data_degree: int = 0,
     lowest: int = 0,
-) -> Dictionary:
+) -> MonomialDictionary:
     """All monomials up to a degree in the parameters times all up to a degree in the data.
 
     Args:
         parameters: Number of parameters.
         degree: Highest degree in the parameters.
-        inputs: Numbers in one input; 0 leaves inputs out.
-        targets: Numbers in one target; 0 leaves targets out.
+        inputs: Number of entries of one input; 0 leaves inputs out.
+        targets: Number of entries of one target; 0 leaves targets out.
         data_degree: Highest degree in the data.
         lowest: Lowest degree in the parameters.
 
@@ -155,7 +155,7 @@ def monomials(
         for own in _up_to(range(parameters), lowest, degree)
         for given in _up_to(data, 0, data_degree)
     ]
-    return Dictionary(parameters, inputs, targets, tuple(terms))
+    return MonomialDictionary(parameters, inputs, targets, tuple(terms))
 
 
 def _up_to(variables: Sequence[int], lowest: int, highest: int) -> list[tuple[int, ...]]:

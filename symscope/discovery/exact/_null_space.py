@@ -1,11 +1,17 @@
-"""Null spaces of long constraint matrices, row blocks at a time, and how many dimensions they have.
+"""Null spaces of tall constraint matrices, row block by row block, and how many dimensions they have.
+
+The method is a sequential TSQR (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34, 2012): the K x
+K triangle of all rows so far is stacked on the next block and factorised again, so that one block and one
+triangle are all that is held. Accumulating the Gram matrix would cost half as much, but squares the singular
+values: everything below `sqrt(eps)` would be zero to rounding, and the gap the dimension rests on would be
+lost.
 
 The rule. Columns and rows are scaled to size one. Singular values up to `FLOOR * K * eps` of the largest (K
 columns) are zero to rounding. Their number is the dimension, provided the step down to them is significant:
 were the spectrum to run on to zero without a null space, the steps of the logarithms of its values would look
-like those above, taken as exponential; the chance that the largest of so many steps is as large as the one
-seen must be below the level. Otherwise the small values cannot be told from the tail of the spectrum, and
-the dimension is 0. Null vectors must also satisfy constraints that were not used to find them.
+like those above, taken as exponential; the chance that the largest of so many steps is as large as the
+observed one must be below the level. Otherwise the small values are indistinguishable from the tail of the
+spectrum, and the dimension is 0. Null vectors must also satisfy constraints that were not used to find them.
 """
 
 from __future__ import annotations
@@ -23,8 +29,8 @@ from symscope.errors import InputError
 
 FLOOR = 64.0
 OVERSAMPLING = 1.25  # constraints for every unknown
-SPARE = 32
-ROUNDS = 12
+SPARE = 32  # constraints more, for small problems
+ROUNDS = 12  # of fresh constraints, before the search is given up
 HELD_OUT = 1e-8  # relative residual that fresh constraints may leave on a null vector
 
 
@@ -35,12 +41,12 @@ class NullSpace:
 
     Attributes:
         basis: Orthonormal columns v with C v = 0.
-        singular_values: Of the scaled C, largest first, relative to the largest.
-        floor: Values up to here are zero to rounding.
-        gap: Smallest value above the floor over the floor (or over the largest value below, if larger).
-        chance: That a spectrum without null space has such a step by accident; 1 where there is no step.
-        level: Chance below which the step counts.
-        rows: Constraints used.
+        singular_values: Singular values of the scaled C, largest first, relative to the largest.
+        floor: Largest singular value that is zero to rounding.
+        gap: Smallest singular value above the floor, over the floor.
+        chance: Chance that a spectrum without null space has such a gap by accident; 1 where there is none.
+        level: Chance below which the gap counts.
+        rows: Number of constraints used.
         held_out: Largest relative residual on constraints that were not used, where there were some.
     """
 
@@ -59,10 +65,10 @@ class NullSpace:
 
 
 def null_space(blocks: Iterable[Float[Tensor, "_rows K"]], level: float = 1e-3) -> NullSpace:
-    """The null space of the matrix whose rows come in blocks; never more than one block and a K x K matrix.
+    """The null space of a matrix given in blocks of rows; holds one block and a K x K matrix at a time.
 
     Args:
-        blocks: Rows; K or more in all.
+        blocks: Blocks of rows, K rows or more in all.
         level: Error level of the gap's significance test (see the top of this file).
 
     Returns:
@@ -77,67 +83,98 @@ def null_space(blocks: Iterable[Float[Tensor, "_rows K"]], level: float = 1e-3) 
     >>> null_space([rows @ torch.diag(torch.tensor([1.0, 1.0, 0.0])).double()]).dimension
     1
     """
-    triangle: Tensor | None = None
-    scale: Tensor | None = None
-    rows = 0
+    rows = _RowFactor()
     for block in blocks:
-        scale = _column_sizes(block) if scale is None else scale
-        triangle = _folded(triangle, block, scale)
-        rows += block.shape[0]
-    if triangle is None or scale is None or rows < triangle.shape[1]:
-        needed = 0 if triangle is None else triangle.shape[1]
-        raise InputError(f"expected at least {needed} constraints for as many unknowns, got {rows}")
-    return _solved(triangle, scale, level, rows)
+        rows.append(block)
+    needed = 0 if rows.triangle is None else rows.triangle.shape[1]
+    if rows.triangle is None or rows.count < needed:
+        raise InputError(f"expected at least {needed} constraints for as many unknowns, got {rows.count}")
+    return rows.null_space(level)
 
 
-def settled_null_space(
+def converged_null_space(
     block: Callable[[int, int], Float[Tensor, "_rows K"]], unknowns: int, level: float = 1e-3
 ) -> NullSpace:
-    """The null space of random constraints, as many as it takes: the last ones, not used, must hold too.
+    """The null space of random constraints, in rounds until a fresh round that was not used holds too.
 
-    Constraints without content do not count (points where all gradients vanish: dead ReLU units). Rounds of
-    fresh constraints are added until one changes nothing.
+    Constraints that are all zero do not count (points where all gradients vanish: dead ReLU units).
 
     Args:
         block: `(count, round) -> constraints`; every round draws new ones.
-        unknowns: K.
+        unknowns: Number of unknowns K.
         level: Error level of the gap's significance test.
 
     Returns:
         The null space; `held_out` is its largest relative residual on the unused round.
 
     Raises:
-        InputError: It does not settle, because nearly all constraints are empty.
+        InputError: It does not converge, because nearly all constraints are zero.
     """
     count = max(int(OVERSAMPLING * unknowns) + SPARE, 2 * SPARE)
-    triangle: Tensor | None = None
-    scale: Tensor | None = None
-    rows, found = 0, None
+    rows, space = _RowFactor(), None
     for turn in range(ROUNDS):
         fresh = block(count, turn)
         fresh = fresh[fresh.square().sum(1) > 0]
-        if found is not None and scale is not None and fresh.shape[0] >= SPARE:
-            residual = _residual(fresh, found.basis, scale)
+        if space is not None and fresh.shape[0] >= SPARE:
+            residual = rows.residual(fresh, space.basis)
             if residual <= HELD_OUT:
-                return replace(found, held_out=residual)
+                return replace(space, held_out=residual)
         if fresh.shape[0]:
-            scale = _column_sizes(fresh) if scale is None else scale
-            triangle = _folded(triangle, fresh, scale)
-            rows += fresh.shape[0]
-        if triangle is not None and scale is not None and rows >= OVERSAMPLING * unknowns:
-            found = _solved(triangle, scale, level, rows)
+            rows.append(fresh)
+        if rows.triangle is not None and rows.count >= OVERSAMPLING * unknowns:
+            space = rows.null_space(level)
     raise InputError(
-        f"after {ROUNDS} rounds of {count} random points the constraints still change (only {rows} of them "
-        "say anything): most gradients vanish; draw parameters or data with another scale"
+        f"after {ROUNDS} rounds of {count} random points the null space still changes (only {rows.count} "
+        "constraints are not zero): most gradients vanish; draw parameters or data with another scale"
     )
 
 
-def _residual(rows: Float[Tensor, "r K"], basis: Float[Tensor, "K d"], scale: Float[Tensor, "K"]) -> float:
-    """Largest cosine of a constraint and a null vector, columns scaled."""
-    if basis.shape[1] == 0:
-        return 0.0
-    across, along = rows / scale, basis * scale[:, None]
-    return float((across @ along / (across.norm(dim=1)[:, None] * along.norm(dim=0))).abs().max())
+@final
+class _RowFactor:
+    """The triangle R of the QR factorisation of all rows so far, columns and rows scaled to size one.
+
+    Attributes:
+        triangle: R of all rows; None before the first block.
+        scale: Sizes of the columns, of the first block.
+        count: Number of rows so far.
+    """
+
+    def __init__(self) -> None:
+        self.triangle: Tensor | None = None
+        self.scale = torch.ones(())
+        self.count = 0
+
+    def append(self, block: Float[Tensor, "r K"]) -> None:
+        """Fold a block of rows into the triangle."""
+        if not bool(torch.isfinite(block).all()):
+            raise InputError("the constraints hold NaN or infinity; draw parameters and data smaller")
+        if self.triangle is None:
+            self.scale = _column_sizes(block)
+        scaled = block / self.scale
+        sizes = scaled.norm(dim=1, keepdim=True)
+        scaled = scaled / torch.where(sizes > 0, sizes, 1.0)
+        stacked = scaled if self.triangle is None else torch.cat([self.triangle, scaled])
+        self.triangle = torch.linalg.qr(stacked, mode="r").R
+        self.count += block.shape[0]
+
+    def null_space(self, level: float) -> NullSpace:
+        """The null space of all rows so far."""
+        assert self.triangle is not None
+        _, values, right = torch.linalg.svd(self.triangle)
+        top = float(values[0])
+        values = values / top if top > 0 else values
+        floor = FLOOR * len(values) * torch.finfo(values.dtype).eps
+        dimension, gap, chance = selected_dimension(values, floor, level)
+        null = right[len(values) - dimension :].T / self.scale[:, None]
+        basis = torch.linalg.qr(null).Q if dimension else null
+        return NullSpace(basis, values, floor, gap, chance, level, self.count, None)
+
+    def residual(self, rows: Float[Tensor, "r K"], basis: Float[Tensor, "K d"]) -> float:
+        """Largest cosine of a constraint and a null vector, columns scaled."""
+        if basis.shape[1] == 0:
+            return 0.0
+        across, along = rows / self.scale, basis * self.scale[:, None]
+        return float((across @ along / (across.norm(dim=1)[:, None] * along.norm(dim=0))).abs().max())
 
 
 def _column_sizes(block: Float[Tensor, "r K"]) -> Float[Tensor, "K"]:
@@ -146,29 +183,6 @@ def _column_sizes(block: Float[Tensor, "r K"]) -> Float[Tensor, "K"]:
     largest = sizes.max()
     noise = FLOOR * torch.finfo(sizes.dtype).eps * largest
     return torch.where(sizes > noise, sizes, largest if largest > 0 else 1.0)
-
-
-def _folded(
-    triangle: Float[Tensor, "t K"] | None, block: Float[Tensor, "r K"], scale: Float[Tensor, "K"]
-) -> Float[Tensor, "u K"]:
-    """The triangle of all rows so far, these included, columns and rows scaled."""
-    if not bool(torch.isfinite(block).all()):
-        raise InputError("the constraints hold NaN or infinity; draw parameters and data smaller")
-    scaled = block / scale
-    sizes = scaled.norm(dim=1, keepdim=True)
-    scaled = scaled / torch.where(sizes > 0, sizes, 1.0)
-    return torch.linalg.qr(scaled if triangle is None else torch.cat([triangle, scaled]), mode="r").R
-
-
-def _solved(triangle: Float[Tensor, "t K"], scale: Float[Tensor, "K"], level: float, rows: int) -> NullSpace:
-    _, values, right = torch.linalg.svd(triangle)
-    top = float(values[0])
-    values = values / top if top > 0 else values
-    floor = FLOOR * len(values) * torch.finfo(values.dtype).eps
-    dimension, gap, chance = selected_dimension(values, floor, level)
-    kept = right[len(values) - dimension :].T / scale[:, None]
-    basis = torch.linalg.qr(kept).Q if dimension else kept
-    return NullSpace(basis, values, floor, gap, chance, level, rows, None)
 
 
 def selected_dimension(values: Float[Tensor, "K"], floor: float, level: float) -> tuple[int, float, float]:
@@ -188,7 +202,7 @@ def selected_dimension(values: Float[Tensor, "K"], floor: float, level: float) -
     if null == 0:
         return 0, 1.0, 1.0
     gap = float(above[-1]) / floor
-    # the spectrum's fall per step: one value alone says nothing of it, so take a factor of e
+    # the spectrum's fall per step; one value alone has none, so take a factor of e
     step = math.log(float(above[0] / above[-1])) / (len(above) - 1) if len(above) > 1 else 1.0
     step = max(step, 1e-3)
     odds = math.exp(-math.log(gap) / step)
@@ -197,9 +211,11 @@ def selected_dimension(values: Float[Tensor, "K"], floor: float, level: float) -
 
 
 def echelon(basis: Float[Tensor, "K d"], tolerance: float = 1e-9) -> Float[Tensor, "K d"]:
-    """The same space in a basis with as many zeros as pivoting gives: one unknown of its own per vector.
+    """The same space in a sparse basis: every vector has an unknown that no other vector has.
 
-    Pivots are chosen largest first, each column then solved for; entries below the tolerance become 0.
+    Pivots are the rows that Gram-Schmidt with pivoting picks, largest first, as in QR with column pivoting of
+    the transpose (Golub and Van Loan, Matrix Computations, sec. 5.4); the basis is then solved for the
+    identity on them. Entries below the tolerance become 0.
 
     >>> mixed = torch.tensor([[1.0, 1.0], [-1.0, -1.0], [2.0, -2.0], [1.0, -1.0]]).double()
     >>> echelon(torch.linalg.qr(mixed).Q).abs().sort(1).values

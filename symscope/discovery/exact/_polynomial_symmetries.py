@@ -1,4 +1,4 @@
-"""Exact discovery of polynomial and data-dependent fields: null spaces over a dictionary of monomials."""
+"""Exact search for polynomial and data-dependent fields: null spaces over a dictionary of monomials."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._linear_symmetries import LIMIT, STRIDE, gradient_rows
-from symscope.discovery.exact._monomials import Dictionary, DictionaryField
-from symscope.discovery.exact._null_space import NullSpace, echelon, settled_null_space
+from symscope.discovery.exact._monomials import DictionaryField, MonomialDictionary
+from symscope.discovery.exact._null_space import NullSpace, converged_null_space, echelon
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
+from symscope.numerics import byte_text
 
 
 @final
@@ -25,9 +26,9 @@ class PolynomialSymmetries:
     """The symmetries found in a dictionary.
 
     Attributes:
-        fields: A sparse basis; each holds for one data point at a time where it depends on data.
+        fields: A sparse basis; each holds for one sample at a time where it depends on data.
         null_space: Singular values and the significance of their gap.
-        known: Dimension of the part made of monomials times known linear symmetries: no news.
+        known: Dimension of the part made of monomials times known linear symmetries, which are not new.
     """
 
     fields: tuple[DictionaryField, ...]
@@ -45,8 +46,8 @@ class PolynomialSymmetries:
 
 
 def polynomial_symmetries(
-    problem: Problem,
-    dictionary: Dictionary,
+    problem: ParameterProblem,
+    dictionary: MonomialDictionary,
     *,
     seed: int,
     known: Sequence[LinearField] = (),
@@ -59,9 +60,9 @@ def polynomial_symmetries(
 
     Args:
         problem: Network and loss.
-        dictionary: The monomials; those with data make fields that depend on their data point.
-        seed: Of the points.
-        known: Linear symmetries already found; their multiples by monomials are counted apart.
+        dictionary: Monomials of the fields; those with data make fields that depend on their sample.
+        seed: Seed for drawing points.
+        known: Known linear symmetries; their multiples by monomials are counted apart.
         level: Error level of the gap test.
         limit: Most unknowns, `n * len(dictionary)`.
 
@@ -72,10 +73,10 @@ def polynomial_symmetries(
         InputError: More unknowns than the limit, or a dictionary for another number of parameters.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> from symscope.discovery.exact import monomials
     >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
-    >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
+    >>> made = parameter_problem(net, "squared", gaussian_data((1,), (1,)))
     >>> polynomial_symmetries(made, monomials(2, 2), seed=0).dimension  # (w1, -w2) times 1, w1, w2
     3
     """
@@ -87,32 +88,38 @@ def polynomial_symmetries(
     if unknowns > limit:
         raise InputError(
             f"{len(dictionary)} monomials on {problem.size} parameters have {unknowns} unknowns, the limit "
-            f"is {limit} (a matrix of their square, {8 * unknowns**2 / 1e9:.3g} GB); use a lower degree, "
+            f"is {limit} (a matrix of their square, {byte_text(8 * unknowns**2)}); use a lower degree, "
             "fewer monomials or a smaller network, or learn the symmetries instead"
         )
-    null = settled_null_space(_constraints(problem, dictionary, seed), unknowns, level)
+    null = converged_null_space(_constraints(problem, dictionary, seed), unknowns, level)
     shape = (problem.size, len(dictionary))
     with_data = torch.tensor(dictionary.data_dependent)
     fields = []
     for column in echelon(null.basis.cpu()).T:
         table = column.reshape(shape)
         uses = bool(table[:, with_data].any())
-        fields.append(DictionaryField(dictionary, table, polynomial(table, dictionary, problem.layout), uses))
+        fields.append(
+            DictionaryField(
+                dictionary, table, polynomial_description(table, dictionary, problem.layout), uses
+            )
+        )
     multiples = known_multiples(known, dictionary)
     rank = int(torch.linalg.matrix_rank(multiples)) if multiples.shape[1] else 0
     return PolynomialSymmetries(tuple(fields), null, rank)
 
 
-def _constraints(problem: Problem, dictionary: Dictionary, seed: int) -> Callable[[int, int], Tensor]:
+def _constraints(
+    problem: ParameterProblem, dictionary: MonomialDictionary, seed: int
+) -> Callable[[int, int], Tensor]:
     def block(count: int, turn: int) -> Tensor:
-        sample, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
-        values = torch.func.vmap(dictionary.values)(sample.theta, sample.x, sample.y)
+        points, gradients = gradient_rows(problem, count, seed + STRIDE * turn)
+        values = torch.func.vmap(dictionary.values)(points.theta, points.x, points.y)
         return (gradients[:, :, None] * values[:, None, :]).flatten(1)
 
     return block
 
 
-def known_multiples(fields: Sequence[LinearField], dictionary: Dictionary) -> Float[Tensor, "K e"]:
+def known_multiples(fields: Sequence[LinearField], dictionary: MonomialDictionary) -> Float[Tensor, "K e"]:
     """Coefficients of all products of a monomial and a linear field that stay within the dictionary.
 
     >>> from symscope.discovery.fields import linear_field
@@ -151,7 +158,9 @@ def _product(factor: tuple[int, ...], variable: int) -> tuple[int, ...]:
     return tuple(sorted((*factor, variable)))
 
 
-def polynomial(table: Float[Tensor, "n k"], dictionary: Dictionary, layout: Layout) -> str:
+def polynomial_description(
+    table: Float[Tensor, "n k"], dictionary: MonomialDictionary, layout: ParameterLayout
+) -> str:
     """A polynomial field in words: at most its first four terms."""
     names, terms = dictionary.names(layout), []
     for i, k in torch.nonzero(table).tolist():

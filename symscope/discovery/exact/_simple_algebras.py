@@ -1,4 +1,9 @@
-"""Simple Lie algebras: splitting a semisimple one into ideals, and names from dimension and Killing form."""
+"""Simple Lie algebras: splitting a semisimple one into ideals, and names from dimension and Killing form.
+
+The split uses the centroid, the matrices that commute with the adjoint representation (Rand, Winternitz and
+Zassenhaus, Linear Algebra Appl. 109, 1988). The name uses Cartan's classification: the numbers of positive
+and negative directions of the Killing form fix a classical real form, but for coincidences in low dimensions.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-SPLIT_LIMIT = 28  # dimension up to which the ideals are looked for: the search has its square as unknowns
+SPLIT_LIMIT = 28  # largest dimension that is split into ideals: the centroid has its square as unknowns
 TOLERANCE = 1e-7
 
 
-def ideals(constants: Float[Tensor, "d d d"]) -> list[str]:
+def simple_ideals(constants: Float[Tensor, "d d d"]) -> list[str]:
     """Names of the simple ideals of a semisimple algebra, from its structure constants.
 
-    A matrix that commutes with all `ad_i` is constant on every simple ideal; a random one has an eigenspace
-    for each.
+    A matrix that commutes with all `ad_i` is constant on every simple ideal (Schur's lemma); a random one has
+    an eigenspace for each.
     """
     dimension = len(constants)
     if dimension == 0:
         return []
     if dimension > SPLIT_LIMIT:
-        return [_of(constants)]
+        return [_simple_algebra_name(constants)]
     ad = constants.transpose(1, 2)  # ad_i as matrices on coordinates
     eye = torch.eye(dimension, dtype=constants.dtype)
     system = torch.cat([torch.kron(a.contiguous(), eye) - torch.kron(eye, a.T.contiguous()) for a in ad])
@@ -43,7 +48,7 @@ def ideals(constants: Float[Tensor, "d d d"]) -> list[str]:
         space = torch.cat([right[:, near].real, right[:, near].imag], 1)
         basis, sizes, _ = torch.linalg.svd(space, full_matrices=False)
         part = basis[:, sizes > TOLERANCE * float(sizes[0])]
-        names.append(_of(torch.einsum("ia,jb,ijk,kc->abc", part, part, constants, part)))
+        names.append(_simple_algebra_name(torch.einsum("ia,jb,ijk,kc->abc", part, part, constants, part)))
     return sorted(names)
 
 
@@ -53,7 +58,7 @@ def _alike(a: Tensor, b: Tensor) -> bool:
     return float((a - b).abs()) < scale or float((a - b.conj()).abs()) < scale
 
 
-def _of(constants: Tensor) -> str:
+def _simple_algebra_name(constants: Tensor) -> str:
     killing = torch.einsum("iab,jba->ij", constants, constants)
     eigenvalues = torch.linalg.eigvalsh(killing)
     cut = TOLERANCE * float(eigenvalues.abs().max())

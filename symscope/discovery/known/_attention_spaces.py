@@ -5,17 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery.known._spaces import Between, HiddenSpace, Side
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery.known._spaces import ActivationKind, HiddenSide, HiddenSpace
 
 
-def attention_spaces(name: str, module: nn.MultiheadAttention, layout: Layout) -> list[HiddenSpace]:
+def attention_spaces(name: str, module: nn.MultiheadAttention, layout: ParameterLayout) -> list[HiddenSpace]:
     """For every head: `Q -> A Q, K -> A^-T K` and `V -> A V, O -> O A^-1`, biases included.
 
     Args:
-        name: Of the module.
-        module: torch's own attention.
-        layout: Of the whole network.
+        name: Name of the module.
+        module: Module, torch's own attention.
+        layout: Layout of the whole network's parameters.
 
     Returns:
         Two spaces a head; none where the projections are frozen or of different sizes.
@@ -37,18 +37,18 @@ def attention_spaces(name: str, module: nn.MultiheadAttention, layout: Layout) -
     for head in range(module.num_heads):
         part = slice(head * size, (head + 1) * size)
         where = f"head {head} of {name or 'the attention'}"
-        pair = (Side(weight, query[part], False), Side(weight, key[part], True))
-        spaces.append(HiddenSpace(f"queries and keys of {where}", pair, Between.LINEAR))
-        pair = (Side(weight, value[part], False), Side(out, columns[part], True))
+        pair = (HiddenSide(weight, query[part], False), HiddenSide(weight, key[part], True))
+        spaces.append(HiddenSpace(f"queries and keys of {where}", pair, ActivationKind.LINEAR))
+        pair = (HiddenSide(weight, value[part], False), HiddenSide(out, columns[part], True))
         shifts: tuple[tuple[Tensor, Tensor | None], ...] = ()
         if biases is not None and out_bias in layout.names:
             own = biases.chunk(3)[2][part, None]
             shifts = ((own, None), (columns[part], layout.indices(out_bias)))
-        spaces.append(HiddenSpace(f"values of {where}", pair, Between.LINEAR, shifts))
+        spaces.append(HiddenSpace(f"values of {where}", pair, ActivationKind.LINEAR, shifts))
     return spaces
 
 
-def unit_rows(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+def unit_rows(name: str, module: nn.Module, layout: ParameterLayout) -> Tensor | None:
     """Positions of a linear layer's weights and bias by output unit; None where a part is frozen."""
     if f"{name}.weight" not in layout.names:
         return None

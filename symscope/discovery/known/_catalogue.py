@@ -8,13 +8,13 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.candidates import Transformation
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
-from symscope.discovery.known._spaces import Between, HiddenSpace, sparse_field
+from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
 
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
@@ -26,11 +26,12 @@ class KnownSymmetry:
     """One entry of the catalogue, applied to a model.
 
     Attributes:
-        name: In words, "rescaling of the hidden units between 0 and 2".
-        kind: "general linear", "rescaling", "permutation", "sign flip", "shift", "translation" or "scaling".
+        name: Name in words, "rescaling of the hidden units between 0 and 2".
+        kind: Kind of symmetry, "general linear", "rescaling", "permutation", "sign flip", "shift",
+            "translation" or "scaling".
         fields: Generators of its Lie algebra; none for discrete symmetries.
         transformations: Generators of a discrete group; none for continuous ones.
-        exact: Whether it holds exactly; a normalisation with eps > 0 is only nearly free of scale.
+        exact: Whether it holds exactly; a normalisation with eps > 0 is only approximately free of scale.
     """
 
     name: str
@@ -41,7 +42,7 @@ class KnownSymmetry:
 
     @property
     def dimension(self) -> int:
-        """Of the Lie algebra."""
+        """Dimension of its Lie algebra."""
         return len(self.fields)
 
 
@@ -58,14 +59,14 @@ class VerifiedSymmetry:
         return all(test.holds for test in self.tests)
 
 
-def catalogue(problem: Problem) -> tuple[KnownSymmetry, ...]:
-    """The symmetries a model has by its layers.
+def catalogue(problem: ParameterProblem) -> tuple[KnownSymmetry, ...]:
+    """The symmetries that a model has because of its layers.
 
     - layers with nothing but linear maps between them, queries with keys, values with outputs: `GL(h)`
       (`W1 -> A W1, W2 -> W2 A^-1`), and shifts of the biases between them;
     - ReLU, leaky ReLU, max pooling between: rescaling of every unit, permutations;
     - tanh and other odd activations: sign flips and permutations; other activations: permutations;
-    - a layer before a normalisation: its scale (nearly, for eps > 0), and the mean of its outputs;
+    - a layer before a normalisation: its scale (approximately, for eps > 0), and the mean of its outputs;
     - the last layer before a softmax (cross-entropy): a vector added to all its rows;
     - the bias of keys.
 
@@ -75,9 +76,10 @@ def catalogue(problem: Problem) -> tuple[KnownSymmetry, ...]:
     Returns:
         The entries; `verified_catalogue` tests each.
 
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-    >>> [(s.kind, s.dimension) for s in catalogue(problem(net, "squared", gaussian_data((3,), (2,))))]
+    >>> made = parameter_problem(net, "squared", gaussian_data((3,), (2,)))
+    >>> [(s.kind, s.dimension) for s in catalogue(made)]
     [('rescaling', 4), ('permutation', 0)]
     """
     entries = [e for space in hidden_spaces(problem) for e in space_symmetries(space, problem.size)]
@@ -87,16 +89,18 @@ def catalogue(problem: Problem) -> tuple[KnownSymmetry, ...]:
     return tuple(entries)
 
 
-def verified_catalogue(problem: Problem, *, seed: int, points: int = 16) -> tuple[VerifiedSymmetry, ...]:
+def verified_catalogue(
+    problem: ParameterProblem, *, seed: int, points: int = 16
+) -> tuple[VerifiedSymmetry, ...]:
     """Every catalogue entry, with held-out tests on this very model.
 
-    Of a Lie algebra a random element is tested: it keeps still only if all generators do, up to accidents. Of
-    a discrete group three generators are drawn.
+    Of a Lie algebra a random element is tested: it is a symmetry only if all generators are, with probability
+    one. Of a discrete group three generators are drawn.
 
     Args:
         problem: Network and loss.
-        seed: Of the random elements and the held-out points.
-        points: Held-out points of each test.
+        seed: Seed for drawing elements and held-out points.
+        points: Number of held-out points of each test.
     """
     generator = torch.Generator().manual_seed(seed)
     found = []
@@ -114,21 +118,21 @@ def verified_catalogue(problem: Problem, *, seed: int, points: int = 16) -> tupl
 
 
 def space_symmetries(space: HiddenSpace, parameters: int) -> list[KnownSymmetry]:
-    """What may act on a hidden space, from what lies between its layers."""
+    """The symmetries of a hidden space, from what lies between its layers."""
     units, entries = range(space.size), []
-    if space.between is Between.LINEAR and space.mixes:
+    if space.between is ActivationKind.LINEAR and space.mixes:
         fields = tuple(space.mixing(a, b) for a in units for b in units)
         entries.append(KnownSymmetry(f"GL({space.size}) on the {space.name}", "general linear", fields))
-    elif space.between in (Between.LINEAR, Between.HOMOGENEOUS):
+    elif space.between in (ActivationKind.LINEAR, ActivationKind.HOMOGENEOUS):
         fields = tuple(space.rescaling(a) for a in units)
         entries.append(KnownSymmetry(f"rescaling of the {space.name}", "rescaling", fields))
-    if space.between is Between.LINEAR and space.shifts:
+    if space.between is ActivationKind.LINEAR and space.shifts:
         fields = tuple(space.shift(a) for a in units)
         entries.append(KnownSymmetry(f"shifts of the {space.name}", "shift", fields))
-    if space.between is Between.ODD:
+    if space.between is ActivationKind.ODD:
         flips = tuple(space.flip(a, parameters) for a in units)
         entries.append(KnownSymmetry(f"sign flips of the {space.name}", "sign flip", transformations=flips))
-    if space.permutes and space.size > 1 and not (space.mixes and space.between is Between.LINEAR):
+    if space.permutes and space.size > 1 and not (space.mixes and space.between is ActivationKind.LINEAR):
         swaps = tuple(space.swap(a, a + 1, parameters) for a in units[:-1])
         entries.append(
             KnownSymmetry(f"permutations of the {space.name}", "permutation", transformations=swaps)
@@ -143,7 +147,7 @@ def translation(positions: Tensor, name: str) -> LinearField:
     return LinearField(positions, zero, torch.ones(size, dtype=torch.float64), name)
 
 
-def _columns(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
+def _columns(name: str, module: nn.Module, layout: ParameterLayout) -> Tensor | None:
     """Flat positions `[in (+ 1), out]` of a layer's columns, its bias last; None where a part is frozen."""
     stem = f"{name}." if name else ""
     if f"{stem}weight" not in layout.names:
@@ -157,7 +161,7 @@ def _columns(name: str, module: nn.Module, layout: Layout) -> Tensor | None:
     return torch.cat([columns, layout.indices(f"{stem}bias")[None]])
 
 
-def _normalised(problem: Problem) -> list[KnownSymmetry]:
+def _normalised(problem: ParameterProblem) -> list[KnownSymmetry]:
     """Layers that only a normalisation reads: free of scale, and of their mean where it is taken off."""
     module, layout = problem.network.module, problem.layout
     graph, named, entries = traced_graph(module), dict(module.named_modules()), []
@@ -182,7 +186,7 @@ def _normalised(problem: Problem) -> list[KnownSymmetry]:
     return entries
 
 
-def _softmax(problem: Problem) -> list[KnownSymmetry]:
+def _softmax(problem: ParameterProblem) -> list[KnownSymmetry]:
     """The last linear layer, when a softmax reads it: in the loss, or at the network's end.
 
     A user's own loss may hold a softmax: the entry is then made, and the test on the model decides.
@@ -220,7 +224,7 @@ def _calls(node: Any) -> bool:
     return getattr(node, "op", "") == "call_module"
 
 
-def _key_biases(problem: Problem) -> list[KnownSymmetry]:
+def _key_biases(problem: ParameterProblem) -> list[KnownSymmetry]:
     """A bias of the keys adds one number to all scores of a query: the softmax takes it off."""
     entries = []
     for name, module in problem.network.module.named_modules():

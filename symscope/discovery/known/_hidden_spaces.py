@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.known._attention_spaces import attention_spaces
-from symscope.discovery.known._spaces import Between, HiddenSpace, Side
+from symscope.discovery.known._spaces import ActivationKind, HiddenSide, HiddenSpace
 from symscope.discovery.known._written_heads import looks_at_shape, times_a_number, written_spaces
 from symscope.networks import UntraceableModule, trace_module
 
@@ -24,43 +24,43 @@ NORMALISES = (nn.LayerNorm, nn.RMSNorm)  # all units alike, if these are the uni
 PRODUCTS = (operator.mul, torch.mul, "mul")
 ONE_NUMBER = (nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)  # diagonal: one scale a unit
 
-_MODULES: tuple[tuple[tuple[type[nn.Module], ...], Between], ...] = (
+_MODULES: tuple[tuple[tuple[type[nn.Module], ...], ActivationKind], ...] = (
     (
         (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Flatten),
-        Between.LINEAR,
+        ActivationKind.LINEAR,
     ),
     (
         (nn.AvgPool1d, nn.AvgPool2d, nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d),
-        Between.LINEAR,
+        ActivationKind.LINEAR,
     ),
     (
         (nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.MaxPool1d, nn.MaxPool2d, nn.AdaptiveMaxPool2d),
-        Between.HOMOGENEOUS,
+        ActivationKind.HOMOGENEOUS,
     ),
-    ((nn.Tanh, nn.Softsign, nn.Tanhshrink, nn.Hardtanh, nn.Softshrink, nn.Hardshrink), Between.ODD),
+    ((nn.Tanh, nn.Softsign, nn.Tanhshrink, nn.Hardtanh, nn.Softshrink, nn.Hardshrink), ActivationKind.ODD),
     (
         (nn.Sigmoid, nn.GELU, nn.SiLU, nn.ELU, nn.SELU, nn.Softplus, nn.Mish, nn.ReLU6, nn.CELU),
-        Between.ELEMENTWISE,
+        ActivationKind.ELEMENTWISE,
     ),
-    ((nn.LogSigmoid, nn.Hardsigmoid, nn.Hardswish, *NORMALISES), Between.ELEMENTWISE),
+    ((nn.LogSigmoid, nn.Hardsigmoid, nn.Hardswish, *NORMALISES), ActivationKind.ELEMENTWISE),
 )
-_FUNCTIONS: dict[Any, Between] = {
+_FUNCTIONS: dict[Any, ActivationKind] = {
     **dict.fromkeys(
         ("flatten", "mean", "sum", "contiguous", torch.flatten, torch.mean, torch.sum, functional.dropout),
-        Between.LINEAR,
+        ActivationKind.LINEAR,
     ),
-    **dict.fromkeys((functional.avg_pool2d, functional.adaptive_avg_pool2d), Between.LINEAR),
+    **dict.fromkeys((functional.avg_pool2d, functional.adaptive_avg_pool2d), ActivationKind.LINEAR),
     **dict.fromkeys(
         (functional.relu, torch.relu, "relu", functional.leaky_relu, functional.max_pool2d),
-        Between.HOMOGENEOUS,
+        ActivationKind.HOMOGENEOUS,
     ),
-    **dict.fromkeys((functional.tanh, torch.tanh, "tanh", torch.sin, "sin", torch.erf), Between.ODD),
+    **dict.fromkeys((functional.tanh, torch.tanh, "tanh", torch.sin, "sin", torch.erf), ActivationKind.ODD),
     **dict.fromkeys(
         (torch.sigmoid, functional.sigmoid, "sigmoid", functional.gelu, functional.silu, functional.softplus),
-        Between.ELEMENTWISE,
+        ActivationKind.ELEMENTWISE,
     ),
-    **dict.fromkeys((functional.elu, functional.selu, torch.exp, torch.cos), Between.ELEMENTWISE),
-    **dict.fromkeys((torch.square, "square"), Between.ELEMENTWISE),
+    **dict.fromkeys((functional.elu, functional.selu, torch.exp, torch.cos), ActivationKind.ELEMENTWISE),
+    **dict.fromkeys((torch.square, "square"), ActivationKind.ELEMENTWISE),
 }
 
 
@@ -74,22 +74,22 @@ def traced_graph(module: nn.Module) -> fx.Graph | None:
 
 @final
 @dataclass
-class _Found:
-    """What following the units of a layer came upon."""
+class _UnitPath:
+    """What lies on the way from the units of a layer to the layers that read them."""
 
-    between: Between = Between.LINEAR
+    between: Between = ActivationKind.LINEAR
     readers: list[tuple[str, nn.Module]] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)  # layers whose numbers belong to the units one by one
     known: bool = True
 
 
-def unfollowed(problem: Problem) -> list[str]:
-    """Names of parameters that belong to no hidden space, so that no symmetry of theirs is looked for.
+def unfollowed_parameters(problem: ParameterProblem) -> list[str]:
+    """Names of parameters that belong to no hidden space, so that their symmetries are not searched.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-    >>> unfollowed(problem(net, "squared", gaussian_data((3,), (2,))))
+    >>> unfollowed_parameters(parameter_problem(net, "squared", gaussian_data((3,), (2,))))
     ['2.bias']
     """
     layout = problem.layout
@@ -102,21 +102,21 @@ def unfollowed(problem: Problem) -> list[str]:
     return [name for name in layout.names if not bool(held[layout.indices(name)].any())]
 
 
-def hidden_spaces(problem: Problem) -> tuple[HiddenSpace, ...]:
+def hidden_spaces(problem: ParameterProblem) -> tuple[HiddenSpace, ...]:
     """The hidden spaces of a network whose units are read by linear layers only.
 
     Units that reach an output, a sum with another branch or an operation without a rule belong to none. A
     module that torch.fx cannot trace gives the spaces of its transformer layers only.
 
     Args:
-        problem: The network.
+        problem: Network and loss.
 
     Returns:
         The spaces, in the order of their layers.
 
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-    >>> [space.name for space in hidden_spaces(problem(net, "squared", gaussian_data((3,), (2,))))]
+    >>> [space.name for space in hidden_spaces(parameter_problem(net, "squared", gaussian_data((3,), (2,))))]
     ['hidden units between 0 and 2']
     """
     module, layout = problem.network.module, problem.layout
@@ -151,10 +151,10 @@ def _space(
     name: str,
     node: fx.Node,
     named: dict[str, nn.Module],
-    layout: Layout,
+    layout: ParameterLayout,
     calls: dict[str, list[fx.Node]],
 ) -> HiddenSpace | None:
-    found = _Found()
+    found = _UnitPath()
     for user in node.users:
         _follow(user, node, named, found)
     readers = dict(found.readers)
@@ -177,14 +177,14 @@ def _space(
         f"hidden units between {name} and {' and '.join(readers)}",
         tuple(kept),
         found.between,
-        _shifts(name, readers, kept, layout) if found.between is Between.LINEAR else (),
+        _shifts(name, readers, kept, layout) if found.between is ActivationKind.LINEAR else (),
         mixes=not single,
         permutes=not single and first and len(alike) == len(carried),
         carried=tuple(alike),
     )
 
 
-def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: _Found) -> None:
+def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: _UnitPath) -> None:
     """Follow the units through one operation."""
     if looks_at_shape(node):
         return
@@ -195,7 +195,7 @@ def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: 
     kind = _kind(node, module, source)
     gate = _gate(node, source, named)
     if gate is not None:
-        kind = Between.HOMOGENEOUS
+        kind = ActivationKind.HOMOGENEOUS
         found.carriers.append(gate)
     if kind is None or node.op == "output":
         found.known = False
@@ -224,7 +224,7 @@ def _gate(node: fx.Node, source: fx.Node, named: dict[str, nn.Module]) -> str | 
     return None
 
 
-def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Between | None:
+def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> ActivationKind | None:
     if module is not None:
         # an activation set in place of another's class must not be taken for it: exact types only
         return next((between for kinds, between in _MODULES if type(module) in kinds), None)
@@ -235,23 +235,23 @@ def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Between |
             and node.args[1] is source
             and node.args[0] is not source
         ):
-            return Between.LINEAR
+            return ActivationKind.LINEAR
         if node.target is functional.scaled_dot_product_attention and _values_of(node) is source:
-            return Between.LINEAR if [*node.args, *node.kwargs.values()].count(source) == 1 else None
+            return ActivationKind.LINEAR if [*node.args, *node.kwargs.values()].count(source) == 1 else None
         if node.target in (*PRODUCTS, operator.truediv, operator.pow, "pow", torch.pow):
             return _arithmetic(node, source)
         return _FUNCTIONS.get(node.target)
     return None
 
 
-def _arithmetic(node: fx.Node, source: fx.Node) -> Between | None:
+def _arithmetic(node: fx.Node, source: fx.Node) -> ActivationKind | None:
     """Units times, over or to the power of a number, or of themselves."""
     if times_a_number(node):
-        return Between.LINEAR
+        return ActivationKind.LINEAR
     if len(node.args) != 2 or node.args[0] is not source:
         return None
     alone = isinstance(node.args[1], int | float) or node.args[1] is source
-    return Between.ELEMENTWISE if alone else None
+    return ActivationKind.ELEMENTWISE if alone else None
 
 
 def _values_of(node: fx.Node) -> Any:
@@ -262,24 +262,24 @@ def _is_product(node: fx.Node) -> bool:
     return node.target in (operator.matmul, torch.matmul, torch.bmm, "matmul", "bmm")
 
 
-def _weaker(a: Between, b: Between) -> Between:
+def _weaker(a: ActivationKind, b: ActivationKind) -> ActivationKind:
     """What two operations in a row are: homogeneous and odd ones together are neither."""
-    if a is Between.LINEAR or a is b:
+    if a is ActivationKind.LINEAR or a is b:
         return b
-    return a if b is Between.LINEAR else Between.ELEMENTWISE
+    return a if b is ActivationKind.LINEAR else ActivationKind.ELEMENTWISE
 
 
-def _writing_side(name: str, module: nn.Module, layout: Layout) -> Side | None:
+def _writing_side(name: str, module: nn.Module, layout: ParameterLayout) -> HiddenSide | None:
     parts = [n for n in (f"{name}.weight", f"{name}.bias") if n in layout.names]
     if f"{name}.weight" not in parts or getattr(module, "groups", 1) != 1:
         return None
     if getattr(module, "bias", None) is not None and f"{name}.bias" not in parts:
         return None  # a frozen bias pins the units
     columns = [layout.indices(n) for n in parts]
-    return Side(f"{name}.weight", torch.cat([c.reshape(c.shape[0], -1) for c in columns], 1), False)
+    return HiddenSide(f"{name}.weight", torch.cat([c.reshape(c.shape[0], -1) for c in columns], 1), False)
 
 
-def _carried(name: str, module: nn.Module, units: int, layout: Layout) -> Tensor | None:
+def _carried(name: str, module: nn.Module, units: int, layout: ParameterLayout) -> Tensor | None:
     """Positions by unit of all numbers of a layer; None where some are frozen or of another size."""
     parts = [f"{name}.{part}" for part, _ in module.named_parameters(recurse=False)]
     if any(part not in layout.names or layout.indices(part).shape[0] != units for part in parts):
@@ -287,26 +287,26 @@ def _carried(name: str, module: nn.Module, units: int, layout: Layout) -> Tensor
     return torch.cat([layout.indices(part).reshape(units, -1) for part in parts], 1)
 
 
-def _reading_side(name: str, module: nn.Module, layout: Layout) -> Side | None:
+def _reading_side(name: str, module: nn.Module, layout: ParameterLayout) -> HiddenSide | None:
     if f"{name}.weight" not in layout.names:
         return None
     columns = layout.indices(f"{name}.weight").transpose(0, 1)
-    return Side(f"{name}.weight", columns.reshape(columns.shape[0], -1), True)
+    return HiddenSide(f"{name}.weight", columns.reshape(columns.shape[0], -1), True)
 
 
-def _split_channels(sides: list[Side], units: int) -> list[Side]:
+def _split_channels(sides: list[HiddenSide], units: int) -> list[HiddenSide]:
     """After a flatten, several neighbouring columns belong to one channel."""
     joined = []
     for side in sides:
         count = side.positions.shape[0]
         if count % units or (count != units and not side.transposed):
             return []
-        joined.append(Side(side.parameter, side.positions.reshape(units, -1), side.transposed))
+        joined.append(HiddenSide(side.parameter, side.positions.reshape(units, -1), side.transposed))
     return joined
 
 
 def _shifts(
-    name: str, readers: dict[str, nn.Module], sides: list[Side], layout: Layout
+    name: str, readers: dict[str, nn.Module], sides: list[HiddenSide], layout: ParameterLayout
 ) -> tuple[tuple[Tensor, Tensor | None], ...]:
     """Biases before and after, where all layers have them and the layers after are fully connected."""
     linear = all(isinstance(m, nn.Linear) and f"{n}.bias" in layout.names for n, m in readers.items())
@@ -321,13 +321,13 @@ def _shifts(
     return (before, *after) if len(after) == len(readers) else ()
 
 
-def transformer_spaces(name: str, module: nn.Module, layout: Layout) -> list[HiddenSpace]:
+def transformer_spaces(name: str, module: nn.Module, layout: ParameterLayout) -> list[HiddenSpace]:
     """Spaces of torch's own attention and transformer layers, which torch.fx does not look into."""
     if isinstance(module, nn.MultiheadAttention):
         return attention_spaces(name, module, layout)
     if isinstance(module, nn.TransformerEncoderLayer):
         activation: Callable[..., Any] | None = module.activation
-        kind = _FUNCTIONS.get(activation, Between.ELEMENTWISE)
+        kind = _FUNCTIONS.get(activation, ActivationKind.ELEMENTWISE)
         first, second = f"{name}.linear1".lstrip("."), f"{name}.linear2".lstrip(".")
         sides = (
             _writing_side(first, module.linear1, layout),

@@ -1,4 +1,4 @@
-"""Names for what was found: known symmetries by their names, others by the weights they move."""
+"""Names of fields: known symmetries by their names, others by the weights they move."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_field
 from symscope.discovery.known._catalogue import catalogue
@@ -20,17 +20,17 @@ TINY = 1e-7  # what is left of a field that lies in a span found to rounding
 
 
 def named_fields(
-    problem: Problem, fields: Sequence[LinearField], kind: str = "linear"
+    problem: ParameterProblem, fields: Sequence[LinearField], kind: str = "linear"
 ) -> tuple[LinearField, ...]:
     """Fields with human-readable names: "rescaling of unit 2 of the hidden units between 0 and 2".
 
-    A field that equals one of the catalogue's up to a factor takes its name; others say which parameters they
-    move, and in proportion to which.
+    A field that equals one of the catalogue's up to a factor takes its name; the names of others list the
+    parameters they move, and in proportion to which.
 
     Args:
         problem: Network, whose layers give the names.
-        fields: Fields.
-        kind: First word of the name of an unknown one.
+        fields: Fields to name.
+        kind: First word of the name of a field that is not in the catalogue.
     """
     known: dict[tuple[int, ...], list[LinearField]] = {}
     for candidate in _known(problem):
@@ -38,8 +38,8 @@ def named_fields(
     return tuple(_named(field, known, problem.layout, kind) for field in fields)
 
 
-def resolved(
-    problem: Problem, span: Float[Tensor, "z d"], directions: Float[Tensor, "n t"], affine: bool
+def named_basis(
+    problem: ParameterProblem, span: Float[Tensor, "z d"], directions: Float[Tensor, "n t"], affine: bool
 ) -> tuple[LinearField, ...]:
     """A basis of a space of fields: the catalogue's fields in it first, then the rest, as sparse as can be.
 
@@ -70,10 +70,10 @@ def resolved(
             chosen.append(candidate)
             left = left @ _complement(new)
     rest = [_field(column, size, affine) for column in echelon(left).T]
-    return (*chosen, *(replace(f, name=description(f, problem.layout)) for f in rest))
+    return (*chosen, *(replace(f, name=field_description(f, problem.layout)) for f in rest))
 
 
-def _known(problem: Problem) -> list[LinearField]:
+def _known(problem: ParameterProblem) -> list[LinearField]:
     return [field for entry in catalogue(problem) for field in entry.fields]
 
 
@@ -88,12 +88,12 @@ def _field(entries: Float[Tensor, "z"], size: int, affine: bool) -> LinearField:
 
 
 def _named(
-    field: LinearField, known: dict[tuple[int, ...], list[LinearField]], layout: Layout, kind: str
+    field: LinearField, known: dict[tuple[int, ...], list[LinearField]], layout: ParameterLayout, kind: str
 ) -> LinearField:
     for candidate in known.get(tuple(field.support.tolist()), []):
         if abs(_cosine(field, candidate)) > SAME:
             return replace(field, name=candidate.name)
-    return replace(field, name=description(field, layout, kind))
+    return replace(field, name=field_description(field, layout, kind))
 
 
 def _cosine(a: LinearField, b: LinearField) -> float:
@@ -102,12 +102,12 @@ def _cosine(a: LinearField, b: LinearField) -> float:
     return float(u @ v / (u.norm() * v.norm()))
 
 
-def description(field: LinearField, layout: Layout, kind: str = "linear") -> str:
+def field_description(field: LinearField, layout: ParameterLayout, kind: str = "linear") -> str:
     """What a field moves, in words: at most its three largest terms.
 
     >>> from symscope.discovery.fields import linear_field
     >>> turn = linear_field(torch.tensor([[0.0, -1.0], [1.0, 0.0]]))
-    >>> description(turn, Layout(("a", "b"), ((1,), (1,))))
+    >>> field_description(turn, ParameterLayout(("a", "b"), ((1,), (1,))))
     'linear field on a, b: a[0] moves by -1 b[0]; b[0] moves by 1 a[0]'
     """
     touched = sorted({_parameter(layout, int(i)) for i in field.support})
@@ -126,7 +126,7 @@ def description(field: LinearField, layout: Layout, kind: str = "linear") -> str
     return f"{kind} field on {', '.join(touched)}: {'; '.join(terms)}{more}"
 
 
-def _parameter(layout: Layout, index: int) -> str:
+def _parameter(layout: ParameterLayout, index: int) -> str:
     return layout.entry(index).partition("[")[0]
 
 

@@ -1,4 +1,4 @@
-"""Hidden spaces of a network: the units between layers, and which parameters hang on each unit."""
+"""Hidden spaces of a network: the units between layers, and which parameters belong to each unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
 
 
-class Between(Enum):
+class ActivationKind(Enum):
     """What lies between the layers of a hidden space, and so what may act on it."""
 
     LINEAR = "nothing but linear maps of single units"
@@ -26,8 +26,8 @@ class Between(Enum):
 
 @final
 @dataclass(frozen=True)
-class Side:
-    """The weights of one layer that hang on the units of a hidden space.
+class HiddenSide:
+    """The weights of one layer that belong to the units of a hidden space.
 
     Attributes:
         parameter: Name of the weight.
@@ -46,9 +46,9 @@ class HiddenSpace:
     """The units between layers.
 
     Attributes:
-        name: In words, "hidden units between 0 and 2".
-        sides: Weights before and after.
-        between: What lies between.
+        name: Name in words, "hidden units between 0 and 2".
+        sides: Weights before and after the units.
+        between: What lies between these weights.
         shifts: Pairs (positions by unit, biases): with biases None the positions are biases before that a
             constant is added to, otherwise weights after, whose units are added to those biases.
         mixes: Whether units may be mixed where nothing but linear maps lies between (not so when a side has
@@ -59,8 +59,8 @@ class HiddenSpace:
     """
 
     name: str
-    sides: tuple[Side, ...]
-    between: Between
+    sides: tuple[HiddenSide, ...]
+    between: ActivationKind
     shifts: tuple[tuple[Tensor, Tensor | None], ...] = ()
     mixes: bool = True
     permutes: bool = True

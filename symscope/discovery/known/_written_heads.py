@@ -1,9 +1,9 @@
 """Hidden spaces of attention written out: labels of units follow reshapes to the products where they meet.
 
-A linear layer's outputs are replaced by their places, 0, 1, 2, ..., whose remainders are the numbers of the
-units; whatever only moves numbers (reshape, transpose, chunk) moves these too. At `q @ k^T` the labels then
-tell which units of both layers are summed over, head by head, and at the layer that reads the values which of
-its columns belongs to which unit.
+This is abstract interpretation of the torch.fx graph. A linear layer's outputs are replaced by their places,
+0, 1, 2, ..., whose remainders are the numbers of the units; whatever only moves numbers (reshape, transpose,
+chunk) moves these too. At `q @ k^T` the labels then show which units of both layers are summed over, head by
+head, and at the layer that reads the values which of its columns belongs to which unit.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.known._attention_spaces import unit_rows
-from symscope.discovery.known._spaces import Between, HiddenSpace, Side
+from symscope.discovery.known._spaces import ActivationKind, HiddenSide, HiddenSpace
 from symscope.networks import evaluation
 
 MOVES = {
@@ -36,9 +36,9 @@ class _Layer:
     """A linear layer and where its units go.
 
     Attributes:
-        name: Of the layer.
-        rows: Positions of its weights by unit.
-        labels: The outputs' places at every node they reach by moves alone.
+        name: Name of the layer.
+        rows: Positions of the layer's weights by unit.
+        labels: Places of the outputs at every node they reach by moves alone.
         ends: Nodes that do something else with them: (node, the argument that holds them).
         products: Rows of units `[heads, d]` that a node sums over, as its left or right factor.
         values: Rows of units that a node carries along, each row a head.
@@ -59,20 +59,20 @@ class _Layer:
         """Whether each of these units is there once, and used in one place."""
         uses = torch.zeros(len(self.rows), dtype=torch.int64)
         for _, argument in self.ends:
-            held = self.labels[argument]  # several tensors after a chunk
-            places = [part.reshape(-1) for part in (held if isinstance(held, tuple) else (held,))]
+            labels = self.labels[argument]  # several tensors after a chunk
+            places = [part.reshape(-1) for part in (labels if isinstance(labels, tuple) else (labels,))]
             uses[torch.unique(self.units(torch.cat(places)))] += 1
         return len(torch.unique(units)) == units.numel() and bool((uses[units] == 1).all())
 
 
 def written_spaces(
-    problem: Problem, graph: fx.Graph, layers: Sequence[tuple[str, fx.Node]], known: set[str]
+    problem: ParameterProblem, graph: fx.Graph, layers: Sequence[tuple[str, fx.Node]], known: set[str]
 ) -> list[HiddenSpace]:
     """Queries and keys of attention written out, head by head, and values with the layer that reads them.
 
     Args:
-        problem: The network.
-        graph: Its torch.fx graph.
+        problem: Network and loss.
+        graph: The network's torch.fx graph.
         layers: Linear layers that are called once, each with its call.
         known: Layers whose units were followed to their readers without reshapes.
 
@@ -84,7 +84,7 @@ def written_spaces(
     interpreter = fx.Interpreter(fx.GraphModule(module, graph), garbage_collect_values=False)
     try:
         with evaluation(), torch.no_grad():
-            interpreter.run(problem.sample(1, 2, seed=0).x[0])
+            interpreter.run(problem.random_points(1, 2, seed=0).x[0])
     except Exception:  # a graph that was traced on other ways than this input takes shows no heads
         return []
     found = []
@@ -175,7 +175,7 @@ def _is_matmul(node: fx.Node) -> bool:
 
 
 def _rows(labels: Tensor, axis: int) -> Tensor:
-    """The units along the other of the last two axes, for every head (and data point, which repeat)."""
+    """The units along the other of the last two axes, for every head (and sample, which repeat)."""
     rows = labels.select(axis, 0)
     return rows.reshape(-1, rows.shape[-1])
 
@@ -192,14 +192,16 @@ def _products(left: _Layer, right: _Layer) -> Iterator[HiddenSpace]:
             continue
         for head, (query, key) in enumerate(zip(queries, keys, strict=True)):
             sides = (
-                Side(f"{left.name}.weight", left.rows[query], False),
-                Side(f"{right.name}.weight", right.rows[key], True),
+                HiddenSide(f"{left.name}.weight", left.rows[query], False),
+                HiddenSide(f"{right.name}.weight", right.rows[key], True),
             )
             where = f", head {head}" if len(pairs) > 1 else ""
-            yield HiddenSpace(f"products of {left.name} and {right.name}{where}", sides, Between.LINEAR)
+            yield HiddenSpace(
+                f"products of {left.name} and {right.name}{where}", sides, ActivationKind.LINEAR
+            )
 
 
-def _values(layer: _Layer, named: dict[str, nn.Module], layout: Layout) -> Iterator[HiddenSpace]:
+def _values(layer: _Layer, named: dict[str, nn.Module], layout: ParameterLayout) -> Iterator[HiddenSpace]:
     for rows in layer.values:
         heads = torch.unique(rows, dim=0)
         found = _reader(layer, heads, named, layout) if layer.once(heads) else None
@@ -209,19 +211,19 @@ def _values(layer: _Layer, named: dict[str, nn.Module], layout: Layout) -> Itera
         bias, after = f"{layer.name}.bias", f"{reader}.bias"
         for head, (group, read) in enumerate(zip(heads, columns, strict=True)):
             sides = (
-                Side(f"{layer.name}.weight", layer.rows[group], False),
-                Side(f"{reader}.weight", read, True),
+                HiddenSide(f"{layer.name}.weight", layer.rows[group], False),
+                HiddenSide(f"{reader}.weight", read, True),
             )
             shifts: tuple[tuple[Tensor, Tensor | None], ...] = ()
             if bias in layout.names and after in layout.names:
                 shifts = ((layout.indices(bias)[group, None], None), (read, layout.indices(after)))
             where = f", head {head}" if len(heads) > 1 else ""
             title = f"values between {layer.name} and {reader}{where}"
-            yield HiddenSpace(title, sides, Between.LINEAR, shifts)
+            yield HiddenSpace(title, sides, ActivationKind.LINEAR, shifts)
 
 
 def _reader(
-    layer: _Layer, heads: Tensor, named: dict[str, nn.Module], layout: Layout
+    layer: _Layer, heads: Tensor, named: dict[str, nn.Module], layout: ParameterLayout
 ) -> tuple[str, Tensor] | None:
     """The linear layer that reads the values of all heads and nothing else, and its weights by unit."""
     for node, argument in layer.ends:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from symscope.discovery.learned._action_networks import LinearAction, MLPAction
-from symscope.discovery.learned._learned_symmetries import Learned, runge_kutta_action
-from symscope.discovery.learned._learning import Training, learn
+from symscope.discovery.learned._learned_symmetries import LearnedActions, runge_kutta_action
+from symscope.discovery.learned._learning import ActionTraining, learn_actions
 from symscope.discovery.learned._objective import (
     DATA_DEPENDENT,
     POINTWISE,
     SCALE_FREE,
     TERMS,
-    Objective,
-    Weights,
+    LearningObjective,
+    TermWeights,
 )
 from symscope.discovery.learned._parameter_action import (
-    Action,
+    ParameterAction,
     action_field,
     bracket_defect,
     eq7_defect,
@@ -24,18 +24,18 @@ from symscope.discovery.learned._parameter_action import (
 
 __all__ = [
     # training
-    "learn",
-    "Learned",
-    "Training",
+    "learn_actions",
+    "LearnedActions",
+    "ActionTraining",
     # what is minimised
-    "Objective",
-    "Weights",
+    "LearningObjective",
+    "TermWeights",
     "TERMS",
     "DATA_DEPENDENT",
     "POINTWISE",
     "SCALE_FREE",
     # actions on parameters
-    "Action",
+    "ParameterAction",
     "LinearAction",
     "MLPAction",
     "runge_kutta_action",

@@ -23,11 +23,11 @@ class MLPAction(nn.Module):
     not name the activation; here it is tanh, because the action axiom takes second derivatives.
 
     Args:
-        parameters: How many parameters it acts on, n.
-        data: How many numbers describe the data it may look at, q; 0 for a data-independent action.
-        size: Group elements are `size x size` matrices; n if not given, as in the paper.
+        parameters: Number of parameters n it acts on.
+        data: Number of data entries q it may look at; 0 for a data-independent action.
+        size: Size of the group's matrices; n when None, as in the paper.
         hidden: Widths of the hidden layers.
-        exact_identity: Build the identity axiom in.
+        exact_identity: Whether to build the identity axiom in.
 
     Raises:
         InputError: A count that is not positive.
@@ -53,7 +53,7 @@ class MLPAction(nn.Module):
             raise InputError(
                 "an action network needs at least one parameter, a group of at least 1 x 1 matrices, 0 or "
                 f"more data and hidden widths of at least 1; got parameters={parameters}, size={self.size}, "
-                f"data={data}, hidden={tuple(hidden)}."
+                f"data={data}, hidden={tuple(hidden)}"
             )
         # The first layer is split by input: the group element's part is the same for a whole batch.
         self.element = nn.Linear(self.size**2, hidden[0], bias=False)
@@ -68,11 +68,11 @@ class MLPAction(nn.Module):
         features = _affine(self.parameters_in, theta)
         if self.data_in is not None:
             features = features + _affine(self.data_in, data)
-        moved = self._hidden(features + _affine(self.element, g.flatten(-2)))
+        value = self._hidden(features + _affine(self.element, g.flatten(-2)))
         if not self.exact_identity:
-            return moved
+            return value
         identity = torch.eye(self.size, dtype=g.dtype, device=g.device)
-        return theta + moved - self._hidden(features + _affine(self.element, identity.flatten()))
+        return theta + value - self._hidden(features + _affine(self.element, identity.flatten()))
 
     def jet(
         self,
@@ -164,16 +164,16 @@ def check_action(action: nn.Module, size: int, parameters: int, data: int) -> No
     theta, numbers = like.new_ones(2, parameters), like.new_ones(2, data)
     try:
         with torch.no_grad():
-            moved = action(torch.eye(size).to(theta), theta, numbers)
+            result = action(torch.eye(size).to(theta), theta, numbers)
     except Exception as error:  # whatever the user's forward raises
         raise InputError(
             f"the action must take (g [{size}, {size}], theta [b, {parameters}], data [b, {data}]); it "
             f"failed with {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(moved, Tensor) or moved.shape != theta.shape:
-        got = tuple(moved.shape) if isinstance(moved, Tensor) else type(moved).__name__
+    if not isinstance(result, Tensor) or result.shape != theta.shape:
+        got = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
         raise InputError(
-            f"the action must give new parameters of shape [b, {parameters}], got {got} for b = 2."
+            f"the action must return new parameters of shape [b, {parameters}], got {got} for b = 2"
         )
 
 

@@ -1,4 +1,4 @@
-"""What learning gives: the actions and generators of several seeds, their fields and training curves."""
+"""The result of learning: actions and generators of several seeds, their fields and training curves."""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from symscope.discovery.candidates import OneParameterAction
-from symscope.discovery.fields import Field, FunctionField
+from symscope.discovery.fields import FunctionField, ParameterField
 from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
-from symscope.discovery.learned._objective import Objective
-from symscope.discovery.learned._parameter_action import Action, action_field, identity_and_fields
-from symscope.discovery.sampling import Sample
+from symscope.discovery.learned._objective import LearningObjective
+from symscope.discovery.learned._parameter_action import (
+    ParameterAction,
+    action_data,
+    action_field,
+    identity_and_fields,
+)
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """Actions and generators, one for each seed, and how they came about.
+class LearnedActions:
+    """Actions and generators, one for each seed, and their training curves.
 
     Attributes:
-        action: The architecture; its own weights are those of no seed.
-        weights: The actions' weights by name, stacked over seeds.
-        generators: The generators h.
-        seeds: As given to `learn`.
+        action: Architecture of the actions; its own weights are not used.
+        weights: Weights of the actions by name, stacked over seeds.
+        generators: Generators h of every seed.
+        seeds: Seeds of the trainings.
         dependent: Whether the action looks at data.
-        objective: What was minimised.
-        looked_at: The steps at which curves were recorded.
+        objective: Objective that was minimised.
+        recorded_steps: Steps at which curves were recorded.
         curves: Held-out terms by name, and "total".
-        best: The step whose state is kept, for each seed.
-        stopped_early: Whether no seed got better for long enough.
+        best: Step with the lowest held-out objective, whose state this is, for each seed.
+        stopped_early: Whether training ended because no seed got better.
     """
 
     action: nn.Module
@@ -43,33 +48,33 @@ class Learned:
     generators: Float[Tensor, "s k p p"]
     seeds: tuple[int, ...]
     dependent: bool
-    objective: Objective
-    looked_at: tuple[int, ...]
-    curves: dict[str, Float[Tensor, "looks s"]]
+    objective: LearningObjective
+    recorded_steps: tuple[int, ...]
+    curves: dict[str, Float[Tensor, "steps s"]]
     best: Int[Tensor, "s"]
     stopped_early: bool
 
     def totals(self) -> Float[Tensor, "s"]:
-        """The held-out objective of the state kept, for each seed."""
+        """The lowest held-out objective of each seed."""
         return self.curves["total"].nan_to_num(nan=float("inf")).min(0).values
 
-    def action_of(self, index: int) -> Action:
+    def action_of(self, index: int) -> ParameterAction:
         """The action of one seed, `(g, theta [b, n], data [b, q]) -> [b, n]`."""
-        return seed_action(self.action, {name: w[index] for name, w in self.weights.items()})
+        return copy_action(self.action, {name: w[index] for name, w in self.weights.items()})
 
-    def values(self, index: int, sample: Sample) -> Float[Tensor, "k b n"]:
-        """All fields of one seed at every point of a sample."""
-        data = shown_data(sample.theta, sample.x, sample.y, self.dependent)
+    def values(self, index: int, points: ParameterPoints) -> Float[Tensor, "k b n"]:
+        """All fields of one seed at every point."""
+        data = action_data(points.theta, points.x, points.y, self.dependent)
         with torch.no_grad():
-            return identity_and_fields(self.action_of(index), self.generators[index], sample.theta, data)[1]
+            return identity_and_fields(self.action_of(index), self.generators[index], points.theta, data)[1]
 
-    def fields(self, index: int) -> list[Field]:
+    def fields(self, index: int) -> list[ParameterField]:
         """The fields `V_h` of one seed, for verification, flows and brackets."""
         action = self.action_of(index)
 
         def of(h: Tensor) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
             def value(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-                data = shown_data(theta[None], x[None], y[None], self.dependent)
+                data = action_data(theta[None], x[None], y[None], self.dependent)
                 return action_field(action, h, theta[None], data)[0]
 
             return value
@@ -81,8 +86,8 @@ class Learned:
         ]
 
 
-def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
-    """The flow of a field in a fixed number of fourth-order Runge-Kutta steps, all points at once.
+def runge_kutta_action(field: ParameterField, steps: int) -> OneParameterAction:
+    """The flow of a field in a fixed number of classical fourth-order Runge-Kutta steps, all points at once.
 
     For fields that are networks an adaptive solver, point by point, takes a hundred times as long.
 
@@ -98,7 +103,7 @@ def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
     if steps < 1:
         raise InputError(f"steps: expected at least 1, got {steps}")
 
-    def moved(time: Tensor, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    def runge_kutta(time: Tensor, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         step = time / steps
         for _ in range(steps):
             k1 = field(theta, x, y)
@@ -108,18 +113,11 @@ def runge_kutta_action(field: Field, steps: int) -> OneParameterAction:
             theta = theta + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         return theta
 
-    return OneParameterAction(moved, field.name, field.data_dependent, field)
+    return OneParameterAction(runge_kutta, field.name, field.data_dependent, field)
 
 
-def seed_action(skeleton: nn.Module, state: dict[str, Tensor]) -> Action:
-    """The action with weights of its own."""
+def copy_action(skeleton: nn.Module, state: dict[str, Tensor]) -> ParameterAction:
+    """The action of one seed: the architecture with that seed's weights."""
     if isinstance(skeleton, MLPAction):
         return MLPCopy(skeleton, state)
     return lambda g, theta, data: functional_call(skeleton, state, (g, theta, data))
-
-
-def shown_data(theta: Tensor, x: Tensor, y: Tensor, dependent: bool) -> Tensor:
-    """What the action is shown: the flattened batches, or nothing."""
-    if not dependent:
-        return theta[:, :0]
-    return torch.cat([x.flatten(1).to(theta), y.flatten(1).to(theta)], 1)

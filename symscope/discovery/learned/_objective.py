@@ -1,4 +1,4 @@
-"""The terms a learned symmetry minimises: Eq. 5-10 of the paper, and the integrated forms of App. A.3."""
+"""The terms that learning minimises: Eq. 5-10 of the paper, and the integrated forms of App. A.3."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.learned._parameter_action import (
-    Action,
+    ParameterAction,
     bracket_defect,
     eq7_defect,
     identity_and_fields,
     integrated_defect,
 )
-from symscope.discovery.loss_derivatives import sample_derivatives, sample_gradients, sample_losses
-from symscope.discovery.sampling import Sample
+from symscope.discovery.loss_derivatives import point_derivatives, point_gradients, point_losses
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError, nearest
 
 
 @final
 @dataclass(frozen=True)
-class Weights:
-    """gamma_1 .. gamma_6 of Eq. 11; a term of weight 0 is not computed while training.
+class TermWeights:
+    """The weights gamma_1 .. gamma_6 of Eq. 11; a term of weight 0 is not computed while training.
 
     The defaults are the paper's for data-independent symmetries (Sec. 5.3). The paper gives no gamma_3; 1 is
     ours.
@@ -45,45 +45,46 @@ class Weights:
                 raise InputError(f"weight of {name}: expected a number of 0 or more, got {weight}")
 
 
-DATA_DEPENDENT = Weights(1.0, 10.0, 1.0, 10.0, 1.0, 0.1)
+DATA_DEPENDENT = TermWeights(1.0, 10.0, 1.0, 10.0, 1.0, 0.1)
 """The paper's weights for data-dependent symmetries (Sec. 5.4), gamma_3 = 1 again ours."""
 
 TINY = 1e-12  # keeps a field of length zero, or a flat loss, from dividing by zero
 
-TERMS = tuple(field.name for field in fields(Weights))
+TERMS = tuple(field.name for field in fields(TermWeights))
 
 
 @final
 @dataclass(frozen=True)
-class Objective:
-    """What is minimised (Eq. 11).
+class LearningObjective:
+    """The objective of learning (Eq. 11).
 
-    Means are taken over samples, data points, generators and pairs of them, so that the weights mean the same
-    for any number of generators.
+    Means are taken over points, samples, generators and pairs of them, so that the weights mean the same for
+    any number of generators.
 
     Attributes:
-        weights: Of the six terms.
-        beta: The length the fields should have (Eq. 8).
+        weights: Weights of the six terms.
+        beta: Length the fields should have (Eq. 8).
         form: "infinitesimal" (Eq. 5-7, no exponentials) or "integrated" (App. A.3) for invariance and axiom.
-        axiom: "bracket", the condition every action meets, or "eq7", the paper's, which true actions break.
-            Used by the infinitesimal form.
-        invariance: "eq5", the derivative of the loss along the field as it is, which shrinking the field
-            lowers too; or "cosine", the same over `|D L| |V|`, which only turning the field lowers. Used by
-            the infinitesimal form.
-        orthogonality: Of two generators: "squared" cosines; "signed" ones as Eq. 9 is written (lowest when
-            generators are opposite, not orthogonal); "fields": squared cosines of the fields as functions,
-            which keeps the fields apart even when the action forgets part of the generators; or "pointwise":
-            those of the fields at every point, which a field and a function times it do not pass.
-        time: The integrated form draws t uniformly from [-time, time].
+        axiom: Form of the action axiom: "bracket", the condition every action meets, or "eq7", the paper's,
+            which true actions break. Used by the infinitesimal form.
+        invariance: Form of invariance: "eq5", the derivative of the loss along the field as it is, which
+            shrinking the field lowers too; or "cosine", the same over `|D L| |V|`, which only turning the
+            field lowers. Used by the infinitesimal form.
+        orthogonality: Form of orthogonality of two generators: "squared" cosines; "signed" ones as Eq. 9 is
+            written (lowest when generators are opposite, not orthogonal); "fields": squared cosines of the
+            fields as functions, which keeps the fields apart even when the action forgets part of the
+            generators; or "pointwise": those of the fields at every point, which a field and a function times
+            it do not pass.
+        time: Largest |t| of the integrated form, which draws t uniformly from [-time, time].
 
     Raises:
         InputError: An unknown name, or a length or time that is not positive.
 
-    >>> Objective(axiom="eq7").beta
+    >>> LearningObjective(axiom="eq7").beta
     1.0
     """
 
-    weights: Weights = Weights()
+    weights: Weights = TermWeights()
     beta: float | int = 1.0
     form: str = "infinitesimal"
     axiom: str = "bracket"
@@ -112,23 +113,25 @@ class Objective:
         return torch.stack([weights[name] * term for name, term in terms.items()]).sum(0)
 
 
-SCALE_FREE = Objective(Weights(10, 1, 0.1, 1, 1, 0.01), invariance="cosine", orthogonality="fields")
+SCALE_FREE = LearningObjective(
+    TermWeights(10, 1, 0.1, 1, 1, 0.01), invariance="cosine", orthogonality="fields"
+)
 """Ours: nothing is gained by fields that shrink, and fields are kept apart, not only generators."""
 
 POINTWISE = replace(SCALE_FREE, orthogonality="pointwise")
-"""Ours: fields kept apart at every point. With one data point a batch its minima are poor; take several."""
+"""Ours: fields kept apart at every point. With one sample a batch its minima are poor; take several."""
 
 
 @final
 @dataclass(frozen=True)
-class Draw:
-    """What a step draws besides its samples.
+class StepDraw:
+    """What a step draws besides its points.
 
     Attributes:
-        pairs: Of generators, for the axiom.
-        times: One for each generator, for the exponentials of the integrated form.
-        axiom: How often the axiom counts: 0 in a step that leaves it out, m in one that stands for m steps.
-        points: The axiom is looked at on so many of the samples, the first ones; all when None. Its second
+        pairs: Pairs of generators that the axiom is computed for.
+        times: Times for the exponentials of the integrated form, one for each generator.
+        axiom: Factor of the axiom: 0 in a step that leaves it out, m in one that stands for m steps.
+        points: Number of points, the first ones, that the axiom is computed at; all when None. Its second
             derivatives cost more than everything else together.
     """
 
@@ -138,10 +141,10 @@ class Draw:
     points: int | None = None
 
 
-def all_pairs(objective: Objective, generators: int) -> Int[Tensor, "m 2"]:
-    """The pairs the axiom speaks of: i < j for the bracket, which is antisymmetric; otherwise all, i = j too.
+def all_pairs(objective: LearningObjective, generators: int) -> Int[Tensor, "m 2"]:
+    """The pairs the axiom holds for: i < j for the bracket, which is antisymmetric; otherwise all, i = j too.
 
-    >>> all_pairs(Objective(), 3).tolist(), len(all_pairs(Objective(axiom="eq7"), 3))
+    >>> all_pairs(LearningObjective(), 3).tolist(), len(all_pairs(LearningObjective(axiom="eq7"), 3))
     ([[0, 1], [0, 2], [1, 2]], 9)
     """
     if objective.form == "infinitesimal" and objective.axiom == "bracket":
@@ -149,69 +152,59 @@ def all_pairs(objective: Objective, generators: int) -> Int[Tensor, "m 2"]:
     return torch.cartesian_prod(torch.arange(generators), torch.arange(generators)).reshape(-1, 2)
 
 
-def action_data(problem: Problem, sample: Sample) -> Float[Tensor, "p q"]:
-    """The whole batch of each point, inputs and targets, as the numbers a data-dependent action looks at.
-
-    >>> from symscope.discovery import gaussian_data, problem
-    >>> made = problem(torch.nn.Linear(3, 2), "squared", gaussian_data((3,), (2,)))
-    >>> action_data(made, made.sample(5, 4, seed=0)).shape
-    torch.Size([5, 20])
-    """
-    return torch.cat([sample.x.flatten(1).to(problem.dtype), sample.y.flatten(1).to(problem.dtype)], 1)
-
-
 def objective_terms(
-    objective: Objective,
-    problem: Problem,
-    action: Action,
+    objective: LearningObjective,
+    problem: ParameterProblem,
+    action: ParameterAction,
     generators: Float[Tensor, "k p p"],
-    sample: Sample,
+    points: ParameterPoints,
     data: Float[Tensor, "b q"],
-    draw: Draw,
+    draw: StepDraw,
     *,
     gradients: Float[Tensor, "b d n"] | None = None,
     every: bool = False,
 ) -> dict[str, Float[Tensor, ""]]:
-    """All terms of the objective on one sample, differentiable in the action's weights and the generators.
+    """All terms of the objective at some points, differentiable in the action's weights and the generators.
 
     Args:
-        objective: Which forms.
-        problem: The network and its loss.
-        action: The action.
-        generators: The generators.
-        sample: Parameters with their batches.
-        data: What the action may look at.
-        draw: Pairs and times.
-        gradients: `D_theta L` of the sample where it is known already: it does not depend on the action. When
+        objective: Weights and forms of the terms.
+        problem: Network and loss.
+        action: Action on parameters.
+        generators: Generators of the action.
+        points: Parameters with their batches.
+        data: Numbers the action may look at, one row per point.
+        draw: Pairs and times that the step draws.
+        gradients: `D_theta L` at the points where it is known already: it does not depend on the action. When
             None, derivatives along the fields are taken by Jacobian-vector products.
-        every: Also terms of weight 0.
+        every: Whether to compute terms of weight 0 too.
 
     Returns:
         Terms by name, unweighted.
 
     >>> from symscope.discovery.learned import LinearAction
 
-    >>> from symscope.discovery import gaussian_data, problem
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False), torch.nn.Linear(1, 1, bias=False))
-    >>> made = problem(net, "squared", gaussian_data((1,), (1,)))
+    >>> made = parameter_problem(net, "squared", gaussian_data((1,), (1,)))
     >>> h = torch.diag(torch.tensor([1.0, -1.0], dtype=torch.float64))[None]
-    >>> sample, none = made.sample(4, 1, seed=0), Draw(torch.ones(0, 2, dtype=torch.int64), torch.ones(1))
-    >>> terms = objective_terms(Objective(), made, LinearAction(), h, sample, sample.theta[:, :0], none)
+    >>> points, data = made.random_points(4, 1, seed=0), torch.ones(4, 0)
+    >>> draw = StepDraw(torch.ones(0, 2, dtype=torch.int64), torch.ones(1))
+    >>> terms = objective_terms(LearningObjective(), made, LinearAction(), h, points, data, draw)
     >>> float(terms["invariance"]) < 1e-12, float(terms["sparsity"])
     (True, 2.0)
     """
     wanted = {name for name, weight in asdict(objective.weights).items() if weight > 0 or every}
-    start, along = identity_and_fields(action, generators, sample.theta, data)
+    start, along = identity_and_fields(action, generators, points.theta, data)
     terms: dict[str, Tensor] = {}
     if "invariance" in wanted:
         if objective.form == "integrated":
-            terms["invariance"] = _loss_change(problem, action, generators, sample, data, draw)
+            terms["invariance"] = _loss_change(problem, action, generators, points, data, draw)
         else:
-            terms["invariance"] = _invariance(objective, problem, along, sample, gradients)
+            terms["invariance"] = _invariance(objective, problem, along, points, gradients)
     if "identity" in wanted:
-        terms["identity"] = (start - sample.theta).norm(dim=-1).mean()
+        terms["identity"] = (start - points.theta).norm(dim=-1).mean()
     if "axiom" in wanted:
-        terms["axiom"] = _axiom(objective, action, generators, sample, data, draw)
+        terms["axiom"] = _axiom(objective, action, generators, points, data, draw)
     if "norm" in wanted:
         terms["norm"] = (objective.beta - along.norm(dim=-1)).abs().mean()
     if "orthogonality" in wanted:
@@ -222,13 +215,17 @@ def objective_terms(
 
 
 def _invariance(
-    objective: Objective, problem: Problem, along: Tensor, sample: Sample, gradients: Tensor | None
+    objective: LearningObjective,
+    problem: ParameterProblem,
+    along: Tensor,
+    points: ParameterPoints,
+    gradients: Tensor | None,
 ) -> Tensor:
     """Eq. 5; as a cosine it needs the length of the gradients, so they are taken whole."""
     if gradients is None and objective.invariance == "cosine":
-        gradients = sample_gradients(problem, sample)
+        gradients = point_gradients(problem, points)
     if gradients is None:
-        return vmap(lambda tangent: sample_derivatives(problem, sample, tangent))(along).abs().mean()
+        return vmap(lambda tangent: point_derivatives(problem, points, tangent))(along).abs().mean()
     slopes = torch.einsum("bdn,kbn->kbd", gradients, along).abs()
     if objective.invariance == "cosine":
         slopes = slopes / (gradients.norm(dim=-1) * along.norm(dim=-1)[..., None]).clamp_min(TINY)
@@ -236,20 +233,30 @@ def _invariance(
 
 
 def _loss_change(
-    problem: Problem, action: Action, generators: Tensor, sample: Sample, data: Tensor, draw: Draw
+    problem: ParameterProblem,
+    action: ParameterAction,
+    generators: Tensor,
+    points: ParameterPoints,
+    data: Tensor,
+    draw: StepDraw,
 ) -> Tensor:
     """`|L(a_X(exp(t h), theta), X) - L(theta, X)|` (App. A.3), at one time per generator."""
-    before = sample_losses(problem, sample)
+    before = point_losses(problem, points)
 
     def change(h: Tensor, time: Tensor) -> Tensor:
-        moved = action(torch.linalg.matrix_exp(time * h), sample.theta, data)
-        return sample_losses(problem, Sample(moved, sample.x, sample.y)) - before
+        there = action(torch.linalg.matrix_exp(time * h), points.theta, data)
+        return point_losses(problem, points.at(there)) - before
 
     return vmap(change)(generators, draw.times).abs().mean()
 
 
 def _axiom(
-    objective: Objective, action: Action, generators: Tensor, sample: Sample, data: Tensor, draw: Draw
+    objective: LearningObjective,
+    action: ParameterAction,
+    generators: Tensor,
+    points: ParameterPoints,
+    data: Tensor,
+    draw: StepDraw,
 ) -> Tensor:
     if len(draw.pairs) == 0 or draw.axiom == 0:
         return generators.new_zeros(())
@@ -258,12 +265,12 @@ def _axiom(
     else:
         defect = bracket_defect if objective.axiom == "bracket" else eq7_defect
     one, two = generators[draw.pairs[:, 0]], generators[draw.pairs[:, 1]]
-    theta, numbers = sample.theta[: draw.points], data[: draw.points]
+    theta, numbers = points.theta[: draw.points], data[: draw.points]
     defects = vmap(lambda h1, h2: defect(action, h1, h2, theta, numbers))(one, two)
     return draw.axiom * defects.norm(dim=-1).mean()
 
 
-def _orthogonality(objective: Objective, generators: Tensor, along: Tensor) -> Tensor:
+def _orthogonality(objective: LearningObjective, generators: Tensor, along: Tensor) -> Tensor:
     count = len(generators)
     if count < 2:
         return generators.new_zeros(())

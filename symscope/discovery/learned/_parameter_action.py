@@ -1,6 +1,6 @@
 """Group actions on parameters as networks: their fields, brackets, and how far they miss the axioms.
 
-An action takes a group element g (a matrix), parameters theta and data X, and gives new parameters
+An action takes a group element g (a matrix), parameters theta and data X, and returns new parameters
 `a_X(g, theta)`. Its infinitesimal form for a generator h is the field
 
     V_h(theta) = D_g a_X|_(I, theta)(h),
@@ -14,18 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 from torch.func import jvp, vmap
 
 from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
 
-Action = Callable[[Tensor, Tensor, Tensor], Tensor]
+ParameterAction = Callable[[Tensor, Tensor, Tensor], Tensor]
 """`action(g [p, p] or [b, p, p], theta [b, n], data [b, q]) -> [b, n]`."""
 
 
+def action_data(
+    theta: Float[Tensor, "b n"], x: Shaped[Tensor, "b *s"], y: Shaped[Tensor, "b *t"], dependent: bool
+) -> Float[Tensor, "b q"]:
+    """What an action is shown of the data: inputs and targets of each batch as one row, or no columns.
+
+    >>> action_data(torch.zeros(5, 2), torch.zeros(5, 4, 3), torch.zeros(5, 4, 2), True).shape
+    torch.Size([5, 20])
+    """
+    if not dependent:
+        return theta[:, :0]
+    return torch.cat([x.flatten(1).to(theta), y.flatten(1).to(theta)], 1)
+
+
 def identity_and_fields(
-    action: Action,
+    action: ParameterAction,
     generators: Float[Tensor, "k p p"],
     theta: Float[Tensor, "b n"],
     data: Float[Tensor, "b q"],
@@ -33,10 +46,10 @@ def identity_and_fields(
     """`a_X(I, theta)` and the fields `V_h(theta)` of all generators, in one forward pass (Sec. 3.2).
 
     Args:
-        action: The action.
-        generators: The generators h.
-        theta: Parameters.
-        data: What the action may look at, one row per row of theta.
+        action: Action on parameters.
+        generators: Generators h.
+        theta: Parameters, one vector a row.
+        data: Numbers the action may look at, one row per row of theta.
 
     >>> from symscope.discovery.learned import LinearAction
     >>> h = torch.tensor([[[1.0, 0.0], [0.0, -1.0]]])
@@ -58,7 +71,7 @@ def identity_and_fields(
 
 
 def action_field(
-    action: Action, h: Float[Tensor, "p p"], theta: Float[Tensor, "b n"], data: Float[Tensor, "b q"]
+    action: ParameterAction, h: Float[Tensor, "p p"], theta: Float[Tensor, "b n"], data: Float[Tensor, "b q"]
 ) -> Float[Tensor, "b n"]:
     """`V_h(theta) = D_g a_X|_(I, theta)(h)` of one generator.
 
@@ -70,7 +83,7 @@ def action_field(
 
 
 def field_derivative(
-    action: Action,
+    action: ParameterAction,
     h: Float[Tensor, "p p"],
     direction: Float[Tensor, "b n"],
     theta: Float[Tensor, "b n"],
@@ -91,7 +104,7 @@ def field_derivative(
 
 
 def bracket_defect(
-    action: Action,
+    action: ParameterAction,
     h1: Float[Tensor, "p p"],
     h2: Float[Tensor, "p p"],
     theta: Float[Tensor, "b n"],
@@ -119,7 +132,7 @@ def bracket_defect(
 
 
 def eq7_defect(
-    action: Action,
+    action: ParameterAction,
     h1: Float[Tensor, "p p"],
     h2: Float[Tensor, "p p"],
     theta: Float[Tensor, "b n"],
@@ -142,7 +155,7 @@ def eq7_defect(
 
 
 def integrated_defect(
-    action: Action,
+    action: ParameterAction,
     h1: Float[Tensor, "p p"],
     h2: Float[Tensor, "p p"],
     theta: Float[Tensor, "b n"],

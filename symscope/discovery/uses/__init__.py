@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from symscope.discovery._field_flow import flow
-from symscope.discovery.uses._combinators import deeper, induced, part_problem, smaller_batch, wider
+from symscope.discovery._field_flow import field_flow
+from symscope.discovery.uses._combinators import (
+    deepened_symmetry,
+    induced_symmetry,
+    part_problem,
+    smaller_batch_symmetry,
+    widened_symmetry,
+)
 from symscope.discovery.uses._conserved import (
     ConservedQuantity,
     TrainingPath,
-    conservation,
+    conservation_error,
     conserved_quantities,
-    gradient_descent,
-    gradient_flow,
+    parameter_gradient_descent,
+    parameter_gradient_flow,
 )
 from symscope.discovery.uses._level_field import level_field
 
 __all__ = [
     # moving along a symmetry
-    "flow",
+    "field_flow",
     "level_field",
     # what training keeps
     "conserved_quantities",
     "ConservedQuantity",
-    "conservation",
-    "gradient_flow",
-    "gradient_descent",
+    "conservation_error",
+    "parameter_gradient_flow",
+    "parameter_gradient_descent",
     "TrainingPath",
     # from a part of a network to the whole
-    "induced",
-    "wider",
-    "deeper",
-    "smaller_batch",
+    "induced_symmetry",
+    "widened_symmetry",
+    "deepened_symmetry",
+    "smaller_batch_symmetry",
     "part_problem",
 ]

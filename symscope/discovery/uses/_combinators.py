@@ -1,7 +1,7 @@
 """New symmetries from known ones: from a part of a network to the whole, and to smaller batches (Sec. 4).
 
 A symmetry of a part must keep the part's outputs; one that only keeps some loss of the part does not carry
-over, except where the combinator says so.
+over, except where the combinator's docstring says so.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery._parameter_problem import Problem, problem
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery._parameter_problem import ParameterProblem, parameter_problem
 from symscope.discovery.candidates import OneParameterAction, Transformation
-from symscope.discovery.fields import Field, FunctionField, LinearField
+from symscope.discovery.fields import FunctionField, LinearField, ParameterField
 from symscope.discovery.sampling import DataSource
 from symscope.errors import InputError
 
-Features = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
-C = TypeVar("C", Field, OneParameterAction, Transformation)
+PartFeatures = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+C = TypeVar("C", ParameterField, OneParameterAction, Transformation)
 
 
-def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None = None) -> C:
+def induced_symmetry(candidate: C, positions: Int[Tensor, "k"], features: PartFeatures | None = None) -> C:
     """Prop. 4.1: the action on a whole network of a symmetry of a part, `a'_X = (theta_1, a_h(theta_1, X))`.
 
     Args:
         candidate: A symmetry of the part: field, one-parameter action or transformation.
-        positions: Where the part's parameters lie in the whole network's flat vector.
-        features: `h`: (whole theta, x, y) to the inputs and targets the part sees; None where the part's
-            symmetry does not look at data. It must not depend on the part's own parameters.
+        positions: Positions of the part's parameters in the whole network's flat vector.
+        features: Function h from (whole theta, x, y) to the inputs and targets the part sees; None where the
+            part's symmetry does not look at data. It must not depend on the part's own parameters.
 
     Returns:
         A candidate of the same kind for the whole network.
@@ -41,7 +41,7 @@ def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None
 
     >>> from symscope.discovery.fields import linear_field
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])), name="rescaling")
-    >>> induced(rescaling, torch.tensor([5, 9])).support.tolist()
+    >>> induced_symmetry(rescaling, torch.tensor([5, 9])).support.tolist()
     [5, 9]
     """
     if len(torch.unique(positions)) != len(positions):
@@ -53,7 +53,7 @@ def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None
     if isinstance(candidate, LinearField):
         support = positions[candidate.support]
         return LinearField(support, candidate.matrix, candidate.offset, candidate.name)
-    seen: Features = features or _as_they_are
+    seen: Features = features or _same_data
 
     def embedded(theta: Tensor, value: Tensor) -> Tensor:
         return theta.index_copy(0, positions.to(theta.device), value)
@@ -62,7 +62,7 @@ def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None
         return (theta[positions.to(theta.device)], *seen(theta, x, y))
 
     name, dependent = candidate.name, candidate.data_dependent
-    if isinstance(candidate, Field):
+    if isinstance(candidate, ParameterField):
         field = candidate
 
         def moves(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -80,11 +80,13 @@ def induced(candidate: C, positions: Int[Tensor, "k"], features: Features | None
     return Transformation(lambda theta, x, y: embedded(theta, change(*parts(theta, x, y))), name, dependent)
 
 
-def _as_they_are(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+def _same_data(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) -> C:
+def widened_symmetry(
+    candidate: C, narrow: ParameterProblem, wide: ParameterProblem, units: Sequence[int]
+) -> C:
     """Cor. 4.2: a symmetry of `U sigma(V x)` with h hidden units acts on h of the units of a wider network.
 
     Symmetries of the squared loss carry over as well as those of the outputs: the narrow network sees as
@@ -92,9 +94,9 @@ def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) ->
 
     Args:
         candidate: A symmetry of the narrow network.
-        narrow: Two layers, h hidden units.
-        wide: The same two layers, more hidden units.
-        units: Which of the wide network's units play the narrow one's.
+        narrow: Network of two layers with h hidden units.
+        wide: Network of the same two layers with more hidden units.
+        units: Units of the wide network that take the place of the narrow one's.
 
     Raises:
         InputError: Networks of other shapes, or units that do not fit.
@@ -103,9 +105,9 @@ def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) ->
     >>> from symscope.discovery import gaussian_data
     >>> from symscope.discovery.fields import linear_field
     >>> nets = [nn.Sequential(*[nn.Linear(a, b, bias=False) for a, b in ((1, h), (h, 1))]) for h in (1, 3)]
-    >>> small, large = (problem(net, "squared", gaussian_data((1,), (1,))) for net in nets)
+    >>> small, large = (parameter_problem(net, "squared", gaussian_data((1,), (1,))) for net in nets)
     >>> rescaling = linear_field(torch.diag(torch.tensor([1.0, -1.0])))
-    >>> wider(rescaling, small, large, [2]).support.tolist()
+    >>> widened_symmetry(rescaling, small, large, [2]).support.tolist()
     [2, 5]
     """
     positions = wider_positions(narrow.layout, wide.layout, units)
@@ -118,15 +120,15 @@ def wider(candidate: C, narrow: Problem, wide: Problem, units: Sequence[int]) ->
         others = wide.outputs(theta.index_fill(0, silent.to(theta.device), 0.0), x)
         return x, y - others
 
-    return induced(candidate, positions, rest)
+    return induced_symmetry(candidate, positions, rest)
 
 
-def _is_inner(name: str, layout: Layout) -> bool:
+def _is_inner(name: str, layout: ParameterLayout) -> bool:
     """Whether a parameter of a two-layer network belongs to the first layer."""
     return name.rpartition(".")[0] == layout.names[0].rpartition(".")[0]
 
 
-def wider_positions(narrow: Layout, wide: Layout, units: Sequence[int]) -> Int[Tensor, "k"]:
+def wider_positions(narrow: ParameterLayout, wide: ParameterLayout, units: Sequence[int]) -> Int[Tensor, "k"]:
     """Where the parameters of a narrow two-layer network lie in a wide one.
 
     Raises:
@@ -156,12 +158,12 @@ def wider_positions(narrow: Layout, wide: Layout, units: Sequence[int]) -> Int[T
     return torch.cat(parts)
 
 
-def _two_layers(layout: Layout) -> bool:
+def _two_layers(layout: ParameterLayout) -> bool:
     matrices = [shape for shape in layout.shapes if len(shape) == 2]
     return len(matrices) == 2 and matrices[1][1] == matrices[0][0] and len(layout.shapes[0]) == 2
 
 
-def part_problem(whole: Problem, start: int, stop: int, data: DataSource) -> Problem:
+def part_problem(whole: ParameterProblem, start: int, stop: int, data: DataSource) -> ParameterProblem:
     """Some consecutive layers of an `nn.Sequential` as a problem of their own, with the squared loss.
 
     Args:
@@ -173,10 +175,10 @@ def part_problem(whole: Problem, start: int, stop: int, data: DataSource) -> Pro
     Raises:
         InputError: Another module, or layers that are not there.
     """
-    return problem(_layers(whole, start, stop), "squared", data, dtype=whole.dtype)
+    return parameter_problem(_layers(whole, start, stop), "squared", data, dtype=whole.dtype)
 
 
-def deeper(candidate: C, whole: Problem, start: int, stop: int) -> C:
+def deepened_symmetry(candidate: C, whole: ParameterProblem, start: int, stop: int) -> C:
     """Cor. 4.3: a symmetry of some consecutive layers of an `nn.Sequential` acts on the whole.
 
     Args:
@@ -204,10 +206,10 @@ def deeper(candidate: C, whole: Problem, start: int, stop: int) -> C:
         own = {name: w for name, w in weights.items() if int(name.split(".")[0]) < start}
         return (torch.func.functional_call(before, own, (x,)) if start else x), y
 
-    return induced(candidate, whole.layout.only(names), features)
+    return induced_symmetry(candidate, whole.layout.only(names), features)
 
 
-def _layers(whole: Problem, start: int, stop: int) -> nn.Sequential:
+def _layers(whole: ParameterProblem, start: int, stop: int) -> nn.Sequential:
     module = whole.network.module
     if not isinstance(module, nn.Sequential):
         raise InputError(f"expected an nn.Sequential to take layers from, got {type(module).__name__}")
@@ -216,34 +218,34 @@ def _layers(whole: Problem, start: int, stop: int) -> nn.Sequential:
     return nn.Sequential(*list(module)[start:stop])
 
 
-def smaller_batch(candidate: C, size: int, x: Shaped[Tensor, "e *s"], y: Shaped[Tensor, "e *t"]) -> C:
+def smaller_batch_symmetry(
+    candidate: C, size: int, x: Shaped[Tensor, "e *s"], y: Shaped[Tensor, "e *t"]
+) -> C:
     """Prop. 4.4: a symmetry for batches of one size is one for smaller batches, filled up with other data.
 
     Args:
-        candidate: A symmetry for batches of `size` data points.
-        size: Its batch size.
+        candidate: A symmetry for batches of `size` samples.
+        size: Batch size of the candidate.
         x: Inputs to fill up with, at least `size - 1`.
-        y: Their targets.
+        y: Targets to fill up with.
 
     Returns:
-        A candidate for batches of 1 to `size` data points.
+        A candidate for batches of 1 to `size` samples.
 
     Raises:
         InputError: Too few data to fill up with; at use, a larger batch.
     """
     if size < 1 or x.shape[0] < size - 1:
-        raise InputError(
-            f"expected at least {size - 1} data points to fill a batch of {size}, got {x.shape[0]}"
-        )
+        raise InputError(f"expected at least {size - 1} samples to fill a batch of {size}, got {x.shape[0]}")
 
     def filled(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         missing = size - inputs.shape[0]
         if missing < 0:
-            raise InputError(f"{candidate.name}: made for up to {size} data points, got {inputs.shape[0]}")
+            raise InputError(f"{candidate.name}: made for up to {size} samples, got {inputs.shape[0]}")
         return torch.cat([inputs, x[:missing].to(inputs)]), torch.cat([targets, y[:missing].to(targets)])
 
-    name, dependent = f"{candidate.name}, for up to {size} data points", candidate.data_dependent
-    if isinstance(candidate, Field):
+    name, dependent = f"{candidate.name}, for up to {size} samples", candidate.data_dependent
+    if isinstance(candidate, ParameterField):
         field = candidate
         return FunctionField(lambda t, a, b: field(t, *filled(a, b)), name, dependent)
     if isinstance(candidate, OneParameterAction):

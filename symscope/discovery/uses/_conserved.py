@@ -1,7 +1,10 @@
 """Quantities that gradient flow conserves because of symmetries, and how well training keeps them.
 
 Along `d theta / dt = -grad L`, a symmetry `V = M theta + c` with symmetric M is itself a gradient, of
-`Q = theta^T M theta / 2 + c^T theta`, so `dQ/dt = V . d theta/dt = -grad L . V = 0`.
+`Q = theta^T M theta / 2 + c^T theta`, so `dQ/dt = V . d theta/dt = -grad L . V = 0`. This is Noether's
+theorem for gradient flow (Kunin et al., Neural Mechanics, 2021): balanced layers (Du, Hu and Lee, 2018) are
+an instance, and for two-layer linear and ReLU networks there are no others (Marcotte, Gribonval and Peyré,
+2023).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
@@ -53,7 +56,7 @@ def conserved_quantities(fields: Sequence[LinearField]) -> tuple[ConservedQuanti
     For gl(h) on two linear layers these are the entries of `W1 W1^T - W2^T W2`, for ReLU its diagonal.
 
     Args:
-        fields: Generators.
+        fields: Generators of the algebra.
 
     Returns:
         One for each independent symmetric combination of generators, in a sparse basis.
@@ -109,9 +112,9 @@ class TrainingPath:
     """A training run.
 
     Attributes:
-        times: Of the recorded points; learning rate times steps for descent.
-        theta: Parameters there.
-        losses: Mean loss there.
+        times: Times that were recorded; learning rate times steps for descent.
+        theta: Parameters at these times.
+        losses: Mean losses at these times.
     """
 
     times: Float[Tensor, "t"]
@@ -119,8 +122,8 @@ class TrainingPath:
     losses: Float[Tensor, "t"]
 
 
-def gradient_flow(
-    problem: Problem,
+def parameter_gradient_flow(
+    problem: ParameterProblem,
     theta: Float[Tensor, "n"],
     x: Shaped[Tensor, "N *s"],
     y: Shaped[Tensor, "N *t"],
@@ -156,8 +159,8 @@ def gradient_flow(
     return TrainingPath(times, points, losses)
 
 
-def gradient_descent(
-    problem: Problem,
+def parameter_gradient_descent(
+    problem: ParameterProblem,
     theta: Float[Tensor, "n"],
     x: Shaped[Tensor, "N *s"],
     y: Shaped[Tensor, "N *t"],
@@ -182,7 +185,7 @@ def gradient_descent(
     return TrainingPath(times, torch.stack(points), torch.stack(losses))
 
 
-def conservation(quantity: ConservedQuantity, training: TrainingPath) -> float:
+def conservation_error(quantity: ConservedQuantity, training: TrainingPath) -> float:
     """Largest change of a quantity along a training run, relative to the sizes of its terms.
 
     `max_t |Q(theta_t) - Q(theta_0)| / max_t (|theta_t|^2 |M| / 2 + |c| |theta_t|)`, on the entries of Q.

@@ -6,22 +6,24 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._parameter_problem import Problem
+from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.fields import FunctionField
 from symscope.errors import InputError
 
 
-def level_field(problem: Problem, direction: Float[Tensor, "n"], name: str = "level field") -> FunctionField:
+def level_field(
+    problem: ParameterProblem, direction: Float[Tensor, "n"], name: str = "level field"
+) -> FunctionField:
     """A constant direction with its part along the batch's gradients taken off, `V_X = (I - J^+ J) u`.
 
-    J has one row of gradient for every data point of the batch X, so `J V_X = 0`: with n parameters and b
-    data points there are n - b such fields at every theta, whatever the network. A data-dependent symmetry is
+    J has one row of gradient for every sample of the batch X, so `J V_X = 0`: with n parameters and b
+    samples there are n - b such fields at every theta, whatever the network. A data-dependent symmetry is
     therefore no discovery by itself; what is worth finding is one of a simple form, or for large batches.
 
     Args:
         problem: Network and loss.
-        direction: u.
-        name: For people.
+        direction: Constant direction u.
+        name: Name shown to people.
 
     Returns:
         The field; it depends on data and keeps the losses of the batch it is given.
@@ -30,8 +32,8 @@ def level_field(problem: Problem, direction: Float[Tensor, "n"], name: str = "le
         InputError: A direction of another length.
 
     >>> from torch import nn
-    >>> from symscope.discovery import gaussian_data, problem, verify
-    >>> made = problem(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)), "squared",
+    >>> from symscope.discovery import gaussian_data, parameter_problem, verify
+    >>> made = parameter_problem(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)), "squared",
     ...                gaussian_data((2,), (1,)))
     >>> field = level_field(made, torch.ones(9, dtype=torch.float64))
     >>> verify(made, field, seed=0, points=2, batch_sizes=(1, 2), lengths=(0.05,)).holds

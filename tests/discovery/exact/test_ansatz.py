@@ -9,7 +9,7 @@ from symscope import InputError
 from symscope.discovery.exact._ansatz import Ansatz, all_linear, unit_mixing, unit_shifts
 from symscope.discovery.fields import field_values
 from symscope.discovery.known import hidden_spaces
-from symscope.discovery.loss_derivatives import sample_gradients
+from symscope.discovery.loss_derivatives import point_gradients
 from tests.discovery.networks import two_layers
 from tests.tolerances import ROUNDING
 
@@ -31,8 +31,8 @@ def _cases():
 def test_constraints_are_derivatives_along_fields(name):
     made, cases = _cases()
     ansatz: Ansatz = cases[name]
-    sample = made.sample(5, 1, seed=2)
-    gradients = sample_gradients(made, sample)[:, 0]
+    sample = made.random_points(5, 1, seed=2)
+    gradients = point_gradients(made, sample)[:, 0]
     rows = ansatz.constraints(sample.theta, gradients)
     generator = torch.Generator().manual_seed(0)
     coefficients = torch.randn(ansatz.unknowns, generator=generator, dtype=torch.float64)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import class_data, gaussian_data, problem, verify
+from symscope.discovery import class_data, gaussian_data, parameter_problem, verify
 from symscope.discovery.exact import (
     fibre_dimension,
     lie_algebra,
     linear_symmetries,
     orbit_dimension,
-    translations,
+    translation_symmetries,
 )
 from tests.discovery.networks import Attention, chain, two_layers
 from tests.tolerances import NULL_SPACE
@@ -111,19 +111,19 @@ def test_softmax_adds_translations_and_the_rest_is_counted_modulo_them():
     assert found.dimension == 2
     assert found.fields[1].name == "rescaling of unit 1 of the hidden units between 0 and 2"
     assert "before the softmax" in found.translations[0].name
-    theta = made.sample(1, 1, seed=4).theta[0]
+    theta = made.random_points(1, 1, seed=4).theta[0]
     everything = (*found.fields, *found.translations)
     assert orbit_dimension(everything, theta) == 5
     assert all(verify(made, field, seed=1, points=4).holds for field in everything)
     squared = chain((2, 2, 3), "relu", bias=True)
-    assert translations(squared, seed=0) == ()
+    assert translation_symmetries(squared, seed=0) == ()
 
 
 @pytest.mark.parametrize(("norm", "shifts", "turns"), [(nn.LayerNorm, 2 + 1 + 1, 1), (nn.RMSNorm, 0, 3)])
 def test_normalisation_is_free_of_scale_and_commutes_with_rotations(norm, shifts, turns):
     # without scales of its own, it commutes with rotations: so(h), so(h - 1) where the mean is taken off
     net = nn.Sequential(nn.Linear(2, 3), norm(3, eps=0, elementwise_affine=False), nn.Linear(3, 1))
-    made = problem(net, "squared", gaussian_data((2,), (1,)))
+    made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
     found = linear_symmetries(made, seed=0)
     assert len(found.translations) == shifts
     assert found.dimension == 1 + turns
@@ -132,14 +132,16 @@ def test_normalisation_is_free_of_scale_and_commutes_with_rotations(norm, shifts
 
 
 def test_attention_has_gl_on_queries_and_keys_and_on_values_and_outputs():
-    found = linear_symmetries(problem(Attention(2, 2, 2), "squared", gaussian_data((3, 2), (2,))), seed=0)
+    found = linear_symmetries(
+        parameter_problem(Attention(2, 2, 2), "squared", gaussian_data((3, 2), (2,))), seed=0
+    )
     assert found.dimension == 4 + 4
     assert found.fields[1].name == "mixing of unit 1 into unit 0 of the products of query and key"
     assert found.fields[-1].name == "rescaling of unit 1 of the hidden units between value and out"
 
 
 def test_a_key_bias_that_cancels_to_rounding_is_a_translation():
-    made = problem(Attention(2, 1, 2, bias=True), "squared", gaussian_data((3, 2), (2,)))
+    made = parameter_problem(Attention(2, 1, 2, bias=True), "squared", gaussian_data((3, 2), (2,)))
     found = linear_symmetries(made, seed=0)
     assert [field.name for field in found.translations] == [
         "translation field on key.bias: key.bias[0] moves by 1"
@@ -198,7 +200,7 @@ def test_fibres_bound_orbits():
         (two_layers(2, 3, 2, "linear"), 8),  # 12 weights, but products of 2 x 2 matrices have 4 numbers
         (two_layers(2, 3, 2, "tanh"), 0),
     ]:
-        theta = made.sample(1, 1, seed=7).theta[0]
+        theta = made.random_points(1, 1, seed=7).theta[0]
         assert fibre_dimension(made, theta, seed=0) == expected
         found = linear_symmetries(made, seed=0, affine=False)
         assert orbit_dimension(found.fields, theta) == expected
@@ -212,13 +214,13 @@ def test_fibres_bound_orbits():
 def test_bad_input_is_refused():
     made = chain((4, 8, 8, 4), "relu")
     with pytest.raises(
-        InputError, match=r"128 parameters have 16512 unknowns.*\(2\.18 GB\).*limit is 4096.*method='layers'"
+        InputError, match=r"128 parameters have 16512 unknowns.*\(2\.19 GB\).*limit is 4096.*method='layers'"
     ):
         linear_symmetries(made, seed=0, method="all")
     with pytest.raises(InputError, match="expected 'auto', 'all' or 'layers', got 'fast'"):
         linear_symmetries(made, seed=0, method="fast")
     with pytest.raises(InputError, match="128 parameters, the exact method takes up to 100"):
-        translations(made, seed=0, limit=100)
-    single = problem(nn.Linear(3, 3), "cross-entropy", class_data((3,), 3))
+        translation_symmetries(made, seed=0, limit=100)
+    single = parameter_problem(nn.Linear(3, 3), "cross-entropy", class_data((3,), 3))
     with pytest.raises(InputError, match="no hidden units could be followed"):
         linear_symmetries(single, seed=0, method="layers")

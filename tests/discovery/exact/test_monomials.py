@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.discovery._parameter_layout import Layout
-from symscope.discovery.exact import Dictionary, monomials
+from symscope.discovery._parameter_layout import ParameterLayout
+from symscope.discovery.exact import MonomialDictionary, monomials
 
 
 @given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 2), st.integers(0, 1), st.integers(0, 2))
@@ -29,7 +29,7 @@ def test_counts_are_binomial_and_values_are_products(n, degree, inputs, targets,
 
 def test_names_say_weights_and_data():
     dictionary = monomials(2, 1, inputs=1, targets=1, data_degree=1, lowest=1)
-    names = dictionary.names(Layout(("w",), ((2,),)))
+    names = dictionary.names(ParameterLayout(("w",), ((2,),)))
     assert names == ["w[0]", "w[0] x[0]", "w[0] y[0]", "w[1]", "w[1] x[0]", "w[1] y[0]"]
     assert dictionary.data_dependent == (False, True, True, False, True, True)
 
@@ -38,11 +38,11 @@ def test_bad_dictionaries_are_refused():
     with pytest.raises(InputError, match="lowest <= degree"):
         monomials(2, 1, lowest=2)
     with pytest.raises(InputError, match="at least one monomial"):
-        Dictionary(1, 0, 0, ())
+        MonomialDictionary(1, 0, 0, ())
     with pytest.raises(InputError, match="variables from 0 to 1"):
-        Dictionary(2, 0, 0, ((2,),))
-    one = Dictionary(1, 1, 0, ((1,),))
+        MonomialDictionary(2, 0, 0, ((2,),))
+    one = MonomialDictionary(1, 1, 0, ((1,),))
     with pytest.raises(InputError, match="expected a batch of 1, got 2"):
         one.values(torch.zeros(1), torch.zeros(2, 1), torch.zeros(2, 0))
-    with pytest.raises(InputError, match="inputs: expected 1 numbers a data point, got 3"):
+    with pytest.raises(InputError, match="inputs: expected 1 numbers a sample, got 3"):
         one.values(torch.zeros(1), torch.zeros(1, 3), torch.zeros(1, 0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from symscope import InputError
 from symscope.discovery.exact import null_space
-from symscope.discovery.exact._null_space import echelon, selected_dimension, settled_null_space
+from symscope.discovery.exact._null_space import converged_null_space, echelon, selected_dimension
 
 
 def _matrix(rows, columns, null, seed):
@@ -77,13 +77,13 @@ def test_fresh_constraints_are_added_until_they_change_nothing():
         rows[: count - (turn > 1), 4] = 0  # its first constraint comes in the third round
         return rows
 
-    assert settled_null_space(block, 5).dimension == 2  # settles before: nothing contradicts it
-    found = settled_null_space(lambda count, turn: block(count, turn + 1), 5)
+    assert converged_null_space(block, 5).dimension == 2  # settles before: nothing contradicts it
+    found = converged_null_space(lambda count, turn: block(count, turn + 1), 5)
     assert found.dimension == 1
     assert found.held_out < 1e-12
     assert found.basis[1].abs().item() == pytest.approx(1)
     with pytest.raises(InputError, match="most gradients vanish"):
-        settled_null_space(lambda count, turn: torch.zeros(count, 5).double(), 5)
+        converged_null_space(lambda count, turn: torch.zeros(count, 5).double(), 5)
 
 
 def test_edges():

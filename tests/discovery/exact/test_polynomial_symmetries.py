@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery import gaussian_data, parameter_problem, verify
 from symscope.discovery.exact import linear_symmetries, monomials, polynomial_symmetries
 from symscope.discovery.exact._polynomial_symmetries import known_multiples
 from tests.discovery.networks import two_layers
@@ -54,12 +54,12 @@ def test_multiples_of_a_rescaling_are_no_news():
 
 
 def test_a_quadratic_field_is_found():
-    made = problem(_Cubic(), "squared", SCALARS)
+    made = parameter_problem(_Cubic(), "squared", SCALARS)
     assert linear_symmetries(made, seed=0).dimension == 0
     found = polynomial_symmetries(made, monomials(2, 2), seed=0)
     assert found.dimension == found.new == 1
     [field] = found.fields
-    sample = made.sample(3, 1, seed=1)
+    sample = made.random_points(3, 1, seed=1)
     a, b = sample.theta.T
     exact = torch.stack([2 * b, -3 * a**2], 1)
     values = torch.stack([field(t, x, y) for t, x, y in zip(sample.theta, sample.x, sample.y, strict=True)])
@@ -70,7 +70,7 @@ def test_a_quadratic_field_is_found():
 
 
 def test_a_data_dependent_field_is_found_and_holds_for_one_data_point():
-    made = problem(_TwoPowers(), "squared", SCALARS)
+    made = parameter_problem(_TwoPowers(), "squared", SCALARS)
     assert polynomial_symmetries(made, monomials(2, 2), seed=0).dimension == 0
     found = polynomial_symmetries(made, monomials(2, 0, inputs=1, data_degree=1), seed=0)
     [field] = found.fields

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery import gaussian_data, parameter_problem, verify
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.known import hidden_spaces
 
@@ -23,7 +23,7 @@ class _Pooled(nn.Module):
 
 def test_every_head_has_two_spaces_and_any_element_of_gl_holds():
     for bias in (False, True):
-        made = problem(_Pooled(bias), "squared", gaussian_data((3, 4), (4,)))
+        made = parameter_problem(_Pooled(bias), "squared", gaussian_data((3, 4), (4,)))
         spaces = hidden_spaces(made)
         assert [space.size for space in spaces] == [2, 2, 2, 2]
         assert [bool(space.shifts) for space in spaces] == [False, bias, False, bias]
@@ -31,13 +31,13 @@ def test_every_head_has_two_spaces_and_any_element_of_gl_holds():
 
 
 def test_units_of_different_heads_cannot_be_mixed():
-    made = problem(_Pooled(False), "squared", gaussian_data((3, 4), (4,)))
+    made = parameter_problem(_Pooled(False), "squared", gaussian_data((3, 4), (4,)))
     first, _, second, _ = hidden_spaces(made)
     from symscope.discovery.known import HiddenSpace
-    from symscope.discovery.known._spaces import Side
+    from symscope.discovery.known._spaces import HiddenSide
 
     sides = tuple(
-        Side(a.parameter, torch.stack([a.positions[0], b.positions[0]]), a.transposed)
+        HiddenSide(a.parameter, torch.stack([a.positions[0], b.positions[0]]), a.transposed)
         for a, b in zip(first.sides, second.sides, strict=True)
     )
     across = HiddenSpace("units of two heads", sides, first.between)
@@ -78,7 +78,7 @@ class _Heads(nn.Module):
 @pytest.mark.parametrize("way", ["function", "products", "all, chunked", "all, unbound"])
 @pytest.mark.parametrize("bias", [False, True])
 def test_heads_written_out_have_the_spaces_of_torchs_own(way, bias):
-    made = problem(_Heads(way, bias), "squared", gaussian_data((3, 4), (4,)))
+    made = parameter_problem(_Heads(way, bias), "squared", gaussian_data((3, 4), (4,)))
     spaces = hidden_spaces(made)
     assert [space.size for space in spaces] == [2, 2, 2, 2]
     assert [bool(space.shifts) for space in spaces] == [False, False, bias, bias]
@@ -87,7 +87,7 @@ def test_heads_written_out_have_the_spaces_of_torchs_own(way, bias):
 
 
 def test_keys_that_are_used_twice_and_heads_that_share_them_have_no_space():
-    seen = hidden_spaces(problem(_Heads("keys seen"), "squared", gaussian_data((3, 4), (4,))))
+    seen = hidden_spaces(parameter_problem(_Heads("keys seen"), "squared", gaussian_data((3, 4), (4,))))
     assert seen == ()
 
     class Shared(nn.Module):
@@ -99,13 +99,13 @@ def test_keys_that_are_used_twice_and_heads_that_share_them_have_no_space():
             q = self.query(x).unflatten(-1, (2, 2)).transpose(1, 2)
             return (q @ self.key(x)[:, None].mT).mean((1, 2))
 
-    assert hidden_spaces(problem(Shared(), "squared", gaussian_data((3, 3), (3,)))) == ()
+    assert hidden_spaces(parameter_problem(Shared(), "squared", gaussian_data((3, 3), (3,)))) == ()
 
 
 def test_frozen_projections_and_shared_queries_give_nothing():
     net = _Pooled(True)
     net.attention.in_proj_bias.requires_grad_(False)
-    assert hidden_spaces(problem(net, "squared", gaussian_data((3, 4), (4,)))) == ()
+    assert hidden_spaces(parameter_problem(net, "squared", gaussian_data((3, 4), (4,)))) == ()
 
     class Same(nn.Module):
         def __init__(self):
@@ -116,7 +116,7 @@ def test_frozen_projections_and_shared_queries_give_nothing():
             q = self.both(x)
             return (q @ q.transpose(1, 2)).mean(1)
 
-    assert hidden_spaces(problem(Same(), "squared", gaussian_data((3, 3), (3,)))) == ()
+    assert hidden_spaces(parameter_problem(Same(), "squared", gaussian_data((3, 3), (3,)))) == ()
 
 
 class _Normed(nn.Module):
@@ -134,7 +134,7 @@ class _Normed(nn.Module):
 def test_fields_that_others_make_up_are_counted_once(way):
     """Scaling all that three layers read is scaling each of them: 4 scales, 4 times gl(2), no more."""
     found = linear_symmetries(
-        problem(_Normed(way), "squared", gaussian_data((3, 4), (4,))), seed=0, method="layers"
+        parameter_problem(_Normed(way), "squared", gaussian_data((3, 4), (4,))), seed=0, method="layers"
     )
     assert (len(found.fields), found.dimension) == (20, 20)
     assert found.translations == ()

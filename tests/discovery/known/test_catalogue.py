@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional
 
-from symscope.discovery import class_data, gaussian_data, problem, token_data, verified_catalogue, verify
-from symscope.discovery._verification import Judgement
+from symscope.discovery import (
+    class_data,
+    gaussian_data,
+    parameter_problem,
+    token_data,
+    verified_catalogue,
+    verify,
+)
+from symscope.discovery._verification import SymmetryVerdict
 from symscope.discovery.fields import linear_combination, linear_field
 from symscope.discovery.known import catalogue
 from symscope.networks.losses import squared_loss
@@ -41,7 +48,7 @@ def test_every_entry_holds_on_random_perceptrons(widths, activations, bias, clas
             layers += [BETWEEN[activations[k]]()]
     classes = classes and widths[-1] > 1
     data = class_data((widths[0],), widths[-1]) if classes else gaussian_data((widths[0],), (widths[-1],))
-    made = problem(nn.Sequential(*layers), "cross-entropy" if classes else "squared", data)
+    made = parameter_problem(nn.Sequential(*layers), "cross-entropy" if classes else "squared", data)
     found = verified_catalogue(made, seed=seed, points=3)
     for entry in found:
         assert entry.holds, (entry.symmetry.name, [str(t) for t in entry.tests])
@@ -176,7 +183,7 @@ NETWORKS = {
 @pytest.mark.parametrize("name", NETWORKS)
 def test_standard_layers(name):
     net, data, expected = NETWORKS[name]
-    made = problem(net, "squared", data)
+    made = parameter_problem(net, "squared", data)
     assert _kinds(made) == expected
     for entry in verified_catalogue(made, seed=0, points=3):
         assert entry.holds, (entry.symmetry.name, [str(t) for t in entry.tests])
@@ -184,34 +191,36 @@ def test_standard_layers(name):
 
 def test_a_normalisation_with_eps_is_nearly_free_of_scale_and_the_test_says_so():
     net = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3), nn.Linear(3, 1))
-    made = problem(net, "squared", gaussian_data((2,), (1,)))
+    made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
     scaling = next(e for e in verified_catalogue(made, seed=0) if e.symmetry.kind == "scaling")
     assert not scaling.symmetry.exact
-    assert scaling.tests[0].judgement is Judgement.APPROXIMATE
+    assert scaling.tests[0].verdict is SymmetryVerdict.APPROXIMATE
 
 
 def test_a_user_loss_gets_the_softmax_entry_tested_and_refused_where_it_has_none():
-    made = problem(nn.Linear(2, 3), lambda f, y: squared_loss(f, y), gaussian_data((2,), (3,)))
+    made = parameter_problem(nn.Linear(2, 3), lambda f, y: squared_loss(f, y), gaussian_data((2,), (3,)))
     [entry] = verified_catalogue(made, seed=0)
     assert entry.symmetry.kind == "translation"
     assert not entry.holds
-    ended = problem(nn.Sequential(nn.Linear(2, 3), nn.Softmax(1)), "squared", gaussian_data((2,), (3,)))
+    ended = parameter_problem(
+        nn.Sequential(nn.Linear(2, 3), nn.Softmax(1)), "squared", gaussian_data((2,), (3,))
+    )
     assert [e.holds for e in verified_catalogue(ended, seed=0)] == [True]
 
 
 def test_frozen_shared_and_untraceable_layers_give_nothing():
     frozen = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     frozen[2].weight.requires_grad_(False)
-    assert catalogue(problem(frozen, "squared", gaussian_data((2,), (1,)))) == ()
+    assert catalogue(parameter_problem(frozen, "squared", gaussian_data((2,), (1,)))) == ()
     pinned = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
     pinned[0].bias.requires_grad_(False)
-    assert catalogue(problem(pinned, "squared", gaussian_data((2,), (1,)))) == ()
+    assert catalogue(parameter_problem(pinned, "squared", gaussian_data((2,), (1,)))) == ()
     sloped = nn.Sequential(nn.Linear(2, 3), nn.PReLU(3), nn.Linear(3, 1))
     sloped[1].requires_grad_(False)  # units with slopes of their own cannot change places
-    assert _kinds(problem(sloped, "squared", gaussian_data((2,), (1,)))) == [("rescaling", 3, 0)]
+    assert _kinds(parameter_problem(sloped, "squared", gaussian_data((2,), (1,)))) == [("rescaling", 3, 0)]
     shared = nn.Linear(2, 2)
     twice = nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), nn.Linear(2, 1))
-    assert catalogue(problem(twice, "squared", gaussian_data((2,), (1,)))) == ()
+    assert catalogue(parameter_problem(twice, "squared", gaussian_data((2,), (1,)))) == ()
 
     class Branching(nn.Module):
         def __init__(self):
@@ -221,18 +230,18 @@ def test_frozen_shared_and_untraceable_layers_give_nothing():
         def forward(self, x):
             return self.two(torch.relu(self.one(x))) if len(x) > 0 else x
 
-    assert catalogue(problem(Branching(), "squared", gaussian_data((2,), (1,)))) == ()
+    assert catalogue(parameter_problem(Branching(), "squared", gaussian_data((2,), (1,)))) == ()
 
 
 def test_tied_weights_are_left_out():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 2, bias=False))
     net[2].weight = net[0].weight
-    assert catalogue(problem(net, "squared", gaussian_data((2,), (2,)))) == ()
+    assert catalogue(parameter_problem(net, "squared", gaussian_data((2,), (2,)))) == ()
 
 
 def test_embeddings_do_not_disturb():
     net = nn.Sequential(nn.Embedding(5, 2), nn.Flatten(), nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
-    made = problem(net, "cross-entropy", token_data(2, 5, 2))
+    made = parameter_problem(net, "cross-entropy", token_data(2, 5, 2))
     assert _kinds(made) == [("rescaling", 3, 0), ("permutation", 0, 2), ("translation", 4, 0)]
     assert all(entry.holds for entry in verified_catalogue(made, seed=1, points=5))
 
@@ -247,7 +256,7 @@ def test_combinations_of_linear_fields_are_linear():
 
 def test_a_flip_of_a_unit_that_is_not_odd_is_refused_by_the_test():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
-    made = problem(net, "squared", gaussian_data((2,), (1,)))
+    made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
     from symscope.discovery.known import hidden_spaces
 
     [space] = hidden_spaces(made)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from symscope.discovery._parameter_layout import Layout
+from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import linear_field
-from symscope.discovery.known._naming import description, named_fields, resolved
+from symscope.discovery.known._naming import field_description, named_basis, named_fields
 from tests.discovery.networks import two_layers
 
 
@@ -19,16 +19,16 @@ def test_known_fields_take_the_name_of_the_catalogue_whatever_their_scale():
 
 
 def test_others_say_what_moves():
-    layout = Layout(("a.weight", "b"), ((1, 2), (1,)))
+    layout = ParameterLayout(("a.weight", "b"), ((1, 2), (1,)))
     table = torch.tensor([[0.0, 0, 3], [0, 0, 0], [-2, 0, 0]])
     field = linear_field(table, torch.tensor([0.0, 0.0, 1.0]))
     expected = (
         "linear field on a.weight, b: a.weight[0,0] moves by 3 b[0]; b[0] moves by -2 a.weight[0,0]; "
         "b[0] moves by 1"
     )
-    assert description(field, layout) == expected
+    assert field_description(field, layout) == expected
     many = linear_field(torch.ones(3, 3))
-    assert description(many, layout).endswith("; ...")
+    assert field_description(many, layout).endswith("; ...")
 
 
 def test_a_mixed_basis_is_resolved_into_known_fields_and_the_rest():
@@ -37,7 +37,7 @@ def test_a_mixed_basis_is_resolved_into_known_fields_and_the_rest():
     generator = torch.Generator().manual_seed(1)
     span = torch.stack([f.dense(4).reshape(-1) for f in found.fields], 1)
     mixed = torch.linalg.qr(span @ torch.randn(6, 6, generator=generator, dtype=torch.float64)).Q
-    again = resolved(made, mixed, torch.zeros(4, 0).double(), affine=False)
+    again = named_basis(made, mixed, torch.zeros(4, 0).double(), affine=False)
     assert [f.name for f in again[:4]] == [f.name for f in found.fields[:4]]
     assert "mixing of unit 1 into unit 0" in again[1].name
     assert all(name.startswith("linear field on 0.weight, 2.weight") for name in (f.name for f in again[4:]))

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import gaussian_data, problem
+from symscope.discovery import gaussian_data, parameter_problem
 from symscope.discovery.fields import FunctionField, linear_field
-from symscope.discovery.learned import Objective, Training, learn, runge_kutta_action
+from symscope.discovery.learned import ActionTraining, LearningObjective, learn_actions, runge_kutta_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
@@ -18,14 +18,16 @@ from tests.tolerances import ROUNDING
 @pytest.fixture(scope="module")
 def found():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Tanh(), nn.Linear(2, 1, bias=False))
-    made = problem(net, "squared", gaussian_data((2,), (1,)))
-    settings = Training(steps=3, samples=20, held_out=8, minibatch=8, look_every=2)
-    return made, learn(made, 2, dependent=True, seeds=[3, 5], objective=Objective(), training=settings)
+    made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
+    settings = ActionTraining(steps=3, points=20, held_out=8, minibatch=8, evaluate_every=2)
+    return made, learn_actions(
+        made, 2, dependent=True, seeds=[3, 5], objective=LearningObjective(), training=settings
+    )
 
 
 def test_fields_one_by_one_are_those_of_the_batch(found):
     made, learned = found
-    sample = made.sample(4, 1, seed=9)
+    sample = made.random_points(4, 1, seed=9)
     for index in range(2):
         together = learned.values(index, sample)
         for number, field in enumerate(learned.fields(index)):
@@ -39,8 +41,8 @@ def test_fields_one_by_one_are_those_of_the_batch(found):
 def test_the_totals_are_the_lowest_of_the_curve(found):
     _, learned = found
     torch.testing.assert_close(learned.totals(), learned.curves["total"].min(0).values)
-    assert learned.looked_at == (0, 2, 3)
-    assert all(int(step) in learned.looked_at for step in learned.best)
+    assert learned.recorded_steps == (0, 2, 3)
+    assert all(int(step) in learned.recorded_steps for step in learned.best)
 
 
 def test_runge_kutta_converges_at_fourth_order():

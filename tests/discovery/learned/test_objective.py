@@ -6,26 +6,26 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.discovery import gaussian_data, problem
+from symscope.discovery import gaussian_data, parameter_problem
 from symscope.discovery.learned._action_networks import LinearAction, MLPAction
 from symscope.discovery.learned._objective import (
     DATA_DEPENDENT,
     TERMS,
-    Draw,
-    Objective,
-    Weights,
-    action_data,
+    LearningObjective,
+    StepDraw,
+    TermWeights,
     all_pairs,
     objective_terms,
 )
 from symscope.discovery.learned._parameter_action import (
+    action_data,
     bracket_defect,
     eq7_defect,
     identity_and_fields,
     integrated_defect,
 )
-from symscope.discovery.loss_derivatives import sample_gradients
-from symscope.discovery.sampling import Sample
+from symscope.discovery.loss_derivatives import point_gradients
+from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 
@@ -33,23 +33,23 @@ from tests.tolerances import ROUNDING
 @pytest.fixture(scope="module")
 def setting():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Tanh(), nn.Linear(2, 1, bias=False))
-    made = problem(net, "squared", gaussian_data((2,), (1,)))
-    sample = made.sample(5, 3, seed=4)
+    made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
+    sample = made.random_points(5, 3, seed=4)
     torch.manual_seed(0)
     action = MLPAction(6, 9, hidden=(8,)).double().requires_grad_(False)
     h = torch.randn(3, 6, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64) / 3
-    return made, action, h, sample, action_data(made, sample)
+    return made, action, h, sample, action_data(sample.theta, sample.x, sample.y, True)
 
 
 def terms_of(setting, objective, **more):
     made, action, h, sample, data = setting
-    draw = Draw(all_pairs(objective, 3), torch.tensor([0.3, -0.7, 1.0], dtype=torch.float64))
+    draw = StepDraw(all_pairs(objective, 3), torch.tensor([0.3, -0.7, 1.0], dtype=torch.float64))
     return objective_terms(objective, made, action, h, sample, data, draw, every=True, **more)
 
 
 def test_infinitesimal_terms_are_the_formulas(setting):
     made, action, h, sample, data = setting
-    terms = terms_of(setting, Objective(beta=0.4))
+    terms = terms_of(setting, LearningObjective(beta=0.4))
     identity, invariance, norm = torch.eye(6, dtype=torch.float64), [], []
     for b in range(5):
         jacobian = torch.autograd.functional.jacobian(
@@ -76,16 +76,16 @@ def test_infinitesimal_terms_are_the_formulas(setting):
 
 def test_known_gradients_give_the_same_invariance(setting):
     made, _, _, sample, _ = setting
-    plain = terms_of(setting, Objective())["invariance"]
-    known = terms_of(setting, Objective(), gradients=sample_gradients(made, sample))["invariance"]
+    plain = terms_of(setting, LearningObjective())["invariance"]
+    known = terms_of(setting, LearningObjective(), gradients=point_gradients(made, sample))["invariance"]
     assert abs(float(plain - known)) < ROUNDING
 
 
 def test_cosines_do_not_change_when_generators_or_losses_are_scaled(setting):
     made, action, h, sample, data = setting
-    gradients = sample_gradients(made, sample)
-    objective = Objective(invariance="cosine")
-    draw = Draw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
+    gradients = point_gradients(made, sample)
+    objective = LearningObjective(invariance="cosine")
+    draw = StepDraw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
     values = [
         objective_terms(objective, made, action, scale * h, sample, data, draw, gradients=given)["invariance"]
         for scale, given in ((1, None), (1, gradients), (0.01, gradients), (1, 7 * gradients))
@@ -103,7 +103,7 @@ def test_cosines_do_not_change_when_generators_or_losses_are_scaled(setting):
 
 def test_eq7_looks_at_all_pairs_and_signed_cosines_keep_their_sign(setting):
     _, action, h, sample, data = setting
-    terms = terms_of(setting, Objective(axiom="eq7", orthogonality="signed"))
+    terms = terms_of(setting, LearningObjective(axiom="eq7", orthogonality="signed"))
     defects = [eq7_defect(action, a, b, sample.theta, data).norm(dim=1).mean() for a in h for b in h]
     assert abs(float(terms["axiom"] - torch.stack(defects).mean())) < ROUNDING
     unit = h.flatten(1) / h.flatten(1).norm(dim=1, keepdim=True)
@@ -112,7 +112,7 @@ def test_eq7_looks_at_all_pairs_and_signed_cosines_keep_their_sign(setting):
 
 def test_integrated_terms_are_the_formulas(setting):
     made, action, h, sample, data = setting
-    terms = terms_of(setting, Objective(form="integrated"))
+    terms = terms_of(setting, LearningObjective(form="integrated"))
     changes = []
     for generator, time in zip(h, (0.3, -0.7, 1.0), strict=True):
         there = action(torch.linalg.matrix_exp(time * generator), sample.theta, data)
@@ -127,8 +127,8 @@ def test_integrated_terms_are_the_formulas(setting):
 def test_true_symmetries_have_no_invariance_and_no_axiom_term():
     """gl(2) on a linear two-layer network: E_ij -> (-W2 E_ij, E_ij W1)."""
     net = nn.Sequential(nn.Linear(3, 2, bias=False), nn.Linear(2, 2, bias=False))
-    made = problem(net, "squared", gaussian_data((3,), (2,)))
-    sample, generators = made.sample(6, 4, seed=0), []
+    made = parameter_problem(net, "squared", gaussian_data((3,), (2,)))
+    sample, generators = made.random_points(6, 4, seed=0), []
     for i in range(2):
         for j in range(2):
             unit = torch.zeros(2, 2, dtype=torch.float64)
@@ -138,20 +138,20 @@ def test_true_symmetries_have_no_invariance_and_no_axiom_term():
             generators.append(torch.block_diag(first, second))
     h = torch.stack(generators)
     for form in ("infinitesimal", "integrated"):
-        objective = Objective(form=form)
-        draw = Draw(all_pairs(objective, 4), torch.full((4,), 0.6, dtype=torch.float64))
+        objective = LearningObjective(form=form)
+        draw = StepDraw(all_pairs(objective, 4), torch.full((4,), 0.6, dtype=torch.float64))
         terms = objective_terms(objective, made, LinearAction(), h, sample, sample.theta[:, :0], draw)
         assert max(float(terms[name]) for name in ("invariance", "identity", "axiom")) < 1e-11
-    paper = Objective(axiom="eq7")
-    draw = Draw(all_pairs(paper, 4), draw.times)
+    paper = LearningObjective(axiom="eq7")
+    draw = StepDraw(all_pairs(paper, 4), draw.times)
     left = objective_terms(paper, made, LinearAction(), h, sample, sample.theta[:, :0], draw)
     assert float(left["axiom"]) > 0.1
 
 
 def test_one_generator_has_no_pairs_and_weight_zero_is_left_out(setting):
     made, action, h, sample, data = setting
-    objective = Objective(Weights(sparsity=0.0))
-    draw = Draw(all_pairs(objective, 1), torch.ones(1, dtype=torch.float64))
+    objective = LearningObjective(TermWeights(sparsity=0.0))
+    draw = StepDraw(all_pairs(objective, 1), torch.ones(1, dtype=torch.float64))
     terms = objective_terms(objective, made, action, h[:1], sample, data, draw)
     assert set(terms) == set(TERMS) - {"sparsity"}
     assert float(terms["axiom"]) == float(terms["orthogonality"]) == 0
@@ -167,8 +167,8 @@ def test_orthogonality_of_fields_sees_what_generators_hide(setting):
     h[0, 5, 5], h[1, 5, 5] = 1.0, -1.0
     forgetful = lambda g, theta, data: theta * g[..., 0, 0]  # noqa: E731
     for name, expected in (("squared", 0.0), ("fields", 1.0)):
-        objective = Objective(orthogonality=name)
-        draw = Draw(all_pairs(objective, 2), torch.ones(2, dtype=torch.float64))
+        objective = LearningObjective(orthogonality=name)
+        draw = StepDraw(all_pairs(objective, 2), torch.ones(2, dtype=torch.float64))
         terms = objective_terms(objective, made, forgetful, h, sample, sample.theta[:, :0], draw)
         assert abs(float(terms["orthogonality"]) - expected) < ROUNDING
 
@@ -176,7 +176,7 @@ def test_orthogonality_of_fields_sees_what_generators_hide(setting):
 def test_pointwise_orthogonality_sees_a_field_and_a_function_times_it(setting):
     """Fields 1 and theta_0 in one direction: orthogonal as functions, parallel at every point."""
     made, _, _, sample, _ = setting
-    sample = Sample(
+    sample = ParameterPoints(
         torch.cat([sample.theta, -sample.theta]), sample.x.repeat(2, 1, 1), sample.y.repeat(2, 1, 1)
     )
     h = torch.zeros(3, 6, 6, dtype=torch.float64)
@@ -189,15 +189,15 @@ def test_pointwise_orthogonality_sees_a_field_and_a_function_times_it(setting):
         return moved + (g[2, 2] - 1) * (e0 + e1)
 
     for name, expected in (("fields", (0 + 0.5 + 0) / 3), ("pointwise", (1 + 0.5 + 0.5) / 3)):
-        objective = Objective(orthogonality=name)
-        draw = Draw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
+        objective = LearningObjective(orthogonality=name)
+        draw = StepDraw(all_pairs(objective, 3), torch.ones(3, dtype=torch.float64))
         terms = objective_terms(objective, made, action, h, sample, sample.theta[:, :0], draw)
         assert abs(float(terms["orthogonality"]) - expected) < ROUNDING
 
 
 def test_the_papers_weights():
-    assert Weights() == Weights(10, 1, 1, 1, 1, 0.1)
-    assert Weights(1, 10, 1, 10, 1, 0.1) == DATA_DEPENDENT
+    assert TermWeights() == TermWeights(10, 1, 1, 1, 1, 0.1)
+    assert TermWeights(1, 10, 1, 10, 1, 0.1) == DATA_DEPENDENT
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_the_papers_weights():
 )
 def test_impossible_objectives_are_refused(bad, words):
     with pytest.raises(InputError, match=words):
-        Objective(**bad)
+        LearningObjective(**bad)
 
 
 def test_negative_weights_are_refused():
     with pytest.raises(InputError, match="weight of norm: expected a number of 0 or more, got -1"):
-        Weights(norm=-1.0)
+        TermWeights(norm=-1.0)

@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.discovery import gaussian_data, problem, verify
+from symscope.discovery import gaussian_data, parameter_problem, verify
 from symscope.discovery.candidates import OneParameterAction, Transformation, signed_permutation
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import FunctionField, LinearField, linear_combination, linear_field
-from symscope.discovery.uses import deeper, induced, level_field, part_problem, smaller_batch, wider
+from symscope.discovery.uses import (
+    deepened_symmetry,
+    induced_symmetry,
+    level_field,
+    part_problem,
+    smaller_batch_symmetry,
+    widened_symmetry,
+)
 from tests.discovery.networks import ACTIVATIONS, chain, two_layers
 
 
@@ -37,7 +44,7 @@ def test_linear_symmetries_of_narrow_networks_hold_in_wider_ones(seed, m, n, act
     narrow, wide = two_layers(m, h, n, activation), two_layers(m, wide_h, n, activation)
     units = torch.randperm(wide_h, generator=torch.Generator().manual_seed(seed))[:h].tolist()
     element = _element(linear_symmetries(narrow, seed=seed, affine=False).fields, seed)
-    carried = wider(element, narrow, wide, units)
+    carried = widened_symmetry(element, narrow, wide, units)
     assert isinstance(carried, LinearField)
     assert verify(wide, carried, seed=seed, points=4).holds
 
@@ -48,11 +55,11 @@ def test_a_data_dependent_symmetry_of_the_squared_loss_holds_in_a_wider_network(
     field = _level(narrow, seed=1)
     settings = {"seed": 0, "points": 2, "batch_sizes": (1,), "lengths": (0.02,)}
     assert verify(narrow, field, **settings).holds
-    carried = wider(field, narrow, wide, [3, 1])
+    carried = widened_symmetry(field, narrow, wide, [3, 1])
     found = verify(wide, carried, **settings)
     assert found.holds
     assert found.data_dependence > 1e-3
-    naive = induced(
+    naive = induced_symmetry(
         field,
         torch.cat([wide.layout.indices(n).reshape(-1) for n in wide.layout.names])[: narrow.size],
         lambda theta, x, y: (x, y),
@@ -65,11 +72,11 @@ def test_a_data_dependent_symmetry_of_the_squared_loss_holds_in_a_wider_network(
 def test_symmetries_of_some_layers_hold_in_the_whole(seed, inner, outer):
     layers = [nn.Linear(2, 3), ACTIVATIONS[outer](), nn.Linear(3, 2), ACTIVATIONS[inner](), nn.Linear(2, 2)]
     layers += [ACTIVATIONS[outer](), nn.Linear(2, 1)]
-    whole = problem(nn.Sequential(*layers), "squared", gaussian_data((2,), (1,)))
+    whole = parameter_problem(nn.Sequential(*layers), "squared", gaussian_data((2,), (1,)))
     part = part_problem(whole, 2, 5, gaussian_data((3,), (2,)))
     found = linear_symmetries(part, seed=seed).fields
     assert len(found) == (6 if inner == "linear" else 2)
-    assert verify(whole, deeper(_element(found, seed), whole, 2, 5), seed=seed, points=4).holds
+    assert verify(whole, deepened_symmetry(_element(found, seed), whole, 2, 5), seed=seed, points=4).holds
 
 
 def test_a_data_dependent_symmetry_of_some_layers_sees_their_inputs():
@@ -85,8 +92,8 @@ def test_a_data_dependent_symmetry_of_some_layers_sees_their_inputs():
     field = FunctionField(moves, "across")
     one = {"seed": 0, "points": 4, "batch_sizes": (1,)}
     assert verify(part, field, **one).holds
-    assert verify(whole, deeper(field, whole, 2, 3), **one).holds
-    naive = induced(
+    assert verify(whole, deepened_symmetry(field, whole, 2, 3), **one).holds
+    naive = induced_symmetry(
         field,
         whole.layout.indices("2.weight").reshape(-1),
         lambda t, x, y: (x @ torch.ones(2, 3).double(), y),
@@ -101,14 +108,14 @@ def test_transformations_and_actions_are_carried_too():
     signs[:3], signs[6::2] = -1, -1
     flip = signed_permutation(torch.arange(part.size), signs, "flip")
     assert verify(part, flip, seed=0).holds
-    carried = deeper(flip, whole, 2, 5)
+    carried = deepened_symmetry(flip, whole, 2, 5)
     assert isinstance(carried, Transformation)
     assert verify(whole, carried, seed=0).holds
     narrow, wide = two_layers(1, 1, 1, "relu"), two_layers(1, 3, 1, "relu")
     grow = OneParameterAction(
         lambda t, theta, x, y: theta * torch.stack([torch.exp(t), torch.exp(-t)]), "grow", False
     )
-    acted = wider(grow, narrow, wide, [1])
+    acted = widened_symmetry(grow, narrow, wide, [1])
     assert isinstance(acted, OneParameterAction)
     found = verify(wide, acted, seed=0)
     assert found.holds
@@ -118,18 +125,22 @@ def test_transformations_and_actions_are_carried_too():
 def test_smaller_batches():
     made = two_layers(1, 3, 3, "tanh")
     field = _level(made, seed=2)
-    data = made.sample(1, 4, seed=9)
-    small = smaller_batch(field, 4, data.x[0], data.y[0])
+    data = made.random_points(1, 4, seed=9)
+    small = smaller_batch_symmetry(field, 4, data.x[0], data.y[0])
     found = verify(made, small, seed=0, points=3, batch_sizes=(1, 2, 4), lengths=(0.01,))
     assert found.holds
     assert [drift < 1e-6 for _, drift in found.batch_drifts] == [True, True, True]
     rescale = linear_field(torch.eye(12).double())
-    assert isinstance(smaller_batch(rescale, 2, data.x[0], data.y[0]), FunctionField)
-    with pytest.raises(InputError, match="up to 4 data points, got 5"):
+    assert isinstance(smaller_batch_symmetry(rescale, 2, data.x[0], data.y[0]), FunctionField)
+    with pytest.raises(InputError, match="up to 4 samples, got 5"):
         verify(made, small, seed=0, points=2, batch_sizes=(5,), lengths=(0.01,))
-    flip = smaller_batch(Transformation(lambda t, x, y: t * len(x), "count"), 3, data.x[0], data.y[0])
+    flip = smaller_batch_symmetry(
+        Transformation(lambda t, x, y: t * len(x), "count"), 3, data.x[0], data.y[0]
+    )
     assert flip.function(torch.ones(2), data.x[0, :1], data.y[0, :1]).tolist() == [3, 3]
-    act = smaller_batch(OneParameterAction(lambda s, t, x, y: t * s * len(x)), 3, data.x[0], data.y[0])
+    act = smaller_batch_symmetry(
+        OneParameterAction(lambda s, t, x, y: t * s * len(x)), 3, data.x[0], data.y[0]
+    )
     assert act.function(torch.tensor(2.0), torch.ones(1), data.x[0, :1], data.y[0, :1]).tolist() == [6]
 
 
@@ -138,20 +149,22 @@ def test_bad_input_is_refused():
     field = linear_symmetries(narrow, seed=0).fields[0]
     dependent = FunctionField(lambda t, x, y: t, "dependent")
     with pytest.raises(InputError, match="every entry once"):
-        induced(field, torch.tensor([0, 0]))
+        induced_symmetry(field, torch.tensor([0, 0]))
     with pytest.raises(InputError, match="dependent depends on data: give features"):
-        induced(dependent, torch.arange(3))
+        induced_symmetry(dependent, torch.arange(3))
     with pytest.raises(InputError, match="expected 2 different ones from 0 to 3"):
-        wider(field, narrow, wide, [0, 4])
+        widened_symmetry(field, narrow, wide, [0, 4])
     with pytest.raises(InputError, match="two networks of two linear layers"):
-        wider(field, narrow, chain((2, 2, 2, 1), "relu"), [0, 1])
+        widened_symmetry(field, narrow, chain((2, 2, 2, 1), "relu"), [0, 1])
     with pytest.raises(InputError, match=r"'2\.weight': expected \[1, 2\]"):
-        wider(field, narrow, two_layers(3, 4, 2, "relu"), [0, 1])
+        widened_symmetry(field, narrow, two_layers(3, 4, 2, "relu"), [0, 1])
     with pytest.raises(InputError, match=r"expected an nn\.Sequential"):
-        deeper(field, problem(nn.Linear(2, 2), "squared", gaussian_data((2,), (2,))), 0, 1)
+        deepened_symmetry(
+            field, parameter_problem(nn.Linear(2, 2), "squared", gaussian_data((2,), (2,))), 0, 1
+        )
     with pytest.raises(InputError, match="0 <= start < stop <= 3, got 2 and 5"):
         part_problem(wide, 2, 5, gaussian_data((2,), (1,)))
     with pytest.raises(InputError, match="layers 1 to 1 have no trainable parameters"):
-        deeper(field, wide, 1, 2)
-    with pytest.raises(InputError, match="at least 3 data points to fill a batch of 4"):
-        smaller_batch(field, 4, torch.zeros(2, 1), torch.zeros(2, 1))
+        deepened_symmetry(field, wide, 1, 2)
+    with pytest.raises(InputError, match="at least 3 samples to fill a batch of 4"):
+        smaller_batch_symmetry(field, 4, torch.zeros(2, 1), torch.zeros(2, 1))

@@ -10,17 +10,17 @@ from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import linear_field
 from symscope.discovery.uses import (
     ConservedQuantity,
-    conservation,
+    conservation_error,
     conserved_quantities,
-    gradient_descent,
-    gradient_flow,
+    parameter_gradient_descent,
+    parameter_gradient_flow,
 )
 from tests.discovery.networks import chain, two_layers
 from tests.tolerances import ODE
 
 
 def _start(made, seed=3):
-    sample = made.sample(1, 5, seed)
+    sample = made.random_points(1, 5, seed)
     return sample.theta[0], sample.x[0], sample.y[0]
 
 
@@ -28,7 +28,7 @@ def test_linear_layers_conserve_the_difference_of_their_gram_matrices():
     made = two_layers(2, 3, 2, "linear")
     quantities = conserved_quantities(linear_symmetries(made, seed=0).fields)
     assert len(quantities) == 6  # symmetric 3 x 3 matrices
-    theta = made.sample(20, 1, 1).theta
+    theta = made.random_points(20, 1, 1).theta
     W1, W2 = theta[:, :6].reshape(-1, 3, 2), theta[:, 6:].reshape(-1, 2, 3)
     D = W1 @ W1.mT - W2.mT @ W2
     rows, columns = torch.triu_indices(3, 3)
@@ -53,13 +53,13 @@ def test_gradient_flow_conserves_them(made, count):
     quantities = conserved_quantities((*found.fields, *found.translations))
     assert len(quantities) == count
     theta, x, y = _start(made)
-    path = gradient_flow(made, theta, x, y, 0.3, records=4)
+    path = parameter_gradient_flow(made, theta, x, y, 0.3, records=4)
     assert path.losses[-1] < path.losses[0]
-    assert max(conservation(q, path) for q in quantities) < ODE
+    assert max(conservation_error(q, path) for q in quantities) < ODE
     generator = torch.Generator().manual_seed(0)
     diagonal = torch.randn(made.size, generator=generator, dtype=torch.float64)
     other = ConservedQuantity(linear_field(torch.diag(diagonal)))
-    assert conservation(other, path) > 1e-3  # any other quantity moves
+    assert conservation_error(other, path) > 1e-3  # any other quantity moves
     assert quantities[0].name.startswith("conserved by ")
 
 
@@ -69,8 +69,8 @@ def test_descent_drifts_in_proportion_to_its_step():
     theta, x, y = _start(made)
     drifts = []
     for rate in (0.02, 0.01, 0.005):
-        path = gradient_descent(made, theta, x, y, rate, round(0.4 / rate))
-        drifts.append(max(conservation(q, path) for q in quantities))
+        path = parameter_gradient_descent(made, theta, x, y, rate, round(0.4 / rate))
+        drifts.append(max(conservation_error(q, path) for q in quantities))
     assert drifts[0] / drifts[1] == pytest.approx(2, rel=0.15)
     assert drifts[1] / drifts[2] == pytest.approx(2, rel=0.15)
 
@@ -82,10 +82,8 @@ def test_rotations_conserve_nothing_and_bad_input_is_refused():
     made = two_layers(1, 1, 1, "linear")
     theta, x, y = _start(made)
     with pytest.raises(InputError, match="positive time and at least 2 records"):
-        gradient_flow(made, theta, x, y, 0.0)
-    with pytest.raises(
-        InputError, match=r"gradient flow came to .* 10 evaluations: it may slide along a kink"
-    ):
-        gradient_flow(made, theta, x, y, 1.0, evaluations=10)
+        parameter_gradient_flow(made, theta, x, y, 0.0)
+    with pytest.raises(InputError, match=r"gradient flow .* 10 evaluations.*kink"):
+        parameter_gradient_flow(made, theta, x, y, 1.0, evaluations=10)
     with pytest.raises(InputError, match="positive learning rate and steps"):
-        gradient_descent(made, theta, x, y, -1.0, 3)
+        parameter_gradient_descent(made, theta, x, y, -1.0, 3)

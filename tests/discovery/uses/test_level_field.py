@@ -1,4 +1,4 @@
-"""Level fields: orthogonal to every gradient of the batch, and one dimension less for every data point."""
+"""Level fields: orthogonal to every gradient of the batch, and one dimension less for every sample."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import torch
 
 from symscope import InputError
 from symscope.discovery.fields import field_values
-from symscope.discovery.loss_derivatives import sample_derivatives
-from symscope.discovery.sampling import Sample
+from symscope.discovery.loss_derivatives import point_derivatives
+from symscope.discovery.sampling import ParameterPoints
 from symscope.discovery.uses import level_field
 from tests.discovery.networks import chain
 
 
 def test_they_keep_every_loss_of_the_batch_and_span_all_but_its_gradients():
     made = chain((2, 2, 1), "tanh")
-    sample = made.sample(1, 3, seed=0)
+    sample = made.random_points(1, 3, seed=0)
     columns = []
     for direction in torch.eye(made.size, dtype=torch.float64):
         values = field_values(level_field(made, direction), sample)
-        assert sample_derivatives(made, sample, values).abs().max() < 1e-12
+        assert point_derivatives(made, sample, values).abs().max() < 1e-12
         columns.append(values[0])
     assert torch.linalg.matrix_rank(torch.stack(columns), atol=1e-9) == made.size - 3
-    other = Sample(sample.theta, sample.x + 1, sample.y)
+    other = ParameterPoints(sample.theta, sample.x + 1, sample.y)
     assert not torch.allclose(field_values(level_field(made, direction), other)[0], columns[-1])
 
 

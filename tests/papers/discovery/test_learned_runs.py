@@ -152,7 +152,7 @@ def test_an_action_without_w2_leaves_w2_alone():
     made = small_problem("tanh 2-2-2-1")
     action = action_builder("without W2", made, 3)(0).double()
     assert isinstance(action, KeptAction)
-    theta = made.sample(4, 1, seed=0).theta
+    theta = made.random_points(4, 1, seed=0).theta
     g = torch.eye(10, dtype=torch.float64) + 0.3
     moved = action(g, theta, torch.ones(4, 3, dtype=torch.float64))
     where = made.layout.indices("W2.weight").flatten()
@@ -162,7 +162,7 @@ def test_an_action_without_w2_leaves_w2_alone():
 
 def test_the_skip_connection_is_there():
     plain, skipped = small_problem("tanh 2-2-2-1"), small_problem("tanh 2-2-2-1 with skip")
-    theta = plain.sample(1, 1, seed=0).theta[0]
+    theta = plain.random_points(1, 1, seed=0).theta[0]
     W = plain.layout.named(theta)
     x = torch.tensor([[0.3, -0.7]], dtype=torch.float64)
     first = torch.tanh(x @ W["W1.weight"].T)
