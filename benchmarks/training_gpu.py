@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from symscope.data import LabelledData, mnist, mnist_sample, rotation
-from symscope.networks import conv_net, digit_mlp, vit
+from symscope.networks.architectures import conv_net, digit_mlp, vit
 from symscope.training import MiniBatch, Optimiser, train_classifiers
 from symscope_papers.spectral.left_out import LeftOutData, left_out_data
 

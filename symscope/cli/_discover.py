@@ -9,7 +9,6 @@ import typer
 
 from symscope.cli._output import check_page_path, results_console
 from symscope.errors import InputError
-from symscope.networks import named_function, user_error, with_seed
 
 if TYPE_CHECKING:
     import torch
@@ -148,10 +147,10 @@ def _problem(
     import torch
 
     from symscope.discovery import parameter_problem, parameters_near
-    from symscope.networks import LOSSES
+    from symscope.networks import LOSSES, load_user_function
 
     module = _module(model, seed)
-    chosen = loss if loss in LOSSES or ":" not in loss else named_function("--loss", loss)
+    chosen = loss if loss in LOSSES or ":" not in loss else load_user_function("--loss", loss)
     source = _source(module, str(loss), inputs, data)
     draw = None
     if near is not None:
@@ -162,21 +161,9 @@ def _problem(
 
 def _module(model: str, seed: int) -> nn.Module:
     """The user's network in float64 and evaluation mode, its weights drawn from the seed."""
-    import torch
-    from torch import nn
+    from symscope.networks import build_network, load_user_function
 
-    from symscope.networks import seeded_weights
-
-    build = named_function("--model", model)
-    seeded = with_seed(f"--model {model}", build, seed)
-    try:
-        with seeded_weights(seed):
-            module = seeded()
-    except (Exception, SystemExit) as error:  # whatever the user's function raises is the user's to see
-        raise user_error(f"--model {model}: it", error) from error
-    if not isinstance(module, nn.Module):
-        raise InputError(f"--model {model}: expected it to return an nn.Module, got {type(module).__name__}")
-    return module.to(torch.float64).eval()
+    return build_network(f"--model {model}", load_user_function("--model", model), seed)
 
 
 def _source(module: nn.Module, loss: str, inputs: str | None, data: Path | None) -> DataSource:
@@ -239,6 +226,8 @@ def _shape(inputs: str | None, module: nn.Module) -> tuple[int, ...]:
 def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of one output."""
     import torch
+
+    from symscope.networks import user_error
 
     like = next(iter(module.parameters()), torch.zeros(()))
     try:

@@ -200,7 +200,7 @@ def _found(
     from symscope.data import data_folder
     from symscope.forecasting import forecast as forecasted
     from symscope.forecasting import named_classes, named_data
-    from symscope.networks import is_users, named_function, user_error
+    from symscope.networks import is_user_error, load_user_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
@@ -208,7 +208,7 @@ def _found(
     names = named_classes(data)
     cases = _missing(missing, names)
     acting = _action(group, action, tuple(items.x.shape[1:]))
-    networks: list[Any] = [named_function("--model", one) if ":" in one else one for one in models]
+    networks: list[Any] = [load_user_function("--model", one) if ":" in one else one for one in models]
     with Console(stderr=True).status("reading") as status:
 
         def asked(name: str, network: Any) -> Forecast:
@@ -231,7 +231,7 @@ def _found(
         except InputError:
             raise
         except (Exception, SystemExit) as error:  # a user's code may fail anywhere, training included
-            if isinstance(error, SystemExit) or is_users(error):
+            if isinstance(error, SystemExit) or is_user_error(error):
                 raise user_error("your code", error) from error
             raise
 

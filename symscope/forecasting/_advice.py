@@ -15,7 +15,7 @@ from symscope.forecasting._augmented import (
 from symscope.forecasting._expectation import expectation
 from symscope.forecasting._kernel_choice import Tangent, tangent_of
 from symscope.forecasting._question import Problem, drawn
-from symscope.networks import as_model
+from symscope.networks import user_model
 
 if TYPE_CHECKING:
     from symscope.forecasting._answer import Forecast
@@ -185,7 +185,7 @@ def _architectures(found: Forecast, expected: float, effort: float) -> list[Advi
         if name == found.model.name:
             continue
         try:
-            model = as_model(name, problem.shape, problem.outputs)
+            model = user_model(name, problem.shape, problem.outputs)
             tangent = tangent_of(model, problem.shape)
             items = _affordable(problem, tangent, 1, min(found.per_class, 3), effort)
             if items == 0:

@@ -25,7 +25,7 @@ from symscope.forecasting._expectation import Expectation, Missing, expectation,
 from symscope.forecasting._kernel_choice import Tangent, default_items, tangent_of
 from symscope.forecasting._pilot import Pilot, pilot
 from symscope.forecasting._question import Draw, Problem, as_problem, drawn
-from symscope.networks import Model, as_model
+from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_count, check_ridge
 from symscope.spectral import IrrepShare
 
@@ -74,7 +74,7 @@ class Forecast:
     """
 
     problem: Problem
-    model: Model
+    model: UserModel
     kernel: str
     kernel_reason: str
     per_class: int
@@ -204,7 +204,7 @@ def forecast(
     check_numbers(target, draws, effort, seed, pilot_epochs)
     check_ridge(ridge)
     problem = as_problem(data, action, standardise, class_names)
-    network = as_model(model, problem.shape, problem.outputs, name=name, weights=weights)
+    network = user_model(model, problem.shape, problem.outputs, name=name, weights=weights)
     problem.task.check(problem, network)
     classes = torch.tensor(problem.data.classes)
     missing_masks(classes, problem.group, missing, problem.task.words.one)  # refuses what is not there
@@ -239,7 +239,7 @@ def forecast(
 
 def _before_training(
     problem: Problem,
-    network: Model,
+    network: UserModel,
     tangent: Tangent,
     items: int,
     draws: int,

@@ -13,7 +13,7 @@ from symscope.data import default_tolerance, fixing_elements
 from symscope.forecasting._augmented import exact_elements
 from symscope.forecasting._question import Draw, Problem
 from symscope.groups import FiniteGroup
-from symscope.networks import Model, laid_out
+from symscope.networks import UserModel, arrange_inputs
 
 FAR = 0.05  # relative norm: a kernel so far from the group is worth a word
 CORNER = 0.01  # share of an image's energy outside the inscribed circle that is worth a word
@@ -54,7 +54,7 @@ def symmetry_cautions(departure: float, draw: Draw, group: FiniteGroup) -> tuple
 
 
 def cautions(
-    module: nn.Module, model: Model, problem: Problem, images: Float[Tensor, "m *s"]
+    module: nn.Module, model: UserModel, problem: Problem, images: Float[Tensor, "m *s"]
 ) -> tuple[str, ...]:
     """Warnings for image size, padding and stride, each with the layer and the numbers.
 
@@ -65,11 +65,11 @@ def cautions(
         images: Some items.
 
     >>> from symscope.data import mnist_sample
-    >>> from symscope.networks._user_model import as_model
+    >>> from symscope.networks import user_model
     >>> from symscope.forecasting._question import as_problem
     >>> net = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(338, 10))
     >>> problem = as_problem(mnist_sample(), "C4")
-    >>> cautions(net, as_model(net, (28, 28), 10), problem, problem.data.x[:3])[0][:41]
+    >>> cautions(net, user_model(net, (28, 28), 10), problem, problem.data.x[:3])[0][:41]
     "Layer '0' (Conv2d): windows of 3 in steps"
     """
     if problem.action.sample_ndim != 2 or problem.action.name == "nodes" or len(problem.shape) < 2:
@@ -131,7 +131,7 @@ def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
     ]
 
 
-def _windows(module: nn.Module, model: Model, images: Tensor) -> list[tuple[str, nn.Module, int]]:
+def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[str, nn.Module, int]]:
     """The layers that slide windows over images, and the width they do it on, in the order they run."""
     found: list[tuple[str, nn.Module, int]] = []
     hooks = []
@@ -145,7 +145,7 @@ def _windows(module: nn.Module, model: Model, images: Tensor) -> list[tuple[str,
     try:
         with torch.no_grad():
             weights = next(module.parameters())
-            module(laid_out(images[:1].to(weights), model.layout))
+            module(arrange_inputs(images[:1].to(weights), model.layout))
     finally:
         for one in hooks:
             one.remove()

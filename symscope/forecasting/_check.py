@@ -14,7 +14,7 @@ from symscope.forecasting._expectation import Missing, missing_masks
 from symscope.forecasting._question import Draw
 from symscope.forecasting._trainings import batch_well, runs_of
 from symscope.groups import FiniteGroup
-from symscope.networks import Model
+from symscope.networks import UserModel
 from symscope.numerics import Progress, check_count, partial_progress
 from symscope.training import Optimiser
 
@@ -138,7 +138,7 @@ class Outcome:
 
 
 def outcome(
-    model: Model,
+    model: UserModel,
     draw: Draw,
     group: FiniteGroup,
     missing: Missing,

@@ -15,7 +15,7 @@ from symscope.data import Action, parse_action, rotation
 from symscope.errors import InputError
 from symscope.forecasting._question import Problem, prepared
 from symscope.linear import asymmetry_loss
-from symscope.networks import Model, laid_out
+from symscope.networks import UserModel, arrange_inputs
 
 ITEMS = 6  # images it is measured on
 SILENT = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
@@ -64,7 +64,7 @@ class Equivariance:
 
 
 def equivariance(
-    module: nn.Module, model: Model, problem: Problem, images: Float[Tensor, "m *s"]
+    module: nn.Module, model: UserModel, problem: Problem, images: Float[Tensor, "m *s"]
 ) -> Equivariance:
     """The asymmetry of a network's outputs and the equivariance error of each of its layers.
 
@@ -78,7 +78,7 @@ def equivariance(
     module = module.to("cpu", torch.float64).eval()
 
     def see(items: Tensor) -> Tensor:
-        return laid_out(prepared(items[None], problem.standardised, problem.data.name)[0], model.layout)
+        return arrange_inputs(prepared(items[None], problem.standardised, problem.data.name)[0], model.layout)
 
     with torch.no_grad():
         size = float(module(see(x)).norm(dim=1).mean())

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_width
-from symscope.networks import Model, laid_out
+from symscope.networks import UserModel, arrange_inputs
 
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
 FINITE_POINTS = 256  # points a finite-width kernel is asked for by default
@@ -53,7 +53,7 @@ class Tangent:
 
 
 def tangent_of(
-    model: Model, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
+    model: UserModel, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
 ) -> Tangent:
     """The infinite-width kernel where the architecture has one, else the finite one of the network itself.
 
@@ -75,7 +75,7 @@ def tangent_of(
     if model.fixed and kernel == "auto":
         return _finite(model, "The weights come from a file: the kernel is taken at these weights.")
     module = model.builder(0)
-    x = laid_out(torch.zeros(1, *shape, dtype=torch.float64), model.layout)
+    x = arrange_inputs(torch.zeros(1, *shape, dtype=torch.float64), model.layout)
     try:
         before, rest = leading_data_part(module)
         with torch.no_grad():
@@ -144,7 +144,7 @@ class _Infinite:
 
     def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
         with torch.no_grad():
-            return self.ntk(self.before(laid_out(points, self.layout)))
+            return self.ntk(self.before(arrange_inputs(points, self.layout)))
 
 
 @final
@@ -158,10 +158,10 @@ class FiniteKernel:
     def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
         module = self.module.to(points.device)
         with torch.no_grad():
-            return empirical_ntk(module)(laid_out(points, self.layout))
+            return empirical_ntk(module)(arrange_inputs(points, self.layout))
 
 
-def _finite(model: Model, reason: str) -> Tangent:
+def _finite(model: UserModel, reason: str) -> Tangent:
     return Tangent("finite", reason, 0.0, lambda seed: FiniteKernel(model.layout, model.builder(seed)))
 
 

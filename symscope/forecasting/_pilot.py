@@ -16,7 +16,7 @@ from symscope.forecasting._question import Draw
 from symscope.forecasting._task import item_spread
 from symscope.forecasting._trainings import runs_of
 from symscope.groups import FiniteGroup
-from symscope.networks import Model
+from symscope.networks import UserModel
 from symscope.numerics import Progress
 
 
@@ -42,7 +42,7 @@ class Pilot:
 
 
 def pilot(
-    model: Model,
+    model: UserModel,
     draw: Draw,
     group: FiniteGroup,
     missing: Missing,

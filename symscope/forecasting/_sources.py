@@ -28,7 +28,7 @@ from symscope.data import (
 from symscope.errors import InputError, nearest
 from symscope.forecasting._question import own_action
 from symscope.groups import FiniteGroup, parse
-from symscope.networks import named_function, user_error
+from symscope.networks import load_user_function, user_error
 from symscope.numerics import check_count
 
 TASKS = ("auto", "classification", "regression")
@@ -190,16 +190,16 @@ def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
     """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
 
     Raises:
-        InputError: As `named_function`, or a group that is not listed.
+        InputError: As `load_user_function`, or a group that is not listed.
     """
     known = parse(group)
     if not isinstance(known, FiniteGroup):
         raise InputError(f"--group {group}: expected a listed finite group for an action of your own.")
-    return own_action(known, named_function("--action", name), shape)
+    return own_action(known, load_user_function("--action", name), shape)
 
 
 def _own_data(source: str, limit: int | None, task: str) -> LabelledData | MeasuredData:
-    function = named_function("--data", source)
+    function = load_user_function("--data", source)
     try:
         made = function()
     except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see

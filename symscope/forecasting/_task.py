@@ -14,11 +14,11 @@ from symscope.errors import InputError
 from symscope.forecasting._interval import explained_interval, interval
 from symscope.forecasting._logistic import logistic
 from symscope.networks import Stack
-from symscope.training import MiniBatch, Stored, train_classifiers, train_regressors
+from symscope.training import MiniBatch, StoredPoints, train_classifiers, train_regressors
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Draw, Problem
-    from symscope.networks import Model
+    from symscope.networks import UserModel
 
 HELD_STEPS, HELD_LOSS = 400, 0.01  # logistic regression ends at this mean cross-entropy, or so many steps
 WORKS = 0.75  # of the variation, explained at one point: within half a standard deviation
@@ -108,7 +108,7 @@ class Task:
     interval: Callable[[Tensor, Tensor, int], tuple[float, float]]
     fitted: Callable[..., Fitted]
     held: Callable[[Tensor, Draw, Tensor, Tensor, float], Tensor]
-    check: Callable[[Problem, Model], None]
+    check: Callable[[Problem, UserModel], None]
 
 
 def _class_scores(
@@ -142,7 +142,7 @@ def _number_error(prediction: Float[Tensor, "p t"], draw: Draw, items: Int64[Ten
 
 def _class_fitted(
     builder: Callable[[int], Any],
-    points: Stored,
+    points: StoredPoints,
     draw: Draw,
     hidden: Bool[Tensor, "copies p"],
     settings: MiniBatch,
@@ -157,7 +157,7 @@ def _class_fitted(
 
 def _number_fitted(
     builder: Callable[[int], Any],
-    points: Stored,
+    points: StoredPoints,
     draw: Draw,
     hidden: Bool[Tensor, "copies p"],
     settings: MiniBatch,
@@ -198,7 +198,7 @@ def _number_held(
     return start[~seen] + gram[~seen][:, seen] @ torch.linalg.solve(inner, left)
 
 
-def _check_classes(problem: Problem, model: Model) -> None:
+def _check_classes(problem: Problem, model: UserModel) -> None:
     """Refuses class numbers the network has no output for."""
     classes = problem.data.classes
     if min(classes) < 0 or max(classes) >= model.outputs:
@@ -209,7 +209,7 @@ def _check_classes(problem: Problem, model: Model) -> None:
         )
 
 
-def _check_numbers(problem: Problem, model: Model) -> None:
+def _check_numbers(problem: Problem, model: UserModel) -> None:
     """Refuses a network that does not return one output for each number."""
     if model.outputs != problem.outputs:
         raise InputError(

@@ -13,9 +13,9 @@ from symscope.forecasting._expectation import FALLBACK_RIDGE, dense_prediction
 from symscope.forecasting._kernel_choice import FiniteKernel
 from symscope.forecasting._question import Draw
 from symscope.forecasting._task import Fitted, group_means
-from symscope.networks import Model, laid_out
+from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, partial_progress
-from symscope.training import MiniBatch, Optimiser, Stored
+from symscope.training import MiniBatch, Optimiser, StoredPoints
 
 
 @final
@@ -23,7 +23,7 @@ from symscope.training import MiniBatch, Optimiser, Stored
 class Runs:
     """One network for each missing set, trained together where that pays."""
 
-    model: Model
+    model: UserModel
     draw: Draw
     masks: Bool[Tensor, "sets m n"]
     owners: tuple[int, ...]
@@ -40,7 +40,7 @@ class Runs:
         self, epochs: int, batch: int, optimiser: Optimiser, progress: Progress | None
     ) -> list[Fitted]:
         """The trained networks, in the order of the missing sets."""
-        points = laid_out(self.draw.flat, self.model.layout).to(self.device, torch.float32)
+        points = arrange_inputs(self.draw.flat, self.model.layout).to(self.device, torch.float32)
         order = self.draw.points.shape[1]
         hidden = self.masks.flatten(1)
         batches = [hidden] if self.together else [row[None] for row in hidden]
@@ -50,7 +50,7 @@ class Runs:
             found.append(
                 self.draw.task.fitted(
                     self.model.builder,
-                    Stored(points, order),
+                    StoredPoints(points, order),
                     self.draw,
                     rows,
                     settings,
@@ -90,7 +90,7 @@ class Runs:
 
     def outputs(self, module: nn.Module) -> Float[Tensor, "p c"]:
         """What a network says of all points, in float64; of classes, of those that occur alone."""
-        points = laid_out(self.draw.flat, self.model.layout).to(self.device)
+        points = arrange_inputs(self.draw.flat, self.model.layout).to(self.device)
         with torch.no_grad():
             found = module.to(self.device, torch.float64)(points).cpu()
         return found[:, self.draw.columns]
@@ -102,7 +102,7 @@ class Runs:
 
 
 def runs_of(
-    model: Model,
+    model: UserModel,
     draw: Draw,
     masks: Bool[Tensor, "sets m n"],
     seed: int,

@@ -16,10 +16,8 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.errors import InputError
-from symscope.numerics import seeded
 
 FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
-Builder = Callable[[int], nn.Module]
 
 
 @final
@@ -32,7 +30,7 @@ class Stack:
         weights: `[copies, *shape]` for each named parameter.
         seeds: The seed each copy was built from.
 
-    >>> stack = stacked(lambda seed: nn.Linear(2, 1), [0, 0, 1], torch.float64, torch.device("cpu"))
+    >>> stack = stack_networks(lambda seed: nn.Linear(2, 1), [0, 0, 1], torch.float64, torch.device("cpu"))
     >>> stack.outputs(torch.ones(3, 4, 2, dtype=torch.float64)).shape
     torch.Size([3, 4, 1])
     """
@@ -46,17 +44,46 @@ class Stack:
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return next(iter(self.weights.values())).device
 
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether the networks keep running statistics of their inputs (batch norm)."""
+        return _keeps_statistics(self.skeleton)
+
     def outputs(self, x: Float[Tensor, "copies n *s"]) -> Float[Tensor, "copies n *c"]:
-        """What each copy says about its own inputs, dropout off.
+        """The outputs of each copy on its own inputs, dropout off.
 
         Args:
             x: One set of inputs per copy.
         """
-        with torch.no_grad(), in_mode(self.skeleton, training=False):
+        with torch.no_grad(), _in_mode(self.skeleton, training=False):
             return batched_outputs(self.skeleton, self.weights, x)
+
+    def output_shape(self, x: Float[Tensor, "n *s"]) -> torch.Size:
+        """The shape of the output for one input, if the networks take such inputs at all.
+
+        Args:
+            x: Some inputs, at least one.
+
+        Raises:
+            InputError: The networks refuse them.
+        """
+        with torch.no_grad(), _in_mode(self.skeleton, training=False):
+            try:
+                own = {name: weight[0] for name, weight in self.weights.items()}
+                out = functional_call(self.skeleton, own, (x[:1],))
+            except (RuntimeError, ValueError, TypeError) as error:
+                reason = str(error).strip().splitlines()[0]
+                raise InputError(
+                    f"the network does not take inputs of shape {tuple(x.shape[1:])} and {x.dtype}: {reason}"
+                ) from error
+        if out.ndim < 1 or len(out) != 1:
+            raise InputError(
+                f"expected a network that keeps the axis of inputs; for 1 input it gave {tuple(out.shape)}."
+            )
+        return out.shape[1:]
 
     def copy(self, index: int) -> nn.Module:
         """One copy as an ordinary module of its own, in eval mode.
@@ -73,14 +100,16 @@ class Stack:
         return module.eval()
 
 
-def stacked(builder: Builder, seeds: Sequence[int], dtype: torch.dtype, device: torch.device) -> Stack:
+def stack_networks(
+    builder: Callable[[int], nn.Module], seeds: Sequence[int], dtype: torch.dtype, device: torch.device
+) -> Stack:
     """One network per seed, stacked.
 
     Args:
         builder: Gives a network for a seed; always the same architecture.
-        seeds: One per copy.
-        dtype: Of the weights.
-        device: Where they go.
+        seeds: One seed per copy.
+        dtype: Precision of the weights.
+        device: Device of the weights.
 
     Raises:
         InputError: No seeds, architectures that differ, several copies with running statistics (batch norm),
@@ -89,7 +118,7 @@ def stacked(builder: Builder, seeds: Sequence[int], dtype: torch.dtype, device: 
     if len(seeds) == 0:
         raise InputError("seeds: expected one seed per copy, got none.")
     skeleton = builder(seeds[0])
-    if len(seeds) > 1 and keeps_statistics(skeleton):
+    if len(seeds) > 1 and _keeps_statistics(skeleton):
         raise InputError(
             f"expected networks whose weights alone change in training, got {len(seeds)} that keep running "
             "statistics (batch norm). Train them one at a time, or use layer or group norm, or "
@@ -118,16 +147,9 @@ def stacked(builder: Builder, seeds: Sequence[int], dtype: torch.dtype, device: 
     return Stack(skeleton, weights, tuple(operator.index(seed) for seed in seeds))
 
 
-def keeps_statistics(module: nn.Module) -> bool:
-    """Whether a network keeps running statistics of its inputs: batch norm, unless told not to.
-
-    >>> keeps_statistics(nn.BatchNorm1d(2)), keeps_statistics(nn.LayerNorm(2))
-    (True, False)
-    """
-    return any(
-        isinstance(part, nn.modules.batchnorm._NormBase) and part.track_running_stats
-        for part in module.modules()
-    )
+def _keeps_statistics(module: nn.Module) -> bool:
+    """Whether a part keeps running statistics: batch norm, unless `track_running_stats=False`."""
+    return any(getattr(part, "track_running_stats", False) for part in module.modules())
 
 
 def batched_outputs(
@@ -147,34 +169,8 @@ def batched_outputs(
         return vmap(one, randomness="different")(weights, x)
 
 
-def check_fits(stack: Stack, x: Float[Tensor, "n *s"]) -> torch.Size:
-    """The shape of the output for one input, if the network takes such inputs at all.
-
-    Args:
-        stack: The copies.
-        x: Some inputs, at least one.
-
-    Raises:
-        InputError: The network refuses them.
-    """
-    with torch.no_grad(), in_mode(stack.skeleton, training=False):
-        try:
-            own = {name: weight[0] for name, weight in stack.weights.items()}
-            out = functional_call(stack.skeleton, own, (x[:1],))
-        except (RuntimeError, ValueError, TypeError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise InputError(
-                f"the network does not take inputs of shape {tuple(x.shape[1:])} and {x.dtype}: {reason}"
-            ) from error
-    if out.ndim < 1 or len(out) != 1:
-        raise InputError(
-            f"expected a network that keeps the axis of inputs; for 1 input it gave {tuple(out.shape)}."
-        )
-    return out.shape[1:]
-
-
 @contextmanager
-def in_mode(module: nn.Module, training: bool) -> Iterator[None]:
+def _in_mode(module: nn.Module, training: bool) -> Iterator[None]:
     """The module in training or evaluation mode for a while."""
     before = module.training
     module.train(training)
@@ -182,23 +178,3 @@ def in_mode(module: nn.Module, training: bool) -> Iterator[None]:
         yield
     finally:
         module.train(before)
-
-
-@contextmanager
-def noise(device: torch.device) -> Iterator[Callable[[int, int], None]]:
-    """Dropout's randomness from seeds: gives a function `(seed, epoch)` to call before each epoch.
-
-    PyTorch's dropout has no generator of its own, so its global one is borrowed and put back afterwards.
-    """
-    cuda = device.type == "cuda"
-    with torch.random.fork_rng(devices=[device] if cuda else []):
-
-        def start(seed: int, epoch: int) -> None:
-            words = seeded(seed, epoch).initial_seed()
-            if cuda:
-                with torch.cuda.device(device):
-                    torch.cuda.manual_seed(words)
-            else:
-                torch.default_generator.manual_seed(words)
-
-        yield start

@@ -18,52 +18,67 @@ from typing import Any
 
 from symscope.errors import InputError
 
-_OURS = str(Path(__file__).parent) + os.sep
+_OURS = str(Path(__file__).parents[1]) + os.sep  # the whole library
 
 
-def named_function(option: str, name: str) -> Callable[..., Any]:
+def load_user_function(option: str, name: str) -> Callable[..., Any]:
     """The function a user names as MODULE:FUNCTION or FILE.py:FUNCTION; nothing else is imported.
 
     Args:
         option: What to call it in messages, such as "--model".
-        name: The name.
+        name: The module or file and the function, with a colon between them.
 
     Raises:
         InputError: No such module or function, or an error of the user's own while it is imported.
 
-    >>> named_function("--loss", "math:hypot")(3, 4)
+    >>> load_user_function("--loss", "math:hypot")(3, 4)
     5.0
     """
     place, _, function = name.rpartition(":")
     if not place or not function:
         raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
+    loaded = getattr(load_user_module(option, place), function, None)
+    if not callable(loaded):
+        raise InputError(f"{option} {name}: {place} has no function {function!r}")
+    chosen: Callable[..., Any] = loaded
+    return chosen
+
+
+def load_user_module(option: str, name: str) -> ModuleType:
+    """The module a user names, by its dotted name or by the path of its file; a file is loaded only once.
+
+    Args:
+        option: What to call it in messages, such as "--module".
+        name: The dotted name, or a path that ends in .py.
+
+    Raises:
+        InputError: No such module, or an error of the user's own while it is imported.
+
+    >>> load_user_module("--module", "json").__name__
+    'json'
+    """
     try:
-        module = _file(Path(place)) if place.endswith(".py") else _module(place)
+        return _from_file(Path(name)) if name.endswith(".py") else _from_name(name)
     except (InputError, ModuleNotFoundError) as error:
         raise InputError(f"{option} {name}: {error}") from error
     except (Exception, SystemExit) as error:  # whatever a user's module raises is the user's to see
         raise user_error(f"{option} {name}: importing it", error) from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        raise InputError(f"{option} {name}: {place} has no function {function!r}")
-    made: Callable[..., Any] = found
-    return made
 
 
-def with_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
+def bind_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
     """A user's function with the seed filled in, where it has an argument `seed` or needs a single one.
 
     Args:
         what: What to call it in messages.
         build: The function.
-        seed: The seed.
+        seed: The value to fill in.
 
     Raises:
         InputError: It needs more than a seed.
 
-    >>> with_seed("--model", lambda width=3, seed=0: (width, seed), 7)()
+    >>> bind_seed("--model", lambda width=3, seed=0: (width, seed), 7)()
     (3, 7)
-    >>> with_seed("--model", lambda number: number, 7)(), with_seed("--model", dict, 7)()
+    >>> bind_seed("--model", lambda number: number, 7)(), bind_seed("--model", dict, 7)()
     (7, {})
     """
     try:
@@ -86,7 +101,7 @@ def with_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], A
     return partial(build, seed) if needed else build
 
 
-def is_users(error: BaseException) -> bool:
+def is_user_error(error: BaseException) -> bool:
     """Whether an error passed through code that is neither ours nor installed."""
     installed = {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
@@ -107,7 +122,7 @@ def user_error(what: str, error: BaseException) -> InputError:
     return InputError(f"{what} raised {type(error).__name__}: {words[0] if words else 'no message'}{place}")
 
 
-def _module(name: str) -> ModuleType:
+def _from_name(name: str) -> ModuleType:
     """A module by name, from the folder the user is in first, as with `python -m`."""
     here = str(Path.cwd())
     sys.path.insert(0, here)
@@ -118,8 +133,8 @@ def _module(name: str) -> ModuleType:
         sys.path.remove(here)
 
 
-def _file(path: Path) -> ModuleType:
-    """A file as a module, which may import the files beside it.
+def _from_file(path: Path) -> ModuleType:
+    """A file as a module, which may import the files beside it; loaded once, as with `import`.
 
     Its folder stays at the end of `sys.path`, for imports inside functions; nothing installed is hidden so.
     The module's own name in `sys.modules` is that of no other: `math.py` of a user is not Python's.
@@ -128,6 +143,8 @@ def _file(path: Path) -> ModuleType:
         raise InputError(f"there is no file {path}")
     whole = path.resolve()
     name = f"{path.stem}_{hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file")

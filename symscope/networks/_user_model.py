@@ -17,7 +17,7 @@ from symscope.errors import InputError
 from symscope.networks._functional import functional_module
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks._named_networks import named_network
-from symscope.networks._user_code import user_error, with_seed
+from symscope.networks._user_code import bind_seed, user_error
 from symscope.networks._weights_files import read_weights
 
 LAYOUTS = {
@@ -29,7 +29,7 @@ LAYOUTS = {
 
 @final
 @dataclass(frozen=True)
-class Model:
+class UserModel:
     """A network that takes the data.
 
     Attributes:
@@ -49,29 +49,29 @@ class Model:
     fixed: bool = False
 
 
-def as_model(
+def user_model(
     model: str | nn.Module | Callable[..., nn.Module],
     shape: Sequence[int],
     classes: int,
     *,
     name: str | None = None,
     weights: str | os.PathLike[str] | None = None,
-) -> Model:
-    """What the user named, gave or can build, as a `Model` that was tried on inputs of the data's shape.
+) -> UserModel:
+    """What the user named, gave or can build, as a `UserModel` that was tried on inputs of the data's shape.
 
     Args:
         model: A name from `NETWORKS`; a function that takes nothing, or a seed, and returns a module; or a
             module, whose weights are redrawn by its layers' own `reset_parameters` for every seed.
         shape: Shape of one input.
-        classes: Outputs that are needed.
-        name: For the report; the model's own name when not given.
+        classes: Number of outputs that are needed.
+        name: What the report calls it; the model's own name when not given.
         weights: A saved state dict to start from, read with `weights_only=True`; then seeds change nothing.
 
     Raises:
         InputError: An unknown name, a function that fails or returns something else, weights that are not
             this network's, or a network that does not take the data or changes it in place.
 
-    >>> as_model(lambda: nn.Linear(12, 4), (3, 4), classes=4).layout
+    >>> user_model(lambda: nn.Linear(12, 4), (3, 4), classes=4).layout
     'flat'
     """
     called = name or (model if isinstance(model, str) else _name(model))
@@ -83,18 +83,48 @@ def as_model(
     count = sum(weight.numel() for weight in first.parameters() if weight.requires_grad)
     if count == 0:
         raise InputError(f"{called}: expected a network with weights to train; it has none.")
-    return Model(called, build, layout, outputs, count, weights is not None)
+    return UserModel(called, build, layout, outputs, count, weights is not None)
 
 
-def laid_out(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"]:
+def arrange_inputs(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"]:
     """Points in the layout a model takes.
 
-    >>> laid_out(torch.zeros(5, 2, 3), "channel").shape, laid_out(torch.zeros(5, 2, 3), "flat").shape
+    >>> images = torch.zeros(5, 2, 3)
+    >>> arrange_inputs(images, "channel").shape, arrange_inputs(images, "flat").shape
     (torch.Size([5, 1, 2, 3]), torch.Size([5, 6]))
     """
     if layout == "flat":
         return points.flatten(1)
     return points[:, None] if layout == "channel" and points.ndim == 3 else points
+
+
+def build_network(what: str, build: Callable[..., nn.Module], seed: int) -> nn.Module:
+    """What a user's function builds, in float64 and evaluation mode, its weights drawn from the seed.
+
+    Args:
+        what: What to call the function in messages.
+        build: Takes nothing, or a seed.
+        seed: Seed for drawing the weights.
+
+    Raises:
+        InputError: It needs more than a seed, fails, or returns something else than a module.
+
+    >>> build_network("--model", lambda: nn.Linear(3, 2), seed=0).weight.dtype
+    torch.float64
+    """
+    seeded = bind_seed(what, build, seed)
+    try:
+        with seeded_weights(seed):
+            module = seeded()
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
+        raise user_error(f"{what}: the function", error) from error
+    if not isinstance(module, nn.Module):
+        raise InputError(
+            f"{what}: expected the function to return an nn.Module, got {type(module).__name__}."
+        )
+    return module.to(torch.float64).eval()
 
 
 def _name(model: Any) -> str:
@@ -118,22 +148,7 @@ def _builder(
             f"{type(model).__name__}."
         )
 
-    def made(seed: int) -> nn.Module:
-        seeded = with_seed(f"model {name}", build, seed)
-        try:
-            with seeded_weights(seed):
-                module = seeded()
-        except InputError:
-            raise
-        except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
-            raise user_error(f"model {name}: the function", error) from error
-        if not isinstance(module, nn.Module):
-            raise InputError(
-                f"model {name}: expected the function to return an nn.Module, got {type(module).__name__}."
-            )
-        return module.to(torch.float64).eval()
-
-    return made
+    return lambda seed: build_network(f"model {name}", build, seed)
 
 
 def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
@@ -202,7 +217,7 @@ def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, 
         tried = ["as is"]
     problems = []
     for layout in tried:
-        x = laid_out(torch.rand(3, *shape, dtype=torch.float64, generator=_generator()), layout)
+        x = arrange_inputs(torch.rand(3, *shape, dtype=torch.float64, generator=_generator()), layout)
         given, version = x.clone(), x._version
         try:
             with torch.no_grad():

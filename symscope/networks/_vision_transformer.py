@@ -66,7 +66,7 @@ class Attention(nn.Module):
 
 @final
 class VisionTransformer(nn.Module):
-    """Images `[b, c, h, h]` to logits `[b, classes]`; make one with `symscope.networks.vit`."""
+    """Images `[b, c, h, h]` to logits `[b, classes]`; make one with `symscope.networks.architectures.vit`."""
 
     positions: Tensor
 

@@ -8,12 +8,9 @@ installed module that cannot be imported takes away its own experiments only:
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import pkgutil
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -60,8 +57,10 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     >>> "spectral/circles-distance" in experiments()
     True
     """
+    from symscope.networks import load_user_module  # here: it brings PyTorch, which completion does without
+
     found: dict[str, tuple[Experiment, str]] = {}
-    for module in [*_found()[0], *[load_module(name) for name in modules]]:
+    for module in [*_found()[0], *[load_user_module("--module", name) for name in modules]]:
         for value in vars(module).values():
             if not isinstance(value, Experiment):
                 continue
@@ -120,41 +119,6 @@ def experiment_ids(name: str, modules: Sequence[str] = ()) -> list[str]:
     if not found:
         raise _unknown(name, {*known, *(one.partition("/")[0] for one in known)})
     return found
-
-
-def load_module(name: str) -> ModuleType:
-    """A module by its dotted name or by the path of its file; one path is loaded only once.
-
-    Raises:
-        InputError: It does not exist or cannot be loaded, with the reason.
-
-    >>> load_module("json").__name__
-    'json'
-    """
-    try:
-        if not name.endswith(".py"):
-            return importlib.import_module(name)
-        path = Path(name).resolve()
-        if not path.is_file():
-            raise InputError(f"--module {name}: there is no such file")
-        unique = f"symscope_module_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-        if unique in sys.modules:
-            return sys.modules[unique]
-        spec = importlib.util.spec_from_file_location(unique, path)
-        if spec is None or spec.loader is None:
-            raise InputError(f"--module {name}: not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[unique] = module  # dataclasses look their module up while it is being loaded
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[unique]
-            raise
-        return module
-    except InputError:
-        raise
-    except Exception as error:  # whatever a user's module raises is the user's to see
-        raise InputError(f"--module {name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def absolute_modules(modules: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""Trained networks to hold the theory against: the papers' architectures, many trainings at once."""
+"""Trained networks to compare the theory with: many trainings at once, resumable.
+
+Public module for reproductions and specialists:
+    points: orbits made on the fly, or made once and stored.
+"""
 
 from symscope.training._batched import FullBatch, TrainedCopies, train_copies
 from symscope.training._checkpoint import Checkpoint
@@ -6,20 +10,21 @@ from symscope.training._classifier import TrainedClassifiers, train_classifiers
 from symscope.training._mini_batch import MiniBatch
 from symscope.training._optimiser import Optimiser
 from symscope.training._regressor import TrainedRegressors, train_regressors
-from symscope.training._training_points import Acted, Stored, orbit_points
+from symscope.training.points import StoredPoints
 
 __all__ = [
-    "Acted",
-    "Checkpoint",
-    "FullBatch",
+    # classifiers and regressors of one architecture on one pool of points, in mini-batches
     "MiniBatch",
-    "Optimiser",
-    "Stored",
+    "StoredPoints",
     "TrainedClassifiers",
-    "TrainedCopies",
     "TrainedRegressors",
-    "orbit_points",
     "train_classifiers",
-    "train_copies",
     "train_regressors",
+    # many small trainings, each on the whole of its own data set
+    "FullBatch",
+    "TrainedCopies",
+    "train_copies",
+    # the steps, and a file to resume from
+    "Checkpoint",
+    "Optimiser",
 ]

@@ -12,12 +12,13 @@ from typing import Any, final
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int64
-from torch import Tensor
+from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks import Builder, Stack, batched_outputs, check_fits, in_mode, noise, stacked
+from symscope.networks import Stack, batched_outputs, stack_networks
 from symscope.numerics import Progress, check_count, check_finite
 from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
+from symscope.training._dropout_noise import dropout_noise
 from symscope.training._optimiser import Optimiser, of_some_copies
 
 
@@ -71,7 +72,7 @@ class TrainedCopies:
 
 
 def train_copies(
-    builder: Builder,
+    builder: Callable[[int], nn.Module],
     x: Float[Tensor, "copies n *s"],
     y: Float[Tensor, "labels points *c"],
     settings: FullBatch,
@@ -92,8 +93,8 @@ def train_copies(
         x: The data sets' inputs; weights take their dtype.
         y: The values to learn, `[copies, n]` for a network with one output, else `[copies, n, outputs]`.
         settings: How to train.
-        seeds: One per copy.
-        device: Where to train; where x is, if not given.
+        seeds: One seed per copy.
+        device: Device to train on; that of x, if not given.
         progress: Called as `progress(words with the mean loss, epoch, epochs)` at every look.
         checkpoint: Keep the state in a file and go on from it.
 
@@ -112,8 +113,8 @@ def train_copies(
     where = x.device if device is None else torch.device(device)
     check_data(x, y, len(seeds))
     x = x.to(where)
-    stack = stacked(builder, seeds, x.dtype, where)
-    wanted = check_fits(stack, x[0])
+    stack = stack_networks(builder, seeds, x.dtype, where)
+    wanted = stack.output_shape(x[0])
     y = y.to(where, x.dtype)
     if y.shape[2:] != wanted and not (y.ndim == 2 and wanted == (1,)):
         raise InputError(
@@ -124,7 +125,8 @@ def train_copies(
     state = kept_state(checkpoint, training.problem, where)
     if state is not None:
         training.restore(state)
-    with in_mode(stack.skeleton, training=True), noise(where) as start_noise:
+    stack.skeleton.train()
+    with dropout_noise(where) as start_noise:
         training.run(start_noise, progress, checkpoint)
     return training.result()
 
@@ -276,6 +278,7 @@ class _Training:
             self.optimiser.load_state_dict(state["optimiser"])
 
     def result(self) -> TrainedCopies:
+        self.stack.skeleton.eval()
         for weight in self.stack.weights.values():
             weight.requires_grad_(False)
             weight.grad = None

@@ -7,7 +7,7 @@ that of launching it); where one copy fills it (ConvNet, ViT) train one at a tim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -16,11 +16,11 @@ from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks import Builder, Stack
+from symscope.networks import Stack
 from symscope.numerics import Progress
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, course
-from symscope.training._training_points import Acted, Stored
+from symscope.training.points import GeneratedPoints, StoredPoints
 
 
 @final
@@ -42,8 +42,8 @@ class TrainedClassifiers:
 
 
 def train_classifiers(
-    builder: Builder,
-    points: Stored | Acted,
+    builder: Callable[[int], nn.Module],
+    points: StoredPoints | GeneratedPoints,
     labels: Int64[Tensor, "labels"],
     seen: Bool[Tensor, "copies n"],
     tests: Mapping[str, Bool[Tensor, "_ _"]],
@@ -83,7 +83,7 @@ def train_classifiers(
     >>> settings = MiniBatch(200, 2, Optimiser("adam", 0.1))
     >>> line = lambda seed: nn.Linear(1, 2)
     >>> y = torch.tensor([0, 0, 1, 1])
-    >>> result = train_classifiers(line, Stored(x), y, seen, {"unseen": ~seen}, settings, seeds=[0])
+    >>> result = train_classifiers(line, StoredPoints(x), y, seen, {"unseen": ~seen}, settings, seeds=[0])
     >>> result.accuracies["unseen"][-1].tolist()
     [1.0]
     """

@@ -13,23 +13,15 @@ from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks import (
-    Builder,
-    Stack,
-    batched_outputs,
-    by_windows,
-    check_fits,
-    in_mode,
-    keeps_statistics,
-    noise,
-    stacked,
-)
+from symscope.networks import Stack, batched_outputs, stack_networks
 from symscope.numerics import Progress, check_count
 from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
+from symscope.training._dropout_noise import dropout_noise
 from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
 from symscope.training._shuffles import draw, one_of_each, shuffle
-from symscope.training._training_points import Acted, Stored
+from symscope.training._window_convolution import with_window_convolutions
+from symscope.training.points import GeneratedPoints, StoredPoints
 
 
 @final
@@ -90,8 +82,8 @@ class Objective:
 
 def course(
     objective: Objective,
-    builder: Builder,
-    points: Stored | Acted,
+    builder: Callable[[int], nn.Module],
+    points: StoredPoints | GeneratedPoints,
     wanted: Shaped[Tensor, "wanted *c"],
     seen: Bool[Tensor, "copies n"],
     tests: Mapping[str, Bool[Tensor, "_ _"]],
@@ -112,15 +104,15 @@ def course(
     probe = points.take(torch.zeros(1, dtype=torch.int64, device=where))
     dtype = probe.dtype if probe.dtype in (torch.float32, torch.float64) else torch.float32
     check_precision(settings, dtype)
-    stack = stacked(builder, seeds, dtype, where)
+    stack = stack_networks(builder, seeds, dtype, where)
     check_statistics(settings, stack)
-    objective.check(wanted, seen, check_fits(stack, probe.to(dtype)))
+    objective.check(wanted, seen, stack.output_shape(probe.to(dtype)))
     sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}
     training = Course(objective, stack, points, wanted, seen, sets, settings, dtype)
     state = kept_state(checkpoint, training.problem, where)
     if state is not None:
         training.restore(state)
-    with noise(where) as start_noise:
+    with dropout_noise(where) as start_noise:
         training.run(start_noise, progress, checkpoint)
     return training.finished()
 
@@ -166,7 +158,7 @@ def check_precision(settings: MiniBatch, dtype: torch.dtype) -> None:
 
 def check_statistics(settings: MiniBatch, stack: Stack) -> None:
     """Refuses batch norm where steps are rounded, recorded or filled up: its statistics would be others."""
-    if keeps_statistics(stack.skeleton) and (settings.mixed_precision or settings.compiled):
+    if stack.keeps_statistics and (settings.mixed_precision or settings.compiled):
         raise InputError(
             "a network that keeps running statistics (batch norm) is trained in plain steps only; leave out "
             "mixed_precision and compiled."
@@ -181,7 +173,7 @@ class Course:
         self,
         objective: Objective,
         stack: Stack,
-        points: Stored | Acted,
+        points: StoredPoints | GeneratedPoints,
         wanted: Tensor,
         seen: Tensor,
         sets: dict[str, Tensor],
@@ -191,12 +183,12 @@ class Course:
         self.stack, self.points, self.wanted, self.seen = stack, points, wanted, seen
         self.sets, self.settings, self.dtype, self.objective = sets, settings, dtype, objective
         self.compute = torch.bfloat16 if settings.mixed_precision else dtype
-        fast = by_windows if seen.is_cuda else copy.deepcopy
+        fast = with_window_convolutions if seen.is_cuda else copy.deepcopy
         self.skeleton = fast(stack.skeleton).to(self.compute)  # for its constants
         self.optimiser = settings.optimiser.build(stack.weights.values())
         self.loss = torch.compile(objective.loss, dynamic=False) if settings.compiled else objective.loss
         self.total = torch.zeros(len(stack), dtype=torch.float64, device=seen.device)
-        replayed = settings.compiled and seen.is_cuda and isinstance(points, Stored)
+        replayed = settings.compiled and seen.is_cuda and isinstance(points, StoredPoints)
         self.step = ReplayedStep(self._step, self.optimiser.zero_grad) if replayed else self._step
         self.epoch = 0
         self.losses: list[Tensor] = []
@@ -232,7 +224,8 @@ class Course:
         own = one_of_each(self.seen, self.points.order, seeds, self.epoch) if settings.augment else self.known
         order = shuffle(own, settings.batch, seeds, self.epoch, filled=settings.compiled)
         self.total.zero_()
-        with in_mode(self.skeleton, training=True), warnings.catch_warnings():
+        self.skeleton.train()
+        with warnings.catch_warnings():
             # single precision is what was asked for: the compiler need not recommend less
             warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
             for index, real in order.steps():
@@ -252,7 +245,8 @@ class Course:
         total = torch.zeros(len(index), dtype=torch.float64, device=index.device)
         step = max(1, 16384 // len(index))
         weights = {name: weight.detach().to(self.compute) for name, weight in self.stack.weights.items()}
-        with torch.no_grad(), in_mode(self.skeleton, training=False):
+        self.skeleton.eval()
+        with torch.no_grad():
             for piece in index.split(step, dim=1):
                 there = piece.clamp(min=0)
                 outputs = batched_outputs(self.skeleton, weights, self.points.take(there).to(self.compute))
@@ -309,7 +303,7 @@ class Course:
 
     def finished(self) -> Course:
         """Itself, its weights free of gradients, running statistics where the weights are."""
-        if keeps_statistics(self.stack.skeleton):
+        if self.stack.keeps_statistics:
             self.stack.skeleton.load_state_dict(dict(self.skeleton.named_buffers()), strict=False)
         for weight in self.stack.weights.values():
             weight.requires_grad_(False)

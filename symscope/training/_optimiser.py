@@ -25,7 +25,7 @@ class Optimiser:
         kind: "adam" or "sgd".
         learning_rate: Step size.
         betas: Adam's two decay rates.
-        momentum: Of "sgd".
+        momentum: Momentum of "sgd".
 
     Raises:
         InputError: An unknown kind, or a number that makes no sense.
@@ -79,11 +79,11 @@ def of_some_copies(
     """The optimiser of the copies that go on, each with its own past.
 
     Args:
-        optimiser: The one of all copies.
-        chosen: What it was built from.
-        before: Its weights, `[copies, *shape]` each.
-        after: The weights of the kept copies.
-        kept: Which copies these are.
+        optimiser: The optimiser of all copies.
+        chosen: Settings it was built from.
+        before: Weights of all copies, `[copies, *shape]` each.
+        after: Weights of the copies that go on.
+        kept: Mask of the copies that go on.
     """
     fresh = chosen.build(after)
     for old, new in zip(before, after, strict=True):

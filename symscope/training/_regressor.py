@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,11 +11,11 @@ from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks import Builder, Stack
+from symscope.networks import Stack
 from symscope.numerics import Progress, check_finite
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, course
-from symscope.training._training_points import Acted, Stored
+from symscope.training.points import GeneratedPoints, StoredPoints
 
 
 @final
@@ -37,8 +37,8 @@ class TrainedRegressors:
 
 
 def train_regressors(
-    builder: Builder,
-    points: Stored | Acted,
+    builder: Callable[[int], nn.Module],
+    points: StoredPoints | GeneratedPoints,
     targets: Float[Tensor, "targets t"],
     seen: Bool[Tensor, "copies n"],
     tests: Mapping[str, Bool[Tensor, "_ _"]],
@@ -75,7 +75,7 @@ def train_regressors(
     >>> seen = torch.tensor([[True, False, True, True]])
     >>> settings = MiniBatch(300, 3, Optimiser("adam", 0.1))
     >>> line = lambda seed: nn.Linear(1, 1)
-    >>> result = train_regressors(line, Stored(x), 3 * x, seen, {"unseen": ~seen}, settings, seeds=[0])
+    >>> result = train_regressors(line, StoredPoints(x), 3 * x, seen, {"unseen": ~seen}, settings, seeds=[0])
     >>> bool(result.errors["unseen"][-1] < 1e-6)
     True
     """

@@ -64,9 +64,9 @@ def shuffle(
     Args:
         seen: For each copy, the positions of its points.
         batch: Points per step at most.
-        seeds: One per copy.
-        epoch: Which epoch.
-        filled: As in `Shuffle`.
+        seeds: One seed per copy.
+        epoch: Number of the epoch.
+        filled: Fill every step up to `batch`, see `Shuffle`.
 
     >>> shuffle([torch.arange(3)], 3, (0,), epoch=1).orders[0].sort().values.tolist()
     [0, 1, 2]
@@ -81,13 +81,13 @@ def shuffle(
 def one_of_each(
     seen: Bool[Tensor, "copies n"], order: int, seeds: tuple[int, ...], epoch: int
 ) -> list[Int64[Tensor, "_"]]:
-    """For each copy and each seed it knows, one of the points it may see, drawn afresh every epoch.
+    """For each copy and each sample it knows, one of the points it may see, drawn afresh every epoch.
 
     Args:
-        seen: Which points each copy may see.
-        order: Points per seed.
-        seeds: One per copy.
-        epoch: Which epoch.
+        seen: Mask of the points each copy may see.
+        order: Points per sample.
+        seeds: One seed per copy.
+        epoch: Number of the epoch.
 
     >>> seen = torch.tensor([[True, False, False, True, False, False]])
     >>> one_of_each(seen, 3, (0,), epoch=0)[0].tolist()

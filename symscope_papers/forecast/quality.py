@@ -22,7 +22,7 @@ from symscope.forecasting._interval import interval
 from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import Problem, drawn
 from symscope.forecasting._task import HELD_STEPS
-from symscope.networks import as_model
+from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults, Experiment, Preset
 from symscope_papers.forecast import PAPER
 from symscope_papers.forecast.quality_claims import claims
@@ -184,7 +184,7 @@ def _task(config: Quality, name: str, asked: Problem, context: CellContext) -> T
     classes = len(asked.data.classes)
     most = config.points // (classes * asked.group.order)
     items = max(FEWEST, min(config.per_class, most, asked.smallest_class))
-    model = as_model(network(name, asked.shape, classes), asked.shape, classes, name=name)
+    model = user_model(network(name, asked.shape, classes), asked.shape, classes, name=name)
     chosen = torch.linspace(0, classes - 1, min(config.left_out, classes)).round().long().unique()
     first = context.seed % 2**31
     return Task(
@@ -219,7 +219,7 @@ def _architecture(
 def _trainings(task: Task, how: Settled, name: str) -> dict[str, Trained]:
     """The training that is forecast, and two that differ from it: in the optimiser, and in the width."""
     outputs, shape = task.model.outputs, tuple(task.draw.points.shape[2:])
-    wide = as_model(network(name, shape, outputs, wider=2), shape, outputs, name=name)
+    wide = user_model(network(name, shape, outputs, wider=2), shape, outputs, name=name)
     plain = (how.epochs, how.batch)
     return {
         "base": trained(task, task.model.builder, *plain, how.optimiser, how.together),

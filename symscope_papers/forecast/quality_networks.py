@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks import mlp, pooling, seeded_weights, vit
+from symscope.networks.architectures import mlp, pooling_factor, seeded_weights, vit
 
 NETWORKS: dict[str, str] = {
     "mlp-1": "MLP, 1 hidden layer",
@@ -55,7 +55,7 @@ def network(name: str, shape: Sequence[int], classes: int, wider: int = 1) -> Ca
 
 
 def _convolutions(seed: int, side: int, classes: int, channels: int, averaged: bool) -> nn.Module:
-    by = pooling(side, side) if averaged else 1
+    by = pooling_factor(side, side) if averaged else 1
     second = 2 * channels if averaged else channels
     with seeded_weights(seed):
         layers: list[nn.Module] = [nn.AvgPool2d(by)] if by > 1 else []

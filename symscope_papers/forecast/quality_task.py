@@ -14,9 +14,9 @@ from symscope.forecasting._expectation import FALLBACK_RIDGE, missing_masks
 from symscope.forecasting._kernel_choice import FiniteKernel
 from symscope.forecasting._question import Draw
 from symscope.groups import FiniteGroup
-from symscope.networks import Model, Stack, laid_out
+from symscope.networks import Stack, UserModel, arrange_inputs
 from symscope.spectral import leave_out_residual, precision
-from symscope.training import MiniBatch, Optimiser, Stored, train_classifiers
+from symscope.training import MiniBatch, Optimiser, StoredPoints, train_classifiers
 
 AT_ONCE = 40  # networks trained together on a GPU
 
@@ -35,7 +35,7 @@ class Task:
         device: Where everything is computed.
     """
 
-    model: Model
+    model: UserModel
     draw: Draw
     group: FiniteGroup
     left_out: tuple[int, ...]
@@ -51,7 +51,7 @@ class Task:
     @property
     def inputs(self) -> Float[Tensor, "p *s"]:
         """All points as the network takes them."""
-        return laid_out(self.draw.flat, self.model.layout).to(self.device)
+        return arrange_inputs(self.draw.flat, self.model.layout).to(self.device)
 
     @property
     def one_hot(self) -> Float[Tensor, "p c"]:
@@ -123,7 +123,7 @@ def trained(
     """
     hidden = task.hidden.repeat(len(task.seeds), 1)
     seeds = [seed for seed in task.seeds for _ in task.left_out]
-    points = Stored(task.inputs.float(), task.group.order)
+    points = StoredPoints(task.inputs.float(), task.group.order)
     labels = task.one_hot.argmax(1)
     step = AT_ONCE if together or task.device.type == "cuda" else 1
     settings = MiniBatch(epochs, batch, optimiser, measured_every=epochs)

@@ -15,7 +15,7 @@ from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
 from symscope.kernels.finite import weights_kernel_product
 from symscope.linear.weights_spectrum import ewk_spectrum, slow_eigenvalue
-from symscope.networks import seeded_weights
+from symscope.networks.architectures import seeded_weights
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER

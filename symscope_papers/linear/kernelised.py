@@ -17,7 +17,7 @@ from symscope.linear.kernelised import (
     gradient_features,
     kernelised_element,
 )
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER

@@ -16,7 +16,7 @@ from symscope.errors import InputError
 from symscope.kernels.finite import weights_kernel_eigenpairs
 from symscope.linear import AsymmetryTracker
 from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.report import COLOURS, INK, WRONG, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
 from symscope_papers.linear import PAPER

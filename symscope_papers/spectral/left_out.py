@@ -13,24 +13,24 @@ from torch import Tensor
 from symscope.data import Action, LabelledData
 from symscope.errors import InputError
 from symscope.numerics import seeded
-from symscope.training import Acted, Stored, orbit_points
+from symscope.training.points import GeneratedPoints, StoredPoints, stored_orbits
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LeftOutData:
-    """Every item under every element, and for each left-out class who sees what.
+    """Every sample under every element, and for each left-out class who sees what.
 
     Attributes:
-        points: The inputs, each centred and of unit norm; point `s * order + g` is element g on item s.
+        points: The inputs, each centred and of unit norm; point `s * order + g` is element g on sample s.
         labels: The class of each point.
         left_out: The left-out class of each row of the masks.
         train: What is trained on: 90 % of all points but the left-out ones.
         in_test: The other 10 %: held out, in orientations that were seen.
-        out_test: The untransformed items of the left-out class, never seen.
+        out_test: The untransformed samples of the left-out class, never seen.
     """
 
-    points: Stored | Acted
+    points: StoredPoints | GeneratedPoints
     labels: Int64[Tensor, "n"]
     left_out: tuple[int, ...]
     train: Bool[Tensor, "classes n"]
@@ -55,21 +55,21 @@ def left_out_data(
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> LeftOutData:
-    """The data of Fig. 1: all items in all orientations, less one class in its upright one.
+    """The data of Fig. 1: all samples in all orientations, less one class in its upright one.
 
     The split does not depend on the left-out class, so that rows of the masks differ in that class alone.
 
     Args:
-        data: Items with labels; images without a channel axis.
+        data: Labelled samples; images without a channel axis.
         action: `symscope.data.rotation(n)` in the paper.
-        left_out: The classes left out, one row of masks each.
-        seed: Of the split.
-        held_out: Share of the in-test set.
+        left_out: Classes to leave out, one row of masks each.
+        seed: Seed for drawing the split.
+        held_out: Share of points held out for the in-test set.
         split: "points" draws points one by one, as the paper does: other orientations of an in-test image
-            are trained on. "items" holds out items with all their orientations.
-        stored: Keep all points in memory; False makes them on the fly (`Acted`), from seeds in `dtype`.
-        dtype: Of the points; bfloat16 halves their memory.
-        device: Where the points are kept.
+            are trained on. "samples" holds out samples with all their orientations.
+        stored: Keep all points in memory; False makes them on the fly: `GeneratedPoints`, samples in `dtype`.
+        dtype: Precision of the points; bfloat16 halves their memory.
+        device: Device holding the points.
 
     Raises:
         InputError: No class, one that is not there, a share outside (0, 1), an unknown split, a group of one
@@ -84,8 +84,10 @@ def left_out_data(
     order = action.group.order
     check_request(data, action, left_out, held_out, split)
     where = torch.device(device)
-    points: Stored | Acted = (
-        orbit_points(data.x, action, dtype, where) if stored else Acted(data.x.to(where, dtype), action)
+    points: StoredPoints | GeneratedPoints = (
+        stored_orbits(data.x, action, dtype, where)
+        if stored
+        else GeneratedPoints(data.x.to(where, dtype), action)
     )
     labels = data.labels.to(where).repeat_interleave(order)
     upright = torch.arange(len(labels), device=where) % order == action.group.identity
@@ -108,8 +110,8 @@ def check_request(
         raise InputError(f"left_out: class {absent[0]} is not in {data.name}; it has {data.classes}.")
     if not 0 < held_out < 1:
         raise InputError(f"held_out: expected a share between 0 and 1, got {held_out}.")
-    if split not in ("points", "items"):
-        raise InputError(f"split: expected 'points' or 'items', got {split!r}.")
+    if split not in ("points", "samples"):
+        raise InputError(f"split: expected 'points' or 'samples', got {split!r}.")
     if action.group.order < 2:
         raise InputError(
             "action: expected two orientations or more; with one, the left-out class would never be seen."

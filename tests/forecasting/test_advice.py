@@ -17,7 +17,7 @@ from symscope.forecasting._augmented import (
 from symscope.forecasting._density import Density, enough
 from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import as_problem, drawn
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.spectral.dense import regression
 from tests.forecasting.problems import blobs, small_net
 from tests.tolerances import DENSE_PREDICTION
@@ -25,7 +25,7 @@ from tests.tolerances import DENSE_PREDICTION
 
 def made(action, per_class=2):
     problem = as_problem(blobs(items=5), action)
-    kernel = tangent_of(as_model(small_net, (6, 6), 3), (6, 6)).kernel(0)
+    kernel = tangent_of(user_model(small_net, (6, 6), 3), (6, 6)).kernel(0)
     return problem, kernel, drawn(problem, per_class, 0)
 
 

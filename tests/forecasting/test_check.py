@@ -12,7 +12,7 @@ from symscope.errors import InputError
 from symscope.forecasting import Training, forecast, forecast_page
 from symscope.forecasting._check import outcome
 from symscope.forecasting._question import as_problem, drawn
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.training import Optimiser
 from tests.forecasting.problems import blobs, small_net
 
@@ -24,7 +24,7 @@ def problem_and_draw(per_class=3):
 
 def test_each_network_is_trained_without_its_class_s_missing_points():
     problem, draw = problem_and_draw()
-    model = as_model(small_net, (6, 6), 3)
+    model = user_model(small_net, (6, 6), 3)
     settings = Training(epochs=60, batch=36, optimiser=Optimiser("sgd", 0.3))
     found, first = outcome(model, draw, problem.group, None, settings, seed=4)
     # the first class by hand: full-batch gradient descent on what is seen

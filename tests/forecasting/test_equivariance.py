@@ -11,7 +11,7 @@ from torch import nn
 from symscope.forecasting._cautions import cautions, symmetry_cautions
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._question import as_problem, drawn
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from tests.forecasting.problems import blobs
 from tests.tolerances import ROUNDING
 
@@ -31,7 +31,7 @@ class Isotropic(nn.Module):
 
 def measured(net, action, side=6):
     problem = as_problem(blobs(side=side), action)
-    model = as_model(lambda: net, (side, side), 3)
+    model = user_model(lambda: net, (side, side), 3)
     return equivariance(net, model, problem, problem.data.x)
 
 
@@ -94,7 +94,7 @@ def test_tokens_are_moved_on_their_grid():
 
 def warned(net, action, side=6):
     problem = as_problem(blobs(side=side), action)
-    return cautions(net.double(), as_model(net, (side, side), 3), problem, problem.data.x)
+    return cautions(net.double(), user_model(net, (side, side), 3), problem, problem.data.x)
 
 
 def test_strides_and_padding_that_break_the_symmetry_are_named():

@@ -15,7 +15,7 @@ from symscope.forecasting._kernel_choice import default_items, leading_data_part
 from symscope.forecasting._question import as_problem, drawn, named_action
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.spectral.dense import regression
 from tests.forecasting.problems import blobs, small_net
 from tests.tolerances import DENSE_PREDICTION
@@ -49,7 +49,7 @@ def test_every_transformation_is_left_out_in_turn_without_assuming_symmetry():
 def test_pairs_are_problems_of_two_classes():
     problem = as_problem(blobs(items=5), "C4")
     draw = drawn(problem, 3, 1)
-    gram = tangent_of(as_model(small_net, (6, 6), 3), (6, 6)).kernel(0)(draw.flat)
+    gram = tangent_of(user_model(small_net, (6, 6), 3), (6, 6)).kernel(0)(draw.flat)
     found = class_pairs(gram, draw, problem.group, ridge=0.0)
     rows = torch.arange(36).reshape(9, 4)
     both = torch.cat([rows[draw.labels == 0], rows[draw.labels == 2]]).flatten()
@@ -76,7 +76,7 @@ def test_pooling_the_data_first_changes_no_number():
         nn.Linear(3, 3),
     )
     draw = drawn(as_problem(blobs(), "C4"), 2, 0)
-    tangent = tangent_of(as_model(net, (6, 6), 3), (6, 6))
+    tangent = tangent_of(user_model(net, (6, 6), 3), (6, 6))
     whole = infinite_width(net, parameterisation="standard").ntk(draw.flat[:, None])
     assert torch.allclose(tangent.kernel(0)(draw.flat), whole, rtol=1e-10)
     before, rest = leading_data_part(net)
@@ -90,7 +90,7 @@ def test_a_kernel_that_takes_too_long_is_replaced_by_the_network_s_own():
     net = nn.Sequential(
         nn.Conv2d(1, 2, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(), nn.Linear(18, 3)
     )
-    model = as_model(net, (6, 6), 3)
+    model = user_model(net, (6, 6), 3)
     assert tangent_of(model, (6, 6), "auto", 24).kind == "infinite"
     found = tangent_of(model, (6, 6), "auto", 24, effort=1e-6)
     assert found.kind == "finite"

@@ -12,7 +12,7 @@ from symscope.forecasting._expectation import expectation
 from symscope.forecasting._interval import explained_interval
 from symscope.forecasting._kernel_choice import tangent_of
 from symscope.forecasting._question import as_problem, drawn
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from tests.forecasting.problems import number_net, spots
 
 
@@ -41,7 +41,7 @@ def test_single_items_draws_and_groups_are_never_sure():
 @pytest.mark.parametrize("per_group", [2, 4])
 def test_intervals_hold_new_draws_about_as_often_as_they_say(per_group):
     problem = as_problem(spots(items=400, seed=2), "C4")
-    kernel = tangent_of(as_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
+    kernel = tangent_of(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
     found = []
     for k in range(60):
         draw = drawn(problem, per_group, k)

@@ -22,7 +22,7 @@ from symscope.forecasting._question import as_problem, drawn
 from symscope.forecasting._summary import as_json, verdict
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.spectral.dense import regression
 from symscope.training import Optimiser
 from tests.forecasting.problems import number_net, spots
@@ -89,7 +89,7 @@ def test_an_invariant_network_explains_everything():
 
 def test_advice_is_about_the_same_score(checked):
     problem = as_problem(spots(), "C4")
-    kernel = tangent_of(as_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
+    kernel = tangent_of(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
     draw = drawn(problem, 2, 0)
     assert augmented_accuracy(problem, kernel, draw) == (1.0, 0.0)
     assert invariant_accuracy(kernel(draw.flat), problem, draw) == pytest.approx(1.0, abs=1e-8)
@@ -102,7 +102,7 @@ def test_advice_is_about_the_same_score(checked):
 def test_training_is_squared_loss_on_standardised_numbers():
     problem = as_problem(spots(), "C4")
     draw = drawn(problem, 2, 0)
-    model = as_model(number_net, (6, 6), 1)
+    model = user_model(number_net, (6, 6), 1)
     settings = Training(epochs=50, batch=40, optimiser=Optimiser("sgd", 0.05), kernels=5)
     found, first = outcome(model, draw, problem.group, None, settings, seed=4)
     seen = torch.ones(10, 4, dtype=torch.bool)

@@ -13,7 +13,7 @@ from symscope.forecasting._expectation import missing_masks
 from symscope.forecasting._interval import explained_interval, interval
 from symscope.forecasting._pilot import pilot
 from symscope.forecasting._question import as_problem, drawn
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.training import Optimiser
 from tests.forecasting.problems import blobs, number_net, small_net, spots
 from tests.tolerances import DENSE_PREDICTION
@@ -32,7 +32,7 @@ def trained(data, build, outputs, settings, seed):
     """A problem, its first network after the pilot, and which points that has not seen."""
     problem = as_problem(data, "C4")
     draw = drawn(problem, 2, 0)
-    model = as_model(build, (6, 6), outputs)
+    model = user_model(build, (6, 6), outputs)
     _, net = outcome(model, draw, problem.group, None, settings, seed=seed)
     mask = missing_masks(draw.labels, problem.group, None)[0].flatten()
     return problem, draw, model, net, mask

@@ -9,8 +9,8 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.forecasting._question import as_problem, drawn
 from symscope.forecasting._task import CLASSIFICATION, REGRESSION
-from symscope.networks._user_model import as_model
-from symscope.training import MiniBatch, Optimiser, Stored
+from symscope.networks import user_model
+from symscope.training import MiniBatch, Optimiser, StoredPoints
 from tests.forecasting.problems import blobs, number_net, spots
 from tests.tolerances import ROUNDING
 
@@ -48,10 +48,10 @@ def test_scores_of_numbers_are_what_is_explained_and_errors_are_in_their_units()
 
 def test_training_scores_numbers_in_the_same_way():
     draw = drawn(as_problem(spots(both=True), "C4"), 2, 0)
-    model = as_model(lambda: number_net(2), (6, 6), 2)
+    model = user_model(lambda: number_net(2), (6, 6), 2)
     hidden = torch.zeros(1, 40, dtype=torch.bool)
     hidden[0, ::4] = True
-    points = Stored(draw.flat[:, None], 4)
+    points = StoredPoints(draw.flat[:, None], 4)
     settings = MiniBatch(30, 40, Optimiser("sgd", 0.05))
     found = REGRESSION.fitted(model.builder, points, draw, hidden, settings, [3])
     net = model.builder(3)
@@ -71,6 +71,6 @@ def test_training_scores_numbers_in_the_same_way():
 
 def test_networks_need_an_output_for_each_number():
     problem = as_problem(spots(both=True), "C4")
-    REGRESSION.check(problem, as_model(lambda: number_net(2), (6, 6), 2))
+    REGRESSION.check(problem, user_model(lambda: number_net(2), (6, 6), 2))
     with pytest.raises(InputError, match="has 3 outputs, the data has 2 numbers to predict"):
-        REGRESSION.check(problem, as_model(lambda: number_net(3), (6, 6), 2, name="net"))
+        REGRESSION.check(problem, user_model(lambda: number_net(3), (6, 6), 2, name="net"))

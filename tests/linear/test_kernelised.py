@@ -22,7 +22,7 @@ from symscope.linear.kernelised import (
     kernelisation_table,
     kernelised_element,
 )
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from tests.tolerances import ROUNDING
 
 

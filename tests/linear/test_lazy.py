@@ -13,8 +13,8 @@ from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.linear._linearised import linearised_network
 from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
-from symscope.networks import mlp
 from symscope.networks._initialisation import seeded_weights
+from symscope.networks.architectures import mlp
 
 
 def smooth():

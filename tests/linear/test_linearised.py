@@ -19,7 +19,7 @@ from symscope.linear import orbit_regression, second_moments
 from symscope.linear._closed_flow import regression_flow
 from symscope.linear._linearised import linearised_network, predicted_asymmetry
 from symscope.linear.asymmetry import asymmetry_loss
-from symscope.networks import mlp, pair_mlp
+from symscope.networks.architectures import mlp, pair_mlp
 from tests.tolerances import ODE
 
 

@@ -28,7 +28,7 @@ from symscope.linear._orbit_regression import orbit_regression
 from symscope.linear.asymmetry import asymmetry_loss
 from symscope.linear.descent import mean_loss_rate
 from symscope.linear.tracker import AsymmetryTracker
-from symscope.networks import mlp, pair_mlp
+from symscope.networks.architectures import mlp, pair_mlp
 
 
 def layer(d, o, seed, dtype=torch.float64):

@@ -12,7 +12,7 @@ from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.kernels import weights_kernel
 from symscope.linear.weights_spectrum import ewk_spectrum, slow_eigenvalue
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 
 PAPER = {"learning_rate": 1e-2, "steps": 1000, "remaining": 0.1}
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels import infinite_width
-from symscope.networks import conv_net, digit_mlp, mlp, pair_mlp, vit
+from symscope.networks.architectures import conv_net, digit_mlp, mlp, pair_mlp, vit
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
 

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks import conv_net, digit_mlp, mlp, stacked, vit
-from symscope.networks._stack import check_fits, noise
+from symscope.networks import stack_networks
+from symscope.networks.architectures import conv_net, digit_mlp, mlp, vit
 from tests.tolerances import ROUNDING
 
 CPU = torch.device("cpu")
@@ -19,7 +19,7 @@ def inputs(*shape: int) -> torch.Tensor:
 @pytest.mark.parametrize("build", [digit_mlp, conv_net, vit], ids=["mlp", "conv", "vit"])
 @pytest.mark.parametrize("seeds", [[4], [4, 0, 9]], ids=["one", "three"])
 def test_a_stack_is_its_copies(build, seeds):
-    stack = stacked(build, seeds, torch.float64, CPU)
+    stack = stack_networks(build, seeds, torch.float64, CPU)
     x = inputs(len(seeds), 2, 1, 28, 28)
     expected = torch.stack([build(seed).eval()(x[i]) for i, seed in enumerate(seeds)])
     torch.testing.assert_close(stack.outputs(x), expected, rtol=ROUNDING, atol=ROUNDING)
@@ -28,7 +28,7 @@ def test_a_stack_is_its_copies(build, seeds):
 
 
 def test_a_copy_is_a_module_of_its_own():
-    stack = stacked(lambda seed: mlp((2, 3, 1), seed=seed), [0, 1], torch.float64, CPU)
+    stack = stack_networks(lambda seed: mlp((2, 3, 1), seed=seed), [0, 1], torch.float64, CPU)
     own = stack.copy(1)
     own[1].weight.data.zero_()
     assert stack.weights["1.weight"][1].abs().min() > 0
@@ -40,23 +40,9 @@ def test_frozen_weights_stay_frozen():
         net[1].weight.requires_grad_(False)
         return net
 
-    weights = stacked(build, [0, 1], torch.float64, CPU).weights
+    weights = stack_networks(build, [0, 1], torch.float64, CPU).weights
     assert not weights["1.weight"].requires_grad
     assert weights["3.weight"].requires_grad
-
-
-def test_noise_depends_on_its_seed_and_gives_back_the_global_one():
-    torch.manual_seed(5)
-    expected = torch.rand(2)
-    torch.manual_seed(5)
-    draws = []
-    for seed, epoch in ((0, 3), (0, 3), (0, 4), (1, 3)):
-        with noise(CPU) as start:
-            start(seed, epoch)
-            draws.append(torch.rand(4).tolist())
-    assert draws[0] == draws[1]
-    assert len({tuple(draw) for draw in draws}) == 3
-    assert torch.equal(torch.rand(2), expected)
 
 
 class Shifted(nn.Module):
@@ -79,18 +65,30 @@ class Shifted(nn.Module):
 )
 def test_networks_that_do_not_stack(build, seeds, message):
     with pytest.raises(InputError, match=message):
-        stacked(build, seeds, torch.float64, CPU)
+        stack_networks(build, seeds, torch.float64, CPU)
 
 
 def test_shapes_that_do_not_fit():
-    stack = stacked(conv_net, [0], torch.float64, CPU)
-    assert check_fits(stack, inputs(2, 1, 28, 28)) == (10,)
+    stack = stack_networks(conv_net, [0], torch.float64, CPU)
+    assert stack.output_shape(inputs(2, 1, 28, 28)) == (10,)
     with pytest.raises(InputError, match=r"does not take inputs of shape \(3, 28, 28\)"):
-        check_fits(stack, inputs(2, 3, 28, 28))
+        stack.output_shape(inputs(2, 3, 28, 28))
     with pytest.raises(InputError, match=r"does not take inputs of shape \(1, 20, 28\)"):
-        check_fits(stack, inputs(2, 1, 20, 28))
+        stack.output_shape(inputs(2, 1, 20, 28))
     with pytest.raises(InputError, match="expected a copy from 0 to 0, got 1"):
         stack.copy(1)
-    flat = stacked(lambda seed: nn.Sequential(nn.Linear(2, 2), nn.Flatten(0)), [0], torch.float64, CPU)
+    flat = stack_networks(lambda seed: nn.Sequential(nn.Linear(2, 2), nn.Flatten(0)), [0], torch.float64, CPU)
     with pytest.raises(InputError, match=r"keeps the axis of inputs; for 1 input it gave \(2,\)"):
-        check_fits(flat, inputs(3, 2))
+        flat.output_shape(inputs(3, 2))
+
+
+def test_running_statistics_are_noticed():
+    for layer, expected in (
+        (nn.BatchNorm1d(2), True),
+        (nn.LayerNorm(2), False),
+        (nn.InstanceNorm1d(2), False),
+    ):
+        stack = stack_networks(
+            lambda _, layer=layer: nn.Sequential(nn.Linear(2, 2), layer), [0], torch.float64, CPU
+        )
+        assert stack.keeps_statistics == expected

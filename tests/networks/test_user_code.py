@@ -8,14 +8,15 @@ import sys
 import pytest
 
 from symscope import InputError
-from symscope.networks._user_code import is_users, named_function, user_error, with_seed
+from symscope.networks import is_user_error, load_user_function, user_error
+from symscope.networks._user_code import bind_seed
 
 
 def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
     (tmp_path / "own_code_of_a_user.py").write_text("def minus(a, b):\n    return a - b\n")
-    assert named_function("--model", f"{tmp_path / 'own_code_of_a_user.py'}:minus")(5, 3) == 2
+    assert load_user_function("--model", f"{tmp_path / 'own_code_of_a_user.py'}:minus")(5, 3) == 2
     monkeypatch.chdir(tmp_path)
-    assert named_function("--model", "own_code_of_a_user:minus")(3, 5) == -2
+    assert load_user_function("--model", "own_code_of_a_user:minus")(3, 5) == -2
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
 def test_mistakes_in_a_user_s_file(tmp_path, content, said):
     (tmp_path / "broken.py").write_text(content)
     with pytest.raises(InputError, match=said):
-        named_function("--model", f"{tmp_path / 'broken.py'}:build")
+        load_user_function("--model", f"{tmp_path / 'broken.py'}:build")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_mistakes_in_a_user_s_file(tmp_path, content, said):
 )
 def test_names_that_lead_nowhere(name, said):
     with pytest.raises(InputError, match=said):
-        named_function("--model", name)
+        load_user_function("--model", name)
 
 
 def test_a_user_s_folder_may_be_called_symscope(tmp_path):
@@ -51,7 +52,7 @@ def test_a_user_s_folder_may_be_called_symscope(tmp_path):
     folder.mkdir()
     (folder / "mine.py").write_text("def build():\n    raise ValueError('odd size')\n")
     with pytest.raises(ValueError, match="odd") as caught:
-        named_function("--model", f"{folder / 'mine.py'}:build")()
+        load_user_function("--model", f"{folder / 'mine.py'}:build")()
     assert str(user_error("it", caught.value)) == "it raised ValueError: odd size (mine.py, line 2)"
 
 
@@ -65,7 +66,7 @@ def test_a_file_imports_the_files_beside_it_at_once_and_later(tmp_path, monkeypa
         "from helper_of_a_user import body\n\n\ndef build():\n"
         "    from later_of_a_user import more\n    return body() + more\n"
     )
-    assert named_function("--model", f"{folder / 'math.py'}:build")() == 7
+    assert load_user_function("--model", f"{folder / 'math.py'}:build")() == 7
     assert sys.path[-1] == str(folder)
     assert sys.modules["math"] is math
 
@@ -75,25 +76,25 @@ def test_a_file_may_hold_dataclasses_with_annotations_as_text(tmp_path):
         "from __future__ import annotations\nfrom dataclasses import dataclass\n\n\n"
         "@dataclass\nclass Sizes:\n    width: int = 5\n"
     )
-    assert named_function("--model", f"{tmp_path / 'net.py'}:Sizes")().width == 5
+    assert load_user_function("--model", f"{tmp_path / 'net.py'}:Sizes")().width == 5
 
 
 def test_a_file_that_fails_leaves_no_module_behind(tmp_path):
     (tmp_path / "half_a_net.py").write_text("raise ValueError('odd')\n")
     with pytest.raises(InputError, match="odd"):
-        named_function("--model", f"{tmp_path / 'half_a_net.py'}:build")
+        load_user_function("--model", f"{tmp_path / 'half_a_net.py'}:build")
     assert not [name for name in sys.modules if name.startswith("half_a_net")]
 
 
 def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path):
     (tmp_path / "net.py").write_text("import json\n\n\ndef build():\n    return json.loads('{')\n")
     with pytest.raises(ValueError, match="property name") as caught:
-        named_function("--model", f"{tmp_path / 'net.py'}:build")()
-    assert is_users(caught.value)
+        load_user_function("--model", f"{tmp_path / 'net.py'}:build")()
+    assert is_user_error(caught.value)
     with pytest.raises(ValueError, match="property name") as caught:
         exec(compile("import json\njson.loads('{')", "<string>", "exec"))
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not is_users(caught.value.with_traceback(below))
+    assert not is_user_error(caught.value.with_traceback(below))
 
 
 def test_a_seed_is_given_by_name_or_as_the_only_argument():
@@ -106,6 +107,6 @@ def test_a_seed_is_given_by_name_or_as_the_only_argument():
     def any_number(*seed):
         return seed
 
-    assert [with_seed("m", one, 5)() for one in (later, only, any_number)] == [(3, 5), 5, ()]
+    assert [bind_seed("m", one, 5)() for one in (later, only, any_number)] == [(3, 5), 5, ()]
     with pytest.raises(InputError, match="m: expected a function of nothing, or of a seed; it needs width"):
-        with_seed("m", lambda width, seed: 0, 5)
+        bind_seed("m", lambda width, seed: 0, 5)

@@ -9,15 +9,15 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
+from symscope.networks import arrange_inputs, user_model
 from symscope.networks._named_networks import NETWORKS, named_network
-from symscope.networks._user_model import as_model, laid_out
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("shape", [(12, 12), (3, 12, 12)])
 def test_named_networks_take_images_of_any_size_and_depend_on_the_seed_alone(name, shape):
-    model = as_model(name, shape, 4)
-    x = laid_out(torch.rand(2, *shape, dtype=torch.float64), model.layout)
+    model = user_model(name, shape, 4)
+    x = arrange_inputs(torch.rand(2, *shape, dtype=torch.float64), model.layout)
     first, again, other = model.builder(3), model.builder(3), model.builder(4)
     with torch.no_grad():
         assert torch.equal(first(x), again(x))
@@ -26,7 +26,7 @@ def test_named_networks_take_images_of_any_size_and_depend_on_the_seed_alone(nam
 
 
 def test_networks_for_images_refuse_vectors():
-    assert as_model("mlp", (7,), 2).layout == "as is"
+    assert user_model("mlp", (7,), 2).layout == "as is"
     with pytest.raises(InputError, match="takes images"):
         named_network("conv-gap", (7,), 2)
     with pytest.raises(InputError, match="square images"):
@@ -36,7 +36,7 @@ def test_networks_for_images_refuse_vectors():
 def test_a_module_is_redrawn_and_itself_left_alone():
     net = nn.Sequential(nn.Flatten(), nn.Linear(12, 2))
     before = net[1].weight.clone()
-    model = as_model(net, (3, 4), 2)
+    model = user_model(net, (3, 4), 2)
     assert not torch.equal(model.builder(0)[1].weight, model.builder(1)[1].weight)
     assert torch.equal(net[1].weight, before)
     assert net[1].weight.dtype == before.dtype
@@ -50,8 +50,8 @@ def test_a_module_is_redrawn_and_itself_left_alone():
             return x.flatten(1)[:, :2] * self.scale
 
     with pytest.raises(InputError, match="Stuck holds weights and has no reset_parameters"):
-        as_model(Stuck(), (3, 4), 2)
-    assert as_model(Stuck, (3, 4), 2).parameters == 2
+        user_model(Stuck(), (3, 4), 2)
+    assert user_model(Stuck, (3, 4), 2).parameters == 2
 
 
 def test_weights_from_a_file_are_the_same_for_every_seed(tmp_path):
@@ -60,7 +60,7 @@ def test_weights_from_a_file_are_the_same_for_every_seed(tmp_path):
 
     net = build()
     torch.save(net.state_dict(), tmp_path / "weights.pt")
-    model = as_model(build, (3, 4), 2, weights=tmp_path / "weights.pt")
+    model = user_model(build, (3, 4), 2, weights=tmp_path / "weights.pt")
     assert model.fixed
     for seed in (0, 5):
         assert torch.equal(model.builder(seed)[1].weight, net[1].weight.double())
@@ -90,17 +90,17 @@ def test_weights_that_do_not_fit_are_named_in_one_line(saved, message, tmp_path)
 
     torch.save(saved, tmp_path / "others.pt")
     with pytest.raises(InputError, match=message) as raised:
-        as_model(build, (3, 4), 2, weights=tmp_path / "others.pt")
+        user_model(build, (3, 4), 2, weights=tmp_path / "others.pt")
     assert len(str(raised.value).splitlines()) == 1
     with pytest.raises(InputError, match=r"there is no file .*none\.pt"):
-        as_model(build, (3, 4), 2, weights=tmp_path / "none.pt")
+        user_model(build, (3, 4), 2, weights=tmp_path / "none.pt")
 
 
 def test_a_convolution_is_never_given_a_batch_as_one_picture():
     conv = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(8, 2))
-    assert as_model(conv, (4, 4), 2).layout == "channel"
+    assert user_model(conv, (4, 4), 2).layout == "channel"
     with pytest.raises(InputError, match=r"does not take the data, samples of shape \(5, 5\)"):
-        as_model(conv, (5, 5), 2)
+        user_model(conv, (5, 5), 2)
 
 
 class Shifts(nn.Module):
@@ -120,9 +120,9 @@ class Shifts(nn.Module):
 )
 def test_a_forward_that_changes_its_input_is_refused_for_that(build):
     with pytest.raises(InputError, match="its forward changes its input in place"):
-        as_model(build, (4, 4), 2)
+        user_model(build, (4, 4), 2)
     later = nn.Sequential(nn.Conv2d(1, 2, 4), nn.ReLU(inplace=True), nn.Flatten())
-    assert as_model(later, (4, 4), 2).outputs == 2  # what is changed in place here is the network's own
+    assert user_model(later, (4, 4), 2).outputs == 2  # what is changed in place here is the network's own
 
 
 def test_code_that_ends_the_program_is_a_mistake_in_it():
@@ -135,6 +135,6 @@ def test_code_that_ends_the_program_is_a_mistake_in_it():
             sys.exit(0)
 
     with pytest.raises(InputError, match=r"it raised SystemExit: 0 \(test_user_model\.py, line \d+\)"):
-        as_model(Leaves, (4, 4), 2)
+        user_model(Leaves, (4, 4), 2)
     with pytest.raises(InputError, match=r"the function raised SystemExit: no weights \(test_user_model\.py"):
-        as_model(lambda: sys.exit("no weights"), (4, 4), 2)
+        user_model(lambda: sys.exit("no weights"), (4, 4), 2)

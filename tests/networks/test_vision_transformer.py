@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks import vit
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks._vision_transformer import Attention, grid_positions, patches
+from symscope.networks.architectures import vit
 from tests.tolerances import ROUNDING
 
 

@@ -10,14 +10,9 @@ from pathlib import Path
 import pytest
 
 from symscope import InputError
+from symscope.networks import load_user_module
 from symscope.runs import experiments
-from symscope.runs._registry import (
-    absolute_modules,
-    broken_modules,
-    experiment_ids,
-    find_experiment,
-    load_module,
-)
+from symscope.runs._registry import absolute_modules, broken_modules, experiment_ids, find_experiment
 from tests.runs.program import ENVIRONMENT, TOY
 
 SHIPPED = {"spectral/circles-distance", "spectral/circles-density", "spectral/missing"}
@@ -31,7 +26,7 @@ def test_shipped_experiments_are_there_in_order():
 def test_a_users_file_adds_its_own():
     assert "toy/matrices" not in experiments()
     assert set(experiments([TOY])) == {*experiments(), "toy/matrices"}
-    assert load_module(TOY) is load_module(TOY)
+    assert load_user_module("--module", TOY) is load_user_module("--module", TOY)
 
 
 def test_an_installed_package_adds_its_own(tmp_path, monkeypatch):
@@ -172,12 +167,12 @@ def test_modules_that_cannot_be_loaded_are_refused(tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0")
     for _ in range(2):  # a failed load leaves nothing behind
-        with pytest.raises(InputError, match=r"broken.py cannot be loaded: ZeroDivisionError"):
-            load_module(str(broken))
-    with pytest.raises(InputError, match="no such file"):
-        load_module(str(tmp_path / "absent.py"))
-    with pytest.raises(InputError, match="cannot be loaded: ModuleNotFoundError"):
-        load_module("no_module_of_this_name")
+        with pytest.raises(InputError, match=r"--module .*broken.py: importing it raised ZeroDivisionError"):
+            experiments([str(broken)])
+    with pytest.raises(InputError, match="there is no file"):
+        experiments([str(tmp_path / "absent.py")])
+    with pytest.raises(InputError, match="No module named 'no_module_of_this_name'"):
+        experiments(["no_module_of_this_name"])
 
 
 def test_two_experiments_with_one_id_are_refused(tmp_path):

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from symscope.networks import load_user_module
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._cell import run_cell
-from symscope.runs._registry import find_experiment, load_module
+from symscope.runs._registry import find_experiment
 from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import RunFolder
 from tests.cli.test_app import called
@@ -32,7 +33,7 @@ def mine(tmp_path):
 
 def edited(path: Path, text: str) -> None:
     """Change a file and forget what was loaded from it, as a new process does."""
-    sys.modules.pop(load_module(str(path)).__name__)
+    sys.modules.pop(load_user_module("--module", str(path)).__name__)
     path.write_text(text)
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from symscope.networks import vit
-from symscope.training import Stored, train_classifiers
+from symscope.networks.architectures import vit
+from symscope.training import StoredPoints, train_classifiers
 from tests.training.problems import EPOCHS
 
 
@@ -25,7 +25,13 @@ if __name__ == "__main__":
     for copies in (1, 2):
         plain, compiled = (
             train_classifiers(
-                tiny, Stored(x), labels, seen[:copies], {}, replace(EPOCHS, compiled=on), list(range(copies))
+                tiny,
+                StoredPoints(x),
+                labels,
+                seen[:copies],
+                {},
+                replace(EPOCHS, compiled=on),
+                list(range(copies)),
             ).losses
             for on in (False, True)
         )

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from symscope.training import Checkpoint, Stored, train_classifiers, train_copies
+from symscope.training import Checkpoint, StoredPoints, train_classifiers, train_copies
 from tests.training.problems import EPOCHS, LONG, dropping, masks, pairs, pool, small
 
 
@@ -32,7 +32,7 @@ def classifiers(path: str | None, progress=None):
     seen = masks()
     return train_classifiers(
         dropping,
-        Stored(x),
+        StoredPoints(x),
         labels,
         seen,
         {"train": seen, "rest": ~seen},

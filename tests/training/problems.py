@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.training import FullBatch, MiniBatch, Optimiser
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks import mlp, pair_mlp
+from symscope.networks.architectures import mlp, pair_mlp
 from symscope.training import Checkpoint, FullBatch, Optimiser, train_copies
 from tests.tolerances import STACKED
 from tests.training.interrupted import copies

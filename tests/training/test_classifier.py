@@ -11,10 +11,11 @@ from torch import nn
 
 from symscope.data import mnist_sample, rotation
 from symscope.errors import InputError
-from symscope.networks import digit_mlp, mlp
-from symscope.training import Acted, Checkpoint, MiniBatch, Optimiser, Stored, train_classifiers
+from symscope.networks.architectures import digit_mlp, mlp
+from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_classifiers
 from symscope.training._classifier import check_classes
 from symscope.training._shuffles import shuffle
+from symscope.training.points import GeneratedPoints
 from symscope_papers.spectral.left_out import left_out_data
 from tests.tolerances import STACKED
 from tests.training.interrupted import classifiers
@@ -24,10 +25,10 @@ from tests.training.problems import EPOCHS, masks, pool, steady
 def test_together_one_by_one_and_by_hand_are_the_same():
     x, labels = pool()
     seen = masks()
-    together = train_classifiers(steady, Stored(x), labels, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    together = train_classifiers(steady, StoredPoints(x), labels, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
     for i, seed in enumerate((5, 0, 8)):
         alone = train_classifiers(
-            steady, Stored(x), labels, seen[i : i + 1], {"rest": ~seen[i : i + 1]}, EPOCHS, [seed]
+            steady, StoredPoints(x), labels, seen[i : i + 1], {"rest": ~seen[i : i + 1]}, EPOCHS, [seed]
         )
         net = steady(seed)
         steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
@@ -58,7 +59,7 @@ def test_what_a_copy_may_not_see_does_not_matter(augment):
     swapped[unseen_by_0] = (swapped[unseen_by_0] + 1) % 3
     settings = replace(EPOCHS, augment=augment)
     results = [
-        train_classifiers(steady, Stored(a, order=4), b, seen, {"train": seen}, settings, [5, 6, 7])
+        train_classifiers(steady, StoredPoints(a, order=4), b, seen, {"train": seen}, settings, [5, 6, 7])
         for a, b in ((x, labels), (other, swapped))
     ]
     for name, weight in results[0].stack.weights.items():
@@ -73,7 +74,13 @@ def test_augmentation_shows_every_orientation_of_a_seed_in_time():
     seen = torch.ones(1, 4, dtype=torch.bool)
     settings = MiniBatch(150, 2, Optimiser("adam", 0.05), augment=True, measured_every=150)
     net = train_classifiers(
-        lambda seed: mlp((2, 16, 2), seed=seed), Stored(x, 2), labels, seen, {"all": seen}, settings, [1]
+        lambda seed: mlp((2, 16, 2), seed=seed),
+        StoredPoints(x, 2),
+        labels,
+        seen,
+        {"all": seen},
+        settings,
+        [1],
     )
     assert net.accuracies["all"].tolist() == [[1.0]]
 
@@ -104,7 +111,7 @@ def test_on_the_fly_is_as_stored():
     results = []
     for stored in (True, False):
         data = left_out_data(few, rotation(8), [1], seed=0, stored=stored)
-        assert isinstance(data.points, Stored if stored else Acted)
+        assert isinstance(data.points, StoredPoints if stored else GeneratedPoints)
         net = lambda seed: mlp((784, 6, 3), seed=seed)  # noqa: E731
         results.append(
             train_classifiers(net, data.points, data.labels, data.train, data.tests, EPOCHS, [3]).losses
@@ -131,7 +138,7 @@ def test_accuracy_on_some_points_only():
     x, labels = pool()
     seen = masks()
     settings = replace(EPOCHS, epochs=2, measured_points=4)
-    result = train_classifiers(steady, Stored(x), labels, seen, {"train": seen}, settings, [1, 2, 3])
+    result = train_classifiers(steady, StoredPoints(x), labels, seen, {"train": seen}, settings, [1, 2, 3])
     assert result.accuracies["train"].shape == (2, 3)
     assert torch.equal(result.accuracies["train"] * 4 % 1, torch.zeros(2, 3, dtype=torch.float64))
 
@@ -161,7 +168,7 @@ def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
         steps.zero_grad()
         loss.backward()
         steps.step()
-    done = train_classifiers(normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4])
+    done = train_classifiers(normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4])
     mine = done.stack.copy(0)
     for name, value in net.state_dict().items():
         torch.testing.assert_close(mine.state_dict()[name], value, rtol=0, atol=STACKED)
@@ -176,9 +183,11 @@ def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         train_classifiers(
-            normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4], progress=stop, checkpoint=kept
+            normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4], progress=stop, checkpoint=kept
         )
-    resumed = train_classifiers(normed, Stored(x), labels, seen, {"rest": ~seen}, every, [4], checkpoint=kept)
+    resumed = train_classifiers(
+        normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4], checkpoint=kept
+    )
     for name, value in resumed.stack.copy(0).state_dict().items():
         assert torch.equal(value, mine.state_dict()[name])
 
@@ -190,7 +199,13 @@ def test_batch_norm_is_trained_in_plain_steps(option):
     rounded = replace(EPOCHS, **{option: True})
     with pytest.raises(InputError, match="plain steps only"):
         train_classifiers(
-            lambda seed: normed(seed).float(), Stored(x.float()), labels, seen, {"rest": ~seen}, rounded, [4]
+            lambda seed: normed(seed).float(),
+            StoredPoints(x.float()),
+            labels,
+            seen,
+            {"rest": ~seen},
+            rounded,
+            [4],
         )
 
 
@@ -213,7 +228,7 @@ def run(x=None, labels=None, seen=None, tests=None, seeds=(0, 1, 2), builder=ste
     seen = masks() if seen is None else seen
     return train_classifiers(
         builder,
-        Stored(points if x is None else x),
+        StoredPoints(points if x is None else x),
         classes if labels is None else labels,
         seen,
         {"train": seen} if tests is None else tests,

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks import mlp
-from symscope.training import Checkpoint, MiniBatch, Optimiser, Stored, train_regressors
+from symscope.networks.architectures import mlp
+from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_regressors
 from symscope.training._shuffles import shuffle
 from tests.tolerances import STACKED
 from tests.training.problems import EPOCHS, masks, pool
@@ -26,7 +26,7 @@ def numbers(count):
 def test_together_and_by_hand_are_the_same():
     x, _ = pool()
     y, seen = numbers(len(x)), masks()
-    together = train_regressors(two_numbers, Stored(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    together = train_regressors(two_numbers, StoredPoints(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
     for i, seed in enumerate((5, 0, 8)):
         net = two_numbers(seed)
         steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
@@ -55,7 +55,7 @@ def test_a_resumed_run_is_the_same(tmp_path):
         if epoch == 2:
             raise KeyboardInterrupt
 
-    arguments = (two_numbers, Stored(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    arguments = (two_numbers, StoredPoints(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
     with pytest.raises(KeyboardInterrupt):
         train_regressors(*arguments, checkpoint=kept, progress=stops)
     resumed = train_regressors(*arguments, checkpoint=kept)
@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_refused():
     settings = MiniBatch(2, 8, Optimiser("sgd", 0.1))
 
     def trained(targets, builder=two_numbers, how=settings):
-        return train_regressors(builder, Stored(x), targets, seen, {}, how, [1, 2, 3])
+        return train_regressors(builder, StoredPoints(x), targets, seen, {}, how, [1, 2, 3])
 
     with pytest.raises(InputError, match=r"expected a network with 3 outputs, .* got outputs \(2,\)"):
         trained(torch.cat([y, y[:, :1]], 1))

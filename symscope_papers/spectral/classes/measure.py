@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from symscope.data import LabelledData, rotation
 from symscope.groups import FiniteGroup
-from symscope.networks import digit_mlp
+from symscope.networks.architectures import digit_mlp
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import class_masks, leave_out, leave_out_residual, precision, projected_profile
 from symscope.spectral.circulant import one_versus_many, pair_errors
-from symscope.training import MiniBatch, Optimiser, Stored, orbit_points, train_classifiers
+from symscope.training import MiniBatch, Optimiser, StoredPoints, train_classifiers
+from symscope.training.points import stored_orbits
 from symscope_papers.digits import digits
 from symscope_papers.spectral.classes.config import CLASSES, Classes
 from symscope_papers.spectral.wide_networks import mlp_kernels
@@ -35,7 +36,7 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
     source = digits(config.mnist)
     action = rotation(cell["angles"])
     data = [source.per_class(config.seeds, context.run_seed + trial) for trial in trials]
-    points = [orbit_points(one.x, action, torch.float64, device) for one in data]
+    points = [stored_orbits(one.x, action, torch.float64, device) for one in data]
     accuracy, agreement = [], []
     for trial, one, stored in zip(trials, data, points, strict=True):
         rows, agreed = kernel_rows(stored, one.labels.to(device), action.group, config)
@@ -46,7 +47,7 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
 
 
 def kernel_rows(
-    points: Stored, classes: Int64[Tensor, "m"], group: FiniteGroup, config: Classes
+    points: StoredPoints, classes: Int64[Tensor, "m"], group: FiniteGroup, config: Classes
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """The paper's rule, regression over all points, and its group form; and how far the last two differ."""
     kernel = mlp_kernels(config.hidden).ntk
@@ -88,12 +89,12 @@ def trained_rows(
     config: Classes,
     trials: range,
     data: list[LabelledData],
-    points: list[Stored],
+    points: list[StoredPoints],
     context: CellContext,
 ) -> list[dict[str, Any]]:
     """One network for each trial and left-out class, all trained as one batched model."""
     order = points[0].order
-    pool = Stored(torch.cat([one.points for one in points]).float(), order)
+    pool = StoredPoints(torch.cat([one.points for one in points]).float(), order)
     labels = torch.cat([one.labels for one in data]).to(pool.device).repeat_interleave(order)
     copies = [(t, label) for t in range(len(trials)) for label in config.left_out]
     seen, out = copy_masks(labels, len(trials), order, copies)

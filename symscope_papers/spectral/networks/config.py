@@ -9,7 +9,7 @@ from typing import final
 import torch
 from torch import nn
 
-from symscope.networks import conv_net, digit_mlp, vit
+from symscope.networks.architectures import conv_net, digit_mlp, vit
 from symscope_papers.config_bounds import check_at_least, check_between, check_distinct, check_one_of
 
 BUILDERS: dict[str, Callable[[int, torch.dtype], nn.Module]] = {

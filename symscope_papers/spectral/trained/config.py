@@ -16,7 +16,7 @@ from typing import final
 import torch
 from torch import nn
 
-from symscope.networks import mlp, pair_mlp
+from symscope.networks.architectures import mlp, pair_mlp
 from symscope.training import Optimiser
 from symscope_papers.config_bounds import check_at_least, check_distinct, check_one_of
 

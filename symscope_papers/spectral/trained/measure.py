@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.kernels import infinite_width
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.numerics import seeded
 from symscope.runs import CellContext, CellResults
 from symscope.training import FullBatch, TrainedCopies, train_copies

@@ -9,7 +9,7 @@ from symscope import InputError
 from symscope.forecasting import forecast
 from symscope.forecasting._question import drawn
 from symscope.kernels import empirical_ntk
-from symscope.networks._user_model import as_model
+from symscope.networks import user_model
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._registry import find_experiment
 from symscope.training import Optimiser
@@ -76,7 +76,7 @@ def test_architecture_draws_is_what_the_forecast_says(made):
 
 def small_task(device="cpu"):
     asked = problem("points", "C8", 3, "sample", seed=4)
-    model = as_model(network("mlp-1", (8, 2), 3), (8, 2), 3, name="mlp-1")
+    model = user_model(network("mlp-1", (8, 2), 3), (8, 2), 3, name="mlp-1")
     return Task(model, drawn(asked, 2, 4), asked.group, (0, 2), (5, 6), torch.device(device))
 
 

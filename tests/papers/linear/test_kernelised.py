@@ -9,7 +9,7 @@ import torch
 
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.runs import CellContext, Verdict
 from symscope_papers.linear.kernelised import TABLE, Kernelised, kernelised
 from tests.papers.linear.tables import tables_of_cells

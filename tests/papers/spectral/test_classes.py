@@ -14,7 +14,7 @@ from symscope.runs._settings import replace_fields
 from symscope.spectral import class_masks
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error
 from symscope.spectral.dense import regression
-from symscope.training import orbit_points
+from symscope.training.points import stored_orbits
 from symscope_papers.spectral.classes.claims import half_way, judge_claims, mean_accuracy
 from symscope_papers.spectral.classes.config import Classes
 from symscope_papers.spectral.classes.measure import cells, copy_masks, dense_predictions, kernel_rows
@@ -28,7 +28,7 @@ SMALL = ("angles=2,4", "seeds=2", "trials=2", "left_out=3,8", "epochs=2", "batch
 def problem():
     data = mnist_sample().per_class(2, seed=5)
     action = rotation(4)
-    points = orbit_points(data.x, action, torch.float64, torch.device("cpu"))
+    points = stored_orbits(data.x, action, torch.float64, torch.device("cpu"))
     return data, action.group, points, mlp_kernels(2).ntk(points.points.flatten(1))
 
 

@@ -16,7 +16,7 @@ def few(count: int = 4) -> LabelledData:
     return SAMPLE.per_class(count, seed=1)
 
 
-@given(n=st.sampled_from([2, 4]), seed=st.integers(0, 9), split=st.sampled_from(["points", "items"]))
+@given(n=st.sampled_from([2, 4]), seed=st.integers(0, 9), split=st.sampled_from(["points", "samples"]))
 def test_who_sees_what(n, seed, split):
     data = few()
     fig1 = left_out_data(data, rotation(n), [7, 0, 3], seed, split=split)
@@ -29,7 +29,7 @@ def test_who_sees_what(n, seed, split):
     held = [inside | outside for inside, outside in zip(fig1.in_test, fig1.out_test, strict=True)]
     common = fig1.in_test[0] | (held[0] & held[1])
     assert int(common.sum()) == 4 * n  # one draw for every row: a tenth of all points
-    if split == "items":
+    if split == "samples":
         for row in fig1.in_test:
             items = (row.nonzero()[:, 0] // n).unique()
             seen = (fig1.train.any(0).nonzero()[:, 0] // n).unique()

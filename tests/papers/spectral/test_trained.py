@@ -10,7 +10,7 @@ import torch
 from symscope import InputError
 from symscope.data import mnist_sample
 from symscope.kernels import infinite_width
-from symscope.networks import mlp
+from symscope.networks.architectures import mlp
 from symscope.numerics._randomness import seeded
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope.spectral import circulant

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from symscope.networks import conv_net
-from symscope.networks._window_convolution import WindowConvolution, by_windows
+from symscope.networks.architectures import conv_net
+from symscope.training._window_convolution import WindowConvolution, with_window_convolutions
 from tests.tolerances import ROUNDING
 
 
@@ -37,7 +37,7 @@ def test_outputs_and_gradients_are_those_of_the_convolution(kernel, padding, bia
 
 def test_a_network_keeps_its_outputs_and_the_names_of_its_weights():
     net = conv_net(3)
-    fast = by_windows(net)
+    fast = with_window_convolutions(net)
     assert isinstance(fast[0], WindowConvolution)
     assert type(fast[3]) is nn.Conv2d
     assert [name for name, _ in fast.named_parameters()] == [name for name, _ in net.named_parameters()]
@@ -58,14 +58,14 @@ def test_a_network_keeps_its_outputs_and_the_names_of_its_weights():
     ],
 )
 def test_other_layers_stay(layer):
-    assert type(by_windows(nn.Sequential(layer))[0]) is type(layer)
+    assert type(with_window_convolutions(nn.Sequential(layer))[0]) is type(layer)
 
 
 def test_a_layer_with_a_hook_stays():
     layer = nn.Conv2d(1, 2, 3)
     layer.register_forward_hook(lambda *_: None)
-    assert type(by_windows(nn.Sequential(nn.Sequential(layer)))[0][0]) is nn.Conv2d
+    assert type(with_window_convolutions(nn.Sequential(nn.Sequential(layer)))[0][0]) is nn.Conv2d
 
 
 def test_a_single_layer_is_replaced_itself():
-    assert isinstance(by_windows(nn.Conv2d(1, 2, 3)), WindowConvolution)
+    assert isinstance(with_window_convolutions(nn.Conv2d(1, 2, 3)), WindowConvolution)

@@ -42,13 +42,13 @@ class WindowConvolution(nn.Module):
         return product.movedim(-1, -3)
 
 
-def by_windows(module: nn.Module) -> nn.Module:
+def with_window_convolutions(module: nn.Module) -> nn.Module:
     """A copy of the module with every plain convolution of one channel replaced; names of weights stay.
 
     Args:
         module: Any module. Strided, dilated, padded by a name or not by zeros: such layers stay as they are.
 
-    >>> by_windows(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3)))
+    >>> with_window_convolutions(nn.Sequential(nn.Conv2d(1, 2, 3), nn.Conv2d(2, 2, 3)))
     Sequential(
       (0): WindowConvolution()
       (1): Conv2d(2, 2, kernel_size=(3, 3), stride=(1, 1))

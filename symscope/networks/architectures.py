@@ -1,4 +1,4 @@
-"""The networks of "On the Ability of Deep Networks to Learn Symmetries from Data", as builders.
+"""Networks of "On the Ability of Deep Networks to Learn Symmetries from Data", for reproductions and tests.
 
 Each takes a seed and gives a network in the paper's own initialisation (PyTorch's default where the paper
 names it). Classifiers return logits: the papers' last layer, log-softmax, is in the loss.
@@ -20,6 +20,20 @@ from symscope.networks._initialisation import seeded_weights
 from symscope.networks._vision_transformer import VisionTransformer
 from symscope.numerics import check_count
 
+__all__ = [
+    "ScaledLinear",
+    "VisionTransformer",
+    "conv_net",
+    "digit_mlp",
+    "mlp",
+    "pair_mlp",
+    "pooling_factor",
+    "seeded_weights",
+    "vit",
+]
+
+LARGEST_POOLED = 16  # the mean over positions costs side^4 for a pair of images
+
 
 def mlp(
     widths: Sequence[int],
@@ -35,8 +49,8 @@ def mlp(
         widths: Inputs, hidden layers, outputs: two numbers or more.
         dropout: Probability that a hidden unit is silent in a training step.
         last_bias: Whether the last layer has a bias.
-        seed: Of the weights.
-        dtype: Of the weights.
+        seed: Seed for drawing the weights.
+        dtype: Precision of the weights.
 
     Returns:
         `[n, *shape] -> [n, outputs]`; inputs are flattened.
@@ -165,13 +179,13 @@ def pair_mlp(
     PyTorch's own parameterisation, `mlp((784, 512, 1))`, about 100.
 
     Args:
-        inputs: Pixels.
-        width: Of every hidden layer.
-        depth: Hidden layers; 1 or 5 in the paper.
+        inputs: Number of pixels.
+        width: Units in every hidden layer.
+        depth: Number of hidden layers; 1 or 5 in the paper.
         w_std: Weight scale.
         b_std: Bias scale.
-        seed: Of the weights.
-        dtype: Of the weights.
+        seed: Seed for drawing the weights.
+        dtype: Precision of the weights.
 
     Returns:
         `[n, *shape] -> [n, 1]`; inputs are flattened.
@@ -191,3 +205,15 @@ def pair_mlp(
             layers += [ScaledLinear(before, after, w_std, b_std), nn.ReLU()]
         layers.append(ScaledLinear(sizes[-1], 1, w_std, b_std))
     return nn.Sequential(*layers).to(dtype)
+
+
+def pooling_factor(height: int, width: int) -> int:
+    """The smallest divisor of both sides that brings them to 16 or fewer; 1 where there is none.
+
+    >>> pooling_factor(28, 28), pooling_factor(10, 10), pooling_factor(17, 17)
+    (2, 1, 1)
+    """
+    if max(height, width) <= LARGEST_POOLED:
+        return 1
+    fits = [by for by in range(2, max(height, width) + 1) if height % by == 0 and width % by == 0]
+    return next((by for by in fits if max(height, width) // by <= LARGEST_POOLED and by < height), 1)

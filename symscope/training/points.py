@@ -1,6 +1,7 @@
-"""Where a training gets its inputs from: orbits kept in memory, or made on the fly from their seeds.
+"""Inputs of a training: orbits kept in memory, or made on the fly from their samples.
 
-Point `s * order + g` is element g on seed s.
+Point `s * order + g` is element g on sample s. `stored_orbits` and `GeneratedPoints` are for data sets of
+whole orbits, as the reproductions train on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from symscope.errors import InputError
 from symscope.numerics import check_finite
 from symscope.training._checkpoint import content_sum
 
+__all__ = ["GeneratedPoints", "StoredPoints", "stored_orbits"]
+
 
 def centred_unit(x: Float[Tensor, "*batch shape"], sample_ndim: int) -> Float[Tensor, "*batch shape"]:
     """Each sample minus its own mean, then divided by its norm.
@@ -33,17 +36,17 @@ def centred_unit(x: Float[Tensor, "*batch shape"], sample_ndim: int) -> Float[Te
 
 @final
 @dataclass(frozen=True, eq=False)
-class Stored:
+class StoredPoints:
     """Points kept in memory.
 
     Attributes:
         points: All of them, floating point.
-        order: How many in a row belong to one seed; 1 if there are no orbits.
+        order: Number of points in a row that belong to one sample; 1 if there are no orbits.
 
     Raises:
         InputError: No points, some not finite, or a number that is not a multiple of the order.
 
-    >>> Stored(torch.ones(6, 1, 2, 2), order=3).take(torch.tensor([5])).shape
+    >>> StoredPoints(torch.ones(6, 1, 2, 2), order=3).take(torch.tensor([5])).shape
     torch.Size([1, 1, 2, 2])
     """
 
@@ -63,12 +66,12 @@ class Stored:
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
+        """Device of the points."""
         return self.points.device
 
-    def to(self, device: torch.device) -> Stored:
-        """The same points elsewhere."""
-        return Stored(self.points.to(device), self.order)
+    def to(self, device: torch.device) -> StoredPoints:
+        """The same points on another device."""
+        return StoredPoints(self.points.to(device), self.order)
 
     def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "*k *s"]:
         """The points at these positions."""
@@ -85,100 +88,100 @@ class Stored:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Acted:
-    """Orbits made on the fly: only the seeds are kept; each point is centred and of unit norm.
+class GeneratedPoints:
+    """Orbits made on the fly: only the samples are kept; each point is centred and of unit norm.
 
-    For orbits that do not fit in memory: 60,000 images under 64 rotations are 12 GB in float32, their seeds
-    0.2 GB. Costs one interpolation per image and step.
+    For orbits that do not fit in memory: 60,000 images under 64 rotations are 12 GB in float32, the images
+    themselves 0.2 GB. Costs one interpolation per image and step.
 
     Attributes:
-        seeds: The seeds `[m, *sample]`, without a channel axis.
-        action: What acts on them.
+        samples: Untransformed inputs `[m, *sample]`, without a channel axis.
+        action: Action of the group on one sample.
 
     Raises:
-        InputError: A wrong number of axes, seeds that are constant or not finite.
+        InputError: A wrong number of axes, samples that are constant or not finite.
 
     >>> from symscope.data import rotation
-    >>> Acted(torch.eye(2)[None] + torch.ones(2), rotation(4)).take(torch.tensor([1])).shape
+    >>> GeneratedPoints(torch.eye(2)[None] + torch.ones(2), rotation(4)).take(torch.tensor([1])).shape
     torch.Size([1, 1, 2, 2])
     """
 
-    seeds: Float[Tensor, "m *s"]
+    samples: Float[Tensor, "m *s"]
     action: Action
 
     def __post_init__(self) -> None:
-        if self.seeds.ndim != self.action.sample_ndim + 1 or 0 in self.seeds.shape:
+        if self.samples.ndim != self.action.sample_ndim + 1 or 0 in self.samples.shape:
             raise InputError(
-                f"seeds: expected [m, ...] with {self.action.sample_ndim} axes each for the action "
-                f"{self.action.name}, got shape {tuple(self.seeds.shape)}."
+                f"samples: expected [m, ...] with {self.action.sample_ndim} axes each for the action "
+                f"{self.action.name}, got shape {tuple(self.samples.shape)}."
             )
-        check_finite("seeds", self.seeds)
-        flat = self.seeds.flatten(1)
+        check_finite("samples", self.samples)
+        flat = self.samples.flatten(1)
         constant = (flat.amax(1) == flat.amin(1)).nonzero()[:, 0]
         if len(constant):
-            raise InputError(f"seeds: expected inputs that vary; seed {int(constant[0])} is constant.")
+            raise InputError(f"samples: expected inputs that vary; sample {int(constant[0])} is constant.")
 
     def __len__(self) -> int:
-        return len(self.seeds) * self.order
+        return len(self.samples) * self.order
 
     @property
     def order(self) -> int:
-        """Points per seed."""
+        """Points per sample."""
         return self.action.group.order
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
-        return self.seeds.device
+        """Device of the points."""
+        return self.samples.device
 
-    def to(self, device: torch.device) -> Acted:
-        """The same points elsewhere."""
-        return Acted(self.seeds.to(device), self.action)
+    def to(self, device: torch.device) -> GeneratedPoints:
+        """The same points on another device."""
+        return GeneratedPoints(self.samples.to(device), self.action)
 
     def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "*k 1 *s"]:
         """The points at these positions, with a channel axis."""
         ndim = self.action.sample_ndim
-        moved = self.action.act(index % self.order, self.seeds[index // self.order])
+        moved = self.action.act(index % self.order, self.samples[index // self.order])
         return centred_unit(moved, ndim).unsqueeze(-ndim - 1)
 
     def problem(self) -> dict[str, Any]:
         """What a checkpoint remembers of them."""
         return {
-            "points": [len(self), *self.seeds.shape[1:]],
+            "points": [len(self), *self.samples.shape[1:]],
             "action": f"{self.action.name} of {self.action.group.name}",
-            "content": content_sum(self.seeds),
+            "content": content_sum(self.samples),
         }
 
 
-def orbit_points(
-    seeds: Float[Tensor, "m *s"], action: Action, dtype: torch.dtype, device: torch.device
-) -> Stored:
-    """Every seed under every element, centred and of unit norm, made in pieces and kept in memory.
+def stored_orbits(
+    samples: Float[Tensor, "m *s"], action: Action, dtype: torch.dtype, device: torch.device
+) -> StoredPoints:
+    """Every sample under every element, centred and of unit norm, made in pieces and kept in memory.
 
     Args:
-        seeds: `[m, *sample]`; the arithmetic is in their dtype.
-        action: What acts on them.
-        dtype: What the points are stored in; bfloat16 halves the memory where training uses it anyway.
-        device: Where they are stored and made.
+        samples: Untransformed inputs `[m, *sample]`; the arithmetic is in their dtype.
+        action: Action of the group on one sample.
+        dtype: Precision the points are stored in; bfloat16 halves the memory where training uses it anyway.
+        device: Device on which points are made and stored.
 
     Returns:
-        `m * order` points with a channel axis, seed after seed.
+        `m * order` points with a channel axis, sample after sample.
 
     Raises:
-        InputError: As for `Acted`.
+        InputError: The same cases as for `GeneratedPoints`.
 
     >>> from symscope.data import rotation
     >>> images = torch.tensor([[[0.0, 1.0], [2.0, 5.0]]])
-    >>> orbit_points(images, rotation(4), torch.float32, torch.device("cpu")).points.shape
+    >>> stored_orbits(images, rotation(4), torch.float32, torch.device("cpu")).points.shape
     torch.Size([4, 1, 2, 2])
     """
-    source = Acted(seeds, action)
-    shape, order = seeds.shape[1:], source.order
+    source = GeneratedPoints(samples, action)
+    shape, order = samples.shape[1:], source.order
     points = torch.empty(len(source), 1, *shape, dtype=dtype, device=device)
     # about 2^25 numbers at a time: small beside the whole, large enough to keep a GPU busy
     step = max(1, 2**25 // (order * math.prod(shape)))
-    for start in range(0, len(seeds), step):
-        piece = source.action.act_all(seeds[start : start + step].to(device))
+    for start in range(0, len(samples), step):
+        piece = source.action.act_all(samples[start : start + step].to(device))
         made = centred_unit(piece, len(shape)).flatten(0, 1).unsqueeze(1)
         points[start * order : start * order + len(made)] = made.to(dtype)
-    return Stored(points, order)
+    return StoredPoints(points, order)
