@@ -61,7 +61,7 @@ def test_kept_or_made_on_the_fly():
         ({"left_out": [11]}, r"class 11 is not in MNIST sample; it has \(0, 1,"),
         ({"held_out": 0.0}, "held_out: expected a share between 0 and 1, got 0.0"),
         ({"held_out": 1.0}, "held_out: expected a share between 0 and 1, got 1.0"),
-        ({"split": "images"}, "split: expected 'points' or 'items', got 'images'"),
+        ({"split": "images"}, "split: expected 'points' or 'samples', got 'images'"),
         ({"action": rotation(1)}, "two orientations or more"),
         ({"seed": -1}, "seed: expected a non-negative integer"),
     ],
