@@ -12,7 +12,7 @@ def wrong_line(axes: Any, words: str = "") -> None:
     """A dashed line at error 1, above which predictions are wrong, with words at its right end.
 
     Args:
-        axes: Where to draw.
+        axes: Axes to draw on.
         words: What is written on the line, e.g. "wrong above"; nothing when empty.
     """
     axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
@@ -25,7 +25,7 @@ def doubling_axis(axes: Any, values: Iterable[int], label: str) -> None:
     """A logarithmic x axis, base 2, with every value written out.
 
     Args:
-        axes: Where to draw.
+        axes: Axes to draw on.
         values: Values of the ticks, in any order.
         label: Label of the axis.
     """
@@ -35,11 +35,26 @@ def doubling_axis(axes: Any, values: Iterable[int], label: str) -> None:
     axes.set_xlabel(label)
 
 
+def error_line(axes: Any, x: Any, mean: Any, error: Any, line: str, colour: str, label: str) -> None:
+    """Means with error bars, joined by a line.
+
+    Args:
+        axes: Axes to draw on.
+        x: Values on the x axis.
+        mean: Mean at each.
+        error: Half the length of each bar.
+        line: Marker and line style as matplotlib's format, e.g. "o-".
+        colour: Colour of all.
+        label: Name in the legend.
+    """
+    axes.errorbar(x, mean, error, fmt=line, color=colour, label=label, capsize=3, markersize=5)
+
+
 def accuracy_axes(axes: Any, values: Sequence[int], label: str = "number of angles") -> None:
     """Axes of accuracy against a number that doubles: ticks at the values, all of [0, 1].
 
     Args:
-        axes: Where to draw.
+        axes: Axes to draw on.
         values: Values of the ticks, in order.
         label: Label of the x axis.
     """

@@ -46,7 +46,7 @@ def draw_spectra(axes: Any, table: pd.DataFrame, by: str, colour: str) -> None:
     """Eigenvalues against frequency on a logarithmic axis, a faint line for each group of rows.
 
     Args:
-        axes: Where to draw.
+        axes: Axes to draw on.
         table: Columns `frequency` and `relative_eigenvalue`, and the one to group by.
         by: Column whose values have a line each.
         colour: Colour of all lines.

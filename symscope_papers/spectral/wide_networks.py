@@ -114,7 +114,7 @@ def check_filter(readout: str, filter: int, side: int = SIDE) -> None:
     """Refuses read-outs and filters that `conv_module` cannot take.
 
     Raises:
-        InputError: What it says.
+        InputError: An unknown read-out, or a filter that does not fit.
     """
     if readout not in READOUTS:
         raise InputError(f"read-out: expected one of {', '.join(READOUTS)}; got {readout!r}")
@@ -131,7 +131,7 @@ def mlp_kernels(hidden: int) -> InfiniteWidth:
     """The kernels of a ReLU network on 28 x 28 images with w_std = b_std = 1 (App. B.2).
 
     Args:
-        hidden: Hidden layers; 1 or 5 in the paper.
+        hidden: Number of hidden layers; 1 or 5 in the paper.
 
     Raises:
         InputError: Less than one.

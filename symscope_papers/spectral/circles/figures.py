@@ -191,7 +191,7 @@ def _three(values: Sequence[float | int]) -> list[float | int]:
 
 
 def _turn(errors: pd.DataFrame, x: str) -> str:
-    """The sentence that says where predictions become right."""
+    """The sentence on where predictions become right."""
     part = errors[errors["relative_ridge"] == errors["relative_ridge"].min()]
     right = part[part["closed_form_error"] < 1]
     if right.empty:

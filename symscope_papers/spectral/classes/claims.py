@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
+from symscope_papers.spectral.classes.config import Classes
 
 EXACT_ANGLES = (2, 4)  # rotations that move pixels and nothing else
 
@@ -53,7 +53,7 @@ def half_way(angles: Sequence[int], accuracy: Sequence[float]) -> float | None:
     return None
 
 
-def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
+def judge_claims(config: Classes, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 6B."""
     table = tables["accuracy"]
     curves = {
@@ -93,8 +93,10 @@ def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
 
 
 def _crossing(curves: dict[str, pd.DataFrame], method: str, name: str, source: str) -> Claim:
-    """Claim: a prediction says within one doubling how many angles a trained network needs."""
-    statement = f"{name} says, to within a factor of two, how many angles it takes to get half of them right."
+    """Claim: a prediction gives within one doubling how many angles a trained network needs."""
+    statement = (
+        f"{name} predicts, to within a factor of two, how many angles it takes to get half of them right."
+    )
     ours, theirs = (
         half_way(curves[one]["angles"].tolist(), curves[one]["mean"].tolist()) for one in (method, "trained")
     )

@@ -22,14 +22,14 @@ class Classes:
         trials: Data sets, each with networks of its own.
         left_out: The classes whose upright images are left out, each in turn.
         hidden: Hidden layers of the kernel's network.
-        ridge: Absolute; one for the paper's rule and exact regression alike.
-        epochs: Of the trained networks.
+        ridge: Absolute ridge, one for the paper's rule and exact regression alike.
+        epochs: Epochs of the trained networks.
         batch: Points per step.
-        learning_rate: Of Adam.
-        betas: Of Adam.
+        learning_rate: Learning rate of Adam.
+        betas: Decay rates of Adam's two averages.
         compiled: Fuse the steps of training with `torch.compile`.
         mixed_precision: Networks compute in bfloat16.
-        together: Trials of one cell: their networks are trained as one batched model.
+        together: Number of trials of one cell: their networks are trained as one batched model.
     """
 
     mnist: str = "sample"

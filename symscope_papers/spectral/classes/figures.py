@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.chart_parts import accuracy_axes
+from symscope_papers.chart_parts import accuracy_axes, error_line, shared_legend
 from symscope_papers.spectral.classes.claims import mean_accuracy
+from symscope_papers.spectral.classes.config import Classes
 
 METHODS = {
     "trained": ("trained networks", COLOURS[0], "o-"),
@@ -19,30 +18,21 @@ METHODS = {
 }
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Classes, tables: RunTables) -> list[Plot]:
     """Fig. 6B, and the same for each left-out class."""
     table = tables["accuracy"]
     trials = int(table["trial"].nunique())
     return [mean_plot(table, trials, config.seeds), digit_plot(table)]
 
 
-def mean_plot(table: pd.DataFrame, trials: int, seeds: int) -> Plot:
+def mean_plot(table: pd.DataFrame, trials: int, digits: int) -> Plot:
     """Fig. 6B: the mean over left-out classes, with error bars over trials."""
     figure = new_figure(7.2, 4.0)
     with style():
         axes = figure.subplots()
         for method, (name, colour, kind) in METHODS.items():
             curve = mean_accuracy(table, method)
-            axes.errorbar(
-                curve["angles"],
-                curve["mean"],
-                curve["error"],
-                fmt=kind,
-                color=colour,
-                label=name,
-                capsize=3,
-                markersize=5,
-            )
+            error_line(axes, curve["angles"], curve["mean"], curve["error"], kind, colour, name)
         accuracy_axes(axes, sorted(table["angles"].unique().tolist()))
         axes.set_ylabel("accuracy on left-out upright digits")
         axes.legend(fontsize=9, loc="best")
@@ -55,7 +45,7 @@ def mean_plot(table: pd.DataFrame, trials: int, seeds: int) -> Plot:
         alt="Line chart of the accuracy on left-out upright digits against the number of angles; trained "
         f"networks go from {trained['mean'].iloc[0]:.2f} at {trained['angles'].iloc[0]} angles to "
         f"{trained['mean'].iloc[-1]:.2f} at {trained['angles'].iloc[-1]}, and so do the predictions.",
-        caption=f"10 classes with {seeds} digits each; the upright images of one class left out, each in "
+        caption=f"10 classes with {digits} digits each; the upright images of one class left out, each in "
         f"turn. Mean of {trials} data sets; bars are standard errors.",
     )
 
@@ -73,16 +63,7 @@ def digit_plot(table: pd.DataFrame) -> Plot:
             for method in ("trained", "rule", "regression"):
                 name, colour, kind = METHODS[method]
                 curve = mean_accuracy(own, method)
-                axes.errorbar(
-                    curve["angles"],
-                    curve["mean"],
-                    curve["error"],
-                    fmt=kind,
-                    color=colour,
-                    label=name,
-                    markersize=4,
-                    linewidth=1.3,
-                )
+                error_line(axes, curve["angles"], curve["mean"], curve["error"], kind, colour, name)
             accuracy_axes(
                 axes, sorted(table["angles"].unique().tolist())[::2]
             )  # every other one: they would touch
@@ -91,8 +72,7 @@ def digit_plot(table: pd.DataFrame) -> Plot:
             axes.set_axis_off()
         figure.supxlabel("angles", fontsize=10)
         figure.supylabel("accuracy", fontsize=10)
-        handles, names = panels.flat[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=3, fontsize=9)
+        shared_legend(figure, panels.flat[:1])
     return Plot(
         name="digits",
         figure=figure,

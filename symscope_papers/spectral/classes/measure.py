@@ -24,7 +24,7 @@ from symscope_papers.spectral.wide_networks import mlp_kernels
 
 def cells(config: Classes) -> list[dict[str, Any]]:
     """Angles, and groups of trials; the largest problems first, so that workers end together."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist)  # missing files are reported before anything runs
     firsts = range(0, config.trials, config.together)
     return [{"angles": n, "first_trial": t} for n in sorted(config.angles, reverse=True) for t in firsts]
 
@@ -130,9 +130,9 @@ def copy_masks(
 
     Args:
         labels: The class of each point, trial after trial, orbits of `order` points.
-        trials: How many.
+        trials: Number of trials.
         order: Points of an orbit; the first is upright.
-        copies: Trial and left-out class of each.
+        copies: Trial and left-out class of each copy.
 
     >>> copy_masks(torch.tensor([3, 3, 5, 5]), 1, 2, [(0, 5)])[0].tolist()
     [[True, True, False, True]]

@@ -14,7 +14,7 @@ conv_rotations = Experiment(
     paper=PAPER,
     figure="Fig. 5C-D, 7, 16, App. G.1",
     shows="On rotated digits convolutions with a dense read-out fail like any network; pooling helps, and "
-    "only the exact group form says by how much.",
+    "only the exact group form predicts by how much.",
     config=ConvRotations,
     presets={
         "quick": Preset(

@@ -9,7 +9,7 @@ import pandas as pd
 from symscope.runs import Claim, RunTables
 from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.conv_rotations.config import ConvRotations
-from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 from symscope_papers.spectral.wide_networks import READOUTS
 
 TRACKS = 0.95  # ours: Pearson's r of a formula that tracks
@@ -39,15 +39,13 @@ def judge_claims(config: ConvRotations, tables: RunTables) -> list[Claim]:
 
 
 def _tracking(fc: pd.DataFrame, name: str) -> Claim:
-    each = {n: agreement(part, "spectral", "exact") for n, part in by_angles(fc).items()}
+    tracks, gaps = correlations(fc, "spectral", "exact"), distances(fc, "spectral", "exact")
     return Claim.at_least(
         f"With a dense read-out the spectral error tracks the exact error ({name}).",
         "Fig. 5C, App. G.1",
-        min(r for r, _ in each.values()),
+        min(tracks.values()),
         TRACKS,
-        why="Smallest Pearson r; r and mean absolute difference: "
-        + ", ".join(f"{r:.3f}, {gap:.2g} at n = {n}" for n, (r, gap) in each.items())
-        + ". Threshold is ours.",
+        why=f"Smallest Pearson r; {_both(tracks, gaps)}. Threshold is ours.",
     )
 
 
@@ -85,46 +83,47 @@ def _formulas(gap: pd.DataFrame, name: str) -> list[Claim]:
     bad = f"With global pooling the spectral error agrees badly with the exact error ({name})."
     good = f"With global pooling the exact group form agrees with it ({name})."
     best = f"The same averaged over the missing angle ({name})."
-    few = {n: part for n, part in by_angles(gap).items() if n in FEW}
-    if not few:
+    few = gap[gap["angles"].isin(FEW)]
+    if few.empty:
         why = f"needs one of {', '.join(map(str, FEW))} angles"
         sources = {bad: "Fig. 5D", good: "beyond the paper", best: "beyond the paper"}
         return [Claim.not_checked(statement, source, why) for statement, source in sources.items()]
     spectral, projected, averaged = (
-        {n: agreement(part, one, other) for n, part in few.items()}
+        (correlations(few, one, other), distances(few, one, other))
         for one, other in (("spectral", "exact"), ("projected", "exact"), ("projected", "mean_exact"))
     )
-    away = ", ".join(f"{100 * part['departure'].mean():.2g} % at n = {n}" for n, part in few.items())
+    away = ", ".join(
+        f"{100 * part['departure'].mean():.2g} % at n = {n}" for n, part in by_angles(few).items()
+    )
     return [
         Claim.at_most(
             bad,
             "Fig. 5D",
-            max(r for r, _ in spectral.values()),
+            max(spectral[0].values()),
             POORLY,
-            why=f"Largest Pearson r; {_each(spectral)}. Threshold is ours.",
+            why=f"Largest Pearson r; {_both(*spectral)}. Threshold is ours.",
         ),
         Claim.at_least(
             good,
             "beyond the paper",
-            min(r for r, _ in projected.values()),
+            min(projected[0].values()),
             AGREES,
-            why=f"Smallest Pearson r; {_each(projected)}. Neither splines nor filters on a grid turn "
-            f"exactly: the kernel departs from the symmetry by {away}. Threshold is ours.",
+            why=f"Smallest Pearson r; {_both(*projected)}. Neither splines nor filters on a grid turn "
+            f"exactly: the kernel is not invariant under rotations ({away}). Threshold is ours.",
         ),
         Claim.at_least(
             best,
             "beyond the paper",
-            min(r for r, _ in averaged.values()),
+            min(averaged[0].values()),
             AGREES,
-            why=f"Smallest Pearson r; {_each(averaged)}. Threshold is ours. This claim was added after "
+            why=f"Smallest Pearson r; {_both(*averaged)}. Threshold is ours. This claim was added after "
             "the one above, of the upright image alone, had failed in an earlier run.",
         ),
     ]
 
 
-def _each(found: Mapping[int, tuple[float, float]]) -> str:
-    listed = ", ".join(f"{r:.3f}, {gap:.2g} at n = {n}" for n, (r, gap) in found.items())
-    return f"r and mean absolute difference: {listed}"
+def _both(tracks: Mapping[int, float], gaps: Mapping[int, float]) -> str:
+    return f"r and mean absolute difference: {at_angles(tracks, gaps, form='.3f .2g')}"
 
 
 def _apart(gap: pd.DataFrame, apart: pd.DataFrame, shown: int, name: str) -> list[Claim]:

@@ -17,7 +17,8 @@ class ConvRotations:
     Attributes:
         mnist: Which digits: "sample" (bundled), "fetched" (by `symscope data fetch mnist`) or a folder.
         pairs: Random pairs of digits of different classes.
-        pooled_pairs: The same for networks that pool, whose kernels take 800 times longer; the first of them.
+        pooled_pairs: How many of them, the first ones, for networks that pool: their kernels take 800 times
+            longer.
         angles: Numbers of angles n.
         filters: Sides of the filters.
         shown: The number of angles of claims and figures about one.

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
-from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.chart_parts import shared_legend, wrong_line
+from symscope_papers.scatter_plots import agreement
+from symscope_papers.spectral.conv_rotations.config import ConvRotations
+from symscope_papers.spectral.pairs.angles import correlations
+from symscope_papers.spectral.pairs.figures import (
+    EXACT,
+    angle_axis,
+    angle_scatter,
+    draw_geometry,
+    draw_quantiles,
+)
 from symscope_papers.spectral.wide_networks import READOUTS
 from symscope_papers.spectrum_plots import inverse_panels
 
 SOURCES = {"fc": "Fig. 5C, App. G.1", "gap": "Fig. 5D, App. G.1", "gap-apart": "Fig. 16"}
-EXACT = "exact error, upright image missing"
 LINES = (("spectral", "exact", "o-"), ("projected", "exact", "s--"), ("projected", "mean_exact", "^:"))
 FORMULAS = {"spectral": "spectral error (Eq. 7)", "projected": "error of the exact group form"}
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: ConvRotations, tables: RunTables) -> list[Plot]:
     """The paper's scatters, geometry and inverse spectra for the first filter; a summary of every filter.
 
     The group form has a scatter where the network pools, which is where it and Eq. 7 part.
@@ -38,12 +44,7 @@ def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
 def scatter_plot(pairs: pd.DataFrame, readout: str, side: int, column: str) -> Plot:
     """A predicted error against the exact one, a panel for each number of angles."""
     mine = pairs[pairs["readout"] == readout]
-    panels = [(f"n = {n}", part) for n, part in by_angles(mine).items()]
-    columns = 2 if len(panels) == 4 else 3
-    figure = scatter_grid(panels, column, "exact", (FORMULAS[column], EXACT), columns=columns)
-    each = "; ".join(
-        f"n = {n}: r {agreement(part, column, 'exact')[0]:.3f}" for n, part in by_angles(mine).items()
-    )
+    figure, each = angle_scatter(mine, column, "exact", (FORMULAS[column], EXACT))
     count = mine["pair"].nunique()
     return Plot(
         name=f"{column}-{readout}-{side}",
@@ -63,21 +64,10 @@ def geometry_plot(pairs: pd.DataFrame, side: int, shown: int) -> Plot:
     values = []
     with style():
         grid = figure.subplots(len(READOUTS), 2)
-        for (left, right), (readout, words) in zip(grid, READOUTS.items(), strict=True):
+        for row, (readout, words) in zip(grid, READOUTS.items(), strict=True):
             part = pairs[(pairs["readout"] == readout) & (pairs["angles"] == shown)]
-            for axes, x, y, labels in (
-                (left, "separation", "lambda_n", ("orbit separation (squared)", r"$\lambda_N$")),
-                (right, "density", "mean_inverse", ("orbit density (1 / radius)", "mean of 1/λ")),
-            ):
-                coloured_dots(axes, part, x, y, "exact")
-                values.append(agreement(part, x, y)[0])
-                axes.set(xlabel=labels[0], ylabel=labels[1])
-                axes.set_title(f"{words}: r = {values[-1]:.2f}", fontsize=10)
-                axes.ticklabel_format(axis="y", scilimits=(-2, 3))
-        found: dict[str, Any] = {}
-        for axes in grid.flat:
-            found.update(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        figure.legend(list(found.values()), list(found), loc="outside upper center", ncols=2, fontsize=9)
+            values += draw_geometry(row, part, f"{words}: r = {{:.2f}}")
+        shared_legend(figure, grid.flat)
     return Plot(
         name=f"geometry-{side}",
         figure=figure,
@@ -120,30 +110,20 @@ def summary_plot(pairs: pd.DataFrame, side: int) -> Plot:
         errors, fit = figure.subplots(1, 2)
         for (readout, words), colour in zip(READOUTS.items(), COLOURS, strict=False):
             part = mine[mine["readout"] == readout]
-            parts = by_angles(part)
-            low, middle, high = (part.groupby("angles")["exact"].quantile(q) for q in (0.1, 0.5, 0.9))
-            errors.plot(middle.index, middle, "o-", color=colour, label=words)
-            errors.fill_between(middle.index, low, high, color=colour, alpha=0.15, linewidth=0)
+            draw_quantiles(errors, part, colour, words)
             for column, exact, line in LINES:
-                values = [agreement(some, column, exact)[0] for some in parts.values()]
-                fit.plot(list(parts), values, line, color=colour)
-        errors.axhline(1, color=WRONG, linewidth=1, linestyle="--")
+                values = correlations(part, column, exact)
+                fit.plot(list(values), list(values.values()), line, color=colour)
+        wrong_line(errors)
         errors.set(title="error: median, and 10 to 90 %", ylabel=EXACT)
         fit.set(title="agreement with the exact error", ylabel="Pearson r")
-        fit.plot([], [], "o-", color="#8b939c", label="spectral error (paper)")
-        fit.plot([], [], "s--", color="#8b939c", label="exact group form")
-        fit.plot([], [], "^:", color="#8b939c", label="the same, mean over the missing angle")
+        fit.plot([], [], "o-", color=FAINT, label="spectral error (paper)")
+        fit.plot([], [], "s--", color=FAINT, label="exact group form")
+        fit.plot([], [], "^:", color=FAINT, label="the same, mean over the missing angle")
         for axes in (errors, fit):
             angle_axis(axes, mine["angles"].unique().tolist())
             axes.grid(True)
-        handles = [axes.get_legend_handles_labels() for axes in (errors, fit)]
-        figure.legend(
-            handles[0][0] + handles[1][0],
-            handles[0][1] + handles[1][1],
-            loc="outside lower center",
-            ncols=3,
-            fontsize=9,
-        )
+        shared_legend(figure, (errors, fit), "lower center", columns=3)
     last = int(mine["angles"].max())
     words = "; ".join(_fits(mine[mine["angles"] == last], readout) for readout in READOUTS)
     return Plot(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
+import torch
 
 from symscope.runs import CellContext, CellResults
 from symscope.spectral.circulant import inverse_spectrum
@@ -14,6 +14,7 @@ from symscope_papers.spectral.conv_rotations.config import ConvRotations
 from symscope_papers.spectral.pairs.errors import PairErrors, pair_errors
 from symscope_papers.spectral.pairs.orbits import digit_pairs, pair_geometry, rotated
 from symscope_papers.spectral.wide_networks import READOUTS, SIDE, conv_kernels, pooled_apart
+from symscope_papers.table_rows import rows_of
 
 RIDGE = 0.0
 
@@ -38,22 +39,15 @@ def measure_cell(config: ConvRotations, cell: Mapping[str, Any], context: CellCo
     kernel = pooled_apart(cell["filter"]) if apart else conv_kernels(cell["readout"], cell["filter"]).ntk
     found = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)
     separation, density = pair_geometry(points)
-    columns: dict[str, Tensor] = {
+    columns = {
+        "pair": torch.arange(count),
         "class_a": data.labels[chosen[:, 0]],
         "class_b": data.labels[chosen[:, 1]],
-        "exact": found.exact,
-        "mean_exact": found.mean_exact,
-        "spectral": found.spectral,
-        "projected": found.projected,
-        "departure": found.departure,
-        "lambda_n": found.lambda_n,
-        "mean_inverse": found.mean_inverse,
+        **found.columns(),
         "separation": separation,
         "density": density,
     }
-    lists = {name: values.tolist() for name, values in columns.items()}
-    rows = [{"pair": i, **{name: values[i] for name, values in lists.items()}} for i in range(count)]
-    return {"pairs": rows, "spectra": _spectra(found)}
+    return {"pairs": rows_of(columns), "spectra": _spectra(found)}
 
 
 def _spectra(found: PairErrors) -> list[dict[str, Any]]:

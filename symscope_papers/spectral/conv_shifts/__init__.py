@@ -13,8 +13,8 @@ conv_shifts = Experiment(
     id="spectral/conv-shifts",
     paper=PAPER,
     figure="App. G.2",
-    shows="On shifted digits a dense read-out fails as the formula says; pooling has no error at all, and "
-    "the result says why.",
+    shows="On shifted digits a dense read-out fails as the formula predicts; pooling has no error at all, "
+    "and the result explains why.",
     config=ConvShifts,
     presets={
         "quick": Preset(ConvShifts(pairs=48, dense=1), "one to two minutes on two cores"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.conv_shifts.config import ConvShifts
 from symscope_papers.spectral.conv_shifts.measure import READOUTS
-from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 
 TRACKS = 0.95  # ours: Pearson's r
 SEEN = 0.05  # ours: a mean error that no one would call generalisation to rounding
@@ -24,7 +23,7 @@ def judge_claims(config: ConvShifts, tables: RunTables) -> list[Claim]:
 
 
 def _dense_claims(fc: pd.DataFrame) -> list[Claim]:
-    each = {n: agreement(part, "spectral", "exact") for n, part in by_angles(fc).items()}
+    tracks, gaps = correlations(fc, "spectral", "exact"), distances(fc, "spectral", "exact")
     means = {n: float(part["exact"].mean()) for n, part in by_angles(fc).items()}
     wrong = ", ".join(
         f"{100 * (part['exact'] > 1).mean():.0f} % at n = {n}" for n, part in by_angles(fc).items()
@@ -33,20 +32,18 @@ def _dense_claims(fc: pd.DataFrame) -> list[Claim]:
         Claim.at_least(
             "With a dense read-out the spectral error tracks the exact error.",
             "App. G.2",
-            min(r for r, _ in each.values()),
+            min(tracks.values()),
             TRACKS,
             why="Smallest Pearson r; r and mean absolute difference: "
-            + ", ".join(f"{r:.3f}, {gap:.2g} at n = {n}" for n, (r, gap) in each.items())
-            + ". Threshold is ours.",
+            f"{at_angles(tracks, gaps, form='.3f .2g')}. Threshold is ours.",
         ),
         Claim.at_least(
             "With a dense read-out a convolutional network has an error at the missing position, whatever n.",
             "App. G.2",
             min(means.values()),
             SEEN,
-            why="Smallest mean error over n: "
-            + ", ".join(f"{mean:.2f} at n = {n}" for n, mean in means.items())
-            + f". Wrong: {wrong}. Threshold is ours.",
+            why=f"Smallest mean error over n: {at_angles(means, form='.2f')}. Wrong: {wrong}. "
+            "Threshold is ours.",
         ),
         _agreement(fc, "With a dense read-out the exact group form gives the error of dense regression."),
     ]
@@ -70,7 +67,7 @@ def _pooled_claims(gap: pd.DataFrame) -> list[Claim]:
             bool(explained.all()),
             measured=f"found and explained in {int(explained.sum())} of {len(gap)} problems",
             threshold="all",
-            why=f"What the result says: {example}",
+            why=f"The result explains: {example}",
         ),
         Claim.from_check(
             "In Eq. 7 all frequencies but zero and the labels' own vanish, so that its denominator diverges.",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
-from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.chart_parts import shared_legend, wrong_line
+from symscope_papers.spectral.conv_shifts.config import ConvShifts
+from symscope_papers.spectral.pairs.figures import angle_axis, angle_scatter, draw_geometry, draw_quantiles
+from symscope_papers.spectrum_plots import draw_spectra
 
 NAMES = {"fc": "dense read-out", "gap": "global pooling"}
-FLOOR = 1e-17
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: ConvShifts, tables: RunTables) -> list[Plot]:
     """Scatter of the dense read-out, errors of both, their spectra, and geometry."""
     pairs = tables["pairs"]
     fc = pairs[pairs["readout"] == "fc"]
@@ -29,11 +28,7 @@ def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
 
 def scatter_plot(fc: pd.DataFrame) -> Plot:
     """Spectral against exact error of the dense read-out, a panel for each number of positions."""
-    panels = [(f"n = {n}", part) for n, part in by_angles(fc).items()]
-    figure = scatter_grid(panels, "spectral", "exact", ("spectral error (Eq. 7)", "exact error"))
-    each = "; ".join(
-        f"n = {n}: r {agreement(part, 'spectral', 'exact')[0]:.3f}" for n, part in by_angles(fc).items()
-    )
+    figure, each = angle_scatter(fc, "spectral", "exact", ("spectral error (Eq. 7)", "exact error"))
     return Plot(
         name="spectral-fc",
         figure=figure,
@@ -52,22 +47,10 @@ def error_plot(pairs: pd.DataFrame) -> Plot:
     with style():
         axes = figure.subplots()
         for (readout, words), colour in zip(NAMES.items(), COLOURS, strict=False):
-            part = pairs[pairs["readout"] == readout]
-            low, middle, high = (part.groupby("angles")["exact"].quantile(q) for q in (0.1, 0.5, 0.9))
-            axes.plot(middle.index, middle, "o-", color=colour, label=words)
-            axes.fill_between(middle.index, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
-        axes.annotate(
-            "wrong above, right below",
-            (0.99, 1),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            color=WRONG,
-            fontsize=9,
-        )
-        angle_axis(axes, pairs["angles"].unique().tolist())
-        axes.set(xlabel="positions n of an orbit", ylabel="exact error")
+            draw_quantiles(axes, pairs[pairs["readout"] == readout], colour, words)
+        wrong_line(axes, "wrong above, right below")
+        angle_axis(axes, pairs["angles"].unique().tolist(), "positions n of an orbit")
+        axes.set_ylabel("exact error")
         axes.grid(True)
         axes.legend(fontsize=9)
     worst = pairs[pairs["readout"] == "gap"]["exact"].abs().max()
@@ -90,13 +73,8 @@ def spectrum_plot(spectra: pd.DataFrame, shown: int) -> Plot:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, (readout, words), colour in zip(panels, NAMES.items(), COLOURS, strict=False):
             part = spectra[(spectra["readout"] == readout) & (spectra["angles"] == shown)]
-            for _, one in part.groupby("pair"):
-                height = one["relative_eigenvalue"].abs().clip(lower=FLOOR)
-                axes.semilogy(
-                    one["frequency"], height, "o-", color=colour, alpha=0.4, markersize=3, linewidth=1
-                )
+            draw_spectra(axes, part, "pair", colour)
             axes.set(title=words, xlabel="frequency (the labels' own is the last)")
-            axes.grid(True)
         panels[0].set_ylabel("eigenvalue / the largest")
     return Plot(
         name="spectra",
@@ -113,21 +91,10 @@ def spectrum_plot(spectra: pd.DataFrame, shown: int) -> Plot:
 def geometry_plot(part: pd.DataFrame, shown: int) -> Plot:
     """lambda_N against separation, the mean inverse against density, dense read-out."""
     figure = new_figure(8.2, 3.7)
-    values = []
     with style():
-        for axes, x, y, labels in zip(
-            figure.subplots(1, 2),
-            ("separation", "density"),
-            ("lambda_n", "mean_inverse"),
-            (("orbit separation (squared)", r"$\lambda_N$"), ("orbit density (1 / radius)", "mean of 1/λ")),
-            strict=True,
-        ):
-            coloured_dots(axes, part, x, y, "exact")
-            values.append(agreement(part, x, y)[0])
-            axes.set(xlabel=labels[0], ylabel=labels[1], title=f"r = {values[-1]:.2f}")
-            axes.ticklabel_format(axis="y", scilimits=(-2, 3))
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=2, fontsize=9)
+        panels = figure.subplots(1, 2)
+        values = draw_geometry(panels, part)
+        shared_legend(figure, panels)
     return Plot(
         name="geometry",
         figure=figure,

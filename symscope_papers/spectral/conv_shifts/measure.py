@@ -60,9 +60,9 @@ def measure_cell(config: ConvShifts, cell: Mapping[str, Any], context: CellConte
 
 
 def shift_profiles(kernel: Kernel, points: Float[Tensor, "p 2 n h w"]) -> Float[Tensor, "p 2 2 n"]:
-    """`kappa_st(d) = k(x_s, d x_t)` of every pair: shifts are exact, so one row for each seed is enough.
+    """`kappa_st(d) = k(x_s, d x_t)` of every pair: shifts are exact, so one row for each sample is enough.
 
-    Every entry is computed as one of two different images, that of a seed with itself too: then all entries
+    Every entry is computed as one of two different images, that of a sample with itself too: then all entries
     over one orbit have the same rounding, and what a network does not see is zero to rounding.
     """
     pairs, n = len(points), points.shape[2]
@@ -108,7 +108,7 @@ def dense_errors(
 ) -> list[float]:
     """The same errors by regression over all other points of the pair: of least norm where it is singular.
 
-    `y_i (y_i - k_i K^+ y)` for the two seeds, K over the 2n - 1 other points.
+    `y_i (y_i - k_i K^+ y)` for the two samples, K over the 2n - 1 other points.
     """
     n = points.shape[2]
     signs = orbit_signs(n).to(points)

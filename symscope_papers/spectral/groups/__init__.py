@@ -13,8 +13,8 @@ groups = Experiment(
     id="spectral/groups",
     paper=PAPER,
     figure="beyond the paper",
-    shows="The exact form holds for dihedral groups, products and symmetric groups, and says which irreps "
-    "hold a network back.",
+    shows="The exact form holds for dihedral groups, products and symmetric groups, and names the irreps "
+    "that hold a network back.",
     config=Groups,
     presets={
         "quick": Preset(Groups(seeds=3, side=14, shifts=(7, 7), nodes=5, points=5), "20 s on two cores"),

@@ -7,16 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, FAINT, INK, WRONG, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.spectral.groups.config import Groups
 from symscope_papers.spectral.groups.problems import case_title
 
-TRIVIAL, MARK = "#8b939c", "#1b1f24"
+TRIVIAL, MARK = FAINT, INK
 
 
-def group_plots(titles: Mapping[str, str], tables: RunTables) -> list[Plot]:
+def draw_plots(config: Groups, tables: RunTables) -> list[Plot]:
     """Both figures."""
+    titles = {case: case_title(case) for case in config.cases}
     return [
         agreement_plot(titles, tables["errors"], tables["cases"]),
         share_plot(titles, tables["irreps"], tables["cases"]),
@@ -108,7 +109,7 @@ def share_plot(titles: Mapping[str, str], irreps: pd.DataFrame, cases: pd.DataFr
         source="beyond the paper",
         alt="Bars of each irrep's share of a missing point's stiffness for every group and network that is "
         "not invariant, with marks for an even kernel; irreps below their mark are red.",
-        caption="An irrep below its mark is one on which the kernel draws bumps cheaply, so the missing "
+        caption="An irrep below its mark is one on which the kernel makes bumps cheaply, so the missing "
         "point is free to go wrong there. Frequencies of shifts are pairs (down, right), irreps of S_n are "
         "partitions.",
     )
@@ -137,8 +138,3 @@ def _grid(count: int, height: float) -> tuple[Any, list[Any]]:
     for axes in panels[count:]:
         axes.set_axis_off()
     return figure, panels
-
-
-def draw_plots(config: Groups, tables: RunTables) -> list[Any]:
-    """Both figures."""
-    return group_plots({case: case_title(case) for case in config.cases}, tables)

@@ -36,12 +36,12 @@ def measure_cell(config: Groups, cell: Mapping[str, Any], context: CellContext) 
     """Residuals at every missing set, exact and dense, and each irrep's share of them."""
     sizes = ProblemSizes(config.seeds, config.side, config.shifts, config.nodes, config.points)
     asked = orbit_problem(cell["case"], sizes, context.run_seed, context.device)
-    group, m = asked.action.group, len(asked.seeds)
-    profile = kernel_profile(asked.kernel, asked.action.act_all, asked.seeds, group)
+    group, m = asked.action.group, len(asked.samples)
+    profile = kernel_profile(asked.kernel, asked.action.act_all, asked.samples, group)
     first, different = _different_points(asked)
     masks = missing_masks(first, config.seeds, context.seed)
     found = leave_out(profile, asked.labels, masks, group, ridge=0.0, stabilisers=asked.stabilisers)
-    points = asked.action.act_all(asked.seeds).flatten(0, 1)[different]
+    points = asked.action.act_all(asked.samples).flatten(0, 1)[different]
     # given one tensor twice the kernel's diagonal is exact; as a pair of points it is off by up to 1e-8, and
     # so were residuals. Not so where points share all their features: there every entry must round alike
     gram = asked.kernel(points, points.clone() if cell["case"] in INVARIANT else points)
@@ -69,15 +69,15 @@ def measure_cell(config: Groups, cell: Mapping[str, Any], context: CellContext) 
 
 def _different_points(asked: OrbitProblem) -> tuple[Int64[Tensor, "m n"], Int64[Tensor, "p"]]:
     """For every point the first element that gives it, found by comparing samples; the different points."""
-    points = asked.action.act_all(asked.seeds).cpu().flatten(2)
+    points = asked.action.act_all(asked.samples).cpu().flatten(2)
     own = torch.arange(points.shape[1])
     apart = [torch.cdist(one, one, compute_mode="donot_use_mm_for_euclid_dist") for one in points]
     first = torch.stack([torch.where(one < SAME, own, len(own)).amin(1) for one in apart])
     return first, (first == own).flatten().nonzero()[:, 0]
 
 
-def missing_masks(first: Int64[Tensor, "m n"], seeds: int, seed: int) -> Bool[Tensor, "sets m n"]:
-    """What is left out: each orbit's own seed; those of each class; a random third of all points, twice.
+def missing_masks(first: Int64[Tensor, "m n"], samples: int, seed: int) -> Bool[Tensor, "sets m n"]:
+    """What is left out: each orbit's own sample; those of each class; a random third of all points, twice.
 
     >>> missing_masks(torch.tensor([[0, 1, 2], [0, 1, 2]]), 1, seed=0).sum((1, 2)).tolist()
     [1, 1, 1, 1, 2, 2]
@@ -85,7 +85,7 @@ def missing_masks(first: Int64[Tensor, "m n"], seeds: int, seed: int) -> Bool[Te
     m, n = first.shape
     ones = torch.zeros(m, m, n, dtype=torch.bool)
     ones[torch.arange(m), torch.arange(m), 0] = True
-    classes = torch.stack([ones[:seeds].any(0), ones[seeds:].any(0)])
+    classes = torch.stack([ones[:samples].any(0), ones[samples:].any(0)])
     generator = seeded(seed)
     different = (first == torch.arange(n)).flatten().nonzero()[:, 0]
     thirds = torch.zeros(2, m * n, dtype=torch.bool)
@@ -170,7 +170,7 @@ def _slopes(
     """How fast errors grow with an irrep's strength s, by dense regression: mean of d log error / d log s."""
     group = asked.action.group
     labels = asked.labels[(different // group.order).to(profile.device)]
-    seeds = place[torch.arange(len(asked.seeds)) * group.order].to(profile.device)
+    own = place[torch.arange(len(asked.samples)) * group.order].to(profile.device)
     chosen = different.to(profile.device)
     slopes = {}
     others = frequencies(group)[1:]
@@ -179,7 +179,7 @@ def _slopes(
         logs = []
         for step in (STEP, -STEP):
             gram = profile_gram(profile + step * part, group)[chosen][:, chosen]
-            logs.append(leave_one_out_residuals(precision(gram, ridge=0.0), labels)[seeds].abs().log())
+            logs.append(leave_one_out_residuals(precision(gram, ridge=0.0), labels)[own].abs().log())
         slopes[frequency.index] = float((logs[0] - logs[1]).mean()) / (2 * STEP)
     return slopes
 
@@ -189,7 +189,7 @@ def _irrep_rows(found: LeaveOut, group: FiniteGroup, slopes: Mapping[int, float]
     for frequency, one in zip(frequencies(group), found.irreps, strict=True):
         absent = (
             one.weight == 0
-        )  # no function on these orbits is of this irrep: their seeds are too symmetric
+        )  # no function on these orbits is of this irrep: their samples are too symmetric
         unseen = one.stiffness == float("inf") and not absent
         rows.append(
             {

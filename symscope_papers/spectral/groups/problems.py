@@ -58,19 +58,19 @@ INVARIANT = ("shift-pool", "set-set")  # networks that are invariant under the g
 @final
 @dataclass(frozen=True, eq=False)
 class OrbitProblem:
-    """Two classes of orbits and a kernel that respects the group.
+    """Two classes of orbits and a kernel that is invariant under the group.
 
     Attributes:
         action: The group and what it does.
-        kernel: Of samples, `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`.
-        seeds: One sample of each orbit.
-        labels: +1 or -1 for each.
-        stabilisers: For each seed the elements that keep it.
+        kernel: Kernel of samples, `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`.
+        samples: One sample of each orbit.
+        labels: Label of each sample, +1 or -1.
+        stabilisers: Elements that keep each sample.
     """
 
     action: Action
     kernel: Callable[[Tensor, Tensor], Tensor]
-    seeds: Float[Tensor, "m *sample"]
+    samples: Float[Tensor, "m *sample"]
     labels: Float[Tensor, "m"]
     stabilisers: tuple[Tensor, ...]
 
@@ -78,9 +78,9 @@ class OrbitProblem:
 @final
 @dataclass(frozen=True)
 class ProblemSizes:
-    """How large the problems are: seeds per class, pixels, steps of shifts, nodes, points of a set."""
+    """How large the problems are: samples per class, pixels, steps of shifts, nodes, points of a set."""
 
-    seeds: int
+    samples: int
     side: int
     shifts: tuple[int, int]
     nodes: int
@@ -92,45 +92,45 @@ def orbit_problem(case: str, sizes: ProblemSizes, seed: int, device: str) -> Orb
 
     Args:
         case: One of `CASES`.
-        sizes: How large.
-        seed: Of the draws.
-        device: Where to.
+        sizes: Sizes of the problem.
+        seed: Seed for drawing samples.
+        device: Device of the samples.
 
     Raises:
         InputError: An unknown case, or sizes that do not fit.
 
     >>> found = orbit_problem("set-mlp", ProblemSizes(2, 14, (2, 2), 4, 3), seed=0, device="cpu")
-    >>> found.action.group.name, tuple(found.seeds.shape), found.labels.tolist()
+    >>> found.action.group.name, tuple(found.samples.shape), found.labels.tolist()
     ('S3', (4, 3, 2), [1.0, 1.0, -1.0, -1.0])
     """
     if case not in CASES:
         raise InputError(f"cases: expected some of {', '.join(CASES)}; got {case!r}")
     where, network = case.split("-")
     if where == "graph":
-        action, seeds = (
+        action, samples = (
             node_permutation(_permutations(sizes.nodes)),
-            different_graphs(sizes.seeds, sizes.nodes, seed),
+            different_graphs(sizes.samples, sizes.nodes, seed),
         )
     elif where == "set":
         action = node_permutation(_permutations(sizes.points), "features")
-        seeds = rings_and_rows(sizes.seeds, sizes.points, seed)
+        samples = rings_and_rows(sizes.samples, sizes.points, seed)
     else:
-        seeds = threes_and_fives(sizes.seeds, sizes.side, seed)
+        samples = threes_and_fives(sizes.samples, sizes.side, seed)
         turns = {"d4": 4, "d8": 8}
         action = dihedral_action(turns[where], "orthogonal") if where in turns else shift_both(*sizes.shifts)
-    labels = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat_interleave(sizes.seeds)
-    kept = orbits(seeds, action).stabilisers
-    there = seeds.to(device)
+    labels = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat_interleave(sizes.samples)
+    kept = orbits(samples, action).stabilisers
+    there = samples.to(device)
     return OrbitProblem(action, kernel_of(network, there), there, labels.to(device), kept)
 
 
-def kernel_of(network: str, seeds: Float[Tensor, "m a b"]) -> Callable[[Tensor, Tensor], Tensor]:
+def kernel_of(network: str, samples: Float[Tensor, "m a b"]) -> Callable[[Tensor, Tensor], Tensor]:
     """The NTK of a network of one hidden ReLU layer as a kernel of samples; of convolutions the NNGP.
 
     The NTK of a convolution holds the angles between windows, and those of the many equal windows of a
     digit's background are known to 2e-8 only: too coarse to compare residuals to 1e-8.
     """
-    rows, columns = seeds.shape[1:]
+    rows, columns = samples.shape[1:]
     if network == "mlp":
         flat = nn.Sequential(nn.Linear(rows * columns, 2), nn.ReLU(), nn.Linear(2, 1))
         return partial(_on_vectors, infinite_width(flat, w_std=1.0, b_std=1.0).ntk)
@@ -178,7 +178,7 @@ def different_graphs(count: int, size: int, seed: int) -> Float[Tensor, "m n n"]
         if all(len(wanted) == count for wanted in found.values()):
             break
     else:
-        raise InputError(f"seeds: there are not {count} different graphs of each class on {size} nodes")
+        raise InputError(f"there are not {count} different graphs of each class on {size} nodes")
     return torch.stack([*found[True].values(), *found[False].values()])
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
+from symscope_papers.chart_parts import wrong_line
 from symscope_papers.spectral.missing.config import Missing
 
 
@@ -19,7 +20,7 @@ def draw_plots(config: Missing, tables: RunTables) -> list[Plot]:
                 axes.plot(part["missing"], part["mean_error"], ".", color=colour, alpha=0.35, markersize=5)
             mean = part.groupby("missing")["mean_error"].mean()
             axes.plot(mean.index, mean.to_numpy(), "o-", color=colour, label=name, fillstyle="none")
-        axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
+        wrong_line(axes)
         axes.set(xlabel=f"points missing of {2 * config.points}", ylabel="mean error on them", yscale="log")
         axes.grid(True)
         axes.legend(fontsize=9)
@@ -30,8 +31,7 @@ def draw_plots(config: Missing, tables: RunTables) -> list[Plot]:
             title="Error against the number of missing points",
             source="App. A.1",
             alt="Line chart of the mean error on the missing points against their number, for random "
-            "patterns and for "
-            "neighbours in a row; above one, the dashed line, predictions are wrong.",
+            "patterns and for neighbours in a row; above one, the dashed line, predictions are wrong.",
             caption="Small dots are single random patterns. Above the dashed line predictions are wrong.",
         )
     ]

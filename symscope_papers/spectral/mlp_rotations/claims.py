@@ -5,9 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.scatter_plots import agreement
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
-from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 
 TRACKS = 0.98  # Pearson's r
 GAP = 0.05  # mean absolute difference
@@ -32,8 +31,8 @@ def judge_claims(config: MlpRotations, tables: RunTables) -> list[Claim]:
 
 
 def _tracking(ntk: pd.DataFrame, layers: str, source: str) -> list[Claim]:
-    each_n = {n: agreement(part, "spectral", "exact") for n, part in by_angles(ntk).items()}
-    each = ", ".join(f"{r:.4f} and {gap:.2g} at n = {n}" for n, (r, gap) in each_n.items())
+    tracks, gaps = correlations(ntk, "spectral", "exact"), distances(ntk, "spectral", "exact")
+    each = at_angles(tracks, gaps, form=".4f .2g", between=" and ")
     same = {
         n: float(((part["spectral"] > 1) == (part["exact"] > 1)).mean()) for n, part in by_angles(ntk).items()
     }
@@ -41,19 +40,19 @@ def _tracking(ntk: pd.DataFrame, layers: str, source: str) -> list[Claim]:
         Claim.at_least(
             f"The spectral error tracks the symmetrised NTK error at every number of angles ({layers}).",
             source,
-            min(r for r, _ in each_n.values()),
+            min(tracks.values()),
             TRACKS,
             why=f"Smallest Pearson r. Pearson r and mean absolute difference: {each}. Threshold is ours.",
         ),
         Claim.at_most(
             f"The spectral error is near the symmetrised NTK error in size ({layers}).",
             source,
-            max(gap for _, gap in each_n.values()),
+            max(gaps.values()),
             GAP,
             why="Largest mean absolute difference over numbers of angles. Threshold is ours.",
         ),
         Claim.at_least(
-            f"The spectral error tells right from wrong predictions ({layers}).",
+            f"The spectral error separates right from wrong predictions ({layers}).",
             source,
             min(same.values()),
             SAME,
@@ -77,18 +76,15 @@ def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
         if few.empty:
             found.append(Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer"))
             continue
-        factors = {
-            n: agreement(part, "spectral", column)[1] / max(agreement(part, "projected", column)[1], 1e-12)
-            for n, part in by_angles(few).items()
-        }
-        each = ", ".join(f"{factor:.3g} at n = {n}" for n, factor in factors.items())
+        projected = distances(few, "projected", column)
+        factors = {n: gap / max(projected[n], 1e-12) for n, gap in distances(few, "spectral", column).items()}
         found.append(
             Claim.at_least(
                 statement,
                 "beyond the paper",
                 min(factors.values()),
                 CLOSER,
-                why=f"Smallest factor between mean absolute differences: {each}.",
+                why=f"Smallest factor between mean absolute differences: {at_angles(factors, form='.3g')}.",
             )
         )
     return found
@@ -100,23 +96,21 @@ def _geometry(ntk: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
         ("lambda_n", "separation", "λ_N is nearly linear in the squared distance of orbit centres", "D"),
         ("mean_inverse", "density", "The mean inverse spectrum is nearly linear in orbit density", "E"),
     ):
-        each_n = {n: agreement(part, one, other)[0] for n, part in by_angles(ntk).items()}
-        each = ", ".join(f"{r:.3f} at n = {n}" for n, r in each_n.items())
+        each = correlations(ntk, one, other)
         found.append(
             Claim.at_least(
                 f"{statement} ({layers_text(hidden)}, {shown} angles).",
                 f"Fig. 4{letter}" if hidden == 1 else f"Fig. 10 (as 4{letter})",
-                each_n[shown],
+                each[shown],
                 LINEAR,
-                why=f"Pearson r: {each}. Threshold is ours.",
+                why=f"Pearson r: {at_angles(each)}. Threshold is ours.",
             )
         )
     return found
 
 
 def _other_kernel(ntk: pd.DataFrame, nngp: pd.DataFrame, layers: str) -> list[Claim]:
-    tracks = {n: agreement(part, "spectral", "exact")[0] for n, part in by_angles(nngp).items()}
-    spread = {n: agreement(part, "spectral", "mean_exact")[0] for n, part in by_angles(nngp).items()}
+    tracks, spread = (correlations(nngp, "spectral", exact) for exact in ("exact", "mean_exact"))
     each = ", ".join(f"{r:.4f} ({spread[n]:.4f}) at n = {n}" for n, r in tracks.items())
     keys = ["angles", "pair"]
     both = ntk.merge(nngp, on=keys, suffixes=("", "_nngp"))

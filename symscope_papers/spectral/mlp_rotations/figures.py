@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from symscope.report import COLOURS, new_figure, style
+from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.scatter_plots import agreement, coloured_dots, scatter_grid
+from symscope_papers.chart_parts import shared_legend
+from symscope_papers.scatter_plots import coloured_dots
 from symscope_papers.spectral.mlp_rotations.claims import layers_text
-from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.spectral.mlp_rotations.config import MlpRotations
+from symscope_papers.spectral.pairs.angles import distances
+from symscope_papers.spectral.pairs.figures import EXACT, angle_axis, angle_scatter, draw_geometry
 from symscope_papers.spectrum_plots import inverse_panels
 
-EXACT = "exact error, upright image missing"
 
-
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: MlpRotations, tables: RunTables) -> list[Plot]:
     """Matrices, scatters, inverse spectra and geometry; the scatter of other depths; agreement against n."""
     table = tables["pairs"]
     ntk = table[table["kernel"] == "NTK"]
@@ -74,11 +73,7 @@ def matrices_plot(matrices: pd.DataFrame, shown: int, hidden: int) -> Plot:
 def scatter_plot(ntk: pd.DataFrame, hidden: int, column: str, source: str) -> Plot:
     """The predicted error against the exact one, a panel for each number of angles."""
     names = {"spectral": "spectral error (Eq. 7)", "projected": "group-projected error"}
-    panels = [(f"n = {n}", part) for n, part in by_angles(ntk).items()]
-    figure = scatter_grid(panels, column, "exact", (names[column], EXACT))
-    ranges = "; ".join(
-        f"n = {n}: r {agreement(part, column, 'exact')[0]:.3f}" for n, part in by_angles(ntk).items()
-    )
+    figure, ranges = angle_scatter(ntk, column, "exact", (names[column], EXACT))
     return Plot(
         name=f"{column}-{hidden}",
         figure=figure,
@@ -117,23 +112,15 @@ def geometry_plot(part: pd.DataFrame, hidden: int, shown: int) -> Plot:
     """Numerator against denominator (4C), and each against what it means in input space (4D, 4E)."""
     part = part.assign(inverse_n=1 / part["lambda_n"])
     figure = new_figure(9.4, 3.6)
-    rs = []
     with style():
-        plane, apart, dense = figure.subplots(1, 3)
+        plane, *others = figure.subplots(1, 3)
         coloured_dots(plane, part, "mean_inverse", "inverse_n", "exact")
         low = min(part["mean_inverse"].min(), part["inverse_n"].min())
         high = max(part["mean_inverse"].max(), part["inverse_n"].max())
-        plane.plot([low, high], [low, high], color="#8b939c", linewidth=1, label="spectral error 1")
+        plane.plot([low, high], [low, high], color=FAINT, linewidth=1, label="spectral error 1")
         plane.set(xlabel="mean of 1/λ", ylabel=r"$1/\lambda_N$", title="when it fails")
-        for axes, x, y, labels in (
-            (apart, "separation", "lambda_n", ("orbit separation (squared)", r"$\lambda_N$")),
-            (dense, "density", "mean_inverse", ("orbit density (1 / radius)", "mean of 1/λ")),
-        ):
-            coloured_dots(axes, part, x, y, "exact")
-            rs.append(agreement(part, x, y)[0])
-            axes.set(xlabel=labels[0], ylabel=labels[1], title=f"r = {rs[-1]:.3f}")
-        handles, names = plane.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=3, fontsize=9)
+        rs = draw_geometry(others, part, "r = {:.3f}")
+        shared_legend(figure, [plane])
     return Plot(
         name=f"geometry-{hidden}",
         figure=figure,
@@ -161,7 +148,7 @@ def agreement_plot(table: pd.DataFrame) -> Plot:
             for (column, exact, name, line), colour in zip(wanted, COLOURS, strict=False):
                 for depth, hidden in enumerate(part["hidden"].unique().tolist()):
                     mine = part[part["hidden"] == hidden]
-                    gaps = {n: agreement(some, column, exact)[1] for n, some in by_angles(mine).items()}
+                    gaps = distances(mine, column, exact)
                     axes.plot(
                         list(gaps),
                         [max(gap, 1e-15) for gap in gaps.values()],
@@ -175,8 +162,7 @@ def agreement_plot(table: pd.DataFrame) -> Plot:
             axes.set(yscale="log", title=str(kernel))
             axes.grid(True)
         panels[0].set_ylabel("mean distance from the exact error")
-        handles, names = panels[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=2, fontsize=8.5)
+        shared_legend(figure, panels[:1], "lower center", columns=2, fontsize=8.5)
     return Plot(
         name="agreement",
         figure=figure,

@@ -16,13 +16,14 @@ from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.pairs.errors import PairErrors, pair_errors, pair_profiles, pair_spectra
 from symscope_papers.spectral.pairs.orbits import digit_pairs, pair_geometry, rotated
 from symscope_papers.spectral.wide_networks import mlp_kernels
+from symscope_papers.table_rows import rows_of
 
 RIDGE = 0.0
 
 
 def cells(config: MlpRotations) -> list[dict[str, Any]]:
     """One cell for each depth and number of angles."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist)  # missing files are reported before anything runs
     return [{"hidden": hidden, "angles": n} for hidden in config.hidden for n in config.angles]
 
 
@@ -32,37 +33,18 @@ def measure_cell(config: MlpRotations, cell: Mapping[str, Any], context: CellCon
     chosen = digit_pairs(data, config.pairs, context.run_seed)
     points = rotated(data.x[chosen].to(context.device), cell["angles"])
     wide = mlp_kernels(cell["hidden"])
-    geometry = {
-        **{f"class_{name}": data.labels[chosen[:, side]] for side, name in enumerate("ab")},
-        **dict(zip(("separation", "density"), pair_geometry(points), strict=True)),
-    }
+    separation, density = pair_geometry(points)
+    classes = {"class_a": data.labels[chosen[:, 0]], "class_b": data.labels[chosen[:, 1]]}
+    geometry = {**classes, "separation": separation, "density": density}
     rows: list[dict[str, Any]] = []
     for name, kernel in (("NTK", wide.ntk), ("NNGP", wide.nngp)):
         gram = kernel.batched(points.flatten(1, 2))
         found = pair_errors(gram, RIDGE)
-        rows += _rows(name, found, geometry)
+        rows += rows_of({"pair": torch.arange(config.pairs), **found.columns(), **geometry}, kernel=name)
         if name == "NTK":
             spectra = _spectra(found)
             matrices = _matrices(gram[0]) if cell["angles"] == config.shown else []
     return {"pairs": rows, "spectra": spectra, "matrices": matrices}
-
-
-def _rows(kernel: str, found: PairErrors, geometry: Mapping[str, Tensor]) -> list[dict[str, Any]]:
-    columns = {
-        "exact": found.exact,
-        "mean_exact": found.mean_exact,
-        "spectral": found.spectral,
-        "projected": found.projected,
-        "departure": found.departure,
-        "lambda_n": found.lambda_n,
-        "mean_inverse": found.mean_inverse,
-        **geometry,
-    }
-    lists = {name: values.tolist() for name, values in columns.items()}
-    return [
-        {"kernel": kernel, "pair": i, **{name: values[i] for name, values in lists.items()}}
-        for i in range(len(found.exact))
-    ]
 
 
 def _spectra(found: PairErrors) -> list[dict[str, Any]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
+from symscope_papers.spectral.networks.config import Networks
 
 NAMES = {"mlp": "MLP", "conv": "ConvNet", "vit": "ViT"}
 SETS = ("train", "in-test", "out-test")
@@ -40,7 +40,7 @@ def final_accuracy(course: pd.DataFrame) -> pd.DataFrame:
     return means.join(errors).reset_index().sort_values(["network", "angles"])
 
 
-def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
+def judge_claims(config: Networks, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 1B and 1C, network by network, and that very long training changes nothing."""
     course = tables["course"]
     final = final_accuracy(course)
@@ -104,7 +104,7 @@ def _rise(name: str, own: pd.DataFrame) -> Claim:
     )
 
 
-def _late(config: Any, course: pd.DataFrame, network: str) -> Claim:
+def _late(config: Networks, course: pd.DataFrame, network: str) -> Claim:
     statement = f"{NAMES[network]}: very long training does not help (no grokking)."
     own = course[(course["part"] == "long") & (course["network"] == network)]
     if own.empty:

@@ -27,24 +27,24 @@ class Networks:
 
     Attributes:
         mnist: "sample", "fetched", or a folder with MNIST's files.
-        networks: Which of "mlp", "conv", "vit".
+        networks: Names of networks, of "mlp", "conv", "vit".
         angles: Numbers of rotations.
         left_out: The digits whose upright images are left out, each in turn.
         images: Digits of each class; None for all there are.
         epochs: Passes over the points.
         batch: Points per step.
-        learning_rate: Of Adam.
-        betas: Of Adam.
+        learning_rate: Learning rate of Adam.
+        betas: Decay rates of Adam's two averages.
         compiled: Fuse the steps of training with `torch.compile`.
         mixed_precision: Networks compute in bfloat16, and points are kept in it.
         together: Networks whose left-out digits are trained as one batched model, in one cell; the others
             have a cell for each digit.
-        measured_points: At most so many points of each set measure accuracy.
-        long_networks: Which are also trained for very long, to see whether they come to it late.
-        long_angles: Number of rotations then.
-        long_left_out: Left-out digits then.
-        long_images: Digits of each class then; None for all.
-        long_epochs: Passes then.
+        measured_points: Most points of each set that accuracy is measured on.
+        long_networks: Networks that are also trained for very long, to see whether they generalise late.
+        long_angles: Number of rotations in long trainings.
+        long_left_out: Left-out digits in long trainings.
+        long_images: Digits of each class in long trainings; None for all.
+        long_epochs: Passes over the points in long trainings.
     """
 
     mnist: str = "sample"

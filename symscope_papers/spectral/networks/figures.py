@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from symscope.report import COLOURS, new_figure, style
+from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.chart_parts import accuracy_axes
+from symscope_papers.chart_parts import accuracy_axes, error_line, shared_legend
 from symscope_papers.spectral.networks.claims import FEW, NAMES, SETS, final_accuracy
+from symscope_papers.spectral.networks.config import Networks
 
 KINDS = {"train": ("training", COLOURS[2], "^:"), "in-test": ("in-test", COLOURS[0], "o-")}
 KINDS["out-test"] = ("out-test (left out)", COLOURS[1], "s-")
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Networks, tables: RunTables) -> list[Plot]:
     """Fig. 1B, 1C, and the long trainings, where there are any."""
     course = tables["course"]
     figure = course[course["part"] == "figure"]
@@ -66,10 +65,9 @@ def course_plot(
             axes.grid(True)
             if mark is not None:
                 axes.set_xscale("log")
-                axes.axvline(mark, color="#8b939c", linestyle=":", linewidth=1)
+                axes.axvline(mark, color=FAINT, linestyle=":", linewidth=1)
         panels[0].set_ylabel("accuracy")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=9)
+        shared_legend(figure, panels[:1])
     last = part[part["epoch"] == part["epoch"].max()]
     ends = "; ".join(
         f"{NAMES[network]} in-test {own['in-test'].mean():.2f}, out-test {own['out-test'].mean():.2f}"
@@ -89,21 +87,11 @@ def angle_plot(course: pd.DataFrame) -> Plot:
         for axes, network in zip(panels, networks, strict=True):
             own = final[final["network"] == network]
             for kind, (label, colour, line) in KINDS.items():
-                axes.errorbar(
-                    own["angles"],
-                    own[kind],
-                    own[f"{kind} error"],
-                    fmt=line,
-                    color=colour,
-                    label=label,
-                    capsize=3,
-                    markersize=5,
-                )
+                error_line(axes, own["angles"], own[kind], own[f"{kind} error"], line, colour, label)
             accuracy_axes(axes, sorted(final["angles"].unique().tolist()))
             axes.set_title(NAMES[network])
         panels[0].set_ylabel("accuracy")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=9)
+        shared_legend(figure, panels[:1])
     ends = "; ".join(
         f"{NAMES[network]} from {own['out-test'].iloc[0]:.2f} to {own['out-test'].iloc[-1]:.2f}"
         for network, own in ((one, final[final["network"] == one]) for one in networks)

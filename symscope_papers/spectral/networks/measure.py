@@ -18,7 +18,7 @@ from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
 
 def cells(config: Networks) -> list[dict[str, Any]]:
     """One training each, those on the same points after each other: number of angles, network, digits."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist)  # missing files are reported before anything runs
     figure = [("figure", n, network, config.left_out) for n in config.angles for network in config.networks]
     long = [("long", config.long_angles, network, config.long_left_out) for network in config.long_networks]
     cells = []

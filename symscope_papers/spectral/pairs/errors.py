@@ -27,7 +27,7 @@ def exact_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> Float[Tensor
 
     Args:
         gram: K of every pair, orbit after orbit.
-        ridge: Absolute.
+        ridge: Absolute ridge.
 
     Returns:
         `errors[:, s, g]`; the mean over s is the paper's symmetrised error, g = 0 the upright images.
@@ -96,8 +96,8 @@ def projected_errors(profile: Float[Tensor, "pairs 2 2 n"], ridge: float) -> Flo
     circularised or interleaved.
 
     Args:
-        profile: From `pair_profiles`.
-        ridge: Absolute.
+        profile: Profiles from `pair_profiles`.
+        ridge: Absolute ridge.
 
     Raises:
         InputError: A negative ridge.
@@ -116,7 +116,7 @@ def projected_errors(profile: Float[Tensor, "pairs 2 2 n"], ridge: float) -> Flo
     if bad:
         raise SingularKernelError(
             f"the projected kernels of pairs {bad[:8]} have a frequency that is zero to rounding with ridge "
-            f"{ridge:g}; use symscope.spectral.leave_out, which takes the limit exactly and says why"
+            f"{ridge:g}; use symscope.spectral.leave_out, which takes the limit exactly and explains it"
         )
     inverse = torch.linalg.inv(blocks)
     signs = torch.tensor([1.0, -1.0], dtype=profile.dtype, device=profile.device)
@@ -130,11 +130,11 @@ class PairErrors:
     """Every error of some pairs, one number per pair.
 
     Attributes:
-        exact: Kernel regression, the upright image missing, averaged over which orbit loses it.
-        mean_exact: The same, averaged over the missing angle as well.
+        exact: Error of kernel regression, the upright image missing, averaged over which orbit loses it.
+        mean_exact: Error of kernel regression, averaged over the missing angle as well.
         spectral: The paper's `eps_s` (Eq. 7) of the circularised kernel.
-        projected: The exact group form of the projected kernel, averaged over the two orbits.
-        departure: `|K - projected K| / |K|`.
+        projected: Error by the exact group form of the projected kernel, averaged over the two orbits.
+        departure: Invariance error of the kernel, `|K - projected K| / |K|`.
         lambda_n: The eigenvalue at the labels' frequency.
         mean_inverse: `mean(lambda^-1)`.
         spectra: `[pairs, 2n]`, the circularised spectra.
@@ -149,16 +149,22 @@ class PairErrors:
     mean_inverse: Float[Tensor, "pairs"]
     spectra: Float[Tensor, "pairs f"]
 
+    def columns(self) -> dict[str, Float[Tensor, "pairs"]]:
+        """All but the spectra, as columns of a table."""
+        names = "exact", "mean_exact", "spectral", "projected", "departure", "lambda_n", "mean_inverse"
+        return {name: getattr(self, name) for name in names}
+
 
 def pair_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> PairErrors:
     """Exact, spectral and group-projected errors of every pair, with one ridge for all three.
 
     Args:
         gram: K of every pair, orbit after orbit (`kernel.batched(rotated(...).flatten(1, 2))`).
-        ridge: Absolute.
+        ridge: Absolute ridge.
 
     Raises:
-        InputError: As for `exact_errors` and `projected_errors`.
+        InputError: Not kernel matrices of two orbits, or a negative ridge.
+        SingularKernelError: A matrix or a block of it that is singular to rounding.
 
     >>> K = torch.tensor([[[2.0, 1.0], [1.0, 2.0]]], dtype=torch.float64)
     >>> found = pair_errors(K, ridge=0.0)

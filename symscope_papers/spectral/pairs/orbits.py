@@ -18,8 +18,8 @@ def digit_pairs(data: LabelledData, count: int, seed: int) -> Int64[Tensor, "pai
 
     Args:
         data: The digits.
-        count: Pairs.
-        seed: Of the draw.
+        count: Number of pairs.
+        seed: Seed for drawing pairs.
 
     Raises:
         InputError: Less than one pair, or data of one class.
@@ -45,8 +45,8 @@ def rotated(images: Float[Tensor, "*batch h h"], angles: int) -> Float[Tensor, "
     """Whole orbits under rotation by 360 / n degrees (cubic splines), each image centred and of unit norm.
 
     Args:
-        images: Seeds, on any device.
-        angles: n.
+        images: Upright images, on any device.
+        angles: Number n of angles.
 
     Returns:
         Flattened images.
@@ -59,10 +59,9 @@ def rotated(images: Float[Tensor, "*batch h h"], angles: int) -> Float[Tensor, "
     torch.Size([1, 4, 4])
     """
     action = rotation(angles)
-    seeds = images.flatten(0, -3)
-    side = max(1, LARGEST_BATCH // (angles * seeds[0].numel()))
-    parts = [action.act_all(part).flatten(-2) for part in seeds.split(side)]
-    points = torch.cat(parts)
+    upright = images.flatten(0, -3)
+    side = max(1, LARGEST_BATCH // (angles * upright[0].numel()))
+    points = torch.cat([action.act_all(part).flatten(-2) for part in upright.split(side)])
     points -= points.mean(-1, keepdim=True)
     norms = points.norm(dim=-1, keepdim=True)
     if not float(norms.min()) > 0:

@@ -77,7 +77,7 @@ def judge_claims(config: Propositions, tables: RunTables) -> list[Claim]:
 
 
 def _example_claims(table: pd.DataFrame) -> list[Claim]:
-    """What App. C says of the images in its proofs."""
+    """What App. C claims of the images in its proofs."""
     one = table[table["image"] == "one pixel"]
     two = table[table["image"] == "two pixels"]
     equal = table[table["image"] == "two equal pixels"]

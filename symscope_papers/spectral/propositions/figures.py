@@ -9,14 +9,15 @@ import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
+from symscope_papers.spectral.propositions.config import Propositions
 from symscope_papers.spectral.propositions.examples import proof_images
+from symscope_papers.spectrum_plots import draw_spectra
 
 READOUTS = (("fc", "dense read-out"), ("gap", "global pooling"))
 ORBITS = (("translation", "shifts"), ("rotation", "quarter turns"))
-FLOOR = 1e-17
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Propositions, tables: RunTables) -> list[Plot]:
     """All figures; those of single matrices are NNGPs with the first filter."""
     side = config.filters[0]
     entries = tables["entries"][tables["entries"]["filter"] == side]
@@ -66,19 +67,8 @@ def spectrum_plot(spectra: pd.DataFrame, side: int) -> Plot:
             for column, (orbit, moves) in enumerate(ORBITS):
                 axes = panels[row, column]
                 part = spectra[(spectra["readout"] == readout) & (spectra["orbit"] == orbit)]
-                for _, one in part.groupby("image"):
-                    height = one["relative_eigenvalue"].abs().clip(lower=FLOOR)
-                    axes.semilogy(
-                        one["frequency"],
-                        height,
-                        "o-",
-                        color=COLOURS[row],
-                        alpha=0.4,
-                        markersize=3,
-                        linewidth=1,
-                    )
+                draw_spectra(axes, part, "image", COLOURS[row])
                 axes.set(title=f"{words}, {moves}", xlabel="frequency")
-                axes.grid(True)
                 _whole_ticks(axes, int(part["frequency"].max()) + 1, both=False)
             panels[row, 0].set_ylabel("eigenvalue / the largest")
     return Plot(

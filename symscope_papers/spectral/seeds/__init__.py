@@ -13,7 +13,7 @@ many_seeds = Experiment(
     id="spectral/seeds",
     paper=PAPER,
     figure="Fig. 6A, 12",
-    shows="Averaged over pairs, the spectral error predicts regression on many seeds; the group form is it.",
+    shows="Averaged over pairs, the spectral error predicts regression on many digits; the group form is it.",
     config=Seeds,
     presets={
         "quick": Preset(Seeds(seeds=5, trials=20, angles=(2, 4, 8, 16, 32)), "10 s on two cores"),

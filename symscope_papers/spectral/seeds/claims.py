@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.scatter_plots import agreement
-from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.angles import at_angles, correlations, distances
 from symscope_papers.spectral.seeds.config import Seeds
 
 TRACKS = 0.9  # Pearson's r, and Spearman's over all trials together
@@ -13,21 +12,20 @@ SIDE = 0.9  # share of trials on the same side of 1
 
 
 def judge_claims(config: Seeds, tables: RunTables) -> list[Claim]:
-    """The claim of Fig. 6A, and what the exact group form says about the same sets."""
+    """The claim of Fig. 6A, and what the exact group form predicts for the same sets."""
     table = tables["trials"]
-    each_n = {n: agreement(part, "spectral", "exact") for n, part in by_angles(table).items()}
-    group = {n: agreement(part, "projected", "exact") for n, part in by_angles(table).items()}
-    size = f"{config.trials} trials of 2 x {config.seeds} seeds"
-    correlations = ", ".join(f"{r:.3f} at n = {n}" for n, (r, _) in each_n.items())
-    gaps = ", ".join(f"{gap:.2g} against {group[n][1]:.2g} at n = {n}" for n, (_, gap) in each_n.items())
-    beyond = {n: gap / max(group[n][1], 1e-12) for n, (_, gap) in each_n.items() if n <= 16}
+    tracks, near = correlations(table, "spectral", "exact"), distances(table, "spectral", "exact")
+    nearer = distances(table, "projected", "exact")
+    size = f"{config.trials} trials of 2 x {config.seeds} digits"
+    gaps = at_angles(near, nearer, form=".2g", between=" against ")
+    beyond = {n: gap / max(nearer[n], 1e-12) for n, gap in near.items() if n <= 16}
     found = [
         Claim.at_least(
             "The pair-averaged spectral error predicts the exact error over the whole set, trial by trial.",
             "Fig. 6A, 12",
-            min(r for r, _ in each_n.values()),
+            min(tracks.values()),
             TRACKS,
-            why=f"Smallest Pearson r over n: {correlations}; {size}. Threshold is ours.",
+            why=f"Smallest Pearson r over n: {at_angles(tracks)}; {size}. Threshold is ours.",
         ),
         Claim.at_least(
             "Over all numbers of angles the average over pairs ranks data sets as the exact error does.",
@@ -37,7 +35,7 @@ def judge_claims(config: Seeds, tables: RunTables) -> list[Claim]:
             why=f"Spearman rho over {len(table)} data sets. Threshold is ours.",
         ),
         Claim.at_least(
-            "The pair-averaged spectral error says whether missing images are predicted rightly on average.",
+            "The pair-averaged spectral error predicts whether missing images are right on average.",
             "Fig. 6A, 12",
             float(((table["spectral"] > 1) == (table["exact"] > 1)).mean()),
             SIDE,
@@ -46,7 +44,7 @@ def judge_claims(config: Seeds, tables: RunTables) -> list[Claim]:
         Claim.at_least(
             "The exact group form predicts the exact error over the whole set at every number of angles.",
             "beyond the paper",
-            min(r for r, _ in group.values()),
+            min(correlations(table, "projected", "exact").values()),
             0.99,
             why="Smallest Pearson r over n. Threshold is ours.",
         ),

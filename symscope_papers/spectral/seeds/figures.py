@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+import pandas as pd
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.scatter_plots import agreement, scatter_grid
-from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
+from symscope_papers.chart_parts import wrong_line
+from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.figures import angle_axis, angle_scatter
+from symscope_papers.spectral.seeds.config import Seeds
 
 NAMES = {"spectral": "spectral error, mean over pairs", "projected": "group-projected error of the whole set"}
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Seeds, tables: RunTables) -> list[Plot]:
     """Both theories against regression, and all three against the number of angles."""
     table = tables["trials"]
     made = []
     for column, name in NAMES.items():
-        panels = [(f"n = {n}", part) for n, part in by_angles(table).items()]
-        rs = "; ".join(f"{title}: r {agreement(part, column, 'exact')[0]:.3f}" for title, part in panels)
+        figure, rs = angle_scatter(table, column, "exact", (name, "exact error over the whole set"))
         made.append(
             Plot(
                 name=column,
-                figure=scatter_grid(panels, column, "exact", (name, "exact error over the whole set")),
+                figure=figure,
                 title=f"{name.capitalize()}, against regression",
                 source="Fig. 6A, 12" if column == "spectral" else "beyond the paper",
                 alt=f"Scatter plots, one for each number of angles, of the {name} against the exact error "
-                f"over data sets of two classes with {config.seeds} seeds each ({rs}).",
-                caption=f"Each dot is one of {config.trials} data sets: {config.seeds} seeds of each of two "
+                f"over data sets of two classes with {config.seeds} digits each ({rs}).",
+                caption=f"Each dot is one of {config.trials} data sets: {config.seeds} digits of each of two "
                 "random classes, upright images of one class missing, averaged over which class.",
             )
         )
-    return [*made, _sweep(config, tables)]
+    return [*made, sweep_plot(config, table)]
 
 
-def _sweep(config: Any, tables: RunTables) -> Plot:
+def sweep_plot(config: Seeds, table: pd.DataFrame) -> Plot:
     """Mean error and its spread over data sets, against n."""
-    table = tables["trials"]
     figure = new_figure(6.4, 3.9)
     marks = {"exact": ("regression", "o-"), "spectral": ("spectral, mean over pairs", "s--")}
     marks["projected"] = ("group-projected", "^:")
@@ -58,16 +58,7 @@ def _sweep(config: Any, tables: RunTables) -> Plot:
                 capsize=3,
             )
         angle_axis(axes, table["angles"].unique().tolist())
-        axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
-        axes.annotate(
-            "wrong above",
-            (0.99, 1.0),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            color=WRONG,
-            fontsize=9,
-        )
+        wrong_line(axes, "wrong above")
         axes.set_ylabel("error on the missing images")
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=9)

@@ -23,20 +23,20 @@ from symscope_papers.spectral.wide_networks import mlp_kernels
 RIDGE = 0.0
 
 
-def two_classes(data: LabelledData, trial: int, seeds: int, seed: int) -> LabelledData:
+def two_classes(data: LabelledData, trial: int, count: int, seed: int) -> LabelledData:
     """The data set of one trial: so many digits of each of two random classes, class after class.
 
     Args:
         data: All digits.
-        trial: Its number.
-        seeds: Digits per class.
-        seed: Of the run.
+        trial: Number of the trial.
+        count: Digits per class.
+        seed: Seed of the run.
 
     Raises:
         InputError: A class with too few digits.
 
     >>> from symscope.data import mnist_sample
-    >>> drawn = two_classes(mnist_sample(), trial=0, seeds=3, seed=0)
+    >>> drawn = two_classes(mnist_sample(), trial=0, count=3, seed=0)
     >>> len(drawn), len(drawn.classes)
     (6, 2)
     """
@@ -44,12 +44,12 @@ def two_classes(data: LabelledData, trial: int, seeds: int, seed: int) -> Labell
     order = torch.randperm(len(data.classes), generator=generator)[:2].tolist()
     classes = [data.classes[place] for place in order]
     inner = int(torch.randint(2**31, (1,), generator=generator))
-    return data.per_class(seeds, inner, classes)
+    return data.per_class(count, inner, classes)
 
 
 def cells(config: Seeds) -> list[dict[str, Any]]:
     """One cell for each number of angles."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist)  # missing files are reported before anything runs
     return [{"angles": n} for n in config.angles]
 
 
@@ -73,13 +73,13 @@ def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles
 
     Args:
         gram: K over all points, orbit after orbit.
-        classes: 0 or 1, of each seed.
-        angles: Points of an orbit.
+        classes: Class of each sample, 0 or 1.
+        angles: Number of points of an orbit.
 
     Returns:
         `exact`, by dense regression: the mean of `y (y - prediction)` over the missing images, averaged over
         which class loses them (section 3.4); `spectral`, Eq. 7 averaged over pairs across the classes;
-        `projected`, the exact group form; `departure` of the kernel from the group.
+        `projected`, the exact group form; `departure`, the invariance error of the kernel.
     """
     group = cyclic(angles)
     signs = 1.0 - 2.0 * classes.to(gram.dtype)

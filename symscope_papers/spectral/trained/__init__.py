@@ -13,7 +13,7 @@ trained_pairs = Experiment(
     id="spectral/trained",
     paper=PAPER,
     figure="Fig. 5B, 11, App. E",
-    shows="Which pairs trained networks of finite width fail on, against what the spectral error says.",
+    shows="Which pairs trained networks of finite width fail on, against what the spectral error predicts.",
     config=Trained,
     presets={
         "quick": Preset(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
-from typing import Any
+
+import pandas as pd
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles
 from symscope_papers.spectral.trained.config import RUNS, Trained
 
 RANKS = 0.7  # Spearman's rho for what the paper calls qualitative agreement
@@ -21,15 +21,13 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
     for run in config.runs:
         mine = table[table["run"] == run]
         name, source = RUNS[run]
-        rho = partial(_rho_by_angles, mine)
-        ranks, own = rho("spectral"), rho("own_exact")
-        each = ", ".join(f"{value:.2f} at n = {n}" for n, value in ranks.items())
-        each_own = ", ".join(f"{value:.2f} at n = {n}" for n, value in own.items())
+        ranks, own = rank_correlations(mine, "spectral"), rank_correlations(mine, "own_exact")
         done = mine["converged"].mean()
         why = (
-            f"Smallest Spearman rho over n: {each}; with the exact error of the network's own infinite-width "
-            f"kernel: {each_own}. {mine['pair'].nunique()} pairs, {done:.0%} trained to a mean squared error "
-            f"of {config.tolerance:g} in {config.epochs} epochs. Threshold is ours."
+            f"Smallest Spearman rho over n: {at_angles(ranks, form='.2f')}; with the exact error of the "
+            f"network's own infinite-width kernel: {at_angles(own, form='.2f')}. {mine['pair'].nunique()} "
+            f"pairs, {done:.0%} trained to a mean squared error of {config.tolerance:g} in {config.epochs} "
+            "epochs. Threshold is ours."
         )
         found.append(
             Claim.at_least(
@@ -43,7 +41,7 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
         same = float(((mine["spectral"] > 1) == (mine["trained"] > 1)).mean())
         found.append(
             Claim.at_least(
-                f"The spectral error tells which pairs trained networks get right ({name}).",
+                f"The spectral error predicts which pairs trained networks get right ({name}).",
                 source,
                 same,
                 SIDE,
@@ -54,20 +52,18 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
     return found
 
 
-def _rho_by_angles(mine: Any, column: str) -> dict[int, float]:
+def rank_correlations(mine: pd.DataFrame, column: str) -> dict[int, float]:
+    """Spearman's rho of a column with the errors of trained networks, for each number of angles."""
     return {
         n: float(part["trained"].corr(part[column], method="spearman")) for n, part in by_angles(mine).items()
     }
 
 
-def _falls(mine: Any, name: str, source: str) -> Claim:
+def _falls(mine: pd.DataFrame, name: str, source: str) -> Claim:
     statement = f"Trained networks predict the missing image better the more angles there are ({name})."
     means = {n: float(part["trained"].mean()) for n, part in by_angles(mine).items()}
     if len(means) < 2:
         return Claim.not_checked(statement, source, "needs two numbers of angles")
-    values = list(means.values())
-    good = all(later < earlier for earlier, later in pairwise(values))
-    words = ", ".join(f"{value:.2f} at n = {n}" for n, value in means.items())
-    return Claim.from_check(
-        statement, source, good, measured=f"mean error {words}", threshold="falls with every n"
-    )
+    good = all(later < earlier for earlier, later in pairwise(means.values()))
+    words = f"mean error {at_angles(means, form='.2f')}"
+    return Claim.from_check(statement, source, good, measured=words, threshold="falls with every n")

@@ -38,13 +38,13 @@ class Trained:
             image of either digit.
         angles: Numbers of angles n.
         runs: "pytorch-adam", "pytorch-sgd", "ntk-adam": parameterisation and optimiser.
-        width: Of the hidden layer.
-        epochs: Full-batch steps at most.
+        width: Width of the hidden layer.
+        epochs: Most full-batch steps.
         tolerance: A network is done when its mean squared error is at most this.
         adam_rate: Learning rate of Adam.
         sgd_rate: Learning rate of gradient descent.
-        momentum: Of gradient descent.
-        at_once: Pairs of one cell, trained together.
+        momentum: Momentum of gradient descent.
+        at_once: Number of pairs of one cell, trained together.
     """
 
     mnist: str = "sample"

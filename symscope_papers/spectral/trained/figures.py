@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas as pd
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.scatter_plots import scatter_grid
-from symscope_papers.spectral.pairs.angles import angle_axis, by_angles
-from symscope_papers.spectral.trained.config import RUNS
+from symscope_papers.chart_parts import error_line, shared_legend, wrong_line
+from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.figures import angle_axis, angle_scatter
+from symscope_papers.spectral.trained.claims import rank_correlations
+from symscope_papers.spectral.trained.config import RUNS, Trained
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Trained, tables: RunTables) -> list[Plot]:
     """A scatter for each run, ranks against n, and mean errors against n."""
     table = tables["pairs"]
     made = [scatter_plot(table[table["run"] == run], run, config) for run in config.runs]
     return [*made, ranks_plot(table), sweep_plot(table)]
 
 
-def scatter_plot(mine: pd.DataFrame, run: str, config: Any) -> Plot:
+def scatter_plot(mine: pd.DataFrame, run: str, config: Trained) -> Plot:
     """The spectral error against the error of trained networks, a panel for each number of angles."""
     name, source = RUNS[run]
-    panels = [(f"n = {n}", part) for n, part in by_angles(mine).items()]
     labels = ("spectral error (Eq. 7)", "error of trained networks")
-    figure = scatter_grid(panels, "spectral", "trained", labels, note=lambda part: f"ρ = {_rho(part):.2f}")
-    ranks = "; ".join(f"{title}: rho {_rho(part):.2f}" for title, part in panels)
+    rho = rank_correlations(mine, "spectral")
+    figure, _ = angle_scatter(
+        mine, "spectral", "trained", labels, lambda part: f"ρ = {rho[part['angles'].iloc[0]]:.2f}"
+    )
+    ranks = "; ".join(f"n = {n}: rho {value:.2f}" for n, value in rho.items())
     return Plot(
         name=run,
         figure=figure,
@@ -39,10 +42,6 @@ def scatter_plot(mine: pd.DataFrame, run: str, config: Any) -> Plot:
         f"whose upright image is missing; {mine['converged'].mean():.0%} of the pairs reached the "
         f"loss asked for, after {mine['epochs'].median():.0f} epochs in the middle.",
     )
-
-
-def _rho(part: pd.DataFrame, column: str = "spectral") -> float:
-    return float(part["trained"].corr(part[column], method="spearman"))
 
 
 def _bars(rho: float, pairs: int) -> tuple[float, float]:
@@ -65,12 +64,12 @@ def ranks_plot(table: pd.DataFrame) -> Plot:
         for index, (colour, run) in enumerate(zip(COLOURS, table["run"].unique().tolist(), strict=False)):
             mine = table[table["run"] == run]
             for side, (column, name, line, fill) in enumerate(theories):
-                found = {n: (_rho(part, column), len(part)) for n, part in by_angles(mine).items()}
-                bars = list(zip(*(_bars(*value) for value in found.values()), strict=True))
+                rho = rank_correlations(mine, column)
+                bars = [_bars(rho[n], len(part)) for n, part in by_angles(mine).items()]
                 axes.errorbar(
-                    [n * (1 + 0.03 * (2 * index + side)) for n in found],
-                    [rho for rho, _ in found.values()],
-                    bars,
+                    [n * (1 + 0.03 * (2 * index + side)) for n in rho],
+                    list(rho.values()),
+                    list(zip(*bars, strict=True)),
                     fmt=line,
                     color=colour,
                     fillstyle=fill,
@@ -81,8 +80,7 @@ def ranks_plot(table: pd.DataFrame) -> Plot:
         axes.set_ylabel("rank correlation with\ntrained networks (Spearman's ρ)")
         axes.set_ylim(top=1.02)
         axes.grid(True)
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=1, fontsize=8.5)
+        shared_legend(figure, [axes], "lower center", columns=1, fontsize=8.5)
     return Plot(
         name="ranks",
         figure=figure,
@@ -103,20 +101,14 @@ def sweep_plot(table: pd.DataFrame) -> Plot:
         runs = table["run"].unique().tolist()
         for colour, run in zip(COLOURS, runs, strict=False):
             parts = by_angles(table[table["run"] == run])
-            axes.errorbar(
-                list(parts),
-                [part["trained"].mean() for part in parts.values()],
-                [part["trained"].std() / math.sqrt(len(part)) for part in parts.values()],
-                fmt="o-",
-                color=colour,
-                capsize=3,
-                label=RUNS[run][0],
-            )
+            means = [part["trained"].mean() for part in parts.values()]
+            errors = [part["trained"].std() / math.sqrt(len(part)) for part in parts.values()]
+            error_line(axes, list(parts), means, errors, "o-", colour, RUNS[run][0])
         parts = by_angles(table[table["run"] == runs[0]])
         for column, name, line in (("spectral", "spectral error", "s--"), ("exact", "exact NTK error", "^:")):
             means = [part[column].mean() for part in parts.values()]
-            axes.plot(list(parts), means, line, color="#8b939c", label=name)
-        axes.axhline(1, color=WRONG, linewidth=1, linestyle="--")
+            axes.plot(list(parts), means, line, color=FAINT, label=name)
+        wrong_line(axes)
         angle_axis(axes, list(parts))
         axes.set_ylabel("mean error at the missing image")
         axes.set_ylim(bottom=0)

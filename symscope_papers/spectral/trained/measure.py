@@ -19,13 +19,14 @@ from symscope_papers.spectral.pairs.errors import exact_errors, pair_errors
 from symscope_papers.spectral.pairs.orbits import digit_pairs, orbit_signs, rotated
 from symscope_papers.spectral.trained.config import Trained
 from symscope_papers.spectral.wide_networks import mlp_kernels
+from symscope_papers.table_rows import rows_of
 
 RIDGE = 0.0
 
 
 def cells(config: Trained) -> list[dict[str, Any]]:
     """One cell for each run, number of angles and part of the pairs."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    digits(config.mnist)  # missing files are reported before anything runs
     parts = range(-(-config.pairs // config.at_once))
     return [
         {"run": run, "angles": n, "part": part}
@@ -47,6 +48,7 @@ def measure_cell(config: Trained, cell: Mapping[str, Any], context: CellContext)
     theory = pair_errors(mlp_kernels(1).ntk.batched(points.flatten(1, 2)), RIDGE)
     own = _own_kernel_errors(points, cell["run"], config.width)
     columns = {
+        "pair": torch.arange(mine.start, mine.stop),
         "class_a": data.labels[chosen[:, 0]],
         "class_b": data.labels[chosen[:, 1]],
         "trained": errors.mean(1),
@@ -60,13 +62,7 @@ def measure_cell(config: Trained, cell: Mapping[str, Any], context: CellContext)
         "loss": trained.losses.unflatten(0, (-1, 2)).amax(1),
         "converged": trained.converged.unflatten(0, (-1, 2)).all(1),
     }
-    lists = {name: values.tolist() for name, values in columns.items()}
-    return {
-        "pairs": [
-            {"pair": mine.start + i, **{name: values[i] for name, values in lists.items()}}
-            for i in range(len(chosen))
-        ]
-    }
+    return {"pairs": rows_of(columns)}
 
 
 def trained_errors(
@@ -78,10 +74,10 @@ def trained_errors(
     """Two networks for each pair, all trained at once, each without the upright image of one digit.
 
     Args:
-        network: A network for a seed.
+        network: Makes a network from a seed.
         points: Orbits of every pair.
-        settings: How to train.
-        seeds: Two for each pair.
+        settings: Settings of the training.
+        seeds: Two random seeds for each pair.
 
     Returns:
         The networks, and `1 - y f(x)` at the image each has not seen.

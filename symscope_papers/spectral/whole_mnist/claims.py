@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
+from symscope_papers.spectral.whole_mnist.config import WholeMnist
 
 BEYOND = "beyond the paper"
 THOUSANDS, MILLIONS = 640_000, 3_840_000  # points: 10 x 1,000 x 64, and all 60,000 x 64
@@ -31,7 +30,7 @@ def run_accuracy(table: pd.DataFrame) -> pd.DataFrame:
     return found.rename(columns={"sem": "error"}).sort_values(["orbits", "angles"])
 
 
-def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
+def judge_claims(config: WholeMnist, tables: RunTables) -> list[Claim]:
     """Agreement with dense regression, the rise with the number of angles, and the two large runs."""
     check = tables["checks"].iloc[0]
     runs = run_accuracy(tables["accuracy"])

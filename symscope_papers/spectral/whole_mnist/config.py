@@ -22,10 +22,10 @@ class WholeMnist:
         angles: Numbers of rotations for each of these.
         whole_angles: Numbers of rotations for all digits there are; none leaves it out.
         hidden: Hidden layers of the kernel's network.
-        ridge: Absolute.
-        memory: What may be used, as text ("2GB"), or "free" for what a GPU has left.
+        ridge: Absolute ridge.
+        memory: Memory that may be used, as text ("2GB"), or "free" for what a GPU has left.
         check_seeds: Digits of each class on which the answer is compared with dense regression.
-        check_angles: Rotations there.
+        check_angles: Number of rotations of that comparison.
     """
 
     mnist: str = "sample"

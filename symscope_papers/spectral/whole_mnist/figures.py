@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.chart_parts import accuracy_axes
+from symscope_papers.chart_parts import accuracy_axes, error_line
 from symscope_papers.spectral.whole_mnist.claims import run_accuracy
+from symscope_papers.spectral.whole_mnist.config import WholeMnist
 
 MARKS = ("o-", "s--", "^-.", "d:", "v-", "x--")
 
 
-def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: WholeMnist, tables: RunTables) -> list[Plot]:
     """The three figures."""
     accuracy = tables["accuracy"]
     largest = accuracy[accuracy["points"] == accuracy["points"].max()]
@@ -30,16 +29,8 @@ def angle_plot(accuracy: pd.DataFrame) -> Plot:
     with style():
         axes = figure.subplots()
         for place, (orbits, own) in enumerate(runs.groupby("orbits", sort=False)):
-            axes.errorbar(
-                own["angles"],
-                own["mean"],
-                own["error"],
-                fmt=MARKS[place % len(MARKS)],
-                color=COLOURS[place % len(COLOURS)],
-                label=f"{orbits:,} digits",
-                capsize=3,
-                markersize=6,
-            )
+            line, colour = MARKS[place % len(MARKS)], COLOURS[place % len(COLOURS)]
+            error_line(axes, own["angles"], own["mean"], own["error"], line, colour, f"{orbits:,} digits")
         accuracy_axes(axes, sorted(accuracy["angles"].unique().tolist()))
         axes.set_ylabel("accuracy on left-out upright digits")
         axes.legend(fontsize=9, loc="best")

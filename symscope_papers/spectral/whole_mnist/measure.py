@@ -21,13 +21,13 @@ from symscope_papers.spectral.whole_mnist.config import FREE, WholeMnist
 from symscope_papers.spectral.wide_networks import mlp_kernels
 
 CLASSES = 10
-ALL = 0  # seeds of each class: as many as there are
+ALL = 0  # digits of each class: as many as there are
 FREE_SHARE = 0.93  # of the memory a GPU has left: its library keeps some
 
 
 def cells(config: WholeMnist) -> list[dict[str, Any]]:
-    """The check first, then from small to large; 0 seeds stands for all."""
-    digits(config.mnist)  # files that are not there are told before anything runs
+    """The check first, then from small to large; 0 digits of each class stands for all."""
+    digits(config.mnist)  # missing files are reported before anything runs
     sizes = [(k, n) for k in sorted(config.seeds) for n in config.angles]
     sizes += [(ALL, n) for n in config.whole_angles]
     check = {"part": "check", "seeds": config.check_seeds, "angles": config.check_angles}
@@ -74,14 +74,14 @@ class DigitRegression:
     """Digits, what turns them, and the kernel, on one device.
 
     Attributes:
-        seeds: Standardised images, flat.
-        data: The same with their classes.
+        samples: Standardised images, flat.
+        data: Standardised images with their classes.
         action: An exact, orthogonal action of rotations.
         kernel: `(a, b) -> K`, with an exact diagonal where a is b.
-        config: Ridge and memory.
+        config: Config with ridge and memory.
     """
 
-    seeds: Float[Tensor, "m pixels"]
+    samples: Float[Tensor, "m pixels"]
     data: LabelledData
     action: Action
     kernel: Callable[[Tensor, Tensor], Tensor]
@@ -98,44 +98,44 @@ class DigitRegression:
             lambda a, b: ntk.blocks(a[None], None if b is a else b[None])[0],
             config,
         )
-        made.orbit(made.seeds[:1])
+        made.orbit(made.samples[:1])
         return made
 
-    def orbit(self, seeds: Float[Tensor, "a pixels"]) -> Float[Tensor, "a n pixels"]:
-        """Every rotation of some seeds."""
-        return self.action.act_all(seeds.unflatten(1, tuple(self.data.x.shape[1:]))).flatten(2)
+    def orbit(self, samples: Float[Tensor, "a pixels"]) -> Float[Tensor, "a n pixels"]:
+        """Every rotation of some samples."""
+        return self.action.act_all(samples.unflatten(1, tuple(self.data.x.shape[1:]))).flatten(2)
 
     @property
     def labels(self) -> Float[Tensor, "m classes"]:
         """One-hot."""
-        return nn.functional.one_hot(self.data.labels, CLASSES).to(self.seeds)
+        return nn.functional.one_hot(self.data.labels, CLASSES).to(self.samples)
 
     def streamed(self) -> tuple[LeaveOut, float]:
         """Every class left out in turn, within the memory; and the seconds it took."""
         masks = class_masks(self.data.labels, self.action.group)
-        memory = memory_budget(self.config.memory, self.seeds.device)
-        started = _now(self.seeds.device)
+        memory = memory_budget(self.config.memory, self.samples.device)
+        started = _now(self.samples.device)
         found = leave_out_streamed(
             self.kernel,
             self.orbit,
-            self.seeds,
+            self.samples,
             self.labels,
             masks,
             self.action.group,
             self.config.ridge,
             memory=memory,
         )
-        return found, _now(self.seeds.device) - started
+        return found, _now(self.samples.device) - started
 
     def difference_to_dense(self) -> tuple[int, float]:
         """How many points there are, and how far residuals are from those of regression over all of them."""
         found, _ = self.streamed()
-        everything = self.orbit(self.seeds).flatten(0, 1)
+        everything = self.orbit(self.samples).flatten(0, 1)
         inverse = precision(self.kernel(everything, everything), self.config.ridge)
         values = self.labels.repeat_interleave(self.action.group.order, 0)
         worst = 0.0
         for label, mask in enumerate(class_masks(self.data.labels, self.action.group)):
-            missing = mask.flatten().nonzero()[:, 0].to(self.seeds.device)
+            missing = mask.flatten().nonzero()[:, 0].to(self.samples.device)
             dense = leave_out_residual(inverse, values, missing).cpu()
             worst = max(worst, float((found.residual[found.sets == label] - dense).abs().max()))
         return len(everything), worst
@@ -145,8 +145,8 @@ def memory_budget(memory: str, device: torch.device) -> int:
     """The budget in bytes.
 
     Args:
-        memory: Text, or "free".
-        device: Where it is used.
+        memory: Memory as text, or "free" for what a GPU has left.
+        device: Device whose memory is used.
 
     Raises:
         InputError: "free" on a device that is not a GPU.

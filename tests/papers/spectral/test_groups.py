@@ -101,14 +101,14 @@ def test_bad_configs_are_refused(change, message):
         replace(SMALL, **change)
 
 
-SIZES = ProblemSizes(seeds=2, side=14, shifts=(2, 7), nodes=5, points=4)
+SIZES = ProblemSizes(samples=2, side=14, shifts=(2, 7), nodes=5, points=4)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_kernels_respect_their_groups(case):
     """`k(g x, g y) = k(x, y)` on samples, whatever the exact form makes of it."""
     asked = orbit_problem(case, SIZES, seed=1, device="cpu")
-    x, y = asked.seeds[:1], asked.seeds[1:]
+    x, y = asked.samples[:1], asked.samples[1:]
     before = asked.kernel(x, y)
     for g in (1, asked.action.group.order // 2, asked.action.group.order - 1):
         after = asked.kernel(asked.action.act(g, x), asked.action.act(g, y))

@@ -89,7 +89,7 @@ def test_claims_and_figures_are_made(made):
     [
         ("spectral", "tracks the symmetrised"),
         ("spectral", "near the symmetrised"),
-        ("spectral", "tells right from wrong"),
+        ("spectral", "separates right from wrong"),
         ("projected", "averaged over the missing angle"),
         ("projected", "upright image missing"),
         ("lambda_n", "squared distance"),
