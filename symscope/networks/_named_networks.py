@@ -23,8 +23,8 @@ class NamedNetwork:
     """An architecture that fits itself to the data.
 
     Attributes:
-        description: What it is, in a line.
-        builder: From the shape of one input and the number of outputs to a function of a seed.
+        description: One line about the architecture.
+        builder: Function of an input's shape and the number of outputs that gives a function of a seed.
     """
 
     description: str

@@ -19,7 +19,7 @@ class OperatorWatch(TorchDispatchMode):
     """Counts the numbers that operators compute, and notices random ones.
 
     Attributes:
-        numbers: How many numbers were computed; views count nothing.
+        numbers: Count of the numbers computed; views count nothing.
         random: Name of the last operator that drew random numbers, empty if none did.
 
     >>> with OperatorWatch() as watch:

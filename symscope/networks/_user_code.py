@@ -25,7 +25,7 @@ def load_user_function(option: str, name: str) -> Callable[..., Any]:
     """The function a user names as MODULE:FUNCTION or FILE.py:FUNCTION; nothing else is imported.
 
     Args:
-        option: What to call it in messages, such as "--model".
+        option: Name of the option in messages, such as "--model".
         name: The module or file and the function, with a colon between them.
 
     Raises:
@@ -48,7 +48,7 @@ def load_user_module(option: str, name: str) -> ModuleType:
     """The module a user names, by its dotted name or by the path of its file; a file is loaded only once.
 
     Args:
-        option: What to call it in messages, such as "--module".
+        option: Name of the option in messages, such as "--module".
         name: The dotted name, or a path that ends in .py.
 
     Raises:
@@ -69,7 +69,7 @@ def bind_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], A
     """A user's function with the seed filled in, where it has an argument `seed` or needs a single one.
 
     Args:
-        what: What to call it in messages.
+        what: Name of the function in messages.
         build: The function.
         seed: The value to fill in.
 

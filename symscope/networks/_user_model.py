@@ -33,12 +33,12 @@ class UserModel:
     """A network that takes the data.
 
     Attributes:
-        name: What the report calls it.
-        builder: A fresh network, in float64 and evaluation mode, for a seed.
-        layout: How inputs are laid out for it, one of `LAYOUTS`.
-        outputs: How many numbers it returns for an input.
-        parameters: How many weights it has.
-        fixed: Whether every seed gives the same weights, because they came from a file.
+        name: Name in reports.
+        builder: Function of a seed that gives a fresh network, in float64 and evaluation mode.
+        layout: Layout of its inputs, one of `LAYOUTS`.
+        outputs: Number of outputs for one input.
+        parameters: Number of weights.
+        fixed: Whether every seed gives the same weights, because they are read from a file.
     """
 
     name: str
@@ -64,7 +64,7 @@ def user_model(
             module, whose weights are redrawn by its layers' own `reset_parameters` for every seed.
         shape: Shape of one input.
         classes: Number of outputs that are needed.
-        name: What the report calls it; the model's own name when not given.
+        name: Name in reports; the model's own name when not given.
         weights: A saved state dict to start from, read with `weights_only=True`; then seeds change nothing.
 
     Raises:
@@ -102,7 +102,7 @@ def build_network(what: str, build: Callable[..., nn.Module], seed: int) -> nn.M
     """What a user's function builds, in float64 and evaluation mode, its weights drawn from the seed.
 
     Args:
-        what: What to call the function in messages.
+        what: Name of the function in messages.
         build: Takes nothing, or a seed.
         seed: Seed for drawing the weights.
 
@@ -188,16 +188,16 @@ def _check_fit(own: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Pat
     """Refuses weights that are not those of the network, with the names and shapes of the first."""
     lacking = [name for name in own if name not in saved]
     foreign = [name for name in saved if name not in own]
-    said = [f"the file lacks {_few(lacking)}"] if lacking else []
-    said += [f"the network has no {_few(foreign)}"] if foreign else []
-    said += [
+    problems = [f"the file lacks {_few(lacking)}"] if lacking else []
+    problems += [f"the network has no {_few(foreign)}"] if foreign else []
+    problems += [
         f"{name} has shape {tuple(value.shape)} in the network and {tuple(saved[name].shape)} in the file"
         for name, value in own.items()
         if name in saved and saved[name].shape != value.shape
     ]
-    if said:
+    if problems:
         raise InputError(
-            f"weights: {path} does not fit the network: {'; '.join(said[:3])}. Save the weights of this "
+            f"weights: {path} does not fit the network: {'; '.join(problems[:3])}. Save the weights of this "
             "network, or build the one they are of."
         )
 

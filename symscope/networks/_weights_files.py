@@ -16,7 +16,7 @@ def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
 
     Args:
         path: The file.
-        what: What a message calls it.
+        what: Name of the weights in messages.
 
     Raises:
         InputError: No such file, or one that holds something else.
@@ -38,7 +38,7 @@ def check_weights(saved: object, what: str) -> Mapping[str, Tensor]:
 
     Args:
         saved: Anything.
-        what: What a message calls it.
+        what: Name of the weights in messages.
 
     Raises:
         InputError: It is something else than names to tensors.

@@ -4,7 +4,7 @@ Public module for reproductions and specialists:
     points: orbits made on the fly, or made once and stored.
 """
 
-from symscope.training._batched import FullBatch, TrainedCopies, train_copies
+from symscope.training._full_batch import FullBatch, TrainedCopies, train_copies
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._classifier import TrainedClassifiers, train_classifiers
 from symscope.training._mini_batch import MiniBatch

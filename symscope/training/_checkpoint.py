@@ -1,4 +1,4 @@
-"""Where a long training stands, in one file: killed at any moment, it goes on from the last one."""
+"""The state of a long training in one file: killed at any moment, it resumes from the last state."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Checkpoint:
 
         Args:
             problem: What is being trained.
-            device: Where tensors go.
+            device: Device for the tensors.
 
         Raises:
             InputError: The file is damaged, of another version, or of another problem.
@@ -110,20 +110,20 @@ class Checkpoint:
         return state
 
 
-def kept_state(
+def saved_state(
     checkpoint: Checkpoint | None, problem: Callable[[], dict[str, Any]], device: torch.device
 ) -> dict[str, Any] | None:
     """The state to go on from, None to begin; the file is looked at, and its folder, before anything runs.
 
     Args:
-        checkpoint: Where, or None for nowhere.
+        checkpoint: File of the state, or None for no file.
         problem: Gives what is being trained; not called without a checkpoint.
-        device: Where tensors go.
+        device: Device for the tensors.
 
     Raises:
         InputError: A folder that cannot be written or a file that cannot be used.
 
-    >>> kept_state(None, dict, torch.device("cpu")) is None
+    >>> saved_state(None, dict, torch.device("cpu")) is None
     True
     """
     if checkpoint is None:

@@ -19,7 +19,7 @@ from symscope.errors import InputError
 from symscope.networks import Stack
 from symscope.numerics import Progress
 from symscope.training._checkpoint import Checkpoint
-from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, course
+from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, train_by_mini_batches
 from symscope.training.points import GeneratedPoints, StoredPoints
 
 
@@ -31,8 +31,8 @@ class TrainedClassifiers:
     Attributes:
         stack: The copies.
         losses: Mean cross-entropy over each epoch.
-        measured_at: The epochs (1 is after the first) at which accuracy was measured.
-        accuracies: For each named set, the share of points each copy got right there.
+        measured_at: Epochs (1 is after the first) at which accuracy was measured.
+        accuracies: Share of points each copy classifies correctly, by name of the set.
     """
 
     stack: Stack
@@ -62,16 +62,16 @@ def train_classifiers(
     CPU; on a GPU as far as its own convolutions repeat themselves.
 
     Args:
-        builder: A network for a seed, one architecture, logits out.
-        points: The inputs.
+        builder: Function of a seed that gives a network of one architecture, with logits as outputs.
+        points: Inputs of all copies.
         labels: The class of each point, from 0 on.
-        seen: Which points each copy is trained on.
+        seen: Mask of the points each copy is trained on.
         tests: Named sets on which accuracy is measured, each a mask like `seen`.
-        settings: How to train.
-        seeds: One per copy, for weights and order.
-        device: Where to train; where the points are, if not given.
+        settings: Length of the training, batches and optimiser.
+        seeds: Seed of each copy, for its weights and the order of its points.
+        device: Device to train on; the one holding the points, if not given.
         progress: Called as `progress(words with the mean loss, epoch, epochs)` after every epoch.
-        checkpoint: Keep the state in a file and go on from it.
+        checkpoint: File to keep the state in and to resume from.
 
     Raises:
         InputError: Masks or labels that do not fit, a class without points to learn from, inputs the network
@@ -87,7 +87,7 @@ def train_classifiers(
     >>> result.accuracies["unseen"][-1].tolist()
     [1.0]
     """
-    trained = course(
+    trained = train_by_mini_batches(
         CLASSES, builder, points, labels, seen, tests, settings, seeds, device, progress, checkpoint
     )
     losses, accuracies = trained.record()

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.networks import Stack, batched_outputs, stack_networks
 from symscope.numerics import Progress, check_count
-from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
+from symscope.training._checkpoint import Checkpoint, content_sum, saved_state
 from symscope.training._dropout_noise import dropout_noise
 from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
@@ -30,14 +30,14 @@ class MiniBatch:
     """How long, and how, to train networks on points they may see.
 
     Attributes:
-        epochs: Passes over the points.
-        batch: Points per step.
-        optimiser: What takes the steps; the paper's is Adam, 1e-3, betas (0.7, 0.9).
+        epochs: Number of passes over the points.
+        batch: Number of points per step.
+        optimiser: Optimiser that takes the steps; the paper's is Adam, 1e-3, betas (0.7, 0.9).
         mixed_precision: The network computes in bfloat16; weights, their steps and the loss stay in float32.
         compiled: Fuse each step with `torch.compile`; takes up to a minute before the first step. On a GPU
             with stored points each step is also recorded and replayed as one launch.
-        augment: One point of each seed per epoch, drawn from those the copy may see, instead of all of them.
-        measured_points: At most so many points of each set are measured, drawn once; None for all.
+        augment: Show one point of each sample per epoch, drawn from those the copy may see, instead of all.
+        measured_points: Largest number of points measured in each set, drawn once; None for all.
         measured_every: Epochs between two measurements; the last epoch is always measured.
 
     Raises:
@@ -66,10 +66,10 @@ class Objective:
     """What networks are trained for.
 
     Attributes:
-        kind: What a checkpoint calls them.
-        wanted: What the values that points should get are called.
+        kind: Name of the objective in checkpoints.
+        wanted: Name of the values to learn, for messages.
         loss: Each copy's mean loss over its real points, `loss(skeleton, weights, x, wanted, real)`.
-        measure: What is measured at each point, `measure(outputs, wanted)`, and averaged over sets.
+        measure: Quantity measured at each point and averaged over sets, `measure(outputs, wanted)`.
         check: Refuses values that do not fit the network, `check(wanted, seen, output)`.
     """
 
@@ -80,7 +80,7 @@ class Objective:
     check: Callable[[Tensor, Tensor, torch.Size], None]
 
 
-def course(
+def train_by_mini_batches(
     objective: Objective,
     builder: Callable[[int], nn.Module],
     points: StoredPoints | GeneratedPoints,
@@ -92,11 +92,11 @@ def course(
     device: torch.device | str | None,
     progress: Progress | None,
     checkpoint: Checkpoint | None,
-) -> Course:
-    """Train one network per row of `seen`, all at once; `train_classifiers` says what is what.
+) -> MiniBatchTraining:
+    """Train one network per row of `seen`, all at once; arguments as in `train_classifiers`.
 
     Raises:
-        InputError: As `train_classifiers`.
+        InputError: The same cases as for `train_classifiers`.
     """
     where = points.device if device is None else torch.device(device)
     check_sets(objective.wanted, wanted, seen, tests, len(points), len(seeds))
@@ -108,8 +108,8 @@ def course(
     check_statistics(settings, stack)
     objective.check(wanted, seen, stack.output_shape(probe.to(dtype)))
     sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}
-    training = Course(objective, stack, points, wanted, seen, sets, settings, dtype)
-    state = kept_state(checkpoint, training.problem, where)
+    training = MiniBatchTraining(objective, stack, points, wanted, seen, sets, settings, dtype)
+    state = saved_state(checkpoint, training.problem, where)
     if state is not None:
         training.restore(state)
     with dropout_noise(where) as start_noise:
@@ -166,7 +166,7 @@ def check_statistics(settings: MiniBatch, stack: Stack) -> None:
 
 
 @final
-class Course:
+class MiniBatchTraining:
     """The moving parts of a training: weights, optimiser, record."""
 
     def __init__(
@@ -301,7 +301,7 @@ class Course:
         self.epoch, self.losses = state["epoch"], state["losses"]
         self.measured_at, self.measured = state["measured_at"], state["accuracies"]
 
-    def finished(self) -> Course:
+    def finished(self) -> MiniBatchTraining:
         """Itself, its weights free of gradients, running statistics where the weights are."""
         if self.stack.keeps_statistics:
             self.stack.skeleton.load_state_dict(dict(self.skeleton.named_buffers()), strict=False)

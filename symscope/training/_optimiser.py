@@ -1,4 +1,4 @@
-"""Which optimiser takes the steps, as plain data; the steps themselves are PyTorch's."""
+"""The optimiser of a training as plain data; the steps themselves are PyTorch's."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Optimiser:
         return torch.optim.SGD(moved, lr=self.learning_rate, momentum=self.momentum, fused=fused)
 
 
-def of_some_copies(
+def optimiser_of_copies(
     optimiser: torch.optim.Optimizer,
     chosen: Optimiser,
     before: Sequence[Tensor],

@@ -14,7 +14,7 @@ from symscope.errors import InputError
 from symscope.networks import Stack
 from symscope.numerics import Progress, check_finite
 from symscope.training._checkpoint import Checkpoint
-from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, course
+from symscope.training._mini_batch import MiniBatch, Objective, copies_outputs, train_by_mini_batches
 from symscope.training.points import GeneratedPoints, StoredPoints
 
 
@@ -26,8 +26,8 @@ class TrainedRegressors:
     Attributes:
         stack: The copies.
         losses: Mean squared difference over each epoch.
-        measured_at: The epochs (1 is after the first) at which errors were measured.
-        errors: For each named set, each copy's mean over points and outputs of the squared difference.
+        measured_at: Epochs (1 is after the first) at which errors were measured.
+        errors: Mean squared difference of each copy over points and outputs, by name of the set.
     """
 
     stack: Stack
@@ -54,16 +54,16 @@ def train_regressors(
     The loss is `mean (f(x) - y)^2` over points and outputs. Everything else is as in `train_classifiers`.
 
     Args:
-        builder: A network for a seed, one architecture, as many outputs as there are targets.
-        points: The inputs.
+        builder: Function of a seed that gives a network, with as many outputs as targets.
+        points: Inputs of all copies.
         targets: The numbers each point should get; of the order of 1, or steps are too large or too small.
-        seen: Which points each copy is trained on.
+        seen: Mask of the points each copy is trained on.
         tests: Named sets on which errors are measured, each a mask like `seen`.
-        settings: How to train.
-        seeds: One per copy, for weights and order.
-        device: Where to train; where the points are, if not given.
+        settings: Length of the training, batches and optimiser.
+        seeds: Seed of each copy, for its weights and the order of its points.
+        device: Device to train on; the one holding the points, if not given.
         progress: Called as `progress(words with the mean loss, epoch, epochs)` after every epoch.
-        checkpoint: Keep the state in a file and go on from it.
+        checkpoint: File to keep the state in and to resume from.
 
     Raises:
         InputError: Masks or targets that do not fit, outputs that are not as many as targets, inputs the
@@ -80,7 +80,7 @@ def train_regressors(
     True
     """
     check_finite("targets", targets)
-    trained = course(
+    trained = train_by_mini_batches(
         NUMBERS, builder, points, targets, seen, tests, settings, seeds, device, progress, checkpoint
     )
     losses, errors = trained.record()

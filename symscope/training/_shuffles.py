@@ -1,4 +1,4 @@
-"""Which points each copy sees in each step: its own, in its own random order."""
+"""The points each copy sees in each step: its own, in its own random order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Shuffle:
     copies take every step and step sizes differ by at most one point.
 
     Attributes:
-        orders: For each copy, positions of its points in the order it sees them.
+        orders: Positions of each copy's points in the order it sees them.
         batch: Points per step at most.
         filled: Fill every step up to `batch`, so that its shape is the same whatever the number of points
             (a compiled step serves one shape).
@@ -62,7 +62,7 @@ def shuffle(
     """A fresh order for each copy, by its own seed and the epoch.
 
     Args:
-        seen: For each copy, the positions of its points.
+        seen: Positions of each copy's points.
         batch: Points per step at most.
         seeds: One seed per copy.
         epoch: Number of the epoch.

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from symscope import InputError
-from symscope.networks import is_user_error, load_user_function, user_error
+from symscope.groups import parse
+from symscope.networks import is_user_error, load_user_function, load_user_module, user_error
 from symscope.networks._user_code import bind_seed
 
 
@@ -95,6 +96,20 @@ def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path
         exec(compile("import json\njson.loads('{')", "<string>", "exec"))
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
     assert not is_user_error(caught.value.with_traceback(below))
+
+
+def test_errors_of_the_library_are_not_the_user_s():
+    with pytest.raises(InputError) as caught:
+        parse("no such group")
+    below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
+    assert not is_user_error(caught.value.with_traceback(below))
+
+
+def test_a_file_is_loaded_once(tmp_path):
+    (tmp_path / "counted.py").write_text("class Net: ...\n")
+    name = str(tmp_path / "counted.py")
+    assert load_user_module("--module", name) is load_user_module("--module", name)
+    assert load_user_function("--model", f"{name}:Net") is load_user_module("--module", name).Net
 
 
 def test_a_seed_is_given_by_name_or_as_the_only_argument():

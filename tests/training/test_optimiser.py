@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.training._optimiser import Optimiser, of_some_copies
+from symscope.training._optimiser import Optimiser, optimiser_of_copies
 from tests.tolerances import ROUNDING
 
 
@@ -36,7 +36,7 @@ def test_copies_that_go_on_keep_their_past(chosen):
     three_steps(whole, steps)
     kept = torch.tensor([True, False, True])
     some = whole.detach()[kept].requires_grad_()
-    three_steps(some, of_some_copies(steps, chosen, [whole], [some], kept))
+    three_steps(some, optimiser_of_copies(steps, chosen, [whole], [some], kept))
     three_steps(whole, steps)
     assert torch.equal(some, whole[kept])
 

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.networks import Stack, batched_outputs, stack_networks
 from symscope.numerics import Progress, check_count, check_finite
-from symscope.training._checkpoint import Checkpoint, content_sum, kept_state
+from symscope.training._checkpoint import Checkpoint, content_sum, saved_state
 from symscope.training._dropout_noise import dropout_noise
-from symscope.training._optimiser import Optimiser, of_some_copies
+from symscope.training._optimiser import Optimiser, optimiser_of_copies
 
 
 @final
@@ -28,10 +28,10 @@ class FullBatch:
     """How long, and how, to train on the whole of a small data set.
 
     Attributes:
-        epochs: Steps at most.
-        optimiser: What takes the steps.
+        epochs: Largest number of steps.
+        optimiser: Optimiser that takes the steps.
         tolerance: A copy is done when its loss is at most this; 0 for never.
-        look_every: Epochs between two looks at the losses (converged, not a number, progress).
+        look_every: Epochs between two checks of the losses (converged, not a number, progress).
 
     Raises:
         InputError: Less than one epoch, or a negative tolerance.
@@ -56,11 +56,11 @@ class TrainedCopies:
 
     Attributes:
         stack: The copies.
-        losses: Each one's mean squared error at its final weights (with dropout on, if it has dropout).
-        epochs: The steps each one took.
-        converged: Whether its loss came down to the tolerance.
-        looked_at: The epochs at which losses were recorded.
-        history: The losses there; a copy that is done keeps its last.
+        losses: Mean squared error of each copy at its final weights (with dropout on, if it has dropout).
+        epochs: Number of steps each copy took.
+        converged: Whether the loss of each copy fell to the tolerance.
+        looked_at: Epochs at which losses were recorded.
+        history: Losses at those epochs; a copy that is done keeps its last.
     """
 
     stack: Stack
@@ -89,14 +89,14 @@ def train_copies(
     one machine the result is the same bit for bit whether or not the run was interrupted and resumed.
 
     Args:
-        builder: A network for a seed, one architecture.
+        builder: Function of a seed that gives a network, always of one architecture.
         x: The data sets' inputs; weights take their dtype.
         y: The values to learn, `[copies, n]` for a network with one output, else `[copies, n, outputs]`.
-        settings: How to train.
+        settings: Length of the training and its optimiser.
         seeds: One seed per copy.
         device: Device to train on; that of x, if not given.
-        progress: Called as `progress(words with the mean loss, epoch, epochs)` at every look.
-        checkpoint: Keep the state in a file and go on from it.
+        progress: Called as `progress(words with the mean loss, epoch, epochs)` at every check.
+        checkpoint: File to keep the state in and to resume from.
 
     Raises:
         InputError: Shapes that do not match each other or the network, numbers that are not finite, a loss
@@ -122,7 +122,7 @@ def train_copies(
             f"got {tuple(y.shape[2:])}."
         )
     training = _Training(stack, x, y.reshape(*y.shape[:2], *wanted), settings)
-    state = kept_state(checkpoint, training.problem, where)
+    state = saved_state(checkpoint, training.problem, where)
     if state is not None:
         training.restore(state)
     stack.skeleton.train()
@@ -222,7 +222,7 @@ class _Training:
             for name, weight in self.weights.items()
         }
         after = [weight for weight in self.weights.values() if weight.requires_grad]
-        self.optimiser = of_some_copies(self.optimiser, self.settings.optimiser, before, after, kept)
+        self.optimiser = optimiser_of_copies(self.optimiser, self.settings.optimiser, before, after, kept)
         self.active, self.x, self.y = self.active[kept], self.x[kept], self.y[kept]
 
     def _write_back(self) -> None:
