@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -25,21 +27,21 @@ def recorded_epochs(epochs: int, count: int) -> Tensor:
     return torch.linspace(0, epochs, min(count, epochs + 1), dtype=torch.float64).round().long().unique()
 
 
-def trained(x: Tensor, y: Tensor, starts: Tensor, learning_rate: float, record: Tensor) -> Tensor:
+def training_path(x: Tensor, y: Tensor, starts: Tensor, learning_rate: float, record: Tensor) -> Tensor:
     """Weights along full-batch gradient descent on the mean squared error, by `torch.optim.SGD`.
 
     Args:
         x: Features `[n, d]`.
         y: Labels `[n]` or `[n, m]`.
-        starts: `[runs, d]` or `[runs, d, m]`; the runs do not touch each other.
-        learning_rate: Of the mean squared error of each run.
+        starts: Initial weights `[runs, d]` or `[runs, d, m]`; the runs are independent.
+        learning_rate: Learning rate for the mean squared error of each run.
         record: Epochs to keep, ascending.
 
     Returns:
         `[epochs kept, runs, d, *m]`.
 
     >>> x, y = torch.ones(2, 1), torch.ones(2)
-    >>> trained(x, y, torch.zeros(1, 1), 0.25, torch.tensor([0, 1, 2]))[:, 0, 0].tolist()
+    >>> training_path(x, y, torch.zeros(1, 1), 0.25, torch.tensor([0, 1, 2]))[:, 0, 0].tolist()
     [0.0, 0.5, 0.75]
     """
     weights = starts.clone().requires_grad_()
@@ -86,6 +88,18 @@ def decay_fit(times: Float[Tensor, " t"], sizes: Float[Tensor, " t"]) -> tuple[f
     left = float((l0 - slope * t0).square().sum())
     total = float(l0.square().sum())
     return -slope, 1 - left / total if total > 0 else math.nan, len(t)
+
+
+def run_spread(paths: pd.DataFrame, shared: str, parts: Sequence[str]) -> float:
+    """The largest difference between two runs in parts of the weights, over all epochs.
+
+    Args:
+        paths: Table of paths with columns `shared`, `epoch` and the parts.
+        shared: The runs that share this part of their start.
+        parts: Columns to compare.
+    """
+    by_epoch = paths[paths["shared"] == shared].groupby("epoch")
+    return max(float((by_epoch[part].max() - by_epoch[part].min()).max()) for part in parts)
 
 
 def dress_asymmetry(axes: Any, title: str | None = None) -> None:

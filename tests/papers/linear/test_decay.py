@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope_papers.linear.decay import Decay, decay
+from symscope_papers.linear.decay import decay
+from symscope_papers.linear.decay.config import Decay
 from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
 
 
@@ -27,8 +28,8 @@ def test_decay(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"records": 3}, "expected at least 1, and 4 records"),
-        ({"learning_rate": 1.5}, "below the stable bound 1, got 1.5"),
+        ({"records": 3}, "records: expected 4 or more"),
+        ({"learning_rate": 1.5}, "learning_rate: expected above 0 and below 1, got 1.5"),
     ],
 )
 def test_bad_configs_are_refused(change, words):

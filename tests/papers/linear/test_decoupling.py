@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope_papers.linear.decoupling import Decoupling, decoupling
+from symscope_papers.linear.decoupling import decoupling
+from symscope_papers.linear.decoupling.config import Decoupling
 from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
 
 
@@ -22,7 +23,7 @@ def test_decoupling(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"runs": 1}, "at least 1 point, 2 runs"),
+        ({"runs": 1}, "runs: expected 2 or more"),
     ],
 )
 def test_bad_configs_are_refused(change, words):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope_papers.linear.equivariance import ASYMMETRIC, Equivariance, equivariance
+from symscope_papers.linear.equivariance import equivariance
+from symscope_papers.linear.equivariance.config import ASYMMETRIC, Equivariance
 from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
 
 
@@ -26,5 +27,5 @@ def test_equivariance(tmp_path):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="at least 2 points, 2 runs"):
+    with pytest.raises(InputError, match="expected 2 or more"):
         replace(Equivariance(), runs=1)

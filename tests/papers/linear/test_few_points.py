@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope_papers.linear.few_points import FewPoints, few_points
+from symscope_papers.linear.few_points import few_points
+from symscope_papers.linear.few_points.config import FewPoints
 from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
 
 
@@ -39,8 +40,8 @@ def test_few_points(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"points": 1}, "at least 2 points"),
-        ({"sigmas": (0.1,)}, "0 .the paper's. among them"),
+        ({"points": 1}, "points: expected 2 or more"),
+        ({"sigmas": (0.1,)}, "sigmas: expected 0, the paper's noise level"),
     ],
 )
 def test_bad_configs_are_refused(change, words):

@@ -8,7 +8,8 @@ import pytest
 
 from symscope import InputError
 from symscope.runs import Verdict
-from symscope_papers.linear.lazy import Lazy, lazy
+from symscope_papers.linear.lazy import lazy
+from symscope_papers.linear.lazy.config import Lazy
 from tests.papers.linear.tables import tables_of_cells
 
 SMALL = Lazy(width=10, orbits=12, alphas=(0.0, 1.0, 100.0, 1e4), networks=2, steps=60, held_out=20)
@@ -59,9 +60,9 @@ def test_figure(tables):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="steps and held_out of at least 1"):
+    with pytest.raises(InputError, match="expected 1 or more"):
         replace(SMALL, steps=0)
-    with pytest.raises(InputError, match="alphas: expected 0, then two or more"):
+    with pytest.raises(InputError, match="alphas: expected"):
         replace(SMALL, alphas=(1.0, 10.0))
-    with pytest.raises(InputError, match="stability: expected a number between 0 and 1"):
+    with pytest.raises(InputError, match="stability: expected above 0 and below 1"):
         replace(SMALL, stability=1.5)

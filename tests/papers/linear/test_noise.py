@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope_papers.linear.noise import Noise, noise
+from symscope_papers.linear.noise import noise
+from symscope_papers.linear.noise.config import Noise
 from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
 
 
@@ -34,8 +35,8 @@ def test_noise(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"sigmas": (0.0, -1.0)}, "none negative"),
-        ({"records": 2}, "4 records"),
+        ({"sigmas": (0.0, -1.0)}, "sigmas: expected 0 or more"),
+        ({"records": 2}, "records: expected 4 or more"),
     ],
 )
 def test_bad_configs_are_refused(change, words):

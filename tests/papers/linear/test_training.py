@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from symscope_papers.linear.training import asymmetry_of, decay_fit, recorded_epochs, trained
+from symscope_papers.linear.training import asymmetry_of, decay_fit, recorded_epochs, training_path
 from tests.tolerances import ROUNDING
 
 
@@ -15,7 +15,7 @@ def draw(seed: int, *shape: int) -> torch.Tensor:
 def test_runs_are_trained_as_if_alone():
     x, y, starts = draw(0, 12, 3), draw(1, 12, 2), draw(2, 4, 3, 2)
     record = torch.tensor([0, 1, 30])
-    paths = trained(x, y, starts, 0.03, record)
+    paths = training_path(x, y, starts, 0.03, record)
     assert paths.shape == (3, 4, 3, 2)
     assert torch.equal(paths[0], starts)
     for run in range(4):

@@ -11,7 +11,9 @@ from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.kernels import weights_kernel
 from symscope.runs import Verdict
-from symscope_papers.linear.ewk import Ewk, counted_zeros, ewk, network, rescalings
+from symscope_papers.linear.ewk_spectrum import ewk
+from symscope_papers.linear.ewk_spectrum.config import Ewk
+from symscope_papers.linear.ewk_spectrum.measure import counted_zeros, network, rescalings
 from tests.papers.linear.tables import tables_of_cells
 
 SMALL = Ewk(width=12, points=400, networks=2)
@@ -85,11 +87,11 @@ def test_figure(tables):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="width, points and networks of at least 1"):
+    with pytest.raises(InputError, match="expected 1 or more"):
         replace(SMALL, points=0)
     with pytest.raises(InputError, match="activations: expected 'relu'"):
         replace(SMALL, activations=("tanh",))
-    with pytest.raises(InputError, match="starts: expected 'default'"):
+    with pytest.raises(InputError, match="starts: unknown 'zero'"):
         replace(SMALL, starts=("default", "zero"))
     with pytest.raises(InputError, match="remaining share"):
         replace(SMALL, remaining=2.0)
