@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symscope.runs import Claim, RunTables
 from symscope_papers.linear.decoupling.config import Decoupling
+from symscope_papers.linear.training import run_spread
 
 
 def judge_claims(config: Decoupling, tables: RunTables) -> list[Claim]:
