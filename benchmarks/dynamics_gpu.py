@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from symscope.dynamics import Network, Problem
+from symscope.dynamics import DeclaredNetwork, TrainingProblem
 from symscope.networks.losses import binary_cross_entropy_loss, soft_cross_entropy_loss
 from symscope_papers.dynamics.paths import gradient_flops
 from symscope_papers.dynamics.permutation import Permutation, graph_network
@@ -150,17 +150,17 @@ def _tf32(a: Tensor, b: Tensor) -> Tensor:
         torch.backends.cuda.matmul.allow_tf32 = before
 
 
-def random_problem(config: Setting, dtype: torch.dtype, device: torch.device) -> Problem:
+def random_problem(config: Setting, dtype: torch.dtype, device: torch.device) -> TrainingProblem:
     """The network of an experiment on random data of its shape: times depend on nothing else."""
     generator = torch.Generator().manual_seed(0)
     network, loss, samples = _network(config)
     shape = (samples // config.batch, config.batch)
     x = torch.rand(*shape, network.sources[0].dim, generator=generator) - 0.5
     y = torch.rand(*shape, network.output.dim, generator=generator).round()
-    return Problem(network, loss, x.to(device, dtype), y.to(device, dtype))
+    return TrainingProblem(network, loss, x.to(device, dtype), y.to(device, dtype))
 
 
-def _network(config: Setting) -> tuple[Network, Any, int]:
+def _network(config: Setting) -> tuple[DeclaredNetwork, Any, int]:
     if isinstance(config, Permutation):
         network = graph_network(config.nodes, config.channels, config.invariant, config.hidden)
         return network, binary_cross_entropy_loss, config.graphs

@@ -1,157 +1,50 @@
-"""Build in or augment? Networks in Hom spaces, nominal/augmented/equivariant training, stability of E."""
+"""Build in or augment? Networks between representations; nominal, augmented and equivariant training.
 
-from symscope.dynamics._averaged_elements import all_elements, drawn_elements
-from symscope.dynamics._between_layers import (
-    Step,
-    batch_normalisation,
-    group_pooling,
-    norm_gate,
-    pointwise,
-    rms_normalisation,
-)
-from symscope.dynamics._counterexamples import (
-    Counterexample,
-    Minimum,
-    augmented_not_nominal,
-    equivariant_not_augmented,
-    examined,
-    identical_neurons,
-    minimum_of,
-    one_sample,
-    quadratic_problem,
-)
-from symscope.dynamics._curvature import hessian, hessian_product
-from symscope.dynamics._declared_module import DeclaredModule, DenseLayer, EquivariantLayer, build
-from symscope.dynamics._declared_network import Layers, Network, declare
-from symscope.dynamics._diagnosis import LayerEquivariance, LayerSpaces, affine_parts, layer_equivariance
-from symscope.dynamics._drift import Drift, drift, growth_rate, random_deviation
-from symscope.dynamics._gradients import (
-    Field,
-    GradientEstimate,
-    augmented_gradient,
-    equivariant_gradient,
-    feature_averaged_gradient,
-    gradient_field,
-    gradient_of,
-    monte_carlo_gradient,
-    nominal_gradient,
-    penalty_gradient,
-)
-from symscope.dynamics._identities import IDENTITIES, Identity, equation_3_gap, identity_errors
-from symscope.dynamics._layer_vectors import (
-    Split,
-    add,
-    equivariant_weights,
-    flatten,
-    gaussian_weights,
-    inner,
-    norm,
-    project,
-    residual,
-    split,
-    subtract,
-    transform,
-    unflatten,
-)
-from symscope.dynamics._minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
-from symscope.dynamics._paper_assumptions import Assumption, assumptions, check_assumptions
-from symscope.dynamics._risks import (
-    Estimate,
-    Problem,
-    augmented_problem,
-    augmented_risk,
-    equivariant_risk,
-    feature_average,
-    feature_averaged_risk,
-    monte_carlo_risk,
-    nominal_risk,
-)
-from symscope.dynamics._stability import Extremes, Stability, perturbed, stability
-from symscope.dynamics._training_flow import Trajectory, gradient_descent, gradient_flow
+For papers, benchmarks and specialists:
+
+- `symscope.dynamics.averaged_elements`: the group elements that an average runs over;
+- `symscope.dynamics.counterexamples`: problems whose nominal, augmented and equivariant minima differ;
+- `symscope.dynamics.curvature`: Hessians of risks, and products with them;
+- `symscope.dynamics.deviations`: steps off the equivariant layers, and how they grow;
+- `symscope.dynamics.gradients`: gradients of the risks, exact and from random elements;
+- `symscope.dynamics.identities`: the paper's lemmas and propositions as numbers that are zero;
+- `symscope.dynamics.layer_steps`: nonlinearities, normalisation and pooling between layers;
+- `symscope.dynamics.layer_vectors`: layers as vectors, and their projection on equivariant ones;
+- `symscope.dynamics.minima`: stationary points of the equivariant risk;
+- `symscope.dynamics.risks`: nominal, augmented, equivariant and feature-averaged risks.
+"""
+
+from symscope.dynamics._declared_module import build_module
+from symscope.dynamics._declared_network import DeclaredNetwork, declare_network
+from symscope.dynamics._layer_equivariance import LayerEquivariance, LayerSpaces, layer_equivariance
+from symscope.dynamics._stability import Stability, stability
+from symscope.dynamics._training_assumptions import check_training_assumptions, training_assumptions
+from symscope.dynamics._training_flow import Trajectory, training_descent, training_flow
+from symscope.dynamics.deviations import drift
+from symscope.dynamics.gradients import gradient_field
+from symscope.dynamics.layer_vectors import equivariant_weights
+from symscope.dynamics.risks import TrainingProblem
 
 __all__ = [
-    "IDENTITIES",
-    "Assumption",
-    "Counterexample",
-    "DeclaredModule",
-    "DenseLayer",
-    "Drift",
-    "EquivariantLayer",
-    "Estimate",
-    "Extremes",
-    "Field",
-    "GradientEstimate",
-    "Identity",
+    # declare a network by its representations, and a problem to train it on
+    "declare_network",
+    "DeclaredNetwork",
+    "build_module",
+    "equivariant_weights",
+    "TrainingProblem",
+    "training_assumptions",
+    "check_training_assumptions",
+    # will augmented training stay equivariant?
+    "stability",
+    "Stability",
+    "drift",
+    # train
+    "gradient_field",
+    "training_flow",
+    "training_descent",
+    "Trajectory",
+    # layers of an existing module
+    "layer_equivariance",
     "LayerEquivariance",
     "LayerSpaces",
-    "Layers",
-    "Minimum",
-    "Network",
-    "Problem",
-    "Split",
-    "Stability",
-    "Step",
-    "Trajectory",
-    "add",
-    "affine_parts",
-    "all_elements",
-    "assumptions",
-    "augmented_gradient",
-    "augmented_not_nominal",
-    "augmented_problem",
-    "augmented_risk",
-    "batch_normalisation",
-    "build",
-    "check_assumptions",
-    "coordinates",
-    "declare",
-    "drawn_elements",
-    "drift",
-    "equation_3_gap",
-    "equivariant_gradient",
-    "equivariant_minimum",
-    "equivariant_not_augmented",
-    "equivariant_risk",
-    "equivariant_weights",
-    "examined",
-    "feature_average",
-    "feature_averaged_gradient",
-    "feature_averaged_risk",
-    "flatten",
-    "from_coordinates",
-    "gaussian_weights",
-    "gradient_descent",
-    "gradient_field",
-    "gradient_flow",
-    "gradient_of",
-    "group_pooling",
-    "growth_rate",
-    "hessian",
-    "hessian_product",
-    "identical_neurons",
-    "identity_errors",
-    "inner",
-    "layer_equivariance",
-    "minimum_of",
-    "monte_carlo_gradient",
-    "monte_carlo_risk",
-    "nominal_gradient",
-    "nominal_risk",
-    "norm",
-    "norm_gate",
-    "one_sample",
-    "penalty_gradient",
-    "perturbed",
-    "pointwise",
-    "project",
-    "quadratic_problem",
-    "random_deviation",
-    "residual",
-    "rms_normalisation",
-    "split",
-    "stability",
-    "stationary_targets",
-    "subtract",
-    "transform",
-    "unflatten",
 ]

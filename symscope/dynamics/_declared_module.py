@@ -8,8 +8,8 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from symscope.dynamics._declared_network import Layers, Network, check_weights
-from symscope.dynamics._layer_vectors import equivariant_weights
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights, check_weights
+from symscope.dynamics.layer_vectors import equivariant_weights
 from symscope.errors import InputError
 from symscope.groups import EquivariantMaps
 
@@ -51,12 +51,12 @@ class EquivariantLayer(nn.Module):
 class DeclaredModule(nn.Module):
     """A declared network with weights: trains, saves and moves like any module."""
 
-    def __init__(self, network: Network, layers: Sequence[nn.Module]) -> None:
+    def __init__(self, network: DeclaredNetwork, layers: Sequence[nn.Module]) -> None:
         super().__init__()
         self.network = network
         self.layers = nn.ModuleList(layers)
 
-    def matrices(self) -> Layers:
+    def matrices(self) -> LayerWeights:
         """The layers A, as parameters or as functions of them."""
         return tuple(layer.matrix() for layer in self.layers)  # type: ignore[operator]
 
@@ -66,8 +66,8 @@ class DeclaredModule(nn.Module):
         return x
 
 
-def build(
-    network: Network,
+def build_module(
+    network: DeclaredNetwork,
     weights: Sequence[Tensor] | None = None,
     *,
     equivariant: bool,
@@ -89,11 +89,12 @@ def build(
         InputError: Neither weights nor a generator, or weights that do not fit.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(6))
-    >>> net = declare([v, 2 * v, v], "relu")
+    >>> net = declare_network([v, 2 * v, v], "relu")
     >>> count = lambda m: sum(p.numel() for p in m.parameters())
-    >>> [count(build(net, equivariant=e, generator=torch.Generator().manual_seed(0))) for e in (True, False)]
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> [count(build_module(net, equivariant=e, generator=generator)) for e in (True, False)]
     [24, 144]
     """
     if weights is None:

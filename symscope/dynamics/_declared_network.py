@@ -11,20 +11,20 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._between_layers import Step, pointwise
+from symscope.dynamics.layer_steps import LayerStep, pointwise
 from symscope.errors import InputError
 from symscope.groups import EquivariantMaps, Group, Representation, equivariant_maps
 
-Layers = tuple[Tensor, ...]
+LayerWeights = tuple[Tensor, ...]
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Network:
+class DeclaredNetwork:
     """An MLP `x_{i+1} = sigma_i(A_i x_i)` (Eq. 1) whose spaces carry representations of one group.
 
     It holds no weights: they are a tuple of matrices `A_i [..., dim X_{i+1}, dim X_i]`, where leading axes
-    count independent runs. Make one with `declare`.
+    count independent runs. Make one with `declare_network`.
 
     Attributes:
         sources: What each layer takes.
@@ -35,7 +35,7 @@ class Network:
 
     sources: tuple[Representation, ...]
     targets: tuple[Representation, ...]
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[LayerStep, ...], ...]
     output: Representation
 
     def __repr__(self) -> str:
@@ -115,10 +115,10 @@ class Network:
         return x
 
 
-def declare(
+def declare_network(
     spaces: Sequence[Representation],
-    steps: str | Step | Sequence[str | Step | Sequence[str | Step]] = "tanh",
-) -> Network:
+    steps: str | LayerStep | Sequence[str | LayerStep | Sequence[str | LayerStep]] = "tanh",
+) -> DeclaredNetwork:
     """A network from its spaces X_0, ..., X_L and what stands after each layer.
 
     Args:
@@ -133,7 +133,7 @@ def declare(
 
     >>> from symscope.groups import cyclic, permutation, trivial
     >>> g = cyclic(5); v = permutation(g)
-    >>> net = declare([v, 3 * v, trivial(g, 2)], "leaky_relu"); net
+    >>> net = declare_network([v, 3 * v, trivial(g, 2)], "leaky_relu"); net
     V5 -> 3 V5 [leaky_relu] -> 2 1 of C5
     >>> net.parameters, net.equivariant_dimension
     (105, 21)
@@ -151,7 +151,7 @@ def declare(
         for step in after:
             space = step.target(space)
         sources.append(space)
-    return Network(tuple(sources[:-1]), tuple(spaces[1:]), chosen, sources[-1])
+    return DeclaredNetwork(tuple(sources[:-1]), tuple(spaces[1:]), chosen, sources[-1])
 
 
 def check_space(name: str, space: Representation, first: Representation) -> None:
@@ -174,7 +174,7 @@ def check_space(name: str, space: Representation, first: Representation) -> None
         )
 
 
-def check_weights(network: Network, weights: Sequence[Tensor]) -> None:
+def check_weights(network: DeclaredNetwork, weights: Sequence[Tensor]) -> None:
     """Raise unless there is one matrix of the right shape per layer, with equal leading axes."""
     if len(weights) != network.depth:
         raise InputError(
@@ -212,7 +212,7 @@ def check_finite_layers(weights: Sequence[Tensor]) -> None:
             raise InputError(f"expected finite layers; layer {i} has NaN or infinity: start from others.")
 
 
-def _per_layer(steps: object, depth: int) -> tuple[tuple[Step, ...], ...]:
+def _per_layer(steps: object, depth: int) -> tuple[tuple[LayerStep, ...], ...]:
     if isinstance(steps, str) or not isinstance(steps, Sequence):
         return (*((_step(steps),),) * (depth - 1), ())
     if len(steps) != depth:
@@ -228,10 +228,10 @@ def _per_layer(steps: object, depth: int) -> tuple[tuple[Step, ...], ...]:
     )
 
 
-def _step(step: object) -> Step:
+def _step(step: object) -> LayerStep:
     if isinstance(step, str):
         return pointwise(step)
-    if not isinstance(step, Step):
+    if not isinstance(step, LayerStep):
         called = getattr(step, "__name__", repr(step))
         raise InputError(
             f"expected a step or the name of one, got {called}: wrap a function of tensors, as in "

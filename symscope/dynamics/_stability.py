@@ -10,12 +10,17 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._averaged_elements import all_elements
-from symscope.dynamics._curvature import LARGEST_DENSE, hessian_product
-from symscope.dynamics._declared_network import Layers, Network
-from symscope.dynamics._layer_vectors import add, check_one_in_e, inner, norm, subtract, transform
-from symscope.dynamics._risks import Problem, augmented_problem
-from symscope.dynamics._stability_spaces import Space, complement, complement_with_basis, equivariant_space
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
+from symscope.dynamics._stability_spaces import (
+    LayerSubspace,
+    complement,
+    complement_with_basis,
+    equivariant_space,
+)
+from symscope.dynamics.averaged_elements import all_elements
+from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
+from symscope.dynamics.layer_vectors import check_one_in_e, inner, norm, subtract, transform
+from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
 from symscope.numerics import ROUNDING, Ends, exact_ends, iterated_ends
 
@@ -25,12 +30,12 @@ NEUTRAL = 1e-9  # of the largest curvature: an eigenvalue up to this counts as z
 EXACT_UP_TO = 512  # dimensions: as many products as Lanczos takes, and no eigenvalue is missed
 MOST_PRODUCTS = 20_000  # where LARGEST_DENSE forbids to build the matrix instead
 
-Product = Callable[[Layers], Layers]
+Product = Callable[[LayerWeights], LayerWeights]
 
 
 @final
 @dataclass(frozen=True)
-class Extremes:
+class CurvatureEnds:
     """The two ends of a spectrum, with how well they are known.
 
     Attributes:
@@ -45,8 +50,8 @@ class Extremes:
 
     lowest: float
     highest: float
-    lowest_direction: Layers
-    highest_direction: Layers
+    lowest_direction: LayerWeights
+    highest_direction: LayerWeights
     residual: float
     products: int
     dimension: int
@@ -65,8 +70,8 @@ class Stability:
             infinite for elements that tell nothing of it: a single one, or several that all act alike.
     """
 
-    outside: Extremes | None
-    inside: Extremes | None
+    outside: CurvatureEnds | None
+    inside: CurvatureEnds | None
     elements: int
     standard_error: float
 
@@ -103,7 +108,7 @@ class Stability:
 
 
 def stability(
-    problem: Problem,
+    problem: TrainingProblem,
     weights: Sequence[Tensor],
     *,
     elements: Sequence[Any] | None = None,
@@ -130,11 +135,11 @@ def stability(
             Lanczos that does not converge.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
-    >>> found = stability(Problem(net, half_squared_loss, x, y), [torch.ones(1, 2).double()])
+    >>> found = stability(TrainingProblem(net, half_squared_loss, x, y), [torch.ones(1, 2).double()])
     >>> found.verdict, round(found.outside.lowest, 12), found.stabilising_penalty
     ('stable', 0.5, 0.0)
     """
@@ -152,14 +157,14 @@ def stability(
 
 
 def _extremes(
-    network: Network,
+    network: DeclaredNetwork,
     product: Product,
     part: str,
     like: Tensor,
     seed: int,
     tolerance: float,
     elsewhere: float = 0.0,
-) -> Extremes | None:
+) -> CurvatureEnds | None:
     space = equivariant_space(network) if part == "on" else complement(network)
     if space.dimension == 0:
         return None
@@ -173,11 +178,17 @@ def _extremes(
     low, high = (tuple(layer.to(like) for layer in space.layers(v)) for v in found.vectors.mT)
     lowest, highest = found.values.tolist()
     error = float(found.residuals.max())
-    return Extremes(lowest, highest, low, high, error, products, space.dimension)
+    return CurvatureEnds(lowest, highest, low, high, error, products, space.dimension)
 
 
 def _iterated(
-    space: Space, product: Product, part: str, like: Tensor, seed: int, tolerance: float, elsewhere: float
+    space: LayerSubspace,
+    product: Product,
+    part: str,
+    like: Tensor,
+    seed: int,
+    tolerance: float,
+    elsewhere: float,
 ) -> Ends:
     """Ends by Lanczos; not converged only where the whole matrix may be built instead."""
     root = math.sqrt(space.dimension)
@@ -203,7 +214,7 @@ def _iterated(
     return found
 
 
-def _times(space: Space, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:
+def _times(space: LayerSubspace, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:
     """The Hessian in coordinates of a subspace; projections are in float64 whatever the layers are."""
 
     def times(vector: Tensor) -> Tensor:
@@ -213,7 +224,7 @@ def _times(space: Space, product: Product, like: Tensor) -> Callable[[Tensor], T
     return times
 
 
-def _largest(ends: Extremes | None) -> float:
+def _largest(ends: CurvatureEnds | None) -> float:
     return 0.0 if ends is None else max(abs(ends.lowest), abs(ends.highest))
 
 
@@ -223,7 +234,7 @@ def _rounding(dtype: torch.dtype) -> float:
 
 
 def _sampling_error(
-    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any], direction: Layers
+    problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any], direction: LayerWeights
 ) -> float:
     """The standard error of `v . H_aug v` over sampled elements, v held fixed.
 
@@ -237,12 +248,3 @@ def _sampling_error(
         return math.inf  # one curvature, however often: nothing says how much others differ
     curvatures = torch.stack([inner(m, product(m)) for m in moved])
     return float(curvatures.std() / math.sqrt(len(elements)))
-
-
-def perturbed(weights: Sequence[Tensor], direction: Layers, size: float) -> Layers:
-    """`A + size * direction`, direction brought to unit length.
-
-    >>> perturbed([torch.zeros(1, 1)], (torch.full((1, 1), 2.0),), 0.5)
-    (tensor([[0.5000]]),)
-    """
-    return add(weights, direction, size / float(norm(direction)))

@@ -9,13 +9,13 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network
-from symscope.dynamics._layer_vectors import flatten, residual, unflatten
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
+from symscope.dynamics.layer_vectors import flatten, residual, unflatten
 
 
 @final
 @dataclass(frozen=True)
-class Space:
+class LayerSubspace:
     """A subspace of layers, and coordinates in which lengths are those of the layers.
 
     Attributes:
@@ -27,43 +27,43 @@ class Space:
 
     dimension: int
     size: int
-    layers: Callable[[Tensor], Layers]
-    numbers: Callable[[Layers], Tensor]
+    layers: Callable[[Tensor], LayerWeights]
+    numbers: Callable[[LayerWeights], Tensor]
 
 
-def equivariant_space(network: Network) -> Space:
+def equivariant_space(network: DeclaredNetwork) -> LayerSubspace:
     """E, in the orthonormal bases of its layers.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
-    >>> space = equivariant_space(declare([permutation(cyclic(3)), permutation(cyclic(3))]))
+    >>> from symscope.dynamics import declare_network
+    >>> space = equivariant_space(declare_network([permutation(cyclic(3)), permutation(cyclic(3))]))
     >>> space.dimension, space.numbers(space.layers(torch.arange(3.0).double())).round(decimals=12).tolist()
     (3, [0.0, 1.0, 2.0])
     """
     sizes = [maps.dimension for maps in network.maps]
 
-    def layers(c: Tensor) -> Layers:
+    def layers(c: Tensor) -> LayerWeights:
         parts = c.split(sizes, dim=-1)
         return tuple(maps.combine(part) for maps, part in zip(network.maps, parts, strict=True))
 
-    def numbers(image: Layers) -> Tensor:
+    def numbers(image: LayerWeights) -> Tensor:
         found = [maps.coefficients(part) for maps, part in zip(network.maps, image, strict=True)]
         return torch.cat(found, dim=-1)
 
-    return Space(sum(sizes), sum(sizes), layers, numbers)
+    return LayerSubspace(sum(sizes), sum(sizes), layers, numbers)
 
 
-def complement(network: Network) -> Space:
+def complement(network: DeclaredNetwork) -> LayerSubspace:
     """E_perp, in all entries of the layers: nothing is built.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
-    >>> space = complement(declare([permutation(cyclic(2)), trivial(cyclic(2))]))
+    >>> from symscope.dynamics import declare_network
+    >>> space = complement(declare_network([permutation(cyclic(2)), trivial(cyclic(2))]))
     >>> space.dimension, space.size, space.numbers((torch.tensor([[3.0, 1.0]]),)).round(decimals=6).tolist()
     (1, 2, [1.0, -1.0])
     """
     size = network.parameters
-    return Space(
+    return LayerSubspace(
         size - network.equivariant_dimension,
         size,
         lambda v: unflatten(network, v),
@@ -71,12 +71,12 @@ def complement(network: Network) -> Space:
     )
 
 
-def complement_with_basis(network: Network, device: torch.device | str = "cpu") -> Space:
+def complement_with_basis(network: DeclaredNetwork, device: torch.device | str = "cpu") -> LayerSubspace:
     """E_perp, in an orthonormal basis of each layer's part: as many coordinates as dimensions.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
-    >>> space = complement_with_basis(declare([permutation(cyclic(2)), trivial(cyclic(2))]))
+    >>> from symscope.dynamics import declare_network
+    >>> space = complement_with_basis(declare_network([permutation(cyclic(2)), trivial(cyclic(2))]))
     >>> space.size, space.numbers((torch.tensor([[3.0, 1.0]]).double(),)).abs().round(decimals=6).tolist()
     (1, [1.414214])
     """
@@ -86,12 +86,12 @@ def complement_with_basis(network: Network, device: torch.device | str = "cpu") 
         bases.append(torch.linalg.qr(inside.mT, mode="complete").Q[:, maps.dimension :])
     sizes = [basis.shape[1] for basis in bases]
 
-    def layers(c: Tensor) -> Layers:
+    def layers(c: Tensor) -> LayerWeights:
         parts = zip(bases, c.split(sizes, dim=-1), network.shapes, strict=True)
         return tuple((part @ basis.mT).unflatten(-1, shape) for basis, part, shape in parts)
 
-    def numbers(image: Layers) -> Tensor:
+    def numbers(image: LayerWeights) -> Tensor:
         found = [part.flatten(-2) @ basis for basis, part in zip(bases, image, strict=True)]
         return torch.cat(found, dim=-1)
 
-    return Space(sum(sizes), sum(sizes), layers, numbers)
+    return LayerSubspace(sum(sizes), sum(sizes), layers, numbers)

@@ -11,9 +11,14 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network, check_finite_layers, check_weights
-from symscope.dynamics._gradients import Field
-from symscope.dynamics._layer_vectors import add, flatten, norm, split, subtract, unflatten
+from symscope.dynamics._declared_network import (
+    DeclaredNetwork,
+    LayerWeights,
+    check_finite_layers,
+    check_weights,
+)
+from symscope.dynamics.gradients import GradientField
+from symscope.dynamics.layer_vectors import add, equivariant_split, flatten, norm, subtract, unflatten
 from symscope.errors import InputError
 from symscope.numerics import ode_flow
 
@@ -32,23 +37,23 @@ class Trajectory:
         evaluations: How many gradients were computed.
     """
 
-    network: Network
+    network: DeclaredNetwork
     times: tuple[float, ...]
-    weights: tuple[Layers, ...]
+    weights: tuple[LayerWeights, ...]
     evaluations: int
 
     def drift(self) -> Tensor:
         """`|A_{E_perp}|` at each time, `[times, *runs]`."""
-        return torch.stack([split(self.network, w).total_residual for w in self.weights])
+        return torch.stack([equivariant_split(self.network, w).total_residual for w in self.weights])
 
     def travelled(self) -> Tensor:
         """`|A - A_0|` at each time, `[times, *runs]`."""
         return torch.stack([norm(subtract(w, self.weights[0])) for w in self.weights])
 
 
-def gradient_flow(
-    network: Network,
-    field: Field,
+def training_flow(
+    network: DeclaredNetwork,
+    field: GradientField,
     weights: Sequence[Tensor],
     times: Sequence[float],
     *,
@@ -75,12 +80,12 @@ def gradient_flow(
             continued.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import Problem, declare, gradient_field
+    >>> from symscope.dynamics import TrainingProblem, declare_network, gradient_field
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([trivial(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([trivial(g), trivial(g)])
     >>> one = torch.ones(1, 1, dtype=torch.float64)
-    >>> problem = Problem(net, half_squared_loss, one, 0 * one)
-    >>> flow = gradient_flow(net, gradient_field(problem, "nominal"), (one,), [0.0, 1.0])
+    >>> problem = TrainingProblem(net, half_squared_loss, one, 0 * one)
+    >>> flow = training_flow(net, gradient_field(problem, "nominal"), (one,), [0.0, 1.0])
     >>> round(flow.weights[-1][0].item(), 8)  # exp(-1)
     0.36787944
     """
@@ -101,9 +106,9 @@ def gradient_flow(
     return Trajectory(network, tuple(moments), layers, path.evaluations)
 
 
-def gradient_descent(
-    network: Network,
-    field: Field,
+def training_descent(
+    network: DeclaredNetwork,
+    field: GradientField,
     weights: Sequence[Tensor],
     *,
     rate: float,
@@ -125,12 +130,12 @@ def gradient_descent(
             being so.
 
     >>> from symscope.groups import cyclic, trivial
-    >>> from symscope.dynamics import Problem, declare, gradient_field
+    >>> from symscope.dynamics import TrainingProblem, declare_network, gradient_field
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([trivial(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([trivial(g), trivial(g)])
     >>> one = torch.ones(1, 1)
-    >>> field = gradient_field(Problem(net, half_squared_loss, one, 0 * one), "nominal")
-    >>> gradient_descent(net, field, (one,), rate=0.5, steps=3).weights[-1]
+    >>> field = gradient_field(TrainingProblem(net, half_squared_loss, one, 0 * one), "nominal")
+    >>> training_descent(net, field, (one,), rate=0.5, steps=3).weights[-1]
     (tensor([[0.1250]]),)
     """
     check_weights(network, weights)
@@ -139,7 +144,7 @@ def gradient_descent(
         raise InputError(
             f"expected a positive rate, steps and every, got rate {rate}, steps {steps}, every {every}."
         )
-    layers: Layers = tuple(w.detach() for w in weights)
+    layers: LayerWeights = tuple(w.detach() for w in weights)
     times, kept = [0.0], [layers]
     for step in range(1, steps + 1):
         layers = add(layers, field(layers), -rate)

@@ -9,20 +9,17 @@ from typing import Any, final
 
 import torch
 
-from symscope.dynamics import (
+from symscope.dynamics import TrainingProblem
+from symscope.dynamics.counterexamples import (
     Counterexample,
-    Layers,
-    Problem,
     augmented_not_nominal,
-    augmented_problem,
     equivariant_not_augmented,
-    flatten,
     identical_neurons,
-    nominal_risk,
     one_sample,
-    unflatten,
 )
-from symscope.dynamics._identities import hessian_of
+from symscope.dynamics.identities import hessian_of
+from symscope.dynamics.layer_vectors import LayerWeights, flatten, unflatten
+from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.errors import InputError
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
@@ -88,7 +85,7 @@ def _curves(found: Counterexample, of: str, not_of: str, steps: int) -> list[dic
     return rows
 
 
-def _lowest_direction(problem: Problem, weights: Layers, inside: bool) -> Layers:
+def _lowest_direction(problem: TrainingProblem, weights: LayerWeights, inside: bool) -> LayerWeights:
     """The eigenvector of least curvature; inside E where R_eqv, equal to R_aug there, is asked about."""
     network = problem.network
     h = hessian_of(partial(nominal_risk, problem), network, flatten(weights))

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.dynamics import IDENTITIES, equation_3_gap, identity_errors
+from symscope.dynamics.identities import IDENTITIES, equation_3_gap, identity_errors
 from symscope.errors import InputError
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables

@@ -16,9 +16,15 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.dynamics import Layers, Problem
-from symscope.dynamics._declared_network import check_alike, check_finite_layers, check_weights
-from symscope.dynamics._layer_vectors import check_equivariant, rounding_off_e
+from symscope.dynamics import TrainingProblem
+from symscope.dynamics.layer_vectors import (
+    LayerWeights,
+    check_alike,
+    check_equivariant,
+    check_finite_layers,
+    check_weights,
+    rounding_off_e,
+)
 from symscope.errors import InputError, nearest
 from symscope.networks import sample_losses
 from symscope_papers.dynamics.paths_passes import Passes, drawn_passes, plain_passes
@@ -46,12 +52,12 @@ class Path:
     travelled: Float64[Tensor, "t layers runs"]
     drift: Float64[Tensor, "t layers runs"]
     risk: Float64[Tensor, "epochs runs"]
-    change: Layers
+    change: LayerWeights
     samples: int
 
 
 def path(
-    problem: Problem,
+    problem: TrainingProblem,
     start: Sequence[Tensor],
     strategy: str,
     *,
@@ -82,12 +88,13 @@ def path(
         InputError: Another strategy, shapes or dtypes that do not fit, a start that is not in E, or layers
             that stop being finite.
 
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
 
     >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[3.0]]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> x, y = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[3.0]]])
+    >>> problem = TrainingProblem(net, half_squared_loss, x, y)
     >>> found = path(problem, [torch.ones(1, 1, 2)], "nominal", rate=0.1, epochs=1)
     >>> found.change[0].tolist(), [round(v, 6) for v in found.drift.flatten().tolist()]
     ([[[0.20000000298023224, 0.0]]], [0.0, 0.141421])
@@ -95,7 +102,7 @@ def path(
     _check(problem, start, strategy, rate, epochs, generators, mixed)
     projections = layer_projections(problem.network, problem.x.device)
     _check_start(start, distances(projections, start))
-    change: Layers = tuple(torch.zeros_like(layer) for layer in start)
+    change: LayerWeights = tuple(torch.zeros_like(layer) for layer in start)
     travelled, drift, risks, samples = [_norms(change)], [_norms(change)], [], 0
     for epoch in range(epochs):
         if strategy == "augmented":
@@ -124,8 +131,8 @@ def path(
 
 
 def pass_gradient(
-    problem: Problem, layers: Sequence[Tensor], seen: Passes, *, mixed: bool = False
-) -> tuple[Layers, Tensor]:
+    problem: TrainingProblem, layers: Sequence[Tensor], seen: Passes, *, mixed: bool = False
+) -> tuple[LayerWeights, Tensor]:
     """The gradient of the risk over given passes, and the risk, for every run at once.
 
     Args:
@@ -159,7 +166,7 @@ def pass_gradient(
 
 
 def sampling_drift(
-    problem: Problem,
+    problem: TrainingProblem,
     start: Sequence[Tensor],
     *,
     passes: int,
@@ -184,13 +191,15 @@ def sampling_drift(
     chosen = torch.linspace(0, batches - 1, min(batches, most_batches)).round().long()
     squares = []
     for b in chosen.tolist():
-        one = Problem(problem.network, problem.loss, problem.x[b : b + 1], problem.y[b : b + 1])
+        one = TrainingProblem(problem.network, problem.loss, problem.x[b : b + 1], problem.y[b : b + 1])
         gradient, _ = pass_gradient(one, start, plain_passes(one), mixed=mixed)
         squares.append(distances(projections, gradient).square().sum(0))
     return (torch.stack(squares).mean(0) / (batches * passes)).sqrt().cpu()
 
 
-def gradient_flops(problem: Problem, samples: int, *, halved: bool = False, mixed: bool = False) -> float:
+def gradient_flops(
+    problem: TrainingProblem, samples: int, *, halved: bool = False, mixed: bool = False
+) -> float:
     """Operations of the products for the gradients of some samples: forward, and back to inputs and layers.
 
     Args:
@@ -199,12 +208,12 @@ def gradient_flops(problem: Problem, samples: int, *, halved: bool = False, mixe
         halved: Count three products of halves for each.
         mixed: Count three forward, two back to the inputs, one to the layer.
 
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
 
     >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g, 3), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.ones(1, 5, 2), torch.ones(1, 5, 1))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g, 3), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.ones(1, 5, 2), torch.ones(1, 5, 1))
     >>> gradient_flops(problem, 5)  # 2 x 5 x (2 x 6 + 3 x 3)
     210.0
     """
@@ -256,7 +265,7 @@ def _multiplied(a: Tensor, b: Tensor) -> Tensor:
     return product(a[0], b[0])[None] if a.shape[0] == 1 else a @ b
 
 
-def _piece(problem: Problem, layers: Sequence[Tensor]) -> int:
+def _piece(problem: TrainingProblem, layers: Sequence[Tensor]) -> int:
     """How many passes are taken at once."""
     widths = problem.x.shape[-1] + sum(rows for rows, _ in problem.network.shapes)
     one = COPIES * widths * layers[0].shape[0] * problem.x.shape[1] * problem.x.element_size()
@@ -268,7 +277,7 @@ def _norms(layers: Sequence[Tensor]) -> Float64[Tensor, "layers runs"]:
 
 
 def _check(
-    problem: Problem,
+    problem: TrainingProblem,
     start: Sequence[Tensor],
     strategy: str,
     rate: float,

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from symscope.dynamics import Problem
+from symscope.dynamics import TrainingProblem
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, PermutationGroup, Representation
 
@@ -46,12 +46,12 @@ class Passes:
             self.shares[:, start:stop],
         )
 
-    def data(self, problem: Problem) -> tuple[Tensor, Tensor]:
+    def data(self, problem: TrainingProblem) -> tuple[Tensor, Tensor]:
         """x and y as seen, `[r, p, n, d]`, r = 1 where all runs see the same."""
         return _seen(problem.x[self.batch], self.source), _seen(problem.y[self.batch], self.target)
 
 
-def plain_passes(problem: Problem) -> Passes:
+def plain_passes(problem: TrainingProblem) -> Passes:
     """Every mini-batch once, as it is: what NOMINAL and EQUIVARIANT see."""
     count = problem.x.shape[0]
     shares = torch.full((1, count), 1 / count, dtype=problem.x.dtype, device=problem.x.device)
@@ -59,7 +59,7 @@ def plain_passes(problem: Problem) -> Passes:
 
 
 def drawn_passes(
-    problem: Problem,
+    problem: TrainingProblem,
     passes: int,
     generators: Sequence[torch.Generator],
     weights: Sequence[float] | None = None,
@@ -78,12 +78,12 @@ def drawn_passes(
     Raises:
         InputError: Fewer than one pass, spaces that are not permuted, or weights for a group not listed.
 
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
 
     >>> from symscope.networks.losses import half_squared_loss
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.randn(3, 5, 2), torch.randn(3, 5, 1))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.randn(3, 5, 2), torch.randn(3, 5, 1))
     >>> seen = drawn_passes(problem, 25, [torch.Generator().manual_seed(0)])
     >>> len(seen), round(float(seen.shares.sum()), 6)
     (6, 1.0)
@@ -123,7 +123,7 @@ def elements_drawn(group: Any, count: int, generator: torch.Generator) -> Int64[
 
 
 def _counted(
-    problem: Problem,
+    problem: TrainingProblem,
     group: FiniteGroup,
     passes: int,
     generators: Sequence[torch.Generator],

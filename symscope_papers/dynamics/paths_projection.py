@@ -14,8 +14,9 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from symscope.dynamics import Layers, Network
-from symscope.dynamics._between_layers import parts
+from symscope.dynamics import DeclaredNetwork
+from symscope.dynamics.layer_steps import summands
+from symscope.dynamics.layer_vectors import LayerWeights
 from symscope.groups import EquivariantMaps, Representation
 
 
@@ -61,20 +62,20 @@ class LayerProjection:
         return torch.linalg.matrix_norm(layer.to(torch.float64) - self.project(layer))
 
 
-def layer_projections(network: Network, device: torch.device | str) -> tuple[LayerProjection, ...]:
+def layer_projections(network: DeclaredNetwork, device: torch.device | str) -> tuple[LayerProjection, ...]:
     """The projection of every layer, with what it needs on a device.
 
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.groups import cyclic, permutation
     >>> v = permutation(cyclic(2))
-    >>> [projection] = layer_projections(declare([v, v]), "cpu")
+    >>> [projection] = layer_projections(declare_network([v, v]), "cpu")
     >>> projection.project(torch.tensor([[1.0, 2.0], [4.0, 3.0]])).tolist()
     [[2.0, 3.0], [3.0, 2.0]]
     """
     return tuple(_projection(maps, device) for maps in network.maps)
 
 
-def projected(projections: Sequence[LayerProjection], layers: Sequence[Tensor]) -> Layers:
+def projected(projections: Sequence[LayerProjection], layers: Sequence[Tensor]) -> LayerWeights:
     """Pi_E of all layers, in the dtype they come in."""
     return tuple(one.project(layer).to(layer.dtype) for one, layer in zip(projections, layers, strict=True))
 
@@ -86,7 +87,7 @@ def distances(projections: Sequence[LayerProjection], layers: Sequence[Tensor]) 
 
 def _copies(space: Representation) -> tuple[int, int]:
     """How often the one summand of a space occurs, and its dimension."""
-    [(copies, rep)] = parts(space)
+    [(copies, rep)] = summands(space)
     return copies, rep.dim
 
 

@@ -9,20 +9,10 @@ from typing import Any, final
 
 import torch
 
-from symscope.dynamics import (
-    Layers,
-    Problem,
-    Trajectory,
-    add,
-    gradient_descent,
-    gradient_field,
-    norm,
-    project,
-    random_deviation,
-    stability,
-    stationary_targets,
-    subtract,
-)
+from symscope.dynamics import TrainingProblem, Trajectory, gradient_field, stability, training_descent
+from symscope.dynamics.deviations import random_deviation
+from symscope.dynamics.layer_vectors import LayerWeights, add, norm, project, subtract
+from symscope.dynamics.minima import stationary_targets
 from symscope.errors import InputError
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
@@ -107,15 +97,19 @@ class Descent:
     steps: int
 
 
-def _path(problem: Problem, start: Layers, gamma: float, descent: Descent, looks: int) -> Trajectory:
+def _path(
+    problem: TrainingProblem, start: LayerWeights, gamma: float, descent: Descent, looks: int
+) -> Trajectory:
     field = gradient_field(problem, "augmented", penalty=gamma)
     every = math.ceil(descent.steps / looks)
-    return gradient_descent(
+    return training_descent(
         problem.network, field, start, rate=descent.rate, steps=descent.steps, every=every
     )
 
 
-def _smallest(problem: Problem, start: Layers, high: float, descent: Descent, bisections: int) -> float:
+def _smallest(
+    problem: TrainingProblem, start: LayerWeights, high: float, descent: Descent, bisections: int
+) -> float:
     """The penalty at which the distance from E neither grows nor falls, by bisection on a short training."""
     low = 0.0
     short = Descent(descent.rate, math.ceil(descent.steps / 24))

@@ -9,7 +9,8 @@ from typing import Any, final
 import torch
 
 from symscope.data.synthetic import block_graphs
-from symscope.dynamics import Network, Problem, batch_normalisation, declare
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
 from symscope.errors import InputError
 from symscope.groups import permutation, symmetric, trivial
 from symscope.networks.losses import binary_cross_entropy_loss
@@ -72,7 +73,7 @@ class Permutation:
             raise InputError("nodes: expected 2 or more; graphs, channels, invariant, hidden: 1 or more")
 
 
-def graph_network(nodes: int, channels: int, invariant: int, hidden: int) -> Network:
+def graph_network(nodes: int, channels: int, invariant: int, hidden: int) -> DeclaredNetwork:
     """Adjacency matrices -> channels of matrices -> invariant numbers (normalised) -> hidden -> 1.
 
     >>> graph_network(10, 32, 64, 32).parameters  # 3200 x 100 + 64 x 3200 + 32 x 64 + 32
@@ -81,7 +82,7 @@ def graph_network(nodes: int, channels: int, invariant: int, hidden: int) -> Net
     group = symmetric(nodes)
     v = permutation(group)
     matrices = v * v
-    return declare(
+    return declare_network(
         [
             matrices,
             channels * matrices,
@@ -93,13 +94,13 @@ def graph_network(nodes: int, channels: int, invariant: int, hidden: int) -> Net
     )
 
 
-def graph_problem(config: Permutation, seed: int, dtype: torch.dtype, device: str) -> Problem:
+def graph_problem(config: Permutation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
     """The network on the graphs, entries shifted to -1/2 and 1/2; label 1 for connected ones."""
     data = block_graphs(config.graphs, config.nodes, seed=seed, dtype=dtype)
     labels = data.labels.to(dtype)[:, None]
     x, y = mini_batches(data.x.flatten(1) - 0.5, labels, config.batch)
     network = graph_network(config.nodes, config.channels, config.invariant, config.hidden)
-    return Problem(network, binary_cross_entropy_loss, x.to(device), y.to(device))
+    return TrainingProblem(network, binary_cross_entropy_loss, x.to(device), y.to(device))
 
 
 def _cell(config: Permutation, cell: Mapping[str, Any], context: CellContext) -> CellResults:

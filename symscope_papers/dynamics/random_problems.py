@@ -6,17 +6,9 @@ import math
 
 import torch
 
-from symscope.dynamics import (
-    Layers,
-    Network,
-    Problem,
-    Step,
-    batch_normalisation,
-    declare,
-    equivariant_weights,
-    gaussian_weights,
-    pointwise,
-)
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network, equivariant_weights
+from symscope.dynamics.layer_steps import LayerStep, batch_normalisation, pointwise
+from symscope.dynamics.layer_vectors import LayerWeights, gaussian_weights
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation, parse, permutation, regular, trivial
 from symscope.networks import Loss
@@ -38,7 +30,7 @@ def natural_space(name: str) -> Representation:
     return regular(group) if "x" in name else permutation(group)
 
 
-def random_network(name: str, generator: torch.Generator) -> Network:
+def random_network(name: str, generator: torch.Generator) -> DeclaredNetwork:
     """Two or three layers with random channels, a random nonlinearity, sometimes batch normalisation.
 
     Graphs (V * V) enter for symmetric groups, images or points for others.
@@ -59,12 +51,12 @@ def random_network(name: str, generator: torch.Generator) -> Network:
     invariant = spaces[-1].dim == 2 and spaces[-1].name == trivial(group, 2).name
     outputs = [trivial(group, 2), trivial(group)] if invariant else [v, trivial(group, 2), trivial(group)]
     spaces.append(outputs[pick(len(outputs))])
-    activation: Step = pointwise(ACTIVATIONS[pick(len(ACTIVATIONS))])
+    activation: LayerStep = pointwise(ACTIVATIONS[pick(len(ACTIVATIONS))])
     first = (batch_normalisation(), activation) if pick(3) == 0 else (activation,)
-    return declare(spaces, [first, *[(activation,)] * (len(spaces) - 3), ()])
+    return declare_network(spaces, [first, *[(activation,)] * (len(spaces) - 3), ()])
 
 
-def random_problem(name: str, generator: torch.Generator) -> Problem:
+def random_problem(name: str, generator: torch.Generator) -> TrainingProblem:
     """Gaussian data without symmetry, enough of it that targets can make layers stationary."""
     network = random_network(name, generator)
     width = network.output.dim
@@ -74,12 +66,12 @@ def random_problem(name: str, generator: torch.Generator) -> Problem:
     x = torch.randn(samples, network.sources[0].dim, generator=generator, dtype=torch.float64)
     y = torch.rand(samples, width, generator=generator, dtype=torch.float64)
     loss: Loss = soft_cross_entropy_loss if classes else half_squared_loss
-    return Problem(network, loss, x, y / y.sum(dim=-1, keepdim=True) if classes else y)
+    return TrainingProblem(network, loss, x, y / y.sum(dim=-1, keepdim=True) if classes else y)
 
 
 def taught_problem(
     name: str, samples: int, generator: torch.Generator, layers: int = 2
-) -> tuple[Problem, Layers]:
+) -> tuple[TrainingProblem, LayerWeights]:
     """A smooth network, data from a teacher without symmetry, and equivariant layers to start from.
 
     Two layers with tanh between them, or one linear layer, whose risk is convex.
@@ -89,11 +81,11 @@ def taught_problem(
     source = v * v if name.startswith("S") else v
     channels = 1 if v.dim >= WIDE else 2
     hidden = [channels * v] if layers == 2 else []
-    network = declare([source, *hidden, trivial(v.group, 2)], "tanh")
+    network = declare_network([source, *hidden, trivial(v.group, 2)], "tanh")
     x = torch.randn(samples, source.dim, generator=generator, dtype=torch.float64)
     teacher = gaussian_weights(network, generator, scale="preserving")
     start = equivariant_weights(network, generator, scale="preserving")
-    return Problem(network, half_squared_loss, x, network.forward(teacher, x)), start
+    return TrainingProblem(network, half_squared_loss, x, network.forward(teacher, x)), start
 
 
 def check_groups(groups: tuple[str, ...]) -> None:

@@ -17,7 +17,8 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics import Network, Problem, batch_normalisation, declare
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
 from symscope.errors import InputError
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss
@@ -102,7 +103,7 @@ def turned_points(size: int) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def mask_network(size: int, channels: tuple[int, int, int]) -> Network:
+def mask_network(size: int, channels: tuple[int, int, int]) -> DeclaredNetwork:
     """Images -> channels of images, three times -> two masks (normalised, as logits).
 
     >>> mask_network(14, (32, 32, 16)).parameters
@@ -110,7 +111,7 @@ def mask_network(size: int, channels: tuple[int, int, int]) -> Network:
     """
     v = permutation(cyclic(4), turned_points(size))
     first, second, third = channels
-    return declare(
+    return declare_network(
         [v, first * v, second * v, third * v, MASKS * v],
         ["leaky_relu", "leaky_relu", "leaky_relu", batch_normalisation()],
     )
@@ -125,11 +126,11 @@ def two_masks(prediction: Tensor, y: Tensor) -> Tensor:
     return MASKS * binary_cross_entropy_loss(prediction, y)
 
 
-def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> Problem:
+def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
     """The network on images of one shape each."""
     data = polygons(config.images, config.size, seed=seed, canvas=config.canvas, dtype=dtype)
     x, y = mini_batches(data.images.flatten(1), data.masks.flatten(1), config.batch)
-    return Problem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
+    return TrainingProblem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
 
 
 def _cell(config: Rotation, cell: Mapping[str, Any], context: CellContext) -> CellResults:

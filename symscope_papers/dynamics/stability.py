@@ -10,17 +10,15 @@ from typing import Any, final
 import torch
 
 from symscope.dynamics import (
-    Layers,
-    Problem,
+    TrainingProblem,
     drift,
-    gradient_descent,
     gradient_field,
-    gradient_flow,
-    growth_rate,
-    perturbed,
-    random_deviation,
     stability,
+    training_descent,
+    training_flow,
 )
+from symscope.dynamics.deviations import growth_rate, perturbed_weights, random_deviation
+from symscope.dynamics.layer_vectors import LayerWeights
 from symscope.errors import InputError
 from symscope.runs import CellContext, CellResults, Claim, Experiment, Preset, RunTables
 from symscope_papers.dynamics import PAPER
@@ -141,23 +139,25 @@ def _times(config: Stability) -> list[float]:
     return [0.0, *(config.horizon * 100 ** (k / max(count - 1, 1) - 1) for k in range(count))]
 
 
-def _measured_rate(problem: Problem, weights: Layers, direction: Layers, time: float) -> float:
+def _measured_rate(
+    problem: TrainingProblem, weights: LayerWeights, direction: LayerWeights, time: float
+) -> float:
     """The growth rate of `|A_{E_perp}|` over a short augmented flow, from a step along one direction."""
     field = gradient_field(problem, "augmented")
-    off = perturbed(weights, direction, PROBE)
-    path = gradient_flow(problem.network, field, off, [time], rtol=1e-12, atol=1e-20)
+    off = perturbed_weights(weights, direction, PROBE)
+    path = training_flow(problem.network, field, off, [time], rtol=1e-12, atol=1e-20)
     return growth_rate(path.times, path.drift())
 
 
 def _noise(
-    config: Stability, problem: Problem, start: Layers, generator: torch.Generator
+    config: Stability, problem: TrainingProblem, start: LayerWeights, generator: torch.Generator
 ) -> list[dict[str, Any]]:
     """Drift after a few small steps from E: nominal, exactly augmented, and augmented by sampled elements."""
     network = problem.network
 
     def end(strategy: str, **options: Any) -> float:
         field = gradient_field(problem, strategy, **options)
-        path = gradient_descent(
+        path = training_descent(
             network, field, start, rate=config.rate, steps=config.steps, every=config.steps
         )
         return float(path.drift()[-1])

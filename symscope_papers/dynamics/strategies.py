@@ -15,7 +15,8 @@ from typing import Any, Protocol, final, runtime_checkable
 import torch
 from torch import Tensor
 
-from symscope.dynamics import Layers, Problem, equivariant_weights
+from symscope.dynamics import TrainingProblem, equivariant_weights
+from symscope.dynamics.layer_vectors import LayerWeights
 from symscope.errors import InputError
 from symscope.numerics import seeded
 from symscope.runs import CellContext, CellResults
@@ -98,7 +99,7 @@ AUGMENTED = Strategy("augmented", "AUGMENTED", "augmented")
 NOMINAL = Strategy("nominal", "NOMINAL", "nominal")
 THREE = (EQUIVARIANT, AUGMENTED, NOMINAL)
 
-Build = Callable[[Any, int, torch.dtype, str], Problem]
+Build = Callable[[Any, int, torch.dtype, str], TrainingProblem]
 
 
 def check_setting(config: Setting) -> None:
@@ -155,7 +156,9 @@ def strategy_rows(
     return rows
 
 
-def starting_layers(problem: Problem, runs: Sequence[int], seed: int, initial: str = "standard") -> Layers:
+def starting_layers(
+    problem: TrainingProblem, runs: Sequence[int], seed: int, initial: str = "standard"
+) -> LayerWeights:
     """A_0 of some runs, `[runs, ...]`: Gaussians projected on E, in the problem's dtype.
 
     Args:
@@ -183,8 +186,8 @@ def starting_layers(problem: Problem, runs: Sequence[int], seed: int, initial: s
 
 def followed(
     config: Setting,
-    problem: Problem,
-    start: Layers,
+    problem: TrainingProblem,
+    start: LayerWeights,
     strategy: Strategy,
     runs: Sequence[int],
     seed: int,
@@ -251,7 +254,7 @@ def _precision_rows(
     lower = lower_precision(config)
     single = build(config, seed, DTYPES[lower], device)
     start = starting_layers(single, [run], seed, config.initial)
-    double = Problem(single.network, single.loss, single.x.double(), single.y.double())
+    double = TrainingProblem(single.network, single.loss, single.x.double(), single.y.double())
     found: dict[str, list[Path]] = {}
     for name, problem in ((lower, single), ("double", double)):
         layers = tuple(layer.to(problem.x.dtype) for layer in start)
@@ -277,7 +280,11 @@ def lower_precision(config: Setting) -> str:
 
 
 def _work_rows(
-    problem: Problem, precision: str, seconds: Mapping[str, float], samples: Mapping[str, int], runs: int
+    problem: TrainingProblem,
+    precision: str,
+    seconds: Mapping[str, float],
+    samples: Mapping[str, int],
+    runs: int,
 ) -> list[dict[str, Any]]:
     """Operations, time, and the least time at the rate this machine reaches in one large product."""
     ways = product_ways(precision, problem.x.device)

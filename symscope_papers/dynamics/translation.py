@@ -10,7 +10,8 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics import Network, Problem, batch_normalisation, declare
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
 from symscope.errors import InputError
 from symscope.groups import cyclic, direct_product, permutation, trivial
 from symscope.networks.losses import soft_cross_entropy_loss
@@ -91,7 +92,7 @@ def shifted_points(size: int) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def digit_network(size: int, channels: tuple[int, int], invariant: int) -> Network:
+def digit_network(size: int, channels: tuple[int, int], invariant: int) -> DeclaredNetwork:
     """Images -> channels of images, twice -> invariant numbers (normalised) -> 10 classes.
 
     >>> digit_network(14, (32, 32), 32).parameters  # 39 million in the second layer alone
@@ -99,13 +100,13 @@ def digit_network(size: int, channels: tuple[int, int], invariant: int) -> Netwo
     """
     group = direct_product(cyclic(size), cyclic(size))
     v = permutation(group, shifted_points(size))
-    return declare(
+    return declare_network(
         [v, channels[0] * v, channels[1] * v, trivial(group, invariant), trivial(group, CLASSES)],
         ["leaky_relu", "leaky_relu", [batch_normalisation(), "leaky_relu"], ()],
     )
 
 
-def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: str) -> Problem:
+def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
     """The network on small digits, pixels shifted to -1/2 .. 1/2."""
     data = digits(config.mnist, "test")
     if len(data) < config.images:
@@ -114,7 +115,7 @@ def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: st
     labels = torch.nn.functional.one_hot(data.labels[: config.images], CLASSES)
     x, y = mini_batches(pixels.flatten(1) - 0.5, labels, config.batch)
     network = digit_network(config.size, config.channels, config.invariant)
-    return Problem(network, soft_cross_entropy_loss, x.to(device, dtype), y.to(device, dtype))
+    return TrainingProblem(network, soft_cross_entropy_loss, x.to(device, dtype), y.to(device, dtype))
 
 
 def _cells(config: Translation) -> list[dict[str, Any]]:

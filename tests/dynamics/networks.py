@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from symscope.dynamics import Network, Problem, declare
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
 from symscope.groups import (
     Representation,
     cyclic,
@@ -34,17 +34,17 @@ def plane() -> Representation:
     return from_matrices(dihedral(4), two.matrices.real, name="plane")
 
 
-def networks() -> dict[str, Network]:
+def networks() -> dict[str, DeclaredNetwork]:
     """One network per family of groups, with different spaces and steps."""
     c5, d4, s4 = cyclic(5), dihedral(4), symmetric(4)
     v, w, s = permutation(c5), permutation(d4), permutation(s4)
     torus = direct_product(cyclic(3), cyclic(2))
     pixels = permutation(torus, _pixels(3, 2))
     return {
-        "C5": declare([v, 2 * v, v], "tanh"),
-        "D4": declare([w + trivial(d4), 2 * w, trivial(d4, 2), trivial(d4, 2)], "softplus"),
-        "S4": declare([s * s, s + trivial(s4), trivial(s4)], "leaky_relu"),
-        "C3xC2": declare([pixels, 2 * pixels, trivial(torus, 2)], "tanh"),
+        "C5": declare_network([v, 2 * v, v], "tanh"),
+        "D4": declare_network([w + trivial(d4), 2 * w, trivial(d4, 2), trivial(d4, 2)], "softplus"),
+        "S4": declare_network([s * s, s + trivial(s4), trivial(s4)], "leaky_relu"),
+        "C3xC2": declare_network([pixels, 2 * pixels, trivial(torus, 2)], "tanh"),
     }
 
 
@@ -56,10 +56,10 @@ def _pixels(rows: int, columns: int) -> torch.Tensor:
     )
 
 
-def problem(name: str, seed: int = 0, samples: int = 6) -> Problem:
+def problem(name: str, seed: int = 0, samples: int = 6) -> TrainingProblem:
     """A random problem on one of the networks: data without any symmetry, squared loss."""
     net = networks()[name]
     generator = seeded(seed)
     x = torch.randn(samples, net.sources[0].dim, dtype=torch.float64, generator=generator)
     y = torch.randn(samples, net.output.dim, dtype=torch.float64, generator=generator)
-    return Problem(net, half_squared_loss, x, y)
+    return TrainingProblem(net, half_squared_loss, x, y)

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import all_elements, drawn_elements
-from symscope.dynamics._averaged_elements import element_name, probes
+from symscope.dynamics.averaged_elements import all_elements, drawn_elements, element_name, probes
 from symscope.groups import PermutationGroup, cyclic, so, symmetric
 from tests.dynamics.networks import seeded
 

@@ -6,15 +6,14 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
+from symscope.dynamics import drift, stability
+from symscope.dynamics.counterexamples import (
     augmented_not_nominal,
-    drift,
     equivariant_not_augmented,
     identical_neurons,
     minimum_of,
     one_sample,
     quadratic_problem,
-    stability,
 )
 from symscope.groups import cyclic, permutation
 

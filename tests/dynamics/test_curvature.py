@@ -5,19 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-import symscope.dynamics._gradients as room
+import symscope.dynamics.gradients as room
 from symscope import InputError
-from symscope.dynamics import (
-    Problem,
-    augmented_problem,
-    declare,
-    flatten,
-    gaussian_weights,
-    hessian,
-    hessian_product,
-    nominal_risk,
-    unflatten,
-)
+from symscope.dynamics import TrainingProblem, declare_network
+from symscope.dynamics.curvature import hessian, hessian_product
+from symscope.dynamics.layer_vectors import flatten, gaussian_weights, unflatten
+from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.groups import cyclic, permutation
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import ROUNDING
@@ -40,7 +33,7 @@ def test_hessian_is_that_of_torch(name, monkeypatch):
 def test_a_linear_risk_has_no_curvature():
     v = permutation(cyclic(3))
     x = torch.eye(3, dtype=torch.float64)
-    given = Problem(declare([v, v]), lambda p, y: p.sum(-1), x, x)
+    given = TrainingProblem(declare_network([v, v]), lambda p, y: p.sum(-1), x, x)
     assert float(hessian(given, gaussian_weights(given.network, seeded(0))).abs().max()) == 0
 
 
@@ -49,7 +42,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="without an axis of runs"):
         hessian_product(given, gaussian_weights(given.network, seeded(0), runs=(2,)))
     v = permutation(cyclic(64))
-    wide = declare([v, v, v])
-    large = Problem(wide, given.loss, torch.eye(64), torch.eye(64))
+    wide = declare_network([v, v, v])
+    large = TrainingProblem(wide, given.loss, torch.eye(64), torch.eye(64))
     with pytest.raises(InputError, match="at most 4000 parameters"):
         hessian(large, gaussian_weights(wide, seeded(0)))

@@ -8,14 +8,9 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
-    batch_normalisation,
-    declare,
-    equivariant_weights,
-    gaussian_weights,
-    group_pooling,
-    pointwise,
-)
+from symscope.dynamics import declare_network, equivariant_weights
+from symscope.dynamics.layer_steps import batch_normalisation, group_pooling, pointwise
+from symscope.dynamics.layer_vectors import gaussian_weights
 from symscope.groups import cyclic, from_matrices, irreps, permutation, symmetric, trivial
 from symscope.groups.unitarity import unitary_form
 from symscope.testing import assert_equivariant
@@ -51,7 +46,7 @@ def test_layers_in_e_make_equivariant_networks(name):
 def test_runs_are_networks_side_by_side():
     g = cyclic(4)
     v = permutation(g)
-    net = declare([v, 2 * v, trivial(g, 3)], [(batch_normalisation(), "relu"), ()])
+    net = declare_network([v, 2 * v, trivial(g, 3)], [(batch_normalisation(), "relu"), ()])
     weights = gaussian_weights(net, seeded(0), runs=(2, 3))
     x = torch.randn(5, 4, dtype=torch.float64, generator=seeded(1))
     together = net.forward(weights, x)
@@ -67,7 +62,7 @@ def test_runs_are_networks_side_by_side():
 def test_big_groups_are_never_listed():
     g = symmetric(10)
     v = permutation(g)
-    net = declare([v * v, 3 * (v * v), trivial(g, 2), trivial(g)], "leaky_relu")
+    net = declare_network([v * v, 3 * (v * v), trivial(g, 2), trivial(g)], "leaky_relu")
     assert net.equivariant_dimension == 3 * 15 + 2 * 3 * 2 + 2
     weights = equivariant_weights(net, seeded(0))
     x = torch.randn(4, 100, dtype=torch.float64, generator=seeded(1))
@@ -77,7 +72,7 @@ def test_big_groups_are_never_listed():
 def test_pooling_changes_what_the_next_layer_takes():
     g = symmetric(4)
     v = permutation(g)
-    net = declare([v * v, 2 * (v * v), trivial(g, 3)], [("tanh", group_pooling("max")), "sigmoid"])
+    net = declare_network([v * v, 2 * (v * v), trivial(g, 3)], [("tanh", group_pooling("max")), "sigmoid"])
     assert net.shapes == ((32, 16), (3, 4))
     assert net.output.dim == 3
     assert "[group_pooling(max)]" in repr(net)
@@ -97,16 +92,16 @@ def test_bad_declarations_are_refused():
         ([v, complex_rep], "expected real representations; X_1"),
     ]:
         with pytest.raises(InputError, match=message):
-            declare(spaces)
+            declare_network(spaces)
     with pytest.raises(InputError, match="expected 2 entries of steps, one per layer, got 1"):
-        declare([v, v, v], ["tanh"])
+        declare_network([v, v, v], ["tanh"])
     with pytest.raises(InputError, match="permutation representation for group pooling"):
-        declare([plane(), plane()], [group_pooling()])
+        declare_network([plane(), plane()], [group_pooling()])
 
 
 def test_bad_weights_and_samples_are_refused():
     v = permutation(cyclic(4))
-    net = declare([v, v, v], pointwise("tanh"))
+    net = declare_network([v, v, v], pointwise("tanh"))
     x, a = torch.zeros(2, 4), torch.zeros(4, 4)
     with pytest.raises(InputError, match="expected 2 matrices, one per layer"):
         net.forward([a], x)
@@ -124,7 +119,7 @@ def test_bad_weights_and_samples_are_refused():
 def test_a_bare_function_is_no_step(steps):
     v = permutation(cyclic(4))
     with pytest.raises(InputError, match=r"got [tT]anh.*pointwise\(torch.tanh\)"):
-        inspect.unwrap(declare)([v, v, v], steps)  # the checks of the test suite stop it earlier
+        inspect.unwrap(declare_network)([v, v, v], steps)  # the checks of the test suite stop it earlier
 
 
 def test_the_hint_for_representations_that_are_not_unitary_works():
@@ -132,6 +127,6 @@ def test_the_hint_for_representations_that_are_not_unitary_works():
     with pytest.raises(
         InputError, match=r"groups.unitary_form\(rep\), which gives \(unitary, S\): declare unitary"
     ):
-        declare([shear, shear])
+        declare_network([shear, shear])
     unitary, _ = unitary_form(shear)
-    assert declare([unitary, unitary]).parameters == 4
+    assert declare_network([unitary, unitary]).parameters == 4

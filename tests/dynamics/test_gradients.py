@@ -7,28 +7,27 @@ from functools import partial
 import pytest
 import torch
 
-import symscope.dynamics._gradients as room
+import symscope.dynamics.gradients as room
 from symscope import InputError
-from symscope.dynamics import (
+from symscope.dynamics import gradient_field
+from symscope.dynamics.gradients import (
     augmented_gradient,
-    augmented_risk,
     equivariant_gradient,
-    equivariant_risk,
     feature_averaged_gradient,
-    feature_averaged_risk,
-    flatten,
-    gaussian_weights,
-    gradient_field,
-    inner,
     monte_carlo_gradient,
     nominal_gradient,
-    nominal_risk,
-    norm,
     penalty_gradient,
+)
+from symscope.dynamics.layer_vectors import (
+    equivariant_split,
+    flatten,
+    gaussian_weights,
+    inner,
+    norm,
     residual,
-    split,
     subtract,
 )
+from symscope.dynamics.risks import augmented_risk, equivariant_risk, feature_averaged_risk, nominal_risk
 from tests.dynamics.networks import networks, problem, seeded
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
@@ -90,7 +89,7 @@ def test_fields_of_strategies():
         flatten(gradient_field(given, "augmented")(weights)), flatten(augmented_gradient(given, weights))
     )
     inside = gradient_field(given, "equivariant")(weights)
-    assert float(split(given.network, inside).total_residual) < ROUNDING
+    assert float(equivariant_split(given.network, inside).total_residual) < ROUNDING
     averaged = gradient_field(given, "feature-averaged")(weights)
     assert torch.allclose(flatten(averaged), flatten(feature_averaged_gradient(given, weights)))
     penalised = gradient_field(given, "augmented", penalty=0.3)(weights)

@@ -8,26 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError
-from symscope.dynamics import (
+from symscope.dynamics import declare_network, equivariant_weights
+from symscope.dynamics.layer_vectors import (
     add,
-    declare,
-    equivariant_weights,
+    check_equivariant,
+    equivariant_split,
     flatten,
     gaussian_weights,
     inner,
     norm,
     project,
     residual,
-    split,
+    rounding_off_e,
     transform,
     unflatten,
 )
-from symscope.dynamics._layer_vectors import check_equivariant, rounding_off_e
 from symscope.groups import cyclic, dihedral, from_matrices, irreps, permutation, symmetric
 from tests.dynamics.networks import networks, plane, seeded
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
-ALL = {**networks(), "plane": declare([plane(), 2 * plane(), plane()], "identity")}
+ALL = {**networks(), "plane": declare_network([plane(), 2 * plane(), plane()], "identity")}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -43,7 +43,7 @@ def test_split_is_orthogonal_and_the_action_is_a_unitary_action(seed, name):
     net = ALL[name]
     generator = seeded(seed)
     a, b = gaussian_weights(net, generator), gaussian_weights(net, generator)
-    sizes = split(net, a)
+    sizes = equivariant_split(net, a)
     assert torch.allclose(sizes.total_equivariant**2 + sizes.total_residual**2, norm(a) ** 2)
     assert torch.allclose(sizes.total_residual, norm(residual(net, a)))
     assert torch.allclose(torch.linalg.vector_norm(sizes.residual), sizes.total_residual)
@@ -66,7 +66,7 @@ def test_transform_is_conjugation_by_matrices():
 
 def test_initial_layers_have_the_law_of_projected_gaussians():
     v = permutation(symmetric(4))
-    net = declare([v, v])
+    net = declare_network([v, v])
     drawn = flatten(equivariant_weights(net, seeded(0), runs=(4000,)))
     projector = torch.stack(
         [flatten(project(net, unflatten(net, e))) for e in torch.eye(16, dtype=torch.float64)]
@@ -77,7 +77,7 @@ def test_initial_layers_have_the_law_of_projected_gaussians():
 
 def test_preserving_scale_keeps_the_size_of_signals():
     v = permutation(cyclic(7))
-    net = declare([v, 8 * v], "identity")
+    net = declare_network([v, 8 * v], "identity")
     for draw in (equivariant_weights, gaussian_weights):
         weights = draw(net, seeded(1), runs=(400,), scale="preserving")
         sizes = weights[0].square().sum(dim=(1, 2)) / 56
@@ -95,12 +95,12 @@ def test_float32_and_flat_layers_round_trip():
 def test_single_precision_layers_are_split_in_double_precision():
     """What is constant on orbits is in E whatever its precision: the split must not add rounding."""
     v = permutation(cyclic(97))
-    net = declare([v, 2 * v], "identity")
+    net = declare_network([v, 2 * v], "identity")
     weights = equivariant_weights(net, seeded(3), runs=(2,), dtype=torch.float32)
-    assert float(split(net, weights).total_residual.max()) < 1e-12
+    assert float(equivariant_split(net, weights).total_residual.max()) < 1e-12
     assert float(norm(residual(net, weights)).max()) > 1e-7  # the same in float32 arithmetic
     weights[0][1, 3, 5] += 2**-20
-    assert float(split(net, weights).total_residual[1]) == pytest.approx(2**-20, rel=0.02)
+    assert float(equivariant_split(net, weights).total_residual[1]) == pytest.approx(2**-20, rel=0.02)
 
 
 def test_bad_input():
@@ -116,15 +116,23 @@ def test_bad_input():
 def test_rounded_layers_are_still_in_e():
     g = dihedral(5)
     rep = from_matrices(g, next(r for r in irreps(g) if r.dim == 2).matrices.real)
-    net = declare([3 * rep, 5 * rep + permutation(g)], [()])
+    net = declare_network([3 * rep, 5 * rep + permutation(g)], [()])
     for dtype in (torch.float64, torch.float32):
         weights = equivariant_weights(net, seeded(0), runs=(2,), dtype=dtype)
-        check_equivariant(split(net, weights).total_residual, norm(weights), rounding_off_e(dtype))
+        check_equivariant(
+            equivariant_split(net, weights).total_residual, norm(weights), rounding_off_e(dtype)
+        )
     single = [w.float().double() for w in equivariant_weights(net, seeded(0))]
-    check_equivariant(split(net, single).total_residual, norm(single), rounding_off_e(torch.float32))
+    check_equivariant(
+        equivariant_split(net, single).total_residual, norm(single), rounding_off_e(torch.float32)
+    )
     with pytest.raises(InputError, match="expected layers in E"):  # too coarse for what it is kept in
-        check_equivariant(split(net, single).total_residual, norm(single), rounding_off_e(torch.float64))
+        check_equivariant(
+            equivariant_split(net, single).total_residual, norm(single), rounding_off_e(torch.float64)
+        )
     weights = [w.clone() for w in equivariant_weights(net, seeded(0), runs=(2,))]
     weights[0][1, 0, 0] += 1e-3
     with pytest.raises(InputError, match=r"got 0.000\d+ of \S+ in run 1: draw them with equivariant_weights"):
-        check_equivariant(split(net, weights).total_residual, norm(weights), rounding_off_e(torch.float64))
+        check_equivariant(
+            equivariant_split(net, weights).total_residual, norm(weights), rounding_off_e(torch.float64)
+        )

@@ -8,22 +8,11 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
-    Problem,
-    coordinates,
-    declare,
-    equivariant_gradient,
-    equivariant_minimum,
-    equivariant_weights,
-    flatten,
-    from_coordinates,
-    gaussian_weights,
-    nominal_gradient,
-    nominal_risk,
-    norm,
-    project,
-    stationary_targets,
-)
+from symscope.dynamics import TrainingProblem, declare_network, equivariant_weights
+from symscope.dynamics.gradients import equivariant_gradient, nominal_gradient
+from symscope.dynamics.layer_vectors import flatten, gaussian_weights, norm, project
+from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
+from symscope.dynamics.risks import nominal_risk
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss, half_squared_loss, soft_cross_entropy_loss
 from tests.dynamics.networks import networks, problem, seeded
@@ -34,7 +23,7 @@ def test_a_linear_layer_has_the_circulant_least_squares_solution():
     v = permutation(cyclic(4))
     x = torch.randn(9, 4, dtype=torch.float64, generator=seeded(0))
     y = torch.randn(9, 4, dtype=torch.float64, generator=seeded(1))
-    given = Problem(declare([v, v]), half_squared_loss, x, y)
+    given = TrainingProblem(declare_network([v, v]), half_squared_loss, x, y)
     found = equivariant_minimum(given, gaussian_weights(given.network, seeded(2)))
     shifts = torch.stack([x.roll(k, 1).flatten() for k in range(4)], dim=1)
     taps = torch.linalg.lstsq(shifts, y.flatten()[:, None]).solution[:, 0]
@@ -84,6 +73,8 @@ def test_bad_input():
     with pytest.raises(InputError, match="affine in the targets"):
         stationary_targets(replace(given, loss=cubic), start)
     v = permutation(cyclic(40))
-    wide = Problem(declare([6 * v, 5 * v]), half_squared_loss, torch.ones(2, 240), torch.ones(2, 200))
+    wide = TrainingProblem(
+        declare_network([6 * v, 5 * v]), half_squared_loss, torch.ones(2, 240), torch.ones(2, 200)
+    )
     with pytest.raises(InputError, match="at most 1000 coordinates of E, got 1200"):
         equivariant_minimum(wide, [torch.zeros(200, 240)])

@@ -8,18 +8,16 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
-    Problem,
+from symscope.dynamics import TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.dynamics.layer_vectors import gaussian_weights, project
+from symscope.dynamics.risks import (
     augmented_risk,
-    batch_normalisation,
-    declare,
     equivariant_risk,
     feature_average,
     feature_averaged_risk,
-    gaussian_weights,
     monte_carlo_risk,
     nominal_risk,
-    project,
 )
 from symscope.groups import cyclic, permutation, symmetric, trivial
 from symscope.networks.losses import half_squared_loss
@@ -65,9 +63,9 @@ def test_feature_averages_are_equivariant_and_bounded_by_augmentation(name):
 def test_normalisation_sees_one_batch_per_element():
     g = cyclic(4)
     v = permutation(g)
-    net = declare([v, 2 * v, trivial(g)], [(batch_normalisation(), "tanh"), ()])
+    net = declare_network([v, 2 * v, trivial(g)], [(batch_normalisation(), "tanh"), ()])
     x, y = (torch.randn(5, d, dtype=torch.float64, generator=seeded(d)) for d in (4, 1))
-    given = Problem(net, half_squared_loss, x, y)
+    given = TrainingProblem(net, half_squared_loss, x, y)
     weights = gaussian_weights(net, seeded(0), runs=(3,))
     data, layers = (augmented_risk(given, weights, over=over) for over in ("data", "layers"))
     assert torch.allclose(data, layers, atol=ROUNDING)
@@ -103,8 +101,8 @@ def test_bad_input():
     with pytest.raises(InputError, match="at least two passes"):
         monte_carlo_risk(given, weights, 1, seeded(0))
     g = symmetric(10)
-    net = declare([permutation(g), trivial(g)])
-    large = Problem(net, half_squared_loss, torch.eye(10), torch.ones(10, 1))
+    net = declare_network([permutation(g), trivial(g)])
+    large = TrainingProblem(net, half_squared_loss, torch.eye(10), torch.ones(10, 1))
     with pytest.raises(InputError, match="S10 has 3628800"):
         augmented_risk(large, [torch.ones(1, 10)])
 

@@ -9,24 +9,20 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
-    Problem,
-    augmented_problem,
-    declare,
-    drawn_elements,
-    equivariant_weights,
+from symscope.dynamics import TrainingProblem, declare_network, equivariant_weights, stability
+from symscope.dynamics.averaged_elements import drawn_elements
+from symscope.dynamics.curvature import hessian
+from symscope.dynamics.deviations import perturbed_weights
+from symscope.dynamics.layer_vectors import (
+    equivariant_split,
     flatten,
     gaussian_weights,
-    hessian,
-    nominal_risk,
     norm,
-    perturbed,
     project,
     residual,
-    split,
-    stability,
     unflatten,
 )
+from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.groups import cyclic, permutation, symmetric, trivial
 from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import networks, problem, seeded
@@ -65,18 +61,18 @@ def test_ends_of_the_spectrum_are_the_dense_ones(name):
             assert float(norm(layers)) == pytest.approx(1)
         assert extremes.residual < 1e-6
         assert extremes.products > 0
-    assert float(split(net, found.outside.lowest_direction).total_equivariant) < LANCZOS
-    assert float(split(net, found.inside.lowest_direction).total_residual) < LANCZOS
+    assert float(equivariant_split(net, found.outside.lowest_direction).total_equivariant) < LANCZOS
+    assert float(equivariant_split(net, found.inside.lowest_direction).total_residual) < LANCZOS
 
 
 def test_verdicts_and_penalty():
     """A layer to one number with loss y z^2 / 2 has the curvature one wants: `mean y x x^T`."""
     g = cyclic(3)
-    net = declare([permutation(g), trivial(g)])
+    net = declare_network([permutation(g), trivial(g)])
     x, zero = torch.eye(3, dtype=torch.float64), [torch.zeros(1, 3, dtype=torch.float64)]
     bilinear = lambda p, y: (y * p**2).sum(-1) / 2  # noqa: E731
     for scale, verdict, gamma in ((6.0, "stable", 0.0), (-6.0, "unstable", 1.0), (0.0, "neutral", 0.0)):
-        given = Problem(net, bilinear, x, torch.full((3, 1), scale, dtype=torch.float64))
+        given = TrainingProblem(net, bilinear, x, torch.full((3, 1), scale, dtype=torch.float64))
         found = stability(given, zero)
         assert found.verdict == verdict
         assert found.outside.lowest == pytest.approx(scale / 3, abs=1e-12)
@@ -88,13 +84,13 @@ def test_verdicts_and_penalty():
 def test_where_e_is_everything_or_nothing():
     g = cyclic(2)
     one, x = trivial(g), torch.ones(2, 1, dtype=torch.float64)
-    found = stability(Problem(declare([one, one]), half_squared_loss, x, x), [x[:1]])
+    found = stability(TrainingProblem(declare_network([one, one]), half_squared_loss, x, x), [x[:1]])
     assert found.outside is None
     assert (found.verdict, found.stabilising_penalty, found.growth_rate) == ("stable", 0.0, -math.inf)
     from symscope.groups import from_matrices
 
     sign = from_matrices(g, torch.tensor([[[1.0]], [[-1.0]]]), name="sign")
-    odd = stability(Problem(declare([one, sign]), half_squared_loss, x, x), [0 * x[:1]])
+    odd = stability(TrainingProblem(declare_network([one, sign]), half_squared_loss, x, x), [0 * x[:1]])
     assert odd.inside is None
     assert odd.outside.lowest == pytest.approx(1)
 
@@ -110,9 +106,9 @@ def test_sampled_elements_carry_a_standard_error():
     assert 0 < gap < MONTE_CARLO_SIGMAS * found.standard_error + 0.1 * abs(exact.outside.highest)
     g = symmetric(10)
     v = permutation(g)
-    net = declare([v, 2 * v, trivial(g)], "tanh")
+    net = declare_network([v, 2 * v, trivial(g)], "tanh")
     x = torch.randn(5, 10, dtype=torch.float64, generator=seeded(3))
-    big = Problem(net, half_squared_loss, x, x[:, :1])
+    big = TrainingProblem(net, half_squared_loss, x, x[:, :1])
     start = equivariant_weights(net, seeded(4), scale="preserving")
     with pytest.raises(InputError, match="drawn_elements"):
         stability(big, start)
@@ -123,13 +119,13 @@ def taught(order, channels, samples, seed, noise):
     """A network of C_n on data that it fits up to noise."""
     g = cyclic(order)
     v = permutation(g)
-    net = declare([v, channels * v, trivial(g)], "tanh")
+    net = declare_network([v, channels * v, trivial(g)], "tanh")
     generator = seeded(seed)
     x = torch.randn(samples, order, dtype=torch.float64, generator=generator)
     weights = equivariant_weights(net, generator, scale="preserving")
     y = net.forward(weights, x)
     y = y + noise * torch.randn(y.shape, dtype=torch.float64, generator=generator)
-    return Problem(net, half_squared_loss, x, y), weights
+    return TrainingProblem(net, half_squared_loss, x, y), weights
 
 
 def explicit(given, weights):
@@ -197,7 +193,7 @@ def test_every_path_finds_the_ends(path, shape, noise):
     assert found.outside.residual < 1e-8 * largest
     for layers in (found.outside.lowest_direction, found.outside.highest_direction):
         assert float(norm(layers)) == pytest.approx(1)
-        assert float(split(given.network, layers).total_equivariant) < 1e-12
+        assert float(equivariant_split(given.network, layers).total_equivariant) < 1e-12
 
 
 def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
@@ -217,7 +213,7 @@ def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
 
 def test_single_precision_calls_its_rounding_neutral(path):
     given, weights = taught(6, 4, 10, 1, 0.0)
-    single = Problem(given.network, half_squared_loss, given.x.float(), given.y.float())
+    single = TrainingProblem(given.network, half_squared_loss, given.x.float(), given.y.float())
     found = stability(single, [w.float() for w in weights])
     assert found.verdict == "neutral"
     assert found.outside.lowest_direction[0].dtype == torch.float32
@@ -227,10 +223,10 @@ def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
     """Invariant data curve the risk on E only; what rounding adds outside has a sign, and no meaning."""
     g = cyclic(12)
     v = permutation(g)
-    net = declare([v, trivial(g, 24)])
+    net = declare_network([v, trivial(g, 24)])
     x = torch.linspace(0.3, 2.1, 7, dtype=torch.float64)[:, None].expand(7, 12)
     weights = equivariant_weights(net, seeded(0))
-    found = stability(Problem(net, half_squared_loss, x, x[:, :1].expand(7, 24)), weights)
+    found = stability(TrainingProblem(net, half_squared_loss, x, x[:, :1].expand(7, 24)), weights)
     assert found.verdict == "neutral"
     assert found.inside.highest > 1
     assert abs(found.outside.lowest) < 1e-12
@@ -238,10 +234,12 @@ def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
 
 def test_infinite_curvature_is_refused():
     g = cyclic(2)
-    net = declare([permutation(g), trivial(g)])
+    net = declare_network([permutation(g), trivial(g)])
     x = torch.tensor([[1e200, 0.0]], dtype=torch.float64)
     with pytest.raises(InputError, match=r"finite Hessian products"):
-        stability(Problem(net, half_squared_loss, x, x[:, :1]), [torch.zeros(1, 2, dtype=torch.float64)])
+        stability(
+            TrainingProblem(net, half_squared_loss, x, x[:, :1]), [torch.zeros(1, 2, dtype=torch.float64)]
+        )
 
 
 @pytest.mark.parametrize("elements", [[0], [2], [2, 2, 2]])
@@ -265,5 +263,5 @@ def test_layers_off_e_are_refused():
 def test_perturbed_moves_by_the_length_asked():
     net = networks()["C5"]
     weights = equivariant_weights(net, seeded(0))
-    moved = perturbed(weights, gaussian_weights(net, seeded(1)), 1e-3)
+    moved = perturbed_weights(weights, gaussian_weights(net, seeded(1)), 1e-3)
     assert float(norm([a - b for a, b in zip(moved, weights, strict=True)])) == pytest.approx(1e-3)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from symscope.dynamics import flatten, gaussian_weights, project, residual
 from symscope.dynamics._stability_spaces import complement, complement_with_basis, equivariant_space
+from symscope.dynamics.layer_vectors import flatten, gaussian_weights, project, residual
 from tests.dynamics.networks import networks, seeded
 
 SPACES = {

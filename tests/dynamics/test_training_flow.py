@@ -9,36 +9,37 @@ import torch
 
 from symscope import InputError
 from symscope.dynamics import (
-    Problem,
-    declare,
+    TrainingProblem,
+    declare_network,
     equivariant_weights,
-    flatten,
-    gaussian_weights,
-    gradient_descent,
     gradient_field,
-    gradient_flow,
-    norm,
-    subtract,
+    training_descent,
+    training_flow,
 )
+from symscope.dynamics.layer_vectors import flatten, gaussian_weights, norm, subtract
 from symscope.groups import cyclic, permutation, trivial
 from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import problem, seeded
 from tests.tolerances import ODE, ROUNDING
 
 
-def regression() -> tuple[Problem, torch.Tensor, torch.Tensor]:
+def regression() -> tuple[TrainingProblem, torch.Tensor, torch.Tensor]:
     """One linear layer: `dA/dt = -(A K - C)` with K, C the second moments."""
     g = cyclic(4)
     v = permutation(g)
     x = torch.randn(7, 4, dtype=torch.float64, generator=seeded(0))
     y = torch.randn(7, 2, dtype=torch.float64, generator=seeded(1))
-    return Problem(declare([v, trivial(g, 2)]), half_squared_loss, x, y), x.T @ x / 7, y.T @ x / 7
+    return (
+        TrainingProblem(declare_network([v, trivial(g, 2)]), half_squared_loss, x, y),
+        x.T @ x / 7,
+        y.T @ x / 7,
+    )
 
 
 def test_flow_is_the_matrix_exponential():
     given, second, cross = regression()
     start = gaussian_weights(given.network, seeded(2))
-    flow = gradient_flow(given.network, gradient_field(given, "nominal"), start, [0.5, 2.0])
+    flow = training_flow(given.network, gradient_field(given, "nominal"), start, [0.5, 2.0])
     assert flow.times == (0.0, 0.5, 2.0)
     limit = cross @ torch.linalg.inv(second)
     for time, weights in zip(flow.times, flow.weights, strict=True):
@@ -49,7 +50,7 @@ def test_flow_is_the_matrix_exponential():
 def test_descent_is_the_power_and_keeps_what_was_asked():
     given, second, cross = regression()
     start = gaussian_weights(given.network, seeded(2), runs=(3,))
-    path = gradient_descent(
+    path = training_descent(
         given.network, gradient_field(given, "nominal"), start, rate=0.1, steps=25, every=10
     )
     assert path.times == pytest.approx((0.0, 1.0, 2.0, 2.5))
@@ -65,8 +66,8 @@ def test_runs_flow_as_they_do_alone():
     given = problem("C5")
     start = equivariant_weights(given.network, seeded(2), runs=(2,), scale="preserving")
     field = gradient_field(given, "augmented")
-    both = gradient_flow(given.network, field, start, [0.3])
-    alone = gradient_flow(given.network, field, [w[1] for w in start], [0.3])
+    both = training_flow(given.network, field, start, [0.3])
+    alone = training_flow(given.network, field, [w[1] for w in start], [0.3])
     assert torch.allclose(flatten(both.weights[-1])[1], flatten(alone.weights[-1]), atol=ODE)
 
 
@@ -74,10 +75,10 @@ def test_descent_approaches_the_flow_at_first_order():
     given = problem("D4")
     start = gaussian_weights(given.network, seeded(2), scale="preserving")
     field = gradient_field(given, "nominal")
-    exact = gradient_flow(given.network, field, start, [0.2]).weights[-1]
+    exact = training_flow(given.network, field, start, [0.2]).weights[-1]
     gaps = []
     for steps in (100, 200):
-        path = gradient_descent(given.network, field, start, rate=0.2 / steps, steps=steps)
+        path = training_descent(given.network, field, start, rate=0.2 / steps, steps=steps)
         gaps.append(float(norm(subtract(path.weights[-1], exact))))
     assert gaps[0] / gaps[1] == pytest.approx(2.0, rel=0.1)
 
@@ -86,24 +87,24 @@ def test_bad_input():
     given, _, _ = regression()
     start, field = gaussian_weights(given.network, seeded(2)), gradient_field(given, "nominal")
     with pytest.raises(InputError, match="increasing times"):
-        gradient_flow(given.network, field, start, [1.0, 1.0])
+        training_flow(given.network, field, start, [1.0, 1.0])
     with pytest.raises(InputError, match="positive rate, steps"):
-        gradient_descent(given.network, field, start, rate=0.0, steps=3)
+        training_descent(given.network, field, start, rate=0.0, steps=3)
     with pytest.raises(InputError, match=r"no longer finite after \d+ steps"):
-        gradient_descent(given.network, field, start, rate=1e9, steps=400, every=50)
+        training_descent(given.network, field, start, rate=1e9, steps=400, every=50)
     with pytest.raises(InputError, match="could not be followed"):
-        gradient_flow(given.network, explosive, start, [100.0])
+        training_flow(given.network, explosive, start, [100.0])
 
 
 def test_a_flow_that_slides_along_a_kink_is_given_up():
     """`|w|` has slopes 1 and -1: from 1 the flow comes to 0 at time 1 and stays, which no step can do."""
     g = cyclic(2)
-    net = declare([trivial(g), trivial(g)])
+    net = declare_network([trivial(g), trivial(g)])
     one = torch.ones(1, 1, dtype=torch.float64)
-    [end] = gradient_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [0.5]).weights[-1]
+    [end] = training_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [0.5]).weights[-1]
     assert float(end) == pytest.approx(0.5, abs=ODE)
     with pytest.raises(InputError, match=r"came to time 1\S* of 2 in 3,000 evaluations: it may slide"):
-        gradient_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [2.0], evaluations=3000)
+        training_flow(net, lambda weights: tuple(w.sign() for w in weights), (one,), [2.0], evaluations=3000)
 
 
 def explosive(weights):
@@ -116,20 +117,20 @@ def test_a_start_that_is_not_finite_is_refused():
     field = gradient_field(given, "nominal")
     start = [torch.full((2, 4), torch.nan, dtype=torch.float64)]
     with pytest.raises(InputError, match="layer 0 has NaN"):
-        gradient_flow(given.network, field, start, [1.0])
+        training_flow(given.network, field, start, [1.0])
     with pytest.raises(InputError, match="layer 0 has NaN"):
-        gradient_descent(given.network, field, start, rate=0.1, steps=2)
+        training_descent(given.network, field, start, rate=0.1, steps=2)
     with pytest.raises(InputError, match="increasing times"):
-        gradient_flow(given.network, field, gaussian_weights(given.network, seeded(2)), [0.0, math.nan, 1.0])
+        training_flow(given.network, field, gaussian_weights(given.network, seeded(2)), [0.0, math.nan, 1.0])
 
 
 def test_a_tolerance_below_the_rounding_of_single_precision_is_blamed():
     wide = problem("C5")
-    given = Problem(wide.network, wide.loss, wide.x.float(), wide.y.float())
+    given = TrainingProblem(wide.network, wide.loss, wide.x.float(), wide.y.float())
     start = gaussian_weights(given.network, seeded(2), dtype=torch.float32)
     field = gradient_field(given, "nominal")
     with pytest.raises(
         InputError, match=r"rounded to 1e-07 \(torch.float32\), above the tolerance .*float64"
     ):
-        gradient_flow(given.network, field, start, [1.0], evaluations=2000)
-    assert gradient_flow(given.network, field, start, [0.1], rtol=1e-4, atol=1e-6).evaluations < 2000
+        training_flow(given.network, field, start, [1.0], evaluations=2000)
+    assert training_flow(given.network, field, start, [0.1], rtol=1e-4, atol=1e-6).evaluations < 2000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symscope import InputError
-from symscope.dynamics import IDENTITIES
+from symscope.dynamics.identities import IDENTITIES
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.identities import Identities
 from symscope_papers.dynamics.identities import identities as experiment

@@ -9,18 +9,16 @@ import torch
 
 from symscope import InputError
 from symscope.dynamics import (
-    Problem,
-    augmented_gradient,
-    batch_normalisation,
-    declare,
+    TrainingProblem,
+    declare_network,
     equivariant_weights,
-    gaussian_weights,
-    gradient_descent,
     gradient_field,
-    nominal_gradient,
-    residual,
+    training_descent,
 )
-from symscope.dynamics import norm as layers_norm
+from symscope.dynamics.gradients import augmented_gradient, nominal_gradient
+from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.dynamics.layer_vectors import gaussian_weights, residual
+from symscope.dynamics.layer_vectors import norm as layers_norm
 from symscope.groups import cyclic, direct_product, permutation, symmetric, trivial
 from symscope.networks.losses import binary_cross_entropy_loss, soft_cross_entropy_loss
 from symscope_papers.dynamics import paths as module
@@ -34,7 +32,7 @@ def image_problem(dtype=torch.float64, seed=0):
     """Shifts of 3 x 2 images, two dense layers, pooling, a head; five mini-batches."""
     g = direct_product(cyclic(3), cyclic(2))
     v = permutation(g, _pixels(3, 2))
-    net = declare(
+    net = declare_network(
         [v, 2 * v, 3 * v, trivial(g, 4), trivial(g, 3)],
         ["leaky_relu", "leaky_relu", [batch_normalisation(), "leaky_relu"], ()],
     )
@@ -42,18 +40,20 @@ def image_problem(dtype=torch.float64, seed=0):
     x = torch.randn(5, 7, v.dim, generator=generator, dtype=torch.float64)
     y = torch.nn.functional.one_hot(torch.randint(3, (5, 7), generator=generator), 3)
     start = equivariant_weights(net, generator, runs=(2,))
-    problem = Problem(net, soft_cross_entropy_loss, x.to(dtype), y.to(dtype))
+    problem = TrainingProblem(net, soft_cross_entropy_loss, x.to(dtype), y.to(dtype))
     return problem, tuple(layer.to(dtype) for layer in start)
 
 
 def graph_problem(seed=0):
     g = symmetric(8)  # too large to be listed
     v = permutation(g)
-    net = declare([v * v, 2 * (v * v), trivial(g, 1)], ["leaky_relu", ()])
+    net = declare_network([v * v, 2 * (v * v), trivial(g, 1)], ["leaky_relu", ()])
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(2, 6, 64, generator=generator, dtype=torch.float64)
     y = torch.randint(2, (2, 6, 1), generator=generator).to(torch.float64)
-    return Problem(net, binary_cross_entropy_loss, x, y), equivariant_weights(net, generator, runs=(2,))
+    return TrainingProblem(net, binary_cross_entropy_loss, x, y), equivariant_weights(
+        net, generator, runs=(2,)
+    )
 
 
 def test_the_gradient_is_the_rooms_own_in_pieces_too(monkeypatch):
@@ -82,7 +82,7 @@ def test_drawn_passes_average_over_the_elements_that_were_drawn():
         for p in range(len(seen)):
             b = int(seen.batch[p])
             [element] = [g for g in group.elements if torch.equal(table[g], seen.source[0, p])]
-            one = Problem(problem.network, problem.loss, problem.x[b], problem.y[b])
+            one = TrainingProblem(problem.network, problem.loss, problem.x[b], problem.y[b])
             gradient = augmented_gradient(one, [a[run] for a in layers], [element])
             total = [t + counts[run, p] / 20 * g for t, g in zip(total, gradient, strict=True)]
         for one_layer, other in zip(found, total, strict=True):
@@ -99,7 +99,7 @@ def test_permuted_graphs_give_the_gradient_of_the_permuted_problem():
     found, _ = pass_gradient(problem, layers, seen)
     x, y = seen.data(problem)
     for run in range(2):
-        plain = Problem(problem.network, problem.loss, x[run], y[0])
+        plain = TrainingProblem(problem.network, problem.loss, x[run], y[0])
         for one, other in zip(found, nominal_gradient(plain, [a[run] for a in layers]), strict=True):
             torch.testing.assert_close(one[run], other, rtol=ROUNDING, atol=ROUNDING)
     # rows and columns move together: each seen matrix has the traces and sums of an original
@@ -113,7 +113,7 @@ def test_permuted_graphs_give_the_gradient_of_the_permuted_problem():
 def test_paths_are_those_of_gradient_descent(strategy):
     problem, start = image_problem()
     found = path(problem, start, strategy, rate=1e-3, epochs=4)
-    known = gradient_descent(problem.network, gradient_field(problem, strategy), start, rate=1e-3, steps=4)
+    known = training_descent(problem.network, gradient_field(problem, strategy), start, rate=1e-3, steps=4)
     torch.testing.assert_close(found.travelled.norm(dim=1), known.travelled(), rtol=1e-9, atol=ROUNDING)
     torch.testing.assert_close(found.drift.norm(dim=1), known.drift(), rtol=1e-9, atol=ROUNDING)
     assert found.samples == 4 * 35 * 2
@@ -123,7 +123,7 @@ def test_paths_are_those_of_gradient_descent(strategy):
 
 def test_single_precision_follows_double_far_below_its_own_digits():
     problem, start = image_problem(torch.float32)
-    wide = Problem(problem.network, problem.loss, problem.x.double(), problem.y.double())
+    wide = TrainingProblem(problem.network, problem.loss, problem.x.double(), problem.y.double())
     for strategy in ("augmented", "nominal"):
         drifts = [
             path(
@@ -138,7 +138,7 @@ def test_single_precision_follows_double_far_below_its_own_digits():
 
 def test_half_precision_on_the_way_back_follows_double():
     problem, start = image_problem(torch.float32)
-    wide = Problem(problem.network, problem.loss, problem.x.double(), problem.y.double())
+    wide = TrainingProblem(problem.network, problem.loss, problem.x.double(), problem.y.double())
     for strategy in ("augmented", "nominal", "equivariant"):
         one, other = (
             path(
@@ -196,7 +196,7 @@ def test_operations_count_forward_and_both_products_back():
 
 def test_bad_input_is_refused():
     problem, start = image_problem()
-    flat = Problem(problem.network, problem.loss, problem.x[0], problem.y[0])
+    flat = TrainingProblem(problem.network, problem.loss, problem.x[0], problem.y[0])
     with pytest.raises(InputError, match="expected a strategy among"):
         path(problem, start, "augmentd", rate=1.0, epochs=1)
     with pytest.raises(InputError, match="expected a positive rate"):
@@ -220,7 +220,7 @@ def test_a_start_outside_e_is_refused():
 
 def test_one_loss_for_all_samples_is_refused():
     problem, start = image_problem()
-    averaged = Problem(problem.network, lambda p, y: (p - y).square().mean(), problem.x, problem.y)
+    averaged = TrainingProblem(problem.network, lambda p, y: (p - y).square().mean(), problem.x, problem.y)
     with pytest.raises(InputError, match=r"one loss per sample, shape \(2, 5, 7\), got \(\)"):
         path(averaged, start, "nominal", rate=1e-3, epochs=1)
 

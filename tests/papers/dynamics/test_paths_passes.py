@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import Problem, declare
+from symscope.dynamics import TrainingProblem, declare_network
 from symscope.groups import cyclic, defining, permutation, so, symmetric, trivial
 from symscope.groups.named_groups import alternating
 from symscope.networks.losses import half_squared_loss
@@ -18,7 +18,7 @@ def cyclic_problem(batches=3):
     g = cyclic(4)
     v = permutation(g)
     x = torch.randn(batches, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    return Problem(declare([v, v]), half_squared_loss, x, 2 * x)
+    return TrainingProblem(declare_network([v, v]), half_squared_loss, x, 2 * x)
 
 
 def test_every_element_comes_as_often_as_its_weight_says():
@@ -65,12 +65,17 @@ def test_bad_input_is_refused():
     with pytest.raises(InputError, match="expected 4 weights of 0 or more"):
         drawn_passes(problem, 1, [generator], [1.0, -1.0, 1.0, 1.0])
     g = symmetric(9)
-    large = Problem(
-        declare([permutation(g), trivial(g)]), half_squared_loss, torch.ones(1, 2, 9), torch.ones(1, 2, 1)
+    large = TrainingProblem(
+        declare_network([permutation(g), trivial(g)]),
+        half_squared_loss,
+        torch.ones(1, 2, 9),
+        torch.ones(1, 2, 1),
     )
     with pytest.raises(InputError, match="are not listed"):
         drawn_passes(large, 1, [generator], [1.0])
     turning = defining(so(3))
-    smooth = Problem(declare([turning, turning]), half_squared_loss, torch.ones(1, 2, 3), torch.ones(1, 2, 3))
+    smooth = TrainingProblem(
+        declare_network([turning, turning]), half_squared_loss, torch.ones(1, 2, 3), torch.ones(1, 2, 3)
+    )
     with pytest.raises(InputError, match="coordinates are permuted"):
         drawn_passes(smooth, 1, [generator])

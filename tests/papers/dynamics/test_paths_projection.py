@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from symscope.dynamics import declare, project
+from symscope.dynamics import declare_network
+from symscope.dynamics.layer_vectors import project
 from symscope.groups import cyclic, direct_product, permutation, symmetric, trivial
 from symscope.groups.constructions import from_matrices
 from symscope_papers.dynamics.paths_projection import distances, layer_projections, projected
@@ -21,9 +22,9 @@ def networks():
     c = cyclic(2)
     sign = from_matrices(c, torch.tensor([[[1.0]], [[-1.0]]], dtype=torch.float64))
     return {
-        "equal orbits": declare([v, 2 * v, 3 * v, trivial(g, 4), trivial(g, 2)]),
-        "unequal orbits": declare([w * w, 2 * (w * w), trivial(s, 2)]),
-        "no orbits": declare([permutation(c), sign + trivial(c)], "identity"),
+        "equal orbits": declare_network([v, 2 * v, 3 * v, trivial(g, 4), trivial(g, 2)]),
+        "unequal orbits": declare_network([w * w, 2 * (w * w), trivial(s, 2)]),
+        "no orbits": declare_network([permutation(c), sign + trivial(c)], "identity"),
     }
 
 

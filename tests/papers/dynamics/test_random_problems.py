@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import assumptions, split
+from symscope.dynamics import training_assumptions
+from symscope.dynamics.layer_vectors import equivariant_split
 from symscope_papers.dynamics.random_problems import (
     check_groups,
     natural_space,
@@ -24,7 +25,7 @@ def test_problems_are_sound_and_varied(name):
     seen = set()
     for seed in range(8):
         problem = random_problem(name, drawn(seed))
-        assert all(one.holds for one in assumptions(problem))
+        assert all(one.holds for one in training_assumptions(problem))
         assert problem.y.numel() >= problem.network.equivariant_dimension
         seen.add(repr(problem.network))
     assert len(seen) > 3
@@ -41,7 +42,7 @@ def test_images_are_translated():
 
 def test_students_start_in_e():
     problem, start = taught_problem("S3", 12, drawn(0))
-    assert float(split(problem.network, start).total_residual) < 1e-12
+    assert float(equivariant_split(problem.network, start).total_residual) < 1e-12
     assert problem.x.shape == (12, 9)
 
 

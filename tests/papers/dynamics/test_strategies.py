@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import assumptions, split
+from symscope.dynamics import training_assumptions
+from symscope.dynamics.layer_vectors import equivariant_split
 from symscope_papers.dynamics.permutation import Permutation
 from symscope_papers.dynamics.rotation import Rotation, mask_problem
 from symscope_papers.dynamics.strategies import mini_batches, product_rate, starting_layers
@@ -21,9 +22,9 @@ from tests.papers.dynamics.strategy_cases import CASES, SHAPES, measured
 def test_problems_meet_the_assumptions_and_start_in_e(name):
     _, config, build = CASES[name]
     problem = build(config, 1, torch.float64, "cpu")
-    assert [found.holds for found in assumptions(problem)] == [True, True, True]
+    assert [found.holds for found in training_assumptions(problem)] == [True, True, True]
     start = starting_layers(problem, [0, 1], 1)
-    parts = split(problem.network, start)
+    parts = equivariant_split(problem.network, start)
     assert float(parts.total_residual.max()) < 1e-12
     assert float(parts.total_equivariant.min()) > 1
     assert not torch.equal(start[0][0], start[0][1])

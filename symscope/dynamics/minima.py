@@ -9,9 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network
-from symscope.dynamics._risks import Problem, nominal_risk
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
+from symscope.dynamics.risks import TrainingProblem, nominal_risk
 from symscope.errors import InputError
+
+__all__ = [
+    "coordinates",
+    "equivariant_minimum",
+    "from_coordinates",
+    "stationary_targets",
+]
 
 LARGEST_COORDINATES = 1000
 _POLISH = 50
@@ -19,8 +26,8 @@ _NEWTON = 4
 
 
 def equivariant_minimum(
-    problem: Problem, weights: Sequence[Tensor], *, tolerance: float = 1e-11, steps: int = 2000
-) -> Layers:
+    problem: TrainingProblem, weights: Sequence[Tensor], *, tolerance: float = 1e-11, steps: int = 2000
+) -> LayerWeights:
     """A local minimum of R_eqv, by quasi-Newton and Newton steps.
 
     Args:
@@ -33,11 +40,11 @@ def equivariant_minimum(
         InputError: Too many coordinates, or no stationary point found: give another start or more steps.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double()
-    >>> problem = Problem(net, half_squared_loss, x, y)
+    >>> problem = TrainingProblem(net, half_squared_loss, x, y)
     >>> equivariant_minimum(problem, [torch.zeros(1, 2).double()])[0].round(decimals=9).tolist()
     [[1.0, 1.0]]
     """
@@ -83,12 +90,12 @@ def equivariant_minimum(
     )
 
 
-def coordinates(network: Network, weights: Sequence[Tensor]) -> Tensor:
+def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
     """The coefficients of `Pi_E A` in orthonormal bases of the layers' Hom spaces, one after the other.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> from symscope.dynamics import declare_network
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
     [1.414214]
     """
@@ -96,12 +103,12 @@ def coordinates(network: Network, weights: Sequence[Tensor]) -> Tensor:
     return torch.cat(found, dim=-1)
 
 
-def from_coordinates(network: Network, c: Tensor) -> Layers:
+def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
     """The equivariant layers with given coefficients: the inverse of `coordinates`.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> from symscope.dynamics import declare_network
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> from_coordinates(net, torch.tensor([2.0]).sqrt())[0].round(decimals=6).tolist()
     [[1.0, 1.0]]
     """
@@ -109,7 +116,7 @@ def from_coordinates(network: Network, c: Tensor) -> Layers:
     return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes, dim=-1), strict=True))
 
 
-def stationary_targets(problem: Problem, weights: Sequence[Tensor]) -> Problem:
+def stationary_targets(problem: TrainingProblem, weights: Sequence[Tensor]) -> TrainingProblem:
     """The problem with targets moved, as little as possible, until layers of E are stationary for R_eqv.
 
     The gradient on E is affine in the targets for the losses of `symscope.networks._losses`; the smallest
@@ -123,11 +130,11 @@ def stationary_targets(problem: Problem, weights: Sequence[Tensor]) -> Problem:
         InputError: Fewer targets than coordinates of E, or a loss that is not affine in this sense.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.ones(1, 1).double()
-    >>> problem = Problem(net, half_squared_loss, x, y)
+    >>> problem = TrainingProblem(net, half_squared_loss, x, y)
     >>> stationary_targets(problem, [torch.full((1, 2), 3.0).double()]).y.round(decimals=9).tolist()
     [[3.0]]
     """

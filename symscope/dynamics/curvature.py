@@ -8,16 +8,23 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, check_weights
-from symscope.dynamics._gradients import pieces
-from symscope.dynamics._layer_vectors import add, flatten, unflatten
-from symscope.dynamics._risks import Problem, nominal_risk
+from symscope.dynamics._declared_network import LayerWeights, check_weights
+from symscope.dynamics.gradients import pieces
+from symscope.dynamics.layer_vectors import add, flatten, unflatten
+from symscope.dynamics.risks import TrainingProblem, nominal_risk
 from symscope.errors import InputError
+
+__all__ = [
+    "hessian",
+    "hessian_product",
+]
 
 LARGEST_DENSE = 4000  # parameters: the Hessian then takes 128 MB
 
 
-def hessian_product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[Layers], Layers]:
+def hessian_product(
+    problem: TrainingProblem, weights: Sequence[Tensor]
+) -> Callable[[LayerWeights], LayerWeights]:
     """`B -> Hess R(A) B` at fixed layers, by differentiating twice; no matrix is built.
 
     For the augmented risk give `augmented_problem(problem)`. A problem that fits in memory is
@@ -31,10 +38,10 @@ def hessian_product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[La
         InputError: An axis of runs.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import Problem, declare
+    >>> from symscope.dynamics import TrainingProblem, declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
     >>> hessian_product(problem, [torch.zeros(1, 2)])((torch.tensor([[1.0, 0.0]]),))
     (tensor([[1., 2.]]),)
     """
@@ -45,8 +52,8 @@ def hessian_product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[La
     if len(split) == 1:
         return _product(problem, weights)
 
-    def total(direction: Layers) -> Layers:
-        out: Layers = tuple(torch.zeros_like(d) for d in direction)
+    def total(direction: LayerWeights) -> LayerWeights:
+        out: LayerWeights = tuple(torch.zeros_like(d) for d in direction)
         for piece, share in split:
             out = add(out, _product(piece, weights)(direction), share)
         return out
@@ -54,14 +61,14 @@ def hessian_product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[La
     return total
 
 
-def hessian(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
+def hessian(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """The matrix Hess R(A), `[parameters, parameters]`, for small networks; arguments as above.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import Problem, declare
+    >>> from symscope.dynamics import TrainingProblem, declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]))
     >>> hessian(problem, [torch.zeros(1, 2)]).tolist()
     [[1.0, 2.0], [2.0, 4.0]]
     """
@@ -76,14 +83,14 @@ def hessian(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
     return torch.stack([flatten(product(unflatten(network, e))) for e in eye], dim=1)
 
 
-def _product(problem: Problem, weights: Sequence[Tensor]) -> Callable[[Layers], Layers]:
+def _product(problem: TrainingProblem, weights: Sequence[Tensor]) -> Callable[[LayerWeights], LayerWeights]:
     leaves = tuple(weight.detach().requires_grad_() for weight in weights)
     risk = nominal_risk(problem, leaves)
     gradient = torch.autograd.grad(risk, leaves, create_graph=True, materialize_grads=True)
     return partial(_differentiate, gradient, leaves)
 
 
-def _differentiate(gradient: Layers, leaves: Layers, direction: Layers) -> Layers:
+def _differentiate(gradient: LayerWeights, leaves: LayerWeights, direction: LayerWeights) -> LayerWeights:
     # a gradient that does not depend on the layers (a linear risk) has no graph
     curved = [(g, d) for g, d in zip(gradient, direction, strict=True) if g.requires_grad]
     if not curved:

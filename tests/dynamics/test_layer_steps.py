@@ -8,8 +8,14 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import batch_normalisation, group_pooling, norm_gate, pointwise, rms_normalisation
-from symscope.dynamics._between_layers import POINTWISE
+from symscope.dynamics.layer_steps import (
+    POINTWISE,
+    batch_normalisation,
+    group_pooling,
+    norm_gate,
+    pointwise,
+    rms_normalisation,
+)
 from symscope.groups import cyclic, permutation, symmetric, trivial
 from symscope.testing import assert_equivariant
 from tests.dynamics.networks import corners, plane, seeded

@@ -13,6 +13,16 @@ from torch import Tensor
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, pair_orbits, trivial
 
+__all__ = [
+    "LayerStep",
+    "batch_normalisation",
+    "group_pooling",
+    "norm_gate",
+    "pointwise",
+    "rms_normalisation",
+    "summands",
+]
+
 
 def _identity(x: Tensor) -> Tensor:
     return x  # not a lambda: modules that hold it can be pickled
@@ -38,7 +48,7 @@ def _same(space: Representation) -> Representation:
 
 @final
 @dataclass(frozen=True)
-class Step:
+class LayerStep:
     """One fixed (weightless) function on a layer's space.
 
     Attributes:
@@ -60,7 +70,7 @@ class Step:
         return any(word in self.name for word in KINKED)
 
 
-def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = None) -> Step:
+def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = None) -> LayerStep:
     """A scalar function applied to every coordinate; equivariant on permutation representations.
 
     Args:
@@ -80,10 +90,10 @@ def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = Non
             )
         name, function = function, POINTWISE[function]
     called = name or str(getattr(function, "__name__", "pointwise"))
-    return Step(called, partial(_pointwise, function))
+    return LayerStep(called, partial(_pointwise, function))
 
 
-def norm_gate(function: str | Callable[[Tensor], Tensor] = "tanh") -> Step:
+def norm_gate(function: str | Callable[[Tensor], Tensor] = "tanh") -> LayerStep:
     """Each copy of a representation scaled by a function of its length: `x -> x f(|x|) / |x|`.
 
     Equivariant on every unitary representation, where pointwise functions are not.
@@ -94,10 +104,10 @@ def norm_gate(function: str | Callable[[Tensor], Tensor] = "tanh") -> Step:
     [[15.0, 20.0]]
     """
     inner = pointwise(function)
-    return Step(f"norm_gate({inner.name})", partial(_norm_gate, inner))
+    return LayerStep(f"norm_gate({inner.name})", partial(_norm_gate, inner))
 
 
-def batch_normalisation(epsilon: float = 1e-5) -> Step:
+def batch_normalisation(epsilon: float = 1e-5) -> LayerStep:
     """Each copy of a representation brought to mean 0 and variance 1 over the batch and its coordinates.
 
     Nothing is learnt or remembered. On representations that do not permute coordinates only the mean square
@@ -112,10 +122,10 @@ def batch_normalisation(epsilon: float = 1e-5) -> Step:
     >>> batch_normalisation(0.0).function(x, permutation(cyclic(2))).mean().item()
     0.0
     """
-    return Step("batch_normalisation", partial(_batch_normalisation, epsilon))
+    return LayerStep("batch_normalisation", partial(_batch_normalisation, epsilon))
 
 
-def rms_normalisation(epsilon: float = 1e-5) -> Step:
+def rms_normalisation(epsilon: float = 1e-5) -> LayerStep:
     """Each sample divided by its root mean square: equivariant on every unitary representation.
 
     >>> from symscope.groups import cyclic, permutation
@@ -123,10 +133,10 @@ def rms_normalisation(epsilon: float = 1e-5) -> Step:
     >>> rms_normalisation(0.0).function(x, permutation(cyclic(2))).square().mean().item()
     1.0
     """
-    return Step("rms_normalisation", partial(_rms_normalisation, epsilon))
+    return LayerStep("rms_normalisation", partial(_rms_normalisation, epsilon))
 
 
-def group_pooling(kind: str = "mean") -> Step:
+def group_pooling(kind: str = "mean") -> LayerStep:
     """Each orbit of coordinates of a permutation representation pooled into one invariant number.
 
     Args:
@@ -143,20 +153,20 @@ def group_pooling(kind: str = "mean") -> Step:
     """
     if kind not in POOLS:
         raise InputError(f"expected pooling by {', '.join(POOLS)}, got {kind!r}: {nearest(kind, POOLS)}")
-    return Step(f"group_pooling({kind})", partial(_pooled, kind), _pooled_space)
+    return LayerStep(f"group_pooling({kind})", partial(_pooled, kind), _pooled_space)
 
 
-def parts(space: Representation) -> tuple[tuple[int, Representation], ...]:
+def summands(space: Representation) -> tuple[tuple[int, Representation], ...]:
     """The summands of a space as (copies, representation); a space that is no sum is its own."""
     return space.summands or ((1, space),)
 
 
 def _by_parts(x: Tensor, space: Representation, change: Callable[[Tensor, Representation], Tensor]) -> Tensor:
     """`change` applied to `[..., n, copies, dim]` of every summand, and the results put side by side."""
-    pieces = x.split([k * rep.dim for k, rep in parts(space)], dim=-1)
+    pieces = x.split([k * rep.dim for k, rep in summands(space)], dim=-1)
     changed = [
         change(piece.unflatten(-1, (k, rep.dim)), rep).flatten(-2)
-        for (k, rep), piece in zip(parts(space), pieces, strict=True)
+        for (k, rep), piece in zip(summands(space), pieces, strict=True)
     ]
     return changed[0] if len(changed) == 1 else torch.cat(changed, dim=-1)
 
@@ -165,7 +175,7 @@ def _pointwise(function: Callable[[Tensor], Tensor], x: Tensor, space: Represent
     return function(x)
 
 
-def _norm_gate(inner: Step, x: Tensor, space: Representation) -> Tensor:
+def _norm_gate(inner: LayerStep, x: Tensor, space: Representation) -> Tensor:
     def gate(part: Tensor, rep: Representation) -> Tensor:
         # a length with a derivative at zero, where the direction is undefined
         length = (part.square().sum(dim=-1, keepdim=True) + torch.finfo(part.dtype).tiny).sqrt()
@@ -210,4 +220,4 @@ def _pooled(kind: str, x: Tensor, space: Representation) -> Tensor:
 
 
 def _pooled_space(space: Representation) -> Representation:
-    return trivial(space.group, sum(k * len(_orbits(rep)) for k, rep in parts(space)))
+    return trivial(space.group, sum(k * len(_orbits(rep)) for k, rep in summands(space)))

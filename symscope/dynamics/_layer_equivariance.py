@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from symscope.dynamics._averaged_elements import element_name, probes
+from symscope.dynamics.averaged_elements import element_name, probes
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, equivariant_maps, invariant_vectors
 

@@ -10,15 +10,27 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, declare
-from symscope.dynamics._gradients import gradient_of
-from symscope.dynamics._identities import hessian_of
-from symscope.dynamics._layer_vectors import flatten, norm
-from symscope.dynamics._minima import coordinates, equivariant_minimum, from_coordinates
-from symscope.dynamics._risks import Problem, augmented_problem, nominal_risk
+from symscope.dynamics._declared_network import LayerWeights, declare_network
+from symscope.dynamics.gradients import gradient_of
+from symscope.dynamics.identities import hessian_of
+from symscope.dynamics.layer_vectors import flatten, norm
+from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates
+from symscope.dynamics.risks import TrainingProblem, augmented_problem, nominal_risk
 from symscope.errors import InputError
 from symscope.groups import Representation, cyclic, permutation, symmetric, trivial
 from symscope.networks import named_loss
+
+__all__ = [
+    "Counterexample",
+    "Minimum",
+    "augmented_not_nominal",
+    "counterexample_at",
+    "equivariant_not_augmented",
+    "identical_neurons",
+    "minimum_of",
+    "one_sample",
+    "quadratic_problem",
+]
 
 STATIONARY = 1e-9
 STRICT = 1e-9
@@ -58,19 +70,19 @@ class Counterexample:
     """
 
     name: str
-    problem: Problem
-    weights: Layers
+    problem: TrainingProblem
+    weights: LayerWeights
     nominal: Minimum
     augmented: Minimum
     equivariant: Minimum
 
 
-def minimum_of(problem: Problem, weights: Sequence[Tensor]) -> Minimum:
+def minimum_of(problem: TrainingProblem, weights: Sequence[Tensor]) -> Minimum:
     """Whether layers are a strict minimum of the risk of a small problem, by its dense Hessian.
 
     >>> one = permutation(cyclic(1)); x = torch.ones(1, 1).double()
     >>> from symscope.networks.losses import half_squared_loss
-    >>> minimum_of(Problem(declare([one, one]), half_squared_loss, x, x), [x]).strict
+    >>> minimum_of(TrainingProblem(declare_network([one, one]), half_squared_loss, x, x), [x]).strict
     True
     """
     risk = partial(nominal_risk, problem)
@@ -78,7 +90,7 @@ def minimum_of(problem: Problem, weights: Sequence[Tensor]) -> Minimum:
     return Minimum(float(norm(gradient_of(risk, weights))), float(torch.linalg.eigvalsh(curvature)[0]))
 
 
-def examined(name: str, problem: Problem, weights: Sequence[Tensor]) -> Counterexample:
+def counterexample_at(name: str, problem: TrainingProblem, weights: Sequence[Tensor]) -> Counterexample:
     """The three risks at one point of E."""
     network = problem.network
 
@@ -100,7 +112,7 @@ def examined(name: str, problem: Problem, weights: Sequence[Tensor]) -> Countere
     )
 
 
-def quadratic_problem(form: Tensor, rep: Representation) -> Problem:
+def quadratic_problem(form: Tensor, rep: Representation) -> TrainingProblem:
     """One layer `X -> R` whose nominal risk is `1/2 A form A^T`.
 
     The data are the eigenvectors of the form; the loss `y z^2 / 2` weights each by its eigenvalue.
@@ -117,8 +129,8 @@ def quadratic_problem(form: Tensor, rep: Representation) -> Problem:
     if form.shape != (rep.dim, rep.dim) or not torch.equal(form, form.T):
         raise InputError(f"expected a symmetric form [{rep.dim}, {rep.dim}], got {tuple(form.shape)}.")
     values, vectors = torch.linalg.eigh(form.to(torch.float64))
-    network = declare([rep, trivial(rep.group)])
-    return Problem(network, _weighted_square, vectors.T.contiguous(), rep.dim * values[:, None])
+    network = declare_network([rep, trivial(rep.group)])
+    return TrainingProblem(network, _weighted_square, vectors.T.contiguous(), rep.dim * values[:, None])
 
 
 def augmented_not_nominal(n: int) -> Counterexample:
@@ -155,10 +167,13 @@ def one_sample(n: int) -> Counterexample:
     """
     g = cyclic(n)
     x = torch.arange(1.0, n + 1, dtype=torch.float64)[None] ** 2 / n
-    problem = Problem(
-        declare([permutation(g), trivial(g)]), named_loss("half-squared"), x, x.sum(dim=1, keepdim=True)
+    problem = TrainingProblem(
+        declare_network([permutation(g), trivial(g)]),
+        named_loss("half-squared"),
+        x,
+        x.sum(dim=1, keepdim=True),
     )
-    return examined(
+    return counterexample_at(
         "one sample: minimum of R_aug, not of R", problem, (torch.ones(1, n, dtype=torch.float64),)
     )
 
@@ -177,11 +192,11 @@ def identical_neurons(samples: int = 9) -> Counterexample:
     t = torch.linspace(-2, 2, samples, dtype=torch.float64)
     x = torch.stack([t, torch.ones_like(t)], dim=1)
     y = torch.exp(-((t - 0.3) ** 2))[:, None] + 0.2 * t[:, None]
-    network = declare([trivial(g, 2), permutation(g), trivial(g)], "tanh")
-    problem = Problem(network, named_loss("half-squared"), x, y)
+    network = declare_network([trivial(g, 2), permutation(g), trivial(g)], "tanh")
+    problem = TrainingProblem(network, named_loss("half-squared"), x, y)
     rows = torch.tensor([[0.8, 0.5], [0.8, 0.5]], dtype=torch.float64)
     start = (rows, torch.full((1, 2), 0.4, dtype=torch.float64))
-    return examined(
+    return counterexample_at(
         "identical neurons: minimum of R_eqv, not of R_aug", problem, equivariant_minimum(problem, start)
     )
 
@@ -189,7 +204,7 @@ def identical_neurons(samples: int = 9) -> Counterexample:
 def _at_zero(name: str, form: Tensor) -> Counterexample:
     n = form.shape[0]
     problem = quadratic_problem(form, permutation(symmetric(n)))
-    return examined(name, problem, (torch.zeros(1, n, dtype=torch.float64),))
+    return counterexample_at(name, problem, (torch.zeros(1, n, dtype=torch.float64),))
 
 
 def _weighted_square(prediction: Tensor, y: Tensor) -> Tensor:

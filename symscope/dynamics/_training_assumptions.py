@@ -10,9 +10,9 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._averaged_elements import element_name, probes
-from symscope.dynamics._between_layers import parts
-from symscope.dynamics._risks import Problem
+from symscope.dynamics.averaged_elements import element_name, probes
+from symscope.dynamics.layer_steps import summands
+from symscope.dynamics.risks import TrainingProblem
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import sample_losses
@@ -23,7 +23,7 @@ SAMPLES = 7  # an odd number of random samples; batches of them meet normalisati
 
 @final
 @dataclass(frozen=True)
-class Assumption:
+class TrainingAssumption:
     """One assumption and whether it holds.
 
     Attributes:
@@ -45,9 +45,9 @@ class Assumption:
         return f"Assumption {self.number} {verdict} (error {self.error:.1e}): {self.statement} {self.detail}"
 
 
-def assumptions(
-    problem: Problem, *, seed: int = 0, samples: int = 64, tolerance: float = TOLERANCE
-) -> tuple[Assumption, Assumption, Assumption]:
+def training_assumptions(
+    problem: TrainingProblem, *, seed: int = 0, samples: int = 64, tolerance: float = TOLERANCE
+) -> tuple[TrainingAssumption, TrainingAssumption, TrainingAssumption]:
     """Verdicts on the three assumptions of Section 3.2, for one problem.
 
     Args:
@@ -57,11 +57,12 @@ def assumptions(
         tolerance: Largest relative violation that counts as rounding.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(4); v = permutation(g)
-    >>> problem = Problem(declare([v, v]), half_squared_loss, torch.eye(4).double(), torch.eye(4).double())
-    >>> [found.holds for found in assumptions(problem)]
+    >>> x = torch.eye(4).double()
+    >>> problem = TrainingProblem(declare_network([v, v]), half_squared_loss, x, x)
+    >>> [found.holds for found in training_assumptions(problem)]
     [True, True, True]
     """
     generator = torch.Generator().manual_seed(seed)
@@ -73,8 +74,8 @@ def assumptions(
     )
 
 
-def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> None:
-    """Raise unless the three assumptions hold; arguments as in `assumptions`.
+def check_training_assumptions(problem: TrainingProblem, *, seed: int = 0, samples: int = 64) -> None:
+    """Raise unless the three assumptions hold; arguments as in `training_assumptions`.
 
     Raises:
         InputError: Names the assumption, the layer and the element that shows it, and what to do.
@@ -85,7 +86,7 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
         2: "use pointwise steps on permutation representations only, norm_gate elsewhere.",
         3: "choose a loss that compares coordinates as the group moves them, such as half_squared_loss.",
     }
-    for found in assumptions(problem, seed=seed, samples=samples):
+    for found in training_assumptions(problem, seed=seed, samples=samples):
         if not found.holds:
             finite = math.isfinite(found.error)
             remedy = remedies[found.number] if finite else "choose one that is finite on all numbers."
@@ -93,14 +94,14 @@ def check_assumptions(problem: Problem, *, seed: int = 0, samples: int = 64) -> 
 
 
 def _unitary(
-    problem: Problem, elements: list[Any], generator: torch.Generator, tolerance: float
-) -> Assumption:
+    problem: TrainingProblem, elements: list[Any], generator: torch.Generator, tolerance: float
+) -> TrainingAssumption:
     network = problem.network
     worst, detail = 0.0, "Every space, on random vectors."
     spaces = [("X_0", network.sources[0])]
     spaces += [(f"X_{i + 1}", space) for i, space in enumerate(network.targets)]
     for name, space in spaces:
-        for _, rep in parts(space):
+        for _, rep in summands(space):
             x = torch.randn(SAMPLES, rep.dim, dtype=torch.float64, generator=generator)
             # each element after itself and after the next: generators are among them
             pairs = [*zip(elements, elements, strict=True), *pairwise(elements)]
@@ -110,7 +111,7 @@ def _unitary(
                     where = f"{rep.name} in {name}, element {element_name(space.group, g)}"
                     worst, detail = error, f"{what} ({where})."
     statement = "The group acts on every space by unitary matrices."
-    return Assumption(1, statement, worst <= tolerance, worst, detail)
+    return TrainingAssumption(1, statement, worst <= tolerance, worst, detail)
 
 
 def _representation_error(rep: Representation, g: Any, h: Any, x: Tensor) -> tuple[float, str]:
@@ -125,8 +126,8 @@ def _representation_error(rep: Representation, g: Any, h: Any, x: Tensor) -> tup
 
 
 def _equivariant(
-    problem: Problem, elements: list[Any], generator: torch.Generator, tolerance: float
-) -> Assumption:
+    problem: TrainingProblem, elements: list[Any], generator: torch.Generator, tolerance: float
+) -> TrainingAssumption:
     network = problem.network
     worst, detail = 0.0, "Every step after every layer, on random vectors."
     for layer, steps in enumerate(network.steps):
@@ -144,12 +145,12 @@ def _equivariant(
                     worst, detail = error, _detail(where, element_name(space.group, g), error)
             space = target
     statement = "The nonlinearities are equivariant."
-    return Assumption(2, statement, worst <= tolerance, worst, detail)
+    return TrainingAssumption(2, statement, worst <= tolerance, worst, detail)
 
 
 def _invariant(
-    problem: Problem, elements: list[Any], generator: torch.Generator, tolerance: float
-) -> Assumption:
+    problem: TrainingProblem, elements: list[Any], generator: torch.Generator, tolerance: float
+) -> TrainingAssumption:
     space = problem.network.output
     y = problem.y.reshape(-1, problem.y.shape[-2], space.dim)[0][:64].to(device="cpu", dtype=torch.float64)
     prediction = torch.randn(y.shape, dtype=torch.float64, generator=generator)
@@ -162,7 +163,7 @@ def _invariant(
         if error > worst:
             where = f"The loss on {space.name}"
             worst, detail = error, _detail(where, element_name(space.group, g), error)
-    return Assumption(3, "The loss is invariant.", worst <= tolerance, worst, detail)
+    return TrainingAssumption(3, "The loss is invariant.", worst <= tolerance, worst, detail)
 
 
 def _relative(difference: Tensor, size: float) -> float:

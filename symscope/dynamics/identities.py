@@ -14,16 +14,17 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._averaged_elements import all_elements
-from symscope.dynamics._declared_network import Layers, Network
-from symscope.dynamics._gradients import (
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
+from symscope.dynamics._training_flow import training_descent, training_flow
+from symscope.dynamics.averaged_elements import all_elements
+from symscope.dynamics.gradients import (
     augmented_gradient,
     equivariant_gradient,
     gradient_field,
     gradient_of,
     nominal_gradient,
 )
-from symscope.dynamics._layer_vectors import (
+from symscope.dynamics.layer_vectors import (
     flatten,
     gaussian_weights,
     inner,
@@ -34,24 +35,31 @@ from symscope.dynamics._layer_vectors import (
     transform,
     unflatten,
 )
-from symscope.dynamics._minima import stationary_targets
-from symscope.dynamics._risks import (
-    Problem,
+from symscope.dynamics.minima import stationary_targets
+from symscope.dynamics.risks import (
+    TrainingProblem,
     augmented_problem,
     augmented_risk,
     equivariant_risk,
     feature_averaged_risk,
     nominal_risk,
 )
-from symscope.dynamics._training_flow import gradient_descent, gradient_flow
 from symscope.groups import direct_sum, equivariant_maps, hom
+
+__all__ = [
+    "IDENTITIES",
+    "PaperIdentity",
+    "equation_3_gap",
+    "hessian_of",
+    "identity_errors",
+]
 
 FLOW_TIME = 0.5
 
 
 @final
 @dataclass(frozen=True)
-class Identity:
+class PaperIdentity:
     """One statement of the paper on one problem.
 
     Attributes:
@@ -65,7 +73,7 @@ class Identity:
     error: float
 
 
-def identity_errors(problem: Problem, *, seed: int = 0) -> tuple[Identity, ...]:
+def identity_errors(problem: TrainingProblem, *, seed: int = 0) -> tuple[PaperIdentity, ...]:
     """Every identity of `IDENTITIES` on one problem, with random layers.
 
     Args:
@@ -74,35 +82,36 @@ def identity_errors(problem: Problem, *, seed: int = 0) -> tuple[Identity, ...]:
         seed: Of the random layers.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
     >>> v = permutation(cyclic(3)); x = torch.eye(3).double()
-    >>> found = identity_errors(Problem(declare([v, v, v]), half_squared_loss, x, x.flip(0) ** 2 + x[1]))
+    >>> y = x.flip(0) ** 2 + x[1]
+    >>> found = identity_errors(TrainingProblem(declare_network([v, v, v]), half_squared_loss, x, y))
     >>> len(found), max(one.error for one in found) < 1e-10
     (14, True)
     """
     out = []
     for name, (statement, check) in IDENTITIES.items():
         generator = torch.Generator().manual_seed(seed)
-        out.append(Identity(name, statement, check(problem, generator)))
+        out.append(PaperIdentity(name, statement, check(problem, generator)))
     return tuple(out)
 
 
-def equation_3_gap(problem: Problem, *, seed: int = 0) -> float:
+def equation_3_gap(problem: TrainingProblem, *, seed: int = 0) -> float:
     """`R_aug(A) - R_FA(A)` relative to R_aug, for random layers off E: zero if Eq. 3 held as printed."""
     weights = _drawn(problem.network, torch.Generator().manual_seed(seed))
     augmented = float(augmented_risk(problem, weights))
     return (augmented - float(feature_averaged_risk(problem, weights))) / augmented
 
 
-def induced_matrices(network: Network) -> Tensor:
+def induced_matrices(network: DeclaredNetwork) -> Tensor:
     """rho_bar(g) on flattened layers for every element, `[order, parameters, parameters]`."""
     eye = unflatten(network, torch.eye(network.parameters, dtype=torch.float64))
     moved = [flatten(transform(network, g, eye)).T for g in all_elements(network.group)]
     return torch.stack(moved)
 
 
-def _drawn(network: Network, generator: torch.Generator) -> Layers:
+def _drawn(network: DeclaredNetwork, generator: torch.Generator) -> LayerWeights:
     return gaussian_weights(network, generator, scale="preserving")
 
 
@@ -112,7 +121,7 @@ def _gap(a: Tensor, b: Tensor) -> float:
     return float(torch.linalg.vector_norm(a - b)) / size
 
 
-def _lemma_1(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Layers of E are fixed by all g; and no others are: the characters count the fixed dimensions."""
     network = problem.network
     inside = project(network, _drawn(network, generator))
@@ -125,7 +134,7 @@ def _lemma_1(problem: Problem, generator: torch.Generator) -> float:
     return max(moved, abs(sum(traces) / len(traces) - network.equivariant_dimension))
 
 
-def _lemma_2(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_2(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     a, b = _drawn(network, generator), _drawn(network, generator)
     moved = [flatten(transform(network, g, a)) for g in all_elements(network.group)]
@@ -134,7 +143,7 @@ def _lemma_2(problem: Problem, generator: torch.Generator) -> float:
     return max(mean, angle)
 
 
-def _lemma_3(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     network, group = problem.network, problem.network.group
     weights = _drawn(network, generator)
     errors = []
@@ -145,12 +154,12 @@ def _lemma_3(problem: Problem, generator: torch.Generator) -> float:
     return max(errors)
 
 
-def _lemma_4(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_4(problem: TrainingProblem, generator: torch.Generator) -> float:
     weights = _drawn(problem.network, generator)
     return _gap(augmented_risk(problem, weights), augmented_risk(problem, weights, over="layers"))
 
 
-def _lemma_5(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_5(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Against the projection on maps L -> L that commute with G, found from generators."""
     network = problem.network
     a, b = flatten(_drawn(network, generator)), flatten(_drawn(network, generator))
@@ -161,7 +170,7 @@ def _lemma_5(problem: Problem, generator: torch.Generator) -> float:
     return _gap(mean, equivariant_maps(space, space).project(outer))
 
 
-def _lemma_6(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_6(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     count = network.parameters
     form = torch.randn(count, count, generator=generator, dtype=torch.float64)
@@ -175,7 +184,7 @@ def _lemma_6(problem: Problem, generator: torch.Generator) -> float:
     return max(same, cross)
 
 
-def _lemma_7(problem: Problem, generator: torch.Generator) -> float:
+def _lemma_7(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     a, b = _drawn(network, generator), _drawn(network, generator)
     size = float(norm(a) * norm(b))
@@ -184,7 +193,7 @@ def _lemma_7(problem: Problem, generator: torch.Generator) -> float:
     return max(abs(float(inner(x, y)) - product) / size for x, y in moved)
 
 
-def _proposition_1(problem: Problem, generator: torch.Generator) -> float:
+def _proposition_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     inside = project(network, _drawn(network, generator))
     augmented = flatten(augmented_gradient(problem, inside))
@@ -193,7 +202,7 @@ def _proposition_1(problem: Problem, generator: torch.Generator) -> float:
     return max(_gap(augmented, projected), _gap(equivariant, projected))
 
 
-def _proposition_2(problem: Problem, generator: torch.Generator) -> float:
+def _proposition_2(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     inside = flatten(project(network, _drawn(network, generator)))
     rho = induced_matrices(network)
@@ -205,7 +214,7 @@ def _proposition_2(problem: Problem, generator: torch.Generator) -> float:
     return max(_gap(augmented, averaged), _gap(equivariant, projector @ plain @ projector))
 
 
-def _proposition_3(problem: Problem, generator: torch.Generator) -> float:
+def _proposition_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Positive curvature is passed on: lowest of R <= lowest of R_aug <= lowest of R_eqv on E."""
     network = problem.network
     inside = flatten(project(network, _drawn(network, generator)))
@@ -219,7 +228,7 @@ def _proposition_3(problem: Problem, generator: torch.Generator) -> float:
     return max(low[0] - low[1], low[1] - low[2], 0.0) / size
 
 
-def _corollary_1(problem: Problem, generator: torch.Generator) -> float:
+def _corollary_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     """The augmented flow from E, followed by the ODE solver, stays in E; descent is that of R_eqv.
 
     Where slopes jump, a flow may slide along a kink and cannot be followed; descent alone is looked at then.
@@ -228,17 +237,17 @@ def _corollary_1(problem: Problem, generator: torch.Generator) -> float:
     inside = project(network, _drawn(network, generator))
     # steps of equal length: an adaptive solver would take others for fields that differ by rounding
     ends = [
-        gradient_descent(network, gradient_field(problem, strategy), inside, rate=0.01, steps=50, every=50)
+        training_descent(network, gradient_field(problem, strategy), inside, rate=0.01, steps=50, every=50)
         for strategy in ("augmented", "equivariant")
     ]
     apart = norm(subtract(ends[0].weights[-1], ends[1].weights[-1])) / ends[0].travelled()[-1]
     paths = ends[:1]
     if not any(step.kinked for steps in network.steps for step in steps):
-        paths.append(gradient_flow(network, gradient_field(problem, "augmented"), inside, [FLOW_TIME]))
+        paths.append(training_flow(network, gradient_field(problem, "augmented"), inside, [FLOW_TIME]))
     return max(float(apart), *(float(path.drift()[-1] / path.travelled()[-1]) for path in paths))
 
 
-def _corollary_2(problem: Problem, generator: torch.Generator) -> float:
+def _corollary_2(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Targets are moved until layers are stationary for R_eqv; the gradient of R_aug must vanish there.
 
     It is measured against the gradient of R, which need not.
@@ -250,7 +259,7 @@ def _corollary_2(problem: Problem, generator: torch.Generator) -> float:
     return max(float(norm(augmented_gradient(stationary, layers))), equivariant) / plain
 
 
-def _decoupling(problem: Problem, generator: torch.Generator) -> float:
+def _decoupling(problem: TrainingProblem, generator: torch.Generator) -> float:
     """No curvature of R_aug mixes E and E_perp."""
     network = problem.network
     inside = flatten(project(network, _drawn(network, generator)))
@@ -260,18 +269,18 @@ def _decoupling(problem: Problem, generator: torch.Generator) -> float:
     return float(torch.linalg.matrix_norm(mixed) / torch.linalg.matrix_norm(augmented))
 
 
-def _equation_3(problem: Problem, generator: torch.Generator) -> float:
+def _equation_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     inside = project(problem.network, _drawn(problem.network, generator))
     return _gap(augmented_risk(problem, inside), feature_averaged_risk(problem, inside))
 
 
-def hessian_of(risk: Callable[[Layers], Tensor], network: Network, at: Tensor) -> Tensor:
+def hessian_of(risk: Callable[[LayerWeights], Tensor], network: DeclaredNetwork, at: Tensor) -> Tensor:
     """The dense Hessian of a risk at flattened layers, by torch's own double differentiation."""
     found = torch.autograd.functional.hessian(lambda v: risk(unflatten(network, v)), at)
     return torch.as_tensor(found)
 
 
-IDENTITIES: Mapping[str, tuple[str, Callable[[Problem, torch.Generator], float]]] = {
+IDENTITIES: Mapping[str, tuple[str, Callable[[TrainingProblem, torch.Generator], float]]] = {
     "Lemma 1": ("A is equivariant if and only if every element leaves it in place.", _lemma_1),
     "Lemma 2": ("The mean over the group is the orthogonal projection on E.", _lemma_2),
     "Lemma 3": ("Transforming inputs is transforming layers back.", _lemma_3),

@@ -10,19 +10,31 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._averaged_elements import all_elements, drawn_elements
-from symscope.dynamics._declared_network import Network
-from symscope.dynamics._layer_vectors import project, transform
+from symscope.dynamics._declared_network import DeclaredNetwork
+from symscope.dynamics.averaged_elements import all_elements, drawn_elements
+from symscope.dynamics.layer_vectors import project, transform
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import Loss, sample_losses
+
+__all__ = [
+    "RiskEstimate",
+    "TrainingProblem",
+    "augmented_problem",
+    "augmented_risk",
+    "equivariant_risk",
+    "feature_average",
+    "feature_averaged_risk",
+    "monte_carlo_risk",
+    "nominal_risk",
+]
 
 AVERAGES = ("data", "layers")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingProblem:
     """A network, a loss, and the data it is trained on.
 
     Attributes:
@@ -32,14 +44,14 @@ class Problem:
         y: Targets `[*batches, n, dim X_L]`, on which the group acts as on predictions (one-hot labels).
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> Problem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1)).x.shape
+    >>> g = cyclic(3); net = declare_network([permutation(g), trivial(g)])
+    >>> TrainingProblem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1)).x.shape
     torch.Size([5, 3])
     """
 
-    network: Network
+    network: DeclaredNetwork
     loss: Loss
     x: Tensor
     y: Tensor
@@ -54,7 +66,7 @@ class Problem:
             )
 
 
-def nominal_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
+def nominal_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """`R(A) = mean loss(Phi_A(x), y)`.
 
     Args:
@@ -65,11 +77,11 @@ def nominal_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
         `[*runs]`.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]])
-    >>> nominal_risk(Problem(net, half_squared_loss, x, y), [torch.tensor([[1.0, 1.0]])])
+    >>> nominal_risk(TrainingProblem(net, half_squared_loss, x, y), [torch.tensor([[1.0, 1.0]])])
     tensor(2.)
     """
     runs = weights[0].ndim - 2
@@ -77,12 +89,12 @@ def nominal_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
     return _mean_loss(problem, problem.network.forward(weights, x), y)
 
 
-def equivariant_risk(problem: Problem, weights: Sequence[Tensor]) -> Tensor:
+def equivariant_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """`R_eqv(A) = R(Pi_E A)`, Eq. 2; arguments as in `nominal_risk`."""
     return nominal_risk(problem, project(problem.network, weights))
 
 
-def augmented_problem(problem: Problem, elements: Sequence[Any] | None = None) -> Problem:
+def augmented_problem(problem: TrainingProblem, elements: Sequence[Any] | None = None) -> TrainingProblem:
     """The same problem with a batch `(g x, g y)` for every element: its nominal risk is the augmented risk.
 
     Args:
@@ -93,15 +105,15 @@ def augmented_problem(problem: Problem, elements: Sequence[Any] | None = None) -
         InputError: A group too large to average over exactly.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> augmented_problem(Problem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1))).x.shape
+    >>> g = cyclic(3); net = declare_network([permutation(g), trivial(g)])
+    >>> augmented_problem(TrainingProblem(net, half_squared_loss, torch.ones(5, 3), torch.ones(5, 1))).x.shape
     torch.Size([3, 5, 3])
     """
     source, target = problem.network.sources[0], problem.network.output
     chosen = _chosen(problem.network, elements)
-    return Problem(
+    return TrainingProblem(
         problem.network,
         problem.loss,
         torch.stack([source.act(g, problem.x) for g in chosen]),
@@ -110,7 +122,10 @@ def augmented_problem(problem: Problem, elements: Sequence[Any] | None = None) -
 
 
 def augmented_risk(
-    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None, over: str = "data"
+    problem: TrainingProblem,
+    weights: Sequence[Tensor],
+    elements: Sequence[Any] | None = None,
+    over: str = "data",
 ) -> Tensor:
     """`R_aug(A)`, the mean over g of the risk on `(g x, g y)`, or of `R(rho_bar(g) A)` (Lemma 4).
 
@@ -127,10 +142,10 @@ def augmented_risk(
         InputError: A group too large to average over exactly, or another value of `over`.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> [augmented_risk(problem, [torch.tensor([[1.0, 3.0]])], over=o).item() for o in ("data", "layers")]
     [1.0, 1.0]
     """
@@ -143,7 +158,7 @@ def augmented_risk(
 
 
 def feature_average(
-    network: Network, weights: Sequence[Tensor], x: Tensor, elements: Sequence[Any] | None = None
+    network: DeclaredNetwork, weights: Sequence[Tensor], x: Tensor, elements: Sequence[Any] | None = None
 ) -> Tensor:
     """`Phi_FA(x) = mean_g rho_Y(g)^-1 Phi_A(rho_X(g) x)`, an equivariant function for any A (Remark 1)."""
     group = network.group
@@ -154,7 +169,7 @@ def feature_average(
 
 
 def feature_averaged_risk(
-    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
+    problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
 ) -> Tensor:
     """The risk of the feature-averaged network, `mean loss(Phi_FA(x), y)`.
 
@@ -162,10 +177,10 @@ def feature_averaged_risk(
     equality on E.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> feature_averaged_risk(problem, [torch.tensor([[1.0, 3.0]])]).item()
     0.5
     """
@@ -176,7 +191,7 @@ def feature_averaged_risk(
 
 @final
 @dataclass(frozen=True)
-class Estimate:
+class RiskEstimate:
     """A Monte-Carlo mean over group elements.
 
     Attributes:
@@ -191,8 +206,8 @@ class Estimate:
 
 
 def monte_carlo_risk(
-    problem: Problem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
-) -> Estimate:
+    problem: TrainingProblem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
+) -> RiskEstimate:
     """`R_aug(A)` estimated from random elements, each acting on all the data in one pass.
 
     Args:
@@ -205,10 +220,10 @@ def monte_carlo_risk(
         InputError: Fewer than two passes: they have no standard error.
 
     >>> from symscope.groups import permutation, symmetric, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = symmetric(10); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
+    >>> g = symmetric(10); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
     >>> found = monte_carlo_risk(problem, [torch.arange(10.0)[None]], 400, torch.Generator().manual_seed(0))
     >>> bool((found.value - 14.25).abs() < 4 * found.standard_error)
     True
@@ -217,17 +232,17 @@ def monte_carlo_risk(
         raise InputError(f"expected at least two passes, to know the error, got {passes}.")
     drawn = drawn_elements(problem.network.group, passes, generator)
     risks = torch.stack([augmented_risk(problem, weights, [g]) for g in drawn])
-    return Estimate(risks.mean(dim=0), risks.std(dim=0) / math.sqrt(passes), passes)
+    return RiskEstimate(risks.mean(dim=0), risks.std(dim=0) / math.sqrt(passes), passes)
 
 
-def _mean_loss(problem: Problem, prediction: Tensor, y: Tensor) -> Tensor:
+def _mean_loss(problem: TrainingProblem, prediction: Tensor, y: Tensor) -> Tensor:
     """`[*runs]`, from predictions `[*batches, *runs, n, d]`."""
     risk = sample_losses(problem.loss, prediction, y).mean(dim=-1)
     batches = tuple(range(problem.x.ndim - 2))
     return risk.mean(dim=batches) if batches else risk
 
 
-def _chosen(network: Network, elements: Sequence[Any] | None) -> list[Any]:
+def _chosen(network: DeclaredNetwork, elements: Sequence[Any] | None) -> list[Any]:
     """The elements to average over: those given, or all of the group."""
     chosen = all_elements(network.group) if elements is None else list(elements)
     if not chosen:

@@ -11,20 +11,33 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._averaged_elements import drawn_elements
-from symscope.dynamics._declared_network import Layers
-from symscope.dynamics._layer_vectors import add, inner, project, residual
-from symscope.dynamics._risks import Problem, augmented_problem, feature_averaged_risk, nominal_risk
+from symscope.dynamics._declared_network import LayerWeights
+from symscope.dynamics.averaged_elements import drawn_elements
+from symscope.dynamics.layer_vectors import add, inner, project, residual
+from symscope.dynamics.risks import TrainingProblem, augmented_problem, feature_averaged_risk, nominal_risk
 from symscope.errors import InputError, nearest
 
+__all__ = [
+    "GradientEstimate",
+    "GradientField",
+    "augmented_gradient",
+    "equivariant_gradient",
+    "feature_averaged_gradient",
+    "gradient_field",
+    "gradient_of",
+    "monte_carlo_gradient",
+    "nominal_gradient",
+    "penalty_gradient",
+]
+
 STRATEGIES = ("nominal", "augmented", "equivariant", "feature-averaged")
-Field = Callable[[Layers], Layers]
+GradientField = Callable[[LayerWeights], LayerWeights]
 
 # activations of one piece of an augmented problem; larger ones are taken piece by piece
 LARGEST_PIECE_BYTES = 2**28
 
 
-def nominal_gradient(problem: Problem, weights: Sequence[Tensor]) -> Layers:
+def nominal_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> LayerWeights:
     """`grad R(A)`, for every run at once.
 
     Args:
@@ -32,14 +45,14 @@ def nominal_gradient(problem: Problem, weights: Sequence[Tensor]) -> Layers:
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import Problem, declare
+    >>> from symscope.dynamics import TrainingProblem, declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> nominal_gradient(problem, [torch.tensor([[1.0, 1.0]])])
     (tensor([[-2.,  0.]]),)
     """
-    total: Layers | None = None
+    total: LayerWeights | None = None
     for piece, share in pieces(problem, weights):
         found = gradient_of(partial(nominal_risk, piece), weights)
         total = tuple(share * g for g in found) if total is None else add(total, found, share)
@@ -48,25 +61,25 @@ def nominal_gradient(problem: Problem, weights: Sequence[Tensor]) -> Layers:
 
 
 def augmented_gradient(
-    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
-) -> Layers:
+    problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
+) -> LayerWeights:
     """`grad R_aug(A)`, exact over the group or over the elements given; arguments as in `augmented_risk`."""
     return nominal_gradient(augmented_problem(problem, elements), weights)
 
 
-def equivariant_gradient(problem: Problem, weights: Sequence[Tensor]) -> Layers:
+def equivariant_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> LayerWeights:
     """`grad R_eqv(A) = Pi_E grad R(Pi_E A)`; arguments as in `nominal_risk`."""
     return project(problem.network, nominal_gradient(problem, project(problem.network, weights)))
 
 
 def feature_averaged_gradient(
-    problem: Problem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
-) -> Layers:
+    problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
+) -> LayerWeights:
     """The gradient of the feature-averaged risk; arguments as in `feature_averaged_risk`."""
     return gradient_of(partial(feature_averaged_risk, problem, elements=elements), weights)
 
 
-def penalty_gradient(problem: Problem, weights: Sequence[Tensor], gamma: float) -> Layers:
+def penalty_gradient(problem: TrainingProblem, weights: Sequence[Tensor], gamma: float) -> LayerWeights:
     """The gradient `2 gamma A_{E_perp}` of the penalty `gamma |A_{E_perp}|^2`."""
     return tuple(2 * gamma * part for part in residual(problem.network, weights))
 
@@ -82,13 +95,13 @@ class GradientEstimate:
         passes: How many elements were drawn.
     """
 
-    value: Layers
+    value: LayerWeights
     standard_error: Tensor
     passes: int
 
 
 def monte_carlo_gradient(
-    problem: Problem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
+    problem: TrainingProblem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
 ) -> GradientEstimate:
     """`grad R_aug(A)` from random elements, one for each pass over all the data (the paper's AUGMENTED).
 
@@ -99,17 +112,17 @@ def monte_carlo_gradient(
         generator: Source of randomness.
 
     >>> from symscope.groups import permutation, symmetric, trivial
-    >>> from symscope.dynamics import Problem, declare
+    >>> from symscope.dynamics import TrainingProblem, declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = symmetric(10); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
+    >>> g = symmetric(10); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
     >>> found = monte_carlo_gradient(problem, [torch.ones(1, 10)], 100, torch.Generator().manual_seed(0))
     >>> bool((found.value[0] - 0.1).norm() < 4 * found.standard_error)
     True
     """
     if passes < 2:
         raise InputError(f"expected at least two passes, to know the error, got {passes}.")
-    total: Layers | None = None
+    total: LayerWeights | None = None
     squares = torch.zeros(())
     for g in drawn_elements(problem.network.group, passes, generator):
         found = augmented_gradient(problem, weights, [g])
@@ -122,14 +135,14 @@ def monte_carlo_gradient(
 
 
 def gradient_field(
-    problem: Problem,
+    problem: TrainingProblem,
     strategy: str,
     *,
     penalty: float = 0.0,
     elements: Sequence[Any] | None = None,
     passes: int | None = None,
     generator: torch.Generator | None = None,
-) -> Field:
+) -> GradientField:
     """The gradient a strategy of training follows, as a function of the layers.
 
     Args:
@@ -144,10 +157,10 @@ def gradient_field(
         InputError: Another strategy, a negative penalty, or passes without a generator.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import Problem, declare
+    >>> from symscope.dynamics import TrainingProblem, declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0]]))
     >>> gradient_field(problem, "augmented")((torch.tensor([[1.0, 1.0]]),))
     (tensor([[-1., -1.]]),)
     """
@@ -166,7 +179,7 @@ def gradient_field(
     return lambda weights: add(plain(weights), penalty_gradient(problem, weights, penalty))
 
 
-def gradient_of(risk: Callable[[Layers], Tensor], weights: Sequence[Tensor]) -> Layers:
+def gradient_of(risk: Callable[[LayerWeights], Tensor], weights: Sequence[Tensor]) -> LayerWeights:
     """The gradient of any risk of layers, `[*runs]`-valued, for every run at once.
 
     >>> gradient_of(lambda a: (a[0] ** 3).sum(), [torch.tensor([[2.0]])])
@@ -176,7 +189,7 @@ def gradient_of(risk: Callable[[Layers], Tensor], weights: Sequence[Tensor]) -> 
     return torch.autograd.grad(risk(leaves).sum(), leaves, materialize_grads=True)
 
 
-def pieces(problem: Problem, weights: Sequence[Tensor]) -> Iterator[tuple[Problem, float]]:
+def pieces(problem: TrainingProblem, weights: Sequence[Tensor]) -> Iterator[tuple[TrainingProblem, float]]:
     """A problem's batches in pieces whose activations fit in memory, each with its share of the risk."""
     if problem.x.ndim == 2:
         yield problem, 1.0
@@ -188,17 +201,17 @@ def pieces(problem: Problem, weights: Sequence[Tensor]) -> Iterator[tuple[Proble
     size = max(1, LARGEST_PIECE_BYTES // max(one, 1))
     for start in range(0, count, size):
         x, y = problem.x[start : start + size], problem.y[start : start + size]
-        whole = problem if len(x) == count else Problem(problem.network, problem.loss, x, y)
+        whole = problem if len(x) == count else TrainingProblem(problem.network, problem.loss, x, y)
         yield whole, len(x) / count
 
 
 def _plain_field(
-    problem: Problem,
+    problem: TrainingProblem,
     strategy: str,
     elements: Sequence[Any] | None,
     passes: int | None,
     generator: torch.Generator | None,
-) -> Field:
+) -> GradientField:
     if strategy == "nominal":
         return partial(nominal_gradient, problem)
     if strategy == "equivariant":
@@ -209,7 +222,7 @@ def _plain_field(
         return partial(nominal_gradient, augmented_problem(problem, elements))
     assert generator is not None
 
-    def drawn(weights: Layers) -> Layers:
+    def drawn(weights: LayerWeights) -> LayerWeights:
         chosen = drawn_elements(problem.network.group, passes, generator)
         return augmented_gradient(problem, weights, chosen)
 

@@ -11,6 +11,11 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, PermutationGroup
 
+__all__ = [
+    "all_elements",
+    "drawn_elements",
+]
+
 LARGEST_EXACT = 5040  # S7: more passes over the data than anyone would wait for
 
 

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.dynamics import LayerSpaces, affine_parts, build, equivariant_weights, layer_equivariance, split
+from symscope.dynamics import LayerSpaces, affine_parts, build_module, equivariant_weights, layer_equivariance
+from symscope.dynamics.layer_vectors import equivariant_split
 from symscope.groups import cyclic, direct_product, from_matrices, permutation, trivial
 from tests.dynamics.networks import corners, networks, seeded
 
@@ -53,10 +54,10 @@ def test_convolutions_with_and_without_borders():
 def test_numbers_are_those_of_the_declared_network():
     net = networks()["D4"]
     weights = [w + 0.1 * torch.randn_like(w) for w in equivariant_weights(net, seeded(0))]
-    module = build(net, weights, equivariant=False)
+    module = build_module(net, weights, equivariant=False)
     spaces = {f"layers.{i}": (net.sources[i], net.targets[i]) for i in range(net.depth)}
     by_name = {layer.name: layer for layer in layer_equivariance(module, spaces)}
-    expected = split(net, weights)
+    expected = equivariant_split(net, weights)
     for i in range(net.depth):
         layer = by_name[f"layers.{i}"]
         assert layer.residual == pytest.approx(float(expected.residual[i]), abs=1e-12)

@@ -8,28 +8,23 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.dynamics import (
-    Problem,
-    declare,
-    drift,
-    equivariant_weights,
-    growth_rate,
-    norm,
-    random_deviation,
-    split,
-)
+from symscope.dynamics import TrainingProblem, declare_network, drift, equivariant_weights
+from symscope.dynamics.deviations import growth_rate, random_deviation
+from symscope.dynamics.layer_vectors import equivariant_split, norm
 from symscope.groups import cyclic, permutation, trivial
 from symscope.networks.losses import half_squared_loss
 from tests.dynamics.networks import problem, seeded
 from tests.tolerances import ODE
 
 
-def saddle(rate: float) -> Problem:
+def saddle(rate: float) -> TrainingProblem:
     """One layer whose augmented Hessian is `-rate` times the identity."""
     g = cyclic(3)
     x = torch.eye(3, dtype=torch.float64)
     y = torch.full((3, 1), -3 * rate, dtype=torch.float64)
-    return Problem(declare([permutation(g), trivial(g)]), lambda p, y: (y * p**2).sum(-1) / 2, x, y)
+    return TrainingProblem(
+        declare_network([permutation(g), trivial(g)]), lambda p, y: (y * p**2).sum(-1) / 2, x, y
+    )
 
 
 @pytest.mark.parametrize(("rate", "penalty"), [(0.5, 0.0), (-0.5, 0.0), (0.5, 0.25), (0.5, 0.4)])
@@ -57,7 +52,7 @@ def test_prediction_errs_at_second_order(name):
     assert gaps[1] < 0.7 * gaps[0] < 0.05
     tiny = drift(given, start, random_deviation(given, 1e-7, seeded(2)), [0.0, 0.5])
     assert tiny.error < 1e-5
-    assert float(split(given.network, tiny.weights[-1]).total_residual) < ODE
+    assert float(equivariant_split(given.network, tiny.weights[-1]).total_residual) < ODE
 
 
 def test_bad_input():
@@ -68,7 +63,9 @@ def test_bad_input():
     with pytest.raises(InputError, match="two times with positive sizes"):
         growth_rate([0.0, 1.0], torch.tensor([1.0, 0.0]))
     g = cyclic(2)
-    whole = Problem(declare([trivial(g), trivial(g)]), half_squared_loss, torch.ones(2, 1), torch.ones(2, 1))
+    whole = TrainingProblem(
+        declare_network([trivial(g), trivial(g)]), half_squared_loss, torch.ones(2, 1), torch.ones(2, 1)
+    )
     with pytest.raises(InputError, match=r"every layer of .* is equivariant"):
         random_deviation(whole, 1.0, seeded(0))
 
@@ -77,7 +74,7 @@ def test_random_deviations_have_the_size_asked():
     given = problem("S4")
     off = random_deviation(given, 1e-3, seeded(0))
     assert float(norm(off)) == pytest.approx(1e-3)
-    assert float(split(given.network, off).total_equivariant) < 1e-15
+    assert float(equivariant_split(given.network, off).total_equivariant) < 1e-15
 
 
 def test_layers_outside_e_are_refused():

@@ -10,15 +10,43 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import Layers, Network, check_finite_layers, check_weights
+from symscope.dynamics._declared_network import (
+    DeclaredNetwork,
+    LayerWeights,
+    check_alike,
+    check_finite_layers,
+    check_weights,
+)
 from symscope.errors import InputError
+
+__all__ = [
+    "EquivariantSplit",
+    "LayerWeights",
+    "add",
+    "check_alike",
+    "check_equivariant",
+    "check_finite_layers",
+    "check_weights",
+    "equivariant_split",
+    "equivariant_weights",
+    "flatten",
+    "gaussian_weights",
+    "inner",
+    "norm",
+    "project",
+    "residual",
+    "rounding_off_e",
+    "subtract",
+    "transform",
+    "unflatten",
+]
 
 SCALES = ("standard", "preserving")
 ROUNDINGS = 32  # of the dtype of layers, relative: what storing equivariant layers in it may cost
 FOUND = 1e-10  # relative: bases of E that were found numerically may differ by so much
 
 
-def project(network: Network, weights: Sequence[Tensor]) -> Layers:
+def project(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights:
     """The equivariant part Pi_E A of layers, or of their gradient (Lemma 2).
 
     Args:
@@ -26,28 +54,30 @@ def project(network: Network, weights: Sequence[Tensor]) -> Layers:
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(2))
-    >>> project(declare([v, v]), [torch.tensor([[1.0, 2.0], [4.0, 3.0]])])[0].round(decimals=4).tolist()
+    >>> weights = [torch.tensor([[1.0, 2.0], [4.0, 3.0]])]
+    >>> project(declare_network([v, v]), weights)[0].round(decimals=4).tolist()
     [[2.0, 3.0], [3.0, 2.0]]
     """
     check_weights(network, weights)
     return tuple(maps.project(weight) for maps, weight in zip(network.maps, weights, strict=True))
 
 
-def residual(network: Network, weights: Sequence[Tensor]) -> Layers:
+def residual(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights:
     """The part `A_{E_perp} = A - Pi_E A` that breaks equivariance.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(2))
-    >>> residual(declare([v, v]), [torch.tensor([[1.0, 2.0], [4.0, 3.0]])])[0].round(decimals=4).tolist()
+    >>> weights = [torch.tensor([[1.0, 2.0], [4.0, 3.0]])]
+    >>> residual(declare_network([v, v]), weights)[0].round(decimals=4).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     """
     return subtract(weights, project(network, weights))
 
 
-def transform(network: Network, g: Any, weights: Sequence[Tensor]) -> Layers:
+def transform(network: DeclaredNetwork, g: Any, weights: Sequence[Tensor]) -> LayerWeights:
     """The induced action `(rho_bar(g) A)_i = rho_{i+1}(g) A_i rho_i(g)^-1` on layers.
 
     Args:
@@ -56,9 +86,9 @@ def transform(network: Network, g: Any, weights: Sequence[Tensor]) -> Layers:
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(2))
-    >>> transform(declare([v, v]), 1, [torch.tensor([[1.0, 2.0], [4.0, 3.0]])])[0]
+    >>> transform(declare_network([v, v]), 1, [torch.tensor([[1.0, 2.0], [4.0, 3.0]])])[0]
     tensor([[3., 4.],
             [2., 1.]])
     """
@@ -72,7 +102,7 @@ def transform(network: Network, g: Any, weights: Sequence[Tensor]) -> Layers:
 
 @final
 @dataclass(frozen=True)
-class Split:
+class EquivariantSplit:
     """How much of some layers is equivariant, and how much is not.
 
     Attributes:
@@ -94,16 +124,17 @@ class Split:
         return torch.linalg.vector_norm(self.residual, dim=0)
 
 
-def split(network: Network, weights: Sequence[Tensor]) -> Split:
+def equivariant_split(network: DeclaredNetwork, weights: Sequence[Tensor]) -> EquivariantSplit:
     """The norms `|A_E|` and `|A_{E_perp}|`, per layer and in total.
 
     Computed in float64 whatever the layers are, one run at a time: a projection in float32 would leave a
     residual of rounding of its own, far above the drifts one wants to see.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(2))
-    >>> split(declare([v, v]), [torch.tensor([[1.0, 2.0], [4.0, 3.0]])]).total_residual.round(decimals=12)
+    >>> weights = [torch.tensor([[1.0, 2.0], [4.0, 3.0]])]
+    >>> equivariant_split(declare_network([v, v]), weights).total_residual.round(decimals=12)
     tensor(2., dtype=torch.float64)
     """
     check_weights(network, weights)
@@ -117,7 +148,7 @@ def split(network: Network, weights: Sequence[Tensor]) -> Split:
         runs = weight.shape[:-2]
         inside.append(torch.stack([one for one, _ in norms]).reshape(runs))
         outside.append(torch.stack([other for _, other in norms]).reshape(runs))
-    return Split(torch.stack(inside), torch.stack(outside))
+    return EquivariantSplit(torch.stack(inside), torch.stack(outside))
 
 
 def rounding_off_e(dtype: torch.dtype) -> float:
@@ -129,7 +160,7 @@ def rounding_off_e(dtype: torch.dtype) -> float:
     return max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
 
 
-def check_one_in_e(network: Network, weights: Sequence[Tensor], allowed: float) -> None:
+def check_one_in_e(network: DeclaredNetwork, weights: Sequence[Tensor], allowed: float) -> None:
     """Raise unless these are the layers of one network, without an axis of runs, finite and in E.
 
     Args:
@@ -137,7 +168,7 @@ def check_one_in_e(network: Network, weights: Sequence[Tensor], allowed: float) 
         weights: Its layers.
         allowed: `|A_{E_perp}| / |A|` that counts as none.
     """
-    sizes = split(network, weights)
+    sizes = equivariant_split(network, weights)
     check_finite_layers(weights)
     if sizes.total_residual.ndim:
         raise InputError("expected layers of one network, without an axis of runs: take one run.")
@@ -166,14 +197,14 @@ def check_equivariant(outside: Tensor, size: Tensor, allowed: float) -> None:
 
 
 def equivariant_weights(
-    network: Network,
+    network: DeclaredNetwork,
     generator: torch.Generator,
     *,
     runs: tuple[int, ...] = (),
     scale: str = "standard",
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
-) -> Layers:
+) -> LayerWeights:
     """Random layers in E: standard Gaussians in an orthonormal basis of E.
 
     That is the distribution of a standard Gaussian matrix projected on E, without building the matrix.
@@ -191,11 +222,11 @@ def equivariant_weights(
         InputError: Another scale.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(5))
-    >>> net = declare([v, 3 * v, v])
+    >>> net = declare_network([v, 3 * v, v])
     >>> weights = equivariant_weights(net, torch.Generator().manual_seed(0), runs=(4,))
-    >>> weights[0].shape, bool(split(net, weights).residual.max() < 1e-14)
+    >>> weights[0].shape, bool(equivariant_split(net, weights).residual.max() < 1e-14)
     (torch.Size([4, 15, 5]), True)
     """
     layers = []
@@ -207,20 +238,20 @@ def equivariant_weights(
 
 
 def gaussian_weights(
-    network: Network,
+    network: DeclaredNetwork,
     generator: torch.Generator,
     *,
     runs: tuple[int, ...] = (),
     scale: str = "standard",
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
-) -> Layers:
+) -> LayerWeights:
     """Random layers in all of L: independent Gaussians; arguments as in `equivariant_weights`.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(5))
-    >>> gaussian_weights(declare([v, 3 * v]), torch.Generator().manual_seed(0))[0].shape
+    >>> gaussian_weights(declare_network([v, 3 * v]), torch.Generator().manual_seed(0))[0].shape
     torch.Size([15, 5])
     """
     layers = []
@@ -236,7 +267,7 @@ def _factor(scale: str, rows: int, dimension: int) -> float:
     return 1.0 if scale == "standard" or dimension == 0 else math.sqrt(rows / dimension)
 
 
-def add(a: Sequence[Tensor], b: Sequence[Tensor], factor: float = 1.0) -> Layers:
+def add(a: Sequence[Tensor], b: Sequence[Tensor], factor: float = 1.0) -> LayerWeights:
     """`a + factor b`, layer by layer.
 
     >>> add([torch.tensor(1.0)], [torch.tensor(2.0)], -0.5)
@@ -245,7 +276,7 @@ def add(a: Sequence[Tensor], b: Sequence[Tensor], factor: float = 1.0) -> Layers
     return tuple(x + factor * y for x, y in zip(a, b, strict=True))
 
 
-def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> Layers:
+def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> LayerWeights:
     """`a - b`, layer by layer.
 
     >>> subtract([torch.tensor(1.0)], [torch.tensor(2.0)])
@@ -281,13 +312,13 @@ def flatten(weights: Sequence[Tensor]) -> Tensor:
     return torch.cat([w.flatten(-2) for w in weights], dim=-1)
 
 
-def unflatten(network: Network, vector: Tensor) -> Layers:
+def unflatten(network: DeclaredNetwork, vector: Tensor) -> LayerWeights:
     """The layers in a vector made by `flatten`.
 
     >>> from symscope.groups import cyclic, permutation
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> v = permutation(cyclic(2))
-    >>> unflatten(declare([v, v]), torch.arange(4.0))[0].tolist()
+    >>> unflatten(declare_network([v, v]), torch.arange(4.0))[0].tolist()
     [[0.0, 1.0], [2.0, 3.0]]
     """
     if vector.ndim < 1 or vector.shape[-1] != network.parameters:

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from symscope.dynamics._curvature import hessian_product
-from symscope.dynamics._declared_network import Layers
-from symscope.dynamics._gradients import equivariant_gradient, gradient_field
-from symscope.dynamics._layer_vectors import (
+from symscope.dynamics._declared_network import LayerWeights
+from symscope.dynamics._training_flow import training_flow
+from symscope.dynamics.curvature import hessian_product
+from symscope.dynamics.gradients import equivariant_gradient, gradient_field
+from symscope.dynamics.layer_vectors import (
     add,
     check_one_in_e,
     flatten,
@@ -23,9 +24,16 @@ from symscope.dynamics._layer_vectors import (
     rounding_off_e,
     unflatten,
 )
-from symscope.dynamics._risks import Problem, augmented_problem
-from symscope.dynamics._training_flow import gradient_flow
+from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
+
+__all__ = [
+    "Drift",
+    "drift",
+    "growth_rate",
+    "perturbed_weights",
+    "random_deviation",
+]
 
 
 @final
@@ -43,7 +51,7 @@ class Drift:
     times: tuple[float, ...]
     predicted: Tensor
     measured: Tensor
-    weights: tuple[Layers, ...]
+    weights: tuple[LayerWeights, ...]
 
     @property
     def error(self) -> float:
@@ -56,7 +64,7 @@ class Drift:
 
 
 def drift(
-    problem: Problem,
+    problem: TrainingProblem,
     weights: Sequence[Tensor],
     deviation: Sequence[Tensor],
     times: Sequence[float],
@@ -80,12 +88,12 @@ def drift(
         InputError: Layers outside E, or a deviation inside it.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(2); net = declare([permutation(g), trivial(g)])
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
     >>> a, off = [torch.ones(1, 2).double()], [torch.tensor([[1e-4, 0.0]]).double()]
-    >>> found = drift(Problem(net, half_squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
+    >>> found = drift(TrainingProblem(net, half_squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
     >>> round(found.rate(), 6), found.error < 1e-6  # falls like exp(-t / 2)
     (-0.5, True)
     """
@@ -98,9 +106,9 @@ def drift(
     size = float(norm(off))
     atol = 1e-6 * size * rtol / math.sqrt(network.parameters)
     field = gradient_field(augmented, "nominal", penalty=penalty)
-    actual = gradient_flow(network, field, add(weights, off), times, rtol=rtol, atol=atol)
+    actual = training_flow(network, field, add(weights, off), times, rtol=rtol, atol=atol)
 
-    def coupled(state: Layers) -> Layers:
+    def coupled(state: LayerWeights) -> LayerWeights:
         # two runs side by side: the equivariant flow, and the deviation (scaled to 1) carried along it
         x = tuple(s[0] for s in state)
         y = tuple(s[1] for s in state)
@@ -111,7 +119,7 @@ def drift(
         )
 
     state = tuple(torch.stack([w, o / size]) for w, o in zip(weights, off, strict=True))
-    linear = gradient_flow(network, coupled, state, times, rtol=rtol, atol=1e-3 * rtol)
+    linear = training_flow(network, coupled, state, times, rtol=rtol, atol=1e-3 * rtol)
     predicted = torch.stack([size * norm(tuple(s[1] for s in w)) for w in linear.weights])
     path = tuple(tuple(s[0] for s in w) for w in linear.weights)
     return Drift(actual.times, predicted, actual.drift(), path)
@@ -133,14 +141,14 @@ def growth_rate(times: Sequence[float], sizes: Tensor, fraction: float = 0.5) ->
     return float(np.polyfit(np.array(times[-count:]), logs, 1)[0])
 
 
-def random_deviation(problem: Problem, size: float, generator: torch.Generator) -> Layers:
+def random_deviation(problem: TrainingProblem, size: float, generator: torch.Generator) -> LayerWeights:
     """A random step of a given length in E_perp.
 
     >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare
+    >>> from symscope.dynamics import declare_network
     >>> from symscope.networks.losses import half_squared_loss
-    >>> g = cyclic(3); net = declare([permutation(g), trivial(g)])
-    >>> problem = Problem(net, half_squared_loss, torch.eye(3).double(), torch.ones(3, 1).double())
+    >>> g = cyclic(3); net = declare_network([permutation(g), trivial(g)])
+    >>> problem = TrainingProblem(net, half_squared_loss, torch.eye(3).double(), torch.ones(3, 1).double())
     >>> off = random_deviation(problem, 1e-6, torch.Generator().manual_seed(0))
     >>> round(norm(off).item(), 12), abs(off[0].sum().item()) < 1e-18
     (1e-06, True)
@@ -152,3 +160,12 @@ def random_deviation(problem: Problem, size: float, generator: torch.Generator) 
     off = residual(network, unflatten(network, drawn.to(problem.x)))
     length = float(torch.linalg.vector_norm(flatten(off)))
     return tuple(size / length * part for part in off)
+
+
+def perturbed_weights(weights: Sequence[Tensor], direction: LayerWeights, size: float) -> LayerWeights:
+    """`A + size * direction`, direction brought to unit length.
+
+    >>> perturbed_weights([torch.zeros(1, 1)], (torch.full((1, 1), 2.0),), 0.5)
+    (tensor([[0.5000]]),)
+    """
+    return add(weights, direction, size / float(norm(direction)))
