@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.dynamics import LayerSpaces, affine_parts, build_module, equivariant_weights, layer_equivariance
+from symscope.dynamics import LayerSpaces, build_module, equivariant_weights, layer_equivariance
+from symscope.dynamics._layer_equivariance import affine_parts
 from symscope.dynamics.layer_vectors import equivariant_split
 from symscope.groups import cyclic, direct_product, from_matrices, permutation, trivial
 from tests.dynamics.networks import corners, networks, seeded
