@@ -1,7 +1,7 @@
 """The classical kernels: linear, polynomial, RBF, arc-cosine, behind the same interface as networks.
 
 Inputs of any shape are flattened: an image is the vector of its pixels. Every kernel computes in the dtype of
-its inputs; `symscope.kernels.gram` makes that float64 unless told otherwise.
+its inputs; `symscope.kernels.gram` makes that float64 unless another is asked for.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from symscope.errors import InputError
 
 
 @final
-class UnsupportedLayer(InputError):  # noqa: N818 - named for what it says
+class UnsupportedLayer(InputError):  # noqa: N818 - named for what is wrong
     """A layer without an infinite-width kernel; names the layer and points to the finite-width one.
 
     >>> UnsupportedLayer("features.2", "MaxPool2d", "a maximum is not Gaussian").layer

@@ -80,8 +80,8 @@ def gram(
         store: A folder to hold the result on disk, memory-mapped and checksummed; a call that was killed goes
             on where it stopped. See `symscope.kernels.open_gram`.
         executor: Any `concurrent.futures` executor: threads, processes, a Dask client's `get_executor()`.
-        workers: Tiles in flight at once; None for as many as the executor says it has, otherwise one for each
-            thread PyTorch may use.
+        workers: Tiles in flight at once; None for as many as the executor has, otherwise one for each thread
+            PyTorch may use.
         progress: True for a bar with rate and time left, or a function called as `progress(done, total)` with
             numbers of entries.
 

@@ -1,4 +1,4 @@
-"""Is a Gram matrix fit for regression? Measured, and said in plain words; nothing is repaired in silence."""
+"""Is a Gram matrix fit for regression? Measured, explained in plain words; nothing is repaired in silence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Health:
             it, and the true smallest one is no larger than `smallest`.
         exact: Whether all eigenvalues were computed; otherwise the two are Lanczos estimates.
         condition: `largest / smallest`, infinite when smallest <= 0.
-        rank: Number of eigenvalues above `n eps largest`; None where only estimates say that it is below n.
+        rank: Number of eigenvalues above `n eps largest`; None where it is below n by estimates alone.
         empty: Points with `K_ii <= 0`: invisible to the kernel.
         collapsed: Groups of points that are one to the kernel, `1 - K_ij / sqrt(K_ii K_jj) <= tolerance`.
         tolerance: That tolerance.
@@ -69,7 +69,7 @@ def health(
 ) -> Health:
     """Measure a Gram matrix: symmetry, extreme eigenvalues, condition, rank, collapsed points, their meaning.
 
-    Nothing is added to the diagonal, here or anywhere: when regression needs a ridge, this says how large.
+    Nothing is added to the diagonal, here or anywhere: when regression needs a ridge, `meaning` has its size.
 
     Args:
         K: The Gram matrix of points against themselves.

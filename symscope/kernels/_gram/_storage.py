@@ -329,7 +329,7 @@ def _disk_errors(folder: Path, needed: int) -> Iterator[None]:
             there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
             free = byte_text(shutil.disk_usage(there).free)
             size = f"it needs {byte_text(needed)}" if needed else "it cannot grow"
-            reason = f"no room: {size}, {free} are free ({os.strerror(error.errno)})"
+            reason = f"no space: {size}, {free} are free ({os.strerror(error.errno)})"
         else:
             reason = f"cannot be used ({error})"
         raise InputError(f"store {folder}: {reason}; free some space or use another folder.") from error

@@ -132,7 +132,7 @@ def tile_sides(
         Rows and columns of the largest tile.
 
     Raises:
-        InputError: The budget is too small for one tile, or for the one asked for; says which would do.
+        InputError: The budget is too small for one tile, or for the one asked for; names one that would do.
     """
     least = (1, 1) if tile is None else _clipped(tile, shape)
     needed = math.ceil(tile_bytes(kernel, features, arithmetic, least) * workers)

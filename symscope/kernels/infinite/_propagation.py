@@ -29,7 +29,7 @@ from symscope.kernels.infinite import _covariance_steps as layers
 from symscope.kernels.infinite._data_steps import data_covariance, patch_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Node, Normalise, Sum
 from symscope.kernels.infinite._sides import InputSide, covariance_count, piece_size, side, side_count
-from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent
 from symscope.kernels.infinite.fused._chain_blocks import conv_blocks, dense_blocks, usable_chain
 from symscope.kernels.infinite.fused._chains import Chain, chain_of
 from symscope.kernels.infinite.fused._launch import PANEL
@@ -222,7 +222,7 @@ def _propagated(
             average = patch_covariance(left, right, shapes[index][1:])
             states[index] = _weighted(node.operation, average, None, ntk)
             continue
-        need = needed(node.operation, wanted)
+        need = needed_extent(node.operation, wanted)
         given = [_given(network, states, one, two, i, len(shapes[i]) - 1, need, index) for i in node.inputs]
         pair = one.variances[index], two.variances[index]
         state = _step(node, given, pair, len(shapes[node.inputs[0]]) - 1, need, ntk, same)

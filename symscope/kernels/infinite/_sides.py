@@ -19,7 +19,7 @@ from symscope.errors import InputError
 from symscope.kernels.infinite import _covariance_steps as layers
 from symscope.kernels.infinite._data_steps import data_step, own_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Normalise, Operation, Sum
-from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent
 from symscope.numerics import each
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
@@ -109,7 +109,7 @@ def _own_propagated(
         if network.laws[index].fixed or not node.inputs:
             continue
         divides = isinstance(operation, Activate | Normalise)
-        need = max(needed(operation, wanted), Extent.EQUAL if divides else Extent.NONE)
+        need = max(needed_extent(operation, wanted), Extent.EQUAL if divides else Extent.NONE)
         if need is Extent.NONE:
             continue
         axes = [len(shapes[i]) - 1 for i in node.inputs]

@@ -134,10 +134,10 @@ def _sum_law(node: Node, given: list[Law]) -> Law:
     )
 
 
-def needed(operation: Operation, wanted: Extent) -> Extent:
+def needed_extent(operation: Operation, wanted: Extent) -> Extent:
     """For which pairs of positions the input of an operation is needed, if its output is for `wanted`.
 
-    >>> needed(GlobalPool(keep=False), Extent.EQUAL), needed(Flatten(), Extent.ALL)
+    >>> needed_extent(GlobalPool(keep=False), Extent.EQUAL), needed_extent(Flatten(), Extent.ALL)
     (<Extent.ALL: 2>, <Extent.EQUAL: 1>)
     """
     if wanted is Extent.NONE:
@@ -193,7 +193,7 @@ class WideNetwork:
         wanted[-1] = output
         for index in reversed(range(len(self.nodes))):
             node = self.nodes[index]
-            need = needed(node.operation, wanted[index])
+            need = needed_extent(node.operation, wanted[index])
             if isinstance(node.operation, Activate | Normalise):
                 need = max(need, divisor)
             for i in node.inputs:

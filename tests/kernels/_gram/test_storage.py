@@ -206,7 +206,7 @@ LIMITED = """
 def test_no_room_for_the_file(tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(LIMITED), str(tmp_path / "K")]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "no room: it needs 12.93 kB" in result.stdout
+    assert "no space: it needs 12.93 kB" in result.stdout
     assert list((tmp_path / "K").iterdir()) == []  # its space is given back, and the next call starts afresh
     assert torch.equal(gram(polynomial, X, store=tmp_path / "K"), gram(polynomial, X))
 
@@ -218,7 +218,7 @@ def test_a_full_disk(tmp_path):
     if subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("mounting a small disk needs rights this user has not")
     try:
-        with pytest.raises(InputError, match=r"no room: it needs 320.13 kB, .* are free"):
+        with pytest.raises(InputError, match=r"no space: it needs 320.13 kB, .* are free"):
             gram(polynomial, points(200, 3), store=disk / "K")
         assert torch.equal(gram(polynomial, X[:10], store=disk / "small"), gram(polynomial, X[:10]))
     finally:

@@ -24,7 +24,7 @@ from symscope.kernels.infinite._operations import (
     Sum,
 )
 from symscope.kernels.infinite._sliding_windows import Window
-from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed
+from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent
 
 W = LayerWeights(1.0, 1.0, 1.0, 1.0)
 RELU = Activate(PiecewiseLinearDual(0.0, 1.0, 0.0))
@@ -47,11 +47,11 @@ def test_a_network_written_by_hand_is_the_traced_one() -> None:
 
 def test_needs_of_operations() -> None:
     pool = Pool((Window(2, 2), Window(1)), 2.0)
-    assert needed(pool, Extent.EQUAL) is Extent.ALL
-    assert needed(Pool((Window(1), Window(1)), 1.0), Extent.EQUAL) is Extent.EQUAL
+    assert needed_extent(pool, Extent.EQUAL) is Extent.ALL
+    assert needed_extent(Pool((Window(1), Window(1)), 1.0), Extent.EQUAL) is Extent.EQUAL
     for operation in (pool, Flatten(), GlobalPool(False), RELU):
-        assert needed(operation, Extent.NONE) is Extent.NONE
-    assert needed(RELU, Extent.ALL) is Extent.ALL
+        assert needed_extent(operation, Extent.NONE) is Extent.NONE
+    assert needed_extent(RELU, Extent.ALL) is Extent.ALL
 
 
 def test_shapes_are_those_of_the_module() -> None:

@@ -35,7 +35,8 @@ def cuda_bindings() -> tuple[Any, Any] | None:
         _checked(nvrtc.nvrtcVersion())  # the first call loads the library
     except (ImportError, OSError, RuntimeError) as error:
         warnings.warn(
-            f"kernels run on the GPU without compiled code, more slowly: {error}; pip install cuda-bindings",
+            f"kernels run on the GPU without compiled code, more slowly ({' '.join(str(error).split())}); "
+            "pip install cuda-bindings, and the CUDA build of PyTorch with its libraries",
             RuntimeWarning,
             stacklevel=2,
         )

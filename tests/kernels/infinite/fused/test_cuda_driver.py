@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import sys
 from enum import IntEnum
 from types import SimpleNamespace
@@ -13,6 +14,8 @@ from torch import nn
 
 from symscope.kernels import infinite_width
 from symscope.kernels.infinite.fused import _chain_blocks, _cuda_driver
+from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
+from symscope.kernels.infinite.fused._chains import chain_of
 from symscope.kernels.infinite.fused._cuda_driver import (
     CudaKernel,
     can_compile,
@@ -172,9 +175,7 @@ def test_missing_bindings_are_reported_once(bindings, monkeypatch, recwarn):
     assert can_compile(gpu)
     without_bindings(monkeypatch)
     monkeypatch.delitem(sys.modules, "cuda.bindings.driver")
-    with pytest.warns(
-        RuntimeWarning, match="without compiled code, more slowly: .*pip install cuda-bindings"
-    ):
+    with pytest.warns(RuntimeWarning, match="without compiled code, .*pip install cuda-bindings"):
         assert not can_compile(gpu)
     assert not can_compile(gpu)
     assert len(recwarn) == 0
@@ -198,6 +199,29 @@ def test_without_bindings_a_gpu_falls_back_to_plain_propagation(monkeypatch):
     assert _chain_blocks.usable_chain(network, x, True, 5, torch.device("cuda")) is None
     monkeypatch.setattr(_cuda_driver, "cuda_bindings", lambda: ("driver", "nvrtc"))
     assert _chain_blocks.usable_chain(network, x, True, 5, torch.device("cuda")) is not None
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cuda") is None, reason="needs cuda-bindings")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_every_chain_compiles_with_the_real_compiler(dtype):
+    """NVRTC needs no GPU."""
+    found = cuda_bindings()
+    if found is None:
+        pytest.skip("needs NVRTC")
+    dense = chain_of(infinite_width(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))).network)
+    layers = (
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(4, 4, 3, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+    )
+    conv = chain_of(infinite_width(nn.Sequential(*layers, nn.Linear(4 * 64, 1))).network)
+    sources = (dense_source(dense, dtype, True, True), conv_source(conv, (1, 8, 8), 4, 2, 2, dtype, True))
+    for name, source in zip(("dense_chain", "conv_chain"), sources, strict=True):
+        image = compiled_image(found[1], source, f"{name}.cu", "sm_90")
+        assert image.startswith(b"\x7fELF")
+        assert name.encode() in image
 
 
 def test_the_cpu_needs_no_bindings(monkeypatch):
