@@ -1,6 +1,6 @@
 """The command line: parse, build a config, run, report. No mathematics lives here.
 
-Every room is imported inside the command that needs it, so that `symscope --help` and shell completion
+Every package is imported inside the command that needs it, so that `symscope --help` and shell completion
 answer at once.
 """
 

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -18,6 +18,7 @@ from symscope.cli._discover import discover
 from symscope.cli._forecast import forecast
 from symscope.cli._list import catalogue
 from symscope.cli._reproduce import compare, report, reproduce
+from symscope.cli._shared_options import PlainCommand, PlainGroup
 from symscope.errors import InputError
 
 HELP = """
@@ -40,14 +41,12 @@ Shell completion: [cyan]symscope --install-completion[/cyan].
 
 Exit status: 0 fine; 1 a checked claim did not hold, or an accuracy is below
 what was asked; 2 bad input, with one line on standard error: what was
-expected, what came, what to do.
+expected, what was given, what to do.
 """
-
-# typer names this class differently from version to version; it is what a bad parameter always is
-USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     help=HELP,
+    cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -72,13 +71,9 @@ def root(
     """Options of the program itself; its help is `HELP`."""
 
 
-app.command(name="list")(catalogue)
-app.command()(demo)
-app.command()(forecast)
-app.command()(reproduce)
-app.command()(report)
-app.command()(compare)
-app.command()(discover)
+app.command(name="list", cls=PlainCommand)(catalogue)
+for command in (demo, forecast, reproduce, report, compare, discover):
+    app.command(cls=PlainCommand)(command)
 app.add_typer(data_app, name="data")
 
 
@@ -88,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What follows the program's name; None takes it from `sys.argv`.
     """
-    given = None if arguments is None else list(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no tick shows a question mark
@@ -97,12 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(end="", flush=True)  # a full disk shows here at the latest
     except InputError as error:
         _stop(str(error), 2)
-    except USAGE_ERROR as error:
-        if error.format_message():
-            at = error.ctx.command_path if error.ctx else "symscope"
-            _stop(f"{error.format_message().rstrip('.')}. See '{at} --help'.", 2)
-        error.show()  # no command at all: the help
-        sys.exit(2)
+    except typer.TyperException as error:
+        if not error.format_message():  # a group of commands without a command: its help
+            app(args=[*given, "--help"], prog_name="symscope", standalone_mode=False)
+            sys.exit(2)
+        context = getattr(error, "ctx", None)
+        at = "symscope" if context is None else context.command_path
+        _stop(f"{error.format_message().rstrip('.')}. See '{at} --help'.", 2)
     except typer.Abort:
         _stop("stopped.", 130)
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli._shared_options import Data, Group, PlainCommand, PlainGroup
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -17,14 +18,21 @@ if TYPE_CHECKING:
 CHANNELS = 4  # of a colour image, at most
 COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
 
-data_app = typer.Typer(help="Fetch data, and look at what a group does to it.", no_args_is_help=True)
+data_app = typer.Typer(
+    help="Fetch data, and look at what a group does to it.",
+    cls=PlainGroup,
+    no_args_is_help=True,
+)
 
 
-@data_app.command()
+@data_app.command(cls=PlainCommand)
 def fetch(
     name: Annotated[str, typer.Argument(help="The data set: mnist.", metavar="NAME")],
     to: Annotated[
-        Path | None, typer.Option(help="Folder to put it in; default: the user's cache.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder to put it in; default: the user's cache.", show_default=False
+        ),
     ] = None,
     mirrors: Annotated[
         list[str] | None,
@@ -64,30 +72,24 @@ def fetch(
     print("Use it with --data mnist" if to is None else f"Use it with --data {folder}")
 
 
-@data_app.command()
+@data_app.command(cls=PlainCommand)
 def show(
-    group: Annotated[str, typer.Option("--group", "-g", help="The group: C8, D4, C7xC7, ...")] = "C8",
+    group: Group = "C8",
     action: Annotated[
-        str, typer.Option("--action", "-a", help="How it acts: `symscope list actions`.")
+        str, typer.Option("--action", "-a", metavar="ACTION", help="How it acts: `symscope list actions`.")
     ] = "rotation",
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data",
-            "-d",
-            help="sample, mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of images for "
-            "each class, or MODULE:FUNCTION returning a torch dataset.",
-        ),
-    ] = "sample",
-    seeds: Annotated[int, typer.Option(help="How many images, each of another class where possible.")] = 4,
-    seed: Annotated[int, typer.Option(help="Which images: another number draws others.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .png, .svg, .pdf or .html file.")] = Path(
-        "orbits.png"
-    ),
+    data: Data = "sample",
+    samples: Annotated[
+        int, typer.Option(metavar="N", help="Number of images, each of another class where possible.")
+    ] = 4,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for drawing images.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg, .pdf or .html file.")
+    ] = Path("orbits.png"),
 ) -> None:
     """Draw the orbits of a few images: one row per image, one column per group element.
 
-    Also says how far the action is from an exact, orthogonal group action: rotating pixels is not one.
+    Also prints how far the action is from an exact, orthogonal group action: rotating pixels is not one.
 
     Examples:
 
@@ -95,40 +97,40 @@ def show(
 
       [cyan]symscope data show --group D4 --action dihedral:orthogonal --out orbits.html[/cyan]
 
-      [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --seeds 2[/cyan]
+      [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --samples 2[/cyan]
 
       [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
     """
+    from symscope.cli._sources import class_names_from_source
     from symscope.data import action_errors, default_tolerance, fixing_elements, parse_action
-    from symscope.forecasting import named_classes
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
-    chosen = _few(data, seeds, seed)
+    chosen = _few(data, samples, seed)
     acting = parse_action(action, group, tuple(chosen.x.shape[-2:]))
     far = action_errors(acting, _single(chosen.x))
-    words = [
+    lines = [
         f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
-        f"Departure from a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
-        f"Departure from an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
+        f"Error as a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
+        f"Error as an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
     ]
     points = acting.orbit(chosen.x)
     stabilisers, _ = fixing_elements(points, chosen.x, acting.group, default_tolerance(points.dtype))
-    if kept := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
-        words.append(f"{kept} of {len(chosen)} images are kept by an element other than the identity.")
-    names = named_classes(data)
+    if fixed := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
+        lines.append(f"{fixed} of {len(chosen)} images are fixed by an element other than the identity.")
+    names = class_names_from_source(data)
     rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
-    _write(points, acting, rows, words, out)
-    print("\n".join(words))
+    _write(points, acting, rows, lines, out)
+    print("\n".join(lines))
     print(f"Picture: {out}")
 
 
 def _images(data: str) -> LabelledData:
     """The images a user names."""
+    from symscope.cli._sources import data_from_source
     from symscope.data import LabelledData, data_folder
-    from symscope.forecasting import named_data
 
-    source = named_data(data, data_folder("mnist"), task="classification")
+    source = data_from_source(data, data_folder("mnist"), task="classification")
     assert isinstance(source, LabelledData)
     if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
         raise InputError(
@@ -151,11 +153,11 @@ def _few(data: str, count: int, seed: int) -> LabelledData:
 
     source = _images(data)
     if not 1 <= count <= 64:
-        raise InputError(f"--seeds: expected 1 to 64 images, got {count}")
+        raise InputError(f"--samples: expected 1 to 64 images, got {count}")
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is 0 or more, below 2^63; got {seed}")
     if count > len(source):
-        raise InputError(f"--seeds {count}: {data} has only {len(source)} images")
+        raise InputError(f"--samples {count}: {data} has only {len(source)} images")
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(source), generator=generator).tolist()
     first: dict[int, list[int]] = {}
@@ -168,7 +170,7 @@ def _few(data: str, count: int, seed: int) -> LabelledData:
     return source.take(torch.tensor(picked[:count]))
 
 
-def _write(points: Tensor, acting: Action, rows: list[str], words: list[str], out: Path) -> None:
+def _write(points: Tensor, acting: Action, rows: list[str], lines: list[str], out: Path) -> None:
     from symscope.report import (
         Picture,
         Section,
@@ -200,5 +202,5 @@ def _write(points: Tensor, acting: Action, rows: list[str], words: list[str], ou
         f"{group.name}."
     )
     picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)
-    sections = [Section("Orbits", (picture, *[Text(line) for line in words[1:]]))]
-    write_page(page(title=f"Orbits under {group.name}", lead=words[0], sections=sections), out)
+    sections = [Section("Orbits", (picture, *[Text(line) for line in lines[1:]]))]
+    write_page(page(title=f"Orbits under {group.name}", lead=lines[0], sections=sections), out)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symscope.cli._output import check_page_path, results_console
+from symscope.cli._shared_options import Page, Seed
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,10 +64,8 @@ def discover(
         bool, typer.Option("--dependent", help="Let learned fields depend on the sample.")
     ] = False,
     steps: Annotated[int, typer.Option(metavar="N", help="Training steps of the learned generators.")] = 1500,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")] = Path(
-        "discovery.html"
-    ),
+    seed: Seed = 0,
+    out: Page = Path("discovery.html"),
 ) -> None:
     """Find the symmetries of your network's parameters, name them, test them, write a page.
 
@@ -123,7 +122,7 @@ def discover(
 
 
 def _print(console: Any, found: Discovery) -> None:
-    from symscope.cli._tables import simple_table
+    from symscope.cli._output import simple_table
 
     console.print(found.answer(), soft_wrap=True)
     rows = [

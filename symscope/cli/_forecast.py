@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli._output import accuracy_text, check_page_path, results_console
+from symscope.cli._output import check_page_path, print_comparison, print_forecast, results_console
+from symscope.cli._shared_options import Data, Group, Page, Seed
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from symscope.data import Action
-    from symscope.forecasting import Forecast, Training
+    from symscope.forecasting import CheckOptions, Forecast
 
 
 def forecast(
     model: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NETWORK",
             help="mlp, conv-fc, conv-gap, vit; or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
             "nothing, or a seed, and returns an nn.Module. Several: one page that compares them. Default: "
             "mlp.",
         ),
     ] = None,
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data",
-            "-d",
-            help="sample, mnist, FILE.npz (X, y), a folder with a folder of images for each class, or "
-            "MODULE:FUNCTION returning a torch dataset.",
-        ),
-    ] = "sample",
+    data: Data = "sample",
     task: Annotated[
         str,
         typer.Option(
+            metavar="TASK",
             help="auto, classification or regression; auto: whole numbers and words y are classes, others "
             "are numbers to predict, which no transformation changes.",
         ),
     ] = "auto",
-    group: Annotated[str, typer.Option("--group", "-g", help="C8, D4, C14xC14, S4, ...")] = "C8",
+    group: Group = "C8",
     action: Annotated[
         str,
         typer.Option(
             "--action",
             "-a",
+            metavar="ACTION",
             help="How it acts: `symscope list actions`, or your own MODULE:FUNCTION (g, x) -> g x. Default: "
             "rotation for C<n>, dihedral for D<n>, shift for C<n>xC<m>, nodes for S<n>.",
         ),
@@ -55,51 +54,76 @@ def forecast(
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            help="CLASS:ELEMENTS that your training data lacks, such as 5:0,1 or cats:0; all at once. "
-            "Default: each class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
             metavar="CLASS:ELEMENTS",
+            help="Elements that your training data lacks of a class, such as 5:0,1 or cats:0; all at once. "
+            "Default: each class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
         ),
     ] = None,
     target: Annotated[
-        float, typer.Option(help="Accuracy, or explained variation, that is good enough.")
+        float, typer.Option(metavar="SHARE", help="Accuracy, or explained variation, that is good enough.")
     ] = 0.9,
     train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
     epochs: Annotated[
-        int | None, typer.Option(help="Of the check; default: 25, or as many as make 600 steps.")
+        int | None,
+        typer.Option(metavar="N", help="Epochs of the check; default: 25, or as many as make 600 steps."),
     ] = None,
-    batch: Annotated[int | None, typer.Option(help="Points per step of the check; default: 32.")] = None,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Points per step of the check; default: 32.")
+    ] = None,
     optimiser: Annotated[
-        str, typer.Option(help="Of the check: adam:1e-3, sgd:0.02; default: chosen for the network.")
+        str,
+        typer.Option(
+            "--optimiser",
+            "--optimizer",
+            metavar="NAME:RATE",
+            help="Optimiser of the check: adam:1e-3, sgd:0.02; default: chosen for the network.",
+        ),
     ] = "",
     pilot_epochs: Annotated[
-        int, typer.Option(help="Let the forecast use a short training, say 10; 0: the architecture alone.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Epochs of a short training that the forecast starts from, say 10; 0: the architecture "
+            "alone.",
+        ),
     ] = 0,
-    kernel: Annotated[str, typer.Option(help="auto, infinite or finite.")] = "auto",
-    per_class: Annotated[int | None, typer.Option(help="Items of each class; default: 2 to 8.")] = None,
-    draws: Annotated[int, typer.Option(help="Draws of items, for the uncertainty.")] = 3,
-    weights: Annotated[
-        Path | None, typer.Option(help="A saved state dict to start from (read with weights_only).")
+    kernel: Annotated[str, typer.Option(metavar="KIND", help="auto, infinite or finite.")] = "auto",
+    per_class: Annotated[
+        int | None, typer.Option(metavar="N", help="Samples of each class; default: 2 to 8.")
     ] = None,
-    effort: Annotated[float, typer.Option(help="Multiplies the budget of slow kernels.")] = 1.0,
+    resamples: Annotated[
+        int, typer.Option(metavar="N", help="Times samples are drawn anew, for the interval.")
+    ] = 3,
+    weights: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A saved state dict to start from (read with weights_only)."),
+    ] = None,
+    effort: Annotated[
+        float, typer.Option(metavar="FACTOR", help="Factor on the budget of slow kernels.")
+    ] = 1.0,
     limit: Annotated[
         int | None,
-        typer.Option(help="Items to take: the first of a torch dataset, of all else some of every class."),
+        typer.Option(
+            metavar="N",
+            help="Samples to take from the data: the first of a torch dataset, else some of every class.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("forecast.html"),
+    seed: Seed = 0,
+    device: Annotated[str, typer.Option(metavar="DEVICE", help="cpu or cuda.")] = "cpu",
+    out: Page = Path("forecast.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
     ] = False,
     fail_below: Annotated[
         float | None,
         typer.Option(
+            metavar="SHARE",
             help="Exit with status 1 if the accuracy, or for numbers the explained variation, is below this: "
-            "trained with --train, else expected."
+            "trained with --train, else predicted.",
         ),
     ] = None,
 ) -> None:
-    """Will your network read transformations of a class that it has not seen? Before training it.
+    """Will your network generalise to transformations of a class that it has not seen? Before training it.
 
     Writes one page: verdict, accuracy by class and transformation, missing cases that will fail, advice with
     numbers, the spectrum, how equivariant each layer is. Your code is imported only where you name it.
@@ -119,25 +143,29 @@ def forecast(
 
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
     """
+    from symscope.forecasting import ForecastOptions
+
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
     if not as_json:
         check_page_path(out)
-    check = _training(train, epochs, batch, optimiser)
-    options: dict[str, Any] = {
+    arguments = {
         "target": target,
-        "kernel": kernel,
-        "per_class": per_class,
-        "draws": draws,
+        "train": _check_options(train, epochs, batch, optimiser),
         "weights": weights,
-        "effort": effort,
-        "seed": seed,
-        "device": _device(device),
-        "pilot_epochs": pilot_epochs,
-        "train": check,
+        "options": ForecastOptions(
+            kernel=kernel,
+            per_class=per_class,
+            resamples=resamples,
+            pilot_epochs=pilot_epochs,
+            effort=effort,
+            seed=seed,
+            device=_usable_device(device),
+        ),
     }
+    asked = _Asked(data, task, group, action, tuple(missing or ()), limit)
     try:
-        found = _found(model or ["mlp"], data, task, group, action, missing or [], limit, options)
+        found = _forecasts(model or ["mlp"], asked, arguments)
         page = "" if as_json else _page(found)
     except KeyboardInterrupt:
         print("\nsymscope: stopped; nothing was written.", file=sys.stderr)
@@ -147,87 +175,52 @@ def forecast(
         _check_reached(found, fail_below)
 
 
-def _page(found: list[Forecast]) -> str:
-    from symscope.forecasting import comparison_page, forecast_page
+@dataclass(frozen=True)
+class _Asked:
+    """The options that name data and symmetry, as they were typed."""
 
-    return comparison_page(found, _command()) if len(found) > 1 else forecast_page(found[0], _command())
-
-
-def _show(found: list[Forecast], page: str, out: Path) -> None:
-    """Words on standard output and the page, or numbers where there is no page."""
-    from symscope.cli._forecast_table import print_comparison
-    from symscope.forecasting import as_json, verdict
-    from symscope.report import write_page
-
-    if not page:
-        print(as_json(*found), end="")
-        return
-    if len(found) > 1:
-        print_comparison(found)
-    else:
-        _print(results_console(), found[0], verdict(found[0]))
-    write_page(page, out)
-    results_console().print(f"Report: {out}", soft_wrap=True)
+    data: str
+    task: str
+    group: str
+    action: str
+    missing: tuple[str, ...]
+    limit: int | None
 
 
-def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
-    """Ends the program with status 1 if any network stays below."""
-    below = False
-    for found in forecasts:
-        reached = found.expected if found.outcome is None else found.outcome.accuracy
-        if reached < fail_below:
-            below = True
-            whose = f"{found.model.name}: " if len(forecasts) > 1 else ""
-            words = f"{found.problem.task.words.goal} {reached:.3f} is below {fail_below:g}"
-            print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
-    if below:
-        raise typer.Exit(1)
-
-
-def _found(
-    models: list[str],
-    data: str,
-    task: str,
-    group: str,
-    action: str,
-    missing: list[str],
-    limit: int | None,
-    options: dict[str, Any],
-) -> list[Forecast]:
+def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> list[Forecast]:
     from rich.console import Console
     from rich.text import Text
 
+    from symscope.cli._sources import class_names_from_source, data_from_source
     from symscope.data import data_folder
-    from symscope.forecasting import forecast as forecasted
-    from symscope.forecasting import named_classes, named_data
+    from symscope.forecasting import forecast as forecast_of
     from symscope.networks import is_user_error, load_user_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
-    items = named_data(data, data_folder("mnist"), limit, task)
-    names = named_classes(data)
-    cases = _missing(missing, names)
-    acting = _action(group, action, tuple(items.x.shape[1:]))
+    samples = data_from_source(asked.data, data_folder("mnist"), asked.limit, asked.task)
+    names = class_names_from_source(asked.data)
+    cases = _missing_cases(asked.missing, names)
+    acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [load_user_function("--model", one) if ":" in one else one for one in models]
     with Console(stderr=True).status("reading") as status:
 
-        def asked(name: str, network: Any) -> Forecast:
-            return forecasted(
+        def one_forecast(name: str, network: Any) -> Forecast:
+            return forecast_of(
                 network,
-                items,
+                samples,
                 acting,
                 missing=cases,
                 class_names=names,
                 name=name,
-                stage=lambda words: status.update(Text(f"{name}: {words}")),
                 progress=lambda words, done, total: status.update(
-                    Text(f"{name}: {words}, epoch {done} of {total}")
+                    Text(f"{name}: {words}" + (f", epoch {done} of {total}" if total else ""))
                 ),
-                **options,
+                **arguments,
             )
 
         try:
-            return [asked(name, network) for name, network in zip(models, networks, strict=True)]
+            return [one_forecast(name, network) for name, network in zip(models, networks, strict=True)]
         except InputError:
             raise
         except (Exception, SystemExit) as error:  # a user's code may fail anywhere, training included
@@ -236,17 +229,54 @@ def _found(
             raise
 
 
+def _page(found: list[Forecast]) -> str:
+    from symscope.forecasting import comparison_page, forecast_page
+
+    command = shlex.join(["symscope", *sys.argv[1:]])
+    return comparison_page(found, command) if len(found) > 1 else forecast_page(found[0], command)
+
+
+def _show(found: list[Forecast], page: str, out: Path) -> None:
+    """Words on standard output and the page, or numbers where there is no page."""
+    from symscope.report import write_page
+
+    if not page:
+        data = [one.to_dict() for one in found]
+        print(json.dumps(data[0] if len(data) == 1 else data, indent=1, allow_nan=False, ensure_ascii=False))
+        return
+    if len(found) > 1:
+        print_comparison(found)
+    else:
+        print_forecast(found[0])
+    write_page(page, out)
+    results_console().print(f"Report: {out}", soft_wrap=True)
+
+
+def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
+    """Ends the program with status 1 if any network stays below."""
+    below = False
+    for found in forecasts:
+        reached = found.accuracy if found.check is None else found.check.accuracy
+        if reached < fail_below:
+            below = True
+            whose = f"{found.model.name}: " if len(forecasts) > 1 else ""
+            words = f"{found.question.task.words.goal} {reached:.3f} is below {fail_below:g}"
+            print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
+    if below:
+        raise typer.Exit(1)
+
+
 def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
-    from symscope.forecasting import named_own_action
+    from symscope.cli._sources import action_from_source
 
     if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
-        return named_own_action(action, group, shape)
+        return action_from_source(action, group, shape)
     if group.startswith("flip") and not action:
         return group
     return f"{group} {action}".strip()
 
 
-def _missing(cases: list[str], names: tuple[str, ...] | None) -> dict[int, list[int]] | None:
+def _missing_cases(cases: Sequence[str], names: tuple[str, ...] | None) -> dict[int, list[int]] | None:
     """`5:0,1` and the like, or `cats:0,1` where classes have names."""
     found: dict[int, list[int]] = {}
     for case in cases:
@@ -261,8 +291,8 @@ def _missing(cases: list[str], names: tuple[str, ...] | None) -> dict[int, list[
     return found or None
 
 
-def _training(train: bool, epochs: int | None, batch: int | None, optimiser: str) -> Training | bool:
-    from symscope.forecasting import Training
+def _check_options(train: bool, epochs: int | None, batch: int | None, optimiser: str) -> CheckOptions | bool:
+    from symscope.forecasting import CheckOptions
     from symscope.training import Optimiser
 
     if not train:
@@ -273,16 +303,16 @@ def _training(train: bool, epochs: int | None, batch: int | None, optimiser: str
         return False
     batch = 32 if batch is None else batch
     if not optimiser:
-        return Training(epochs, batch)
+        return CheckOptions(epochs, batch)
     kind, _, rate = optimiser.partition(":")
     try:
         speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
     except ValueError:
         raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
-    return Training(epochs, batch, Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0))
+    return CheckOptions(epochs, batch, Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0))
 
 
-def _device(name: str) -> str:
+def _usable_device(name: str) -> str:
     import torch
 
     try:
@@ -290,34 +320,3 @@ def _device(name: str) -> str:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(f"--device {name}: PyTorch cannot use it: {str(error).splitlines()[0]}") from error
     return name
-
-
-def _command() -> str:
-    return shlex.join(["symscope", *sys.argv[1:]])
-
-
-def _print(console: Any, found: Forecast, words: str) -> None:
-    from symscope.cli._tables import simple_table
-
-    console.print(words, soft_wrap=True)
-    console.print()
-    rows = []
-    terms = found.problem.task.words
-    for c, name in enumerate(found.problem.class_names):
-        row = [name, accuracy_text(float(found.class_accuracy.mean(0)[c]))]
-        if found.pilot is not None:
-            row.append(accuracy_text(float(found.pilot.class_accuracy[c])))
-        if found.outcome is not None:
-            row.append(accuracy_text(float(found.outcome.class_accuracy[c])))
-        rows.append(tuple(row))
-    columns = [terms.one, "forecast" if found.pilot is None else "architecture"]
-    columns += ["pilot"] if found.pilot is not None else []
-    columns += ["trained"] if found.outcome is not None else []
-    console.print(simple_table(terms.heading, columns, rows))
-    console.print()
-    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
-    console.print(simple_table("Advice", ("what", "then", "gain"), listed))
-    for caution in found.cautions:
-        console.print(f"Caution: {caution}", soft_wrap=True)
-    for note in found.notes:
-        console.print(f"Note: {note}", soft_wrap=True)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from symscope.cli._tables import simple_table
+from symscope.cli._output import simple_table
+from symscope.cli._shared_options import Modules
 from symscope.errors import InputError, nearest
 
 DATA = {
@@ -23,10 +24,7 @@ def catalogue(
     what: Annotated[
         str, typer.Argument(help="all, experiments, groups, actions or data.", metavar="[WHAT]")
     ] = "all",
-    modules: Annotated[
-        list[str] | None,
-        typer.Option("--module", "-m", help="Also the experiments of this module or file.", metavar="MODULE"),
-    ] = None,
+    modules: Modules = None,
 ) -> None:
     """Experiments, groups, actions and data sources by name.
 

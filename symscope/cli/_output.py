@@ -1,9 +1,10 @@
-"""Where results go: the terminal, and the page."""
+"""What a terminal shows: consoles, tables, forecasts; and the page that goes to a file."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ from symscope.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+    from symscope.forecasting import Forecast
 
 
 def results_console() -> Console:
@@ -21,11 +25,35 @@ def results_console() -> Console:
     return Console(markup=False, emoji=False, **wide)
 
 
+def simple_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table without lines, its first column in colour; text is shown as it is, never as markup.
+
+    >>> simple_table("Groups", ("name", "what"), [("C8", "cyclic")]).row_count
+    1
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 2, 0, 0),
+        min_width=len(title),
+    )
+    for index, column in enumerate(columns):
+        table.add_column(column, style="cyan" if index == 0 else None, overflow="fold")
+    for row in rows:
+        table.add_row(*[Text(cell) for cell in row])
+    return table
+
+
 def check_page_path(out: Path) -> None:
     """Refuses a page that cannot be written: better said now than after minutes of work.
 
     Args:
-        out: The file.
+        out: Path of the page.
 
     Raises:
         InputError: A folder, or a file in a folder that is not there or cannot be written.
@@ -35,11 +63,59 @@ def check_page_path(out: Path) -> None:
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"--out {out}: there is no folder {folder}; make it first")
+    check_writable(folder, f"--out {out}: cannot write to {folder}")
+
+
+def check_writable(folder: Path, problem: str) -> None:
+    """Refuses a folder that no file can be made in; the message begins with the problem."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(f"--out {out}: cannot write to {folder}: {error.strerror}") from error
+        raise InputError(f"{problem}: {error.strerror}") from error
+
+
+def print_forecast(found: Forecast) -> None:
+    """The verdict, accuracies by class, advice, cautions and notes of one forecast."""
+    console, words = results_console(), found.question.task.words
+    columns, values = [words.one], []
+    columns.append("forecast" if found.pilot is None else "architecture")
+    values.append(found.prediction.class_accuracy.mean(0))
+    if found.pilot is not None:
+        columns.append("pilot")
+        values.append(found.pilot.class_accuracy)
+    if found.check is not None:
+        columns.append("trained")
+        values.append(found.check.class_accuracy)
+    rows = [
+        (name, *(accuracy_text(float(value[c])) for value in values))
+        for c, name in enumerate(found.question.class_names)
+    ]
+    console.print(found.verdict, soft_wrap=True)
+    console.print()
+    console.print(simple_table(words.heading, columns, rows))
+    console.print()
+    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
+    console.print(simple_table("Advice", ("what", "then", "gain"), listed))
+    for caution in found.cautions:
+        console.print(f"Caution: {caution}", soft_wrap=True)
+    for note in found.prediction.notes:
+        console.print(f"Note: {note}", soft_wrap=True)
+
+
+def print_comparison(forecasts: Sequence[Forecast]) -> None:
+    """The forecasts of several networks in words, and their verdicts as a table."""
+    from symscope.forecasting import comparison_sentences, verdict_table
+
+    console = results_console()
+    verdicts = verdict_table(forecasts)
+    console.print(comparison_sentences(forecasts), soft_wrap=True)
+    console.print()
+    console.print(simple_table(verdicts.caption, verdicts.columns, verdicts.rows))
+    console.print()
+    for found in forecasts:
+        for caution in found.cautions:
+            console.print(f"Caution, {found.model.name}: {caution}", soft_wrap=True)
 
 
 def accuracy_text(value: float) -> str:

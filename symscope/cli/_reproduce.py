@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symscope.cli._list import warn_of_broken
+from symscope.cli._shared_options import Modules, RunFolders
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,12 +39,6 @@ Names = Annotated[
         show_default=False,
     ),
 ]
-Modules = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--module", "-m", help="Your own experiments: a Python file or a module's name.", metavar="MODULE"
-    ),
-]
 
 
 def reproduce(
@@ -51,24 +46,33 @@ def reproduce(
     everything: Annotated[bool, typer.Option("--all", help="Every experiment there is.")] = False,
     preset: Annotated[
         str | None,
-        typer.Option(help="quick, paper, or another the experiment has. Default: quick.", show_default=False),
+        typer.Option(
+            metavar="PRESET",
+            help="quick, paper, or another the experiment has. Default: quick.",
+            show_default=False,
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change one setting of the preset.", metavar="KEY=VALUE")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="auto, cpu or cuda. Default: auto.", show_default=False)
+        str | None,
+        typer.Option(metavar="DEVICE", help="auto, cpu or cuda. Default: auto.", show_default=False),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="All randomness follows from it. Default: 0.", show_default=False)
+        int | None, typer.Option(metavar="N", help="Seed of all randomness. Default: 0.", show_default=False)
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for run folders. Default: runs.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder for run folders. Default: runs.", show_default=False
+        ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Local processes; 0: this one. Default: one per core.", show_default=False),
+        typer.Option(
+            metavar="N", help="Local processes; 0: this one. Default: one per core.", show_default=False
+        ),
     ] = None,
     dask: Annotated[
         str | None,
@@ -151,12 +155,16 @@ def reproduce(
 
 
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run folders, or a folder that holds them.", metavar="RUN...")
-    ],
+    runs: RunFolders,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The page; default: report.html in the folder.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The page; default: report.html in the folder.",
+            show_default=False,
+        ),
     ] = None,
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Make plots and claims anew from the stored cells first.")
@@ -194,7 +202,7 @@ def compare(
     """
     from rich.console import Console
 
-    from symscope.cli._tables import simple_table
+    from symscope.cli._output import simple_table
     from symscope.runs import compare_runs
 
     console = Console()

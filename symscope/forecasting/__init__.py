@@ -1,33 +1,35 @@
-"""The answer for a user: network, data and group in; forecast, trained check, verdict and advice out."""
+"""The answer for a user: network, data and group in; forecast, trained check, verdict and advice out.
+
+>>> import symscope
+>>> digits = symscope.data.mnist_sample().of_classes(0, 1, 4)
+>>> answer = symscope.forecast("mlp", digits, "C4 rotation", options=ForecastOptions(per_class=2))
+>>> answer.question.group.name, answer.check is None
+('C4', True)
+
+Public modules:
+    methods: The parts a forecast is made of, for those who vary or measure them.
+"""
 
 from symscope.forecasting._advice import Advice
-from symscope.forecasting._answer import Forecast, forecast
-from symscope.forecasting._check import Outcome, Training
-from symscope.forecasting._comparison_page import comparison_page, lead, verdict_table
-from symscope.forecasting._density import Density
-from symscope.forecasting._equivariance import Equivariance, LayerError
+from symscope.forecasting._comparison_page import comparison_page, comparison_sentences, verdict_table
+from symscope.forecasting._forecast import forecast
 from symscope.forecasting._forecast_page import forecast_page
-from symscope.forecasting._pilot import Pilot
-from symscope.forecasting._sources import named_classes, named_data, named_own_action
-from symscope.forecasting._summary import as_json, verdict
+from symscope.forecasting._options import CheckOptions, ForecastOptions
+from symscope.forecasting._question import function_action
+from symscope.forecasting._result import Forecast
 
-__all__ = [
-    "Advice",
-    "Density",
-    "Equivariance",
-    "Forecast",
-    "LayerError",
-    "Outcome",
-    "Pilot",
-    "Training",
-    "as_json",
-    "comparison_page",
+__all__ = [  # grouped by purpose
+    # ask
     "forecast",
+    "ForecastOptions",
+    "CheckOptions",
+    "function_action",
+    # the answer
+    "Forecast",
+    "Advice",
+    # show it
     "forecast_page",
-    "lead",
-    "named_classes",
-    "named_data",
-    "named_own_action",
-    "verdict",
+    "comparison_page",
+    "comparison_sentences",
     "verdict_table",
 ]

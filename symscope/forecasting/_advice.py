@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from symscope.errors import InputError
-from symscope.forecasting._augmented import (
+from symscope.forecasting._kernel_choice import TangentKernel, tangent_kernel
+from symscope.forecasting._kernel_prediction import resample_prediction
+from symscope.forecasting._remedies import (
     augmented_accuracy,
-    averaged_accuracy,
+    averaged_prediction,
     exact_elements,
     invariant_accuracy,
 )
-from symscope.forecasting._expectation import expectation
-from symscope.forecasting._kernel_choice import Tangent, tangent_of
-from symscope.forecasting._question import Problem, drawn
+from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 
 if TYPE_CHECKING:
-    from symscope.forecasting._answer import Forecast
+    from symscope.forecasting._result import Forecast
 
 # the order of equally good ones: the least work first
 EASE = ("nothing", "augment", "transformations", "pool", "build in", "architecture", "refit")
@@ -32,8 +33,8 @@ class Advice:
     Attributes:
         kind: One of `EASE`.
         text: What to do, in a sentence.
-        accuracy: What the same forecast expects then.
-        gain: That, minus what is expected now.
+        accuracy: Held-out accuracy that the same forecast predicts then.
+        gain: That accuracy minus the one predicted now.
         evidence: How the number was computed.
     """
 
@@ -44,34 +45,32 @@ class Advice:
     evidence: str
 
 
-def advice(found: Forecast, tangent: Tangent, expected: float, effort: float) -> tuple[Advice, ...]:
+def advice(found: Forecast, tangent: TangentKernel) -> tuple[Advice, ...]:
     """What to do about a forecast, what reaches the target first, the least work first among equals.
 
     Args:
-        found: The forecast.
-        tangent: Its kernel.
-        expected: The accuracy expected now: the forecast's, or that of a pilot training.
-        effort: Multiplies the budget.
+        found: The forecast; gains are over its accuracy.
+        tangent: Kernel of its network.
     """
-    problem, target = found.problem, found.target
+    question, accuracy, target = found.question, found.accuracy, found.question.target
     rows: list[Advice] = []
-    if expected >= target:
-        evidence = f"The forecast, {expected:.2f}, is at or above the target, {target:.2f}."
-        rows.append(Advice("nothing", "Train as you are: nothing is needed.", expected, 0.0, evidence))
-    rows += _augment(found, tangent, expected, effort)
-    rows += _transformations(found, expected)
-    rows += _pool(found, tangent, expected, effort)
-    if problem.action.sample_ndim == 2 and problem.action.name != "nodes":
-        rows += _architectures(found, expected, effort)
+    if accuracy >= target:
+        evidence = f"The forecast, {accuracy:.2f}, is at or above the target, {target:.2f}."
+        rows.append(Advice("nothing", "Train as you are: nothing is needed.", accuracy, 0.0, evidence))
+    rows += _augment(found, tangent)
+    rows += _transformations(found)
+    rows += _pool(found, tangent)
+    if question.action.sample_ndim == 2 and question.action.name != "nodes":
+        rows += _architectures(found)
     rows += _refit(found)
-    return ranked(rows, target)
+    return rank_advice(rows, target)
 
 
-def ranked(rows: list[Advice], target: float) -> tuple[Advice, ...]:
+def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     """What reaches the target first, the least work first among those; then by accuracy.
 
     >>> a = Advice("build in", "", 1.0, 0.5, ""), Advice("augment", "", 0.95, 0.4, "")
-    >>> [one.kind for one in ranked(list(a), 0.9)]
+    >>> [one.kind for one in rank_advice(list(a), 0.9)]
     ['augment', 'build in']
     """
     return tuple(
@@ -85,126 +84,122 @@ def ranked(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     )
 
 
-def _affordable(problem: Problem, tangent: Tangent, factor: int, most: int, effort: float) -> int:
-    """Items of each class for `factor` times as many points as their orbits have; 0 if not even one."""
-    each = len(problem.data.classes) * problem.group.order * factor
-    return next((k for k in range(most, 0, -1) if tangent.affordable(k * each, effort)), 0)
+def _affordable(found: Forecast, tangent: TangentKernel, factor: int, most: int = 3) -> int:
+    """Samples of each class for `factor` times as many points as their orbits have; 0 if not even one."""
+    question, options = found.question, found.options
+    assert options.per_class is not None
+    points = len(question.data.classes) * question.group.order * factor
+    return tangent.affordable_samples(points, min(options.per_class, most), options.effort)
 
 
-def _augment(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
-    one = found.problem.task.words.one
-    items = _affordable(found.problem, tangent, 2, found.per_class, effort)
-    if items == 0 and not _exact(found):
+def _counted(count: int, one: str = "sample", many: str = "samples") -> str:
+    return f"one {one}" if count == 1 else f"{count} {many}"
+
+
+def _exact_elements(found: Forecast) -> tuple[int, ...]:
+    """The elements that move the images exactly."""
+    question = found.question
+    return exact_elements(question, found.prediction.resample.images[:2, question.group.identity])
+
+
+def _augment(found: Forecast, tangent: TangentKernel) -> list[Advice]:
+    question, seed = found.question, found.options.seed
+    count = _affordable(found, tangent, 2, most=10**9)
+    if count == 0 and len(_exact_elements(found)) < question.group.order:
         return []
-    items = items or 1  # an exact copy of what is missing needs no kernel
-    draw = drawn(found.problem, items, found.seed)
-    accuracy, distance = augmented_accuracy(found.problem, tangent.kernel(found.seed), draw)
+    count = count or 1  # an exact copy of what is missing needs no kernel
+    resample = draw_resample(question, count, seed)
+    accuracy, distance = augmented_accuracy(question, tangent.kernel(seed), resample)
     how = (
-        "the augmented data holds the missing images themselves"
+        "the augmented data holds the missing samples themselves"
         if accuracy == 1.0 and distance < 1e-6
         else f"augmented copies are {distance:.0%} away from the missing images, because pixels are "
         "interpolated twice"
     )
-    return [
-        Advice(
-            "augment",
-            f"Augment: turn every training image by all elements of {found.problem.group.name}.",
-            accuracy,
-            accuracy - expected,
-            f"The same forecast on the augmented orbits, {_counted(items)} a {one}: {how}.",
-        )
-    ]
+    text = f"Augment: apply all elements of {question.group.name} to every training sample."
+    per = f"{_counted(count)} per {question.task.words.one}"
+    evidence = f"The same forecast on the augmented orbits, {per}: {how}."
+    return [Advice("augment", text, accuracy, accuracy - found.accuracy, evidence)]
 
 
-def _counted(count: int, one: str = "item", many: str = "items") -> str:
-    return f"one {one}" if count == 1 else f"{count} {many}"
-
-
-def _exact(found: Forecast) -> bool:
-    """Whether every element moves the images exactly."""
-    seeds = found.first.images[:2, found.problem.group.identity]
-    return len(exact_elements(found.problem, seeds)) == found.problem.group.order
-
-
-def _transformations(found: Forecast, expected: float) -> list[Advice]:
-    better = [one for one in found.densities if one.transformations > found.problem.group.order]
+def _transformations(found: Forecast) -> list[Advice]:
+    order, target, sufficient = found.question.group.order, found.question.target, found.sufficient_group
+    better = [one for one in found.prediction.group_sizes if one.transformations > order]
     if not better:
         return []
-    best = found.enough if found.enough in better else max(better, key=lambda one: one.accuracy)
+    best = sufficient if sufficient in better else max(better, key=lambda one: one.accuracy)
     assert best is not None
-    reaches = "reaches" if best.accuracy >= found.target else "does not reach"
-    text = (
-        f"Collect or make more transformations: {best.group}, {best.transformations} instead of "
-        f"{found.problem.group.order}."
-    )
-    one = found.problem.task.words.one
+    reaches = "reaches" if best.accuracy >= target else "does not reach"
+    text = f"Use more transformations: {best.group}, {best.transformations} instead of {order}."
     evidence = (
-        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} a "
-        f"{one} {reaches} the target of {found.target:.2f}."
+        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} per "
+        f"{found.question.task.words.one} {reaches} the target of {target:.2f}."
     )
-    return [Advice("transformations", text, best.accuracy, best.accuracy - expected, evidence)]
+    return [Advice("transformations", text, best.accuracy, best.accuracy - found.accuracy, evidence)]
 
 
-def _pool(found: Forecast, tangent: Tangent, expected: float, effort: float) -> list[Advice]:
-    problem, group = found.problem, found.problem.group
-    kernel, one = tangent.kernel(found.seed), problem.task.words.one
+def _pool(found: Forecast, tangent: TangentKernel) -> list[Advice]:
+    question, group, seed = found.question, found.question.group, found.options.seed
+    kernel, one = tangent.kernel(seed), question.task.words.one
+
+    def averaged_accuracy(count: int, elements: Sequence[int]) -> float:
+        resample = draw_resample(question, count, seed)
+        return float(averaged_prediction(question, kernel, resample, elements).accuracy.mean())
+
     rows = []
-    items = _affordable(problem, tangent, group.order, min(found.per_class, 3), effort)
-    if items:
-        draw = drawn(problem, items, found.seed)
-        accuracy = averaged_accuracy(problem, kernel, draw, list(group.elements))
-        evidence = f"The group-averaged kernel over really transformed images, {_counted(items)} a {one}."
+    count = _affordable(found, tangent, group.order)
+    if count:
+        accuracy = averaged_accuracy(count, list(group.elements))
+        evidence = f"The group-averaged kernel over really transformed images, {_counted(count)} per {one}."
     else:
-        draw = drawn(problem, 1, found.seed)
-        accuracy = invariant_accuracy(kernel(draw.flat), problem, draw)
-        evidence = "The group-averaged kernel with the action taken to be exact: interpolation is not in it."
+        resample = draw_resample(question, 1, seed)
+        accuracy = invariant_accuracy(kernel(resample.flat), question, resample)
+        evidence = "The group-averaged kernel for an exact action: interpolation is not included."
     text = f"Pool over the group: average the network's outputs over the {group.order} transformed inputs."
-    rows.append(Advice("pool", text, accuracy, accuracy - expected, evidence))
-    exact = exact_elements(problem, found.first.images[:2, group.identity])
-    several = _affordable(problem, tangent, len(exact), min(found.per_class, 3), effort)
+    rows.append(Advice("pool", text, accuracy, accuracy - found.accuracy, evidence))
+    exact = _exact_elements(found)
+    several = _affordable(found, tangent, len(exact))
     whole = len(exact) == group.order
     if len(exact) > 1 and (several or whole):
-        if several:
-            items = several
-            draw = drawn(problem, items, found.seed)
-            accuracy = averaged_accuracy(problem, kernel, draw, exact)
-        how = f"by its averaged kernel, {_counted(items)} a {one}"
-        if not several:  # all of it is exact, so this is the pooled kernel of above
-            how = f"by the group-averaged kernel of the exact action, one item a {one}"
+        how = f"by the group-averaged kernel of the exact action, one sample per {one}"
+        if several:  # otherwise all of it is exact, so this is the pooled kernel of above
+            accuracy = averaged_accuracy(several, exact)
+            how = f"by its averaged kernel, {_counted(several)} per {one}"
         which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
         evidence = f"A network that is exactly invariant to {which}, {how}."
         text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
-        rows.append(Advice("build in", text, accuracy, accuracy - expected, evidence))
+        rows.append(Advice("build in", text, accuracy, accuracy - found.accuracy, evidence))
     return rows
 
 
-def _architectures(found: Forecast, expected: float, effort: float) -> list[Advice]:
-    problem, one = found.problem, found.problem.task.words.one
+def _architectures(found: Forecast) -> list[Advice]:
+    question, seed = found.question, found.options.seed
     rows = []
     for name in ("conv-fc", "conv-gap"):
         if name == found.model.name:
             continue
         try:
-            model = user_model(name, problem.shape, problem.outputs)
-            tangent = tangent_of(model, problem.shape)
-            items = _affordable(problem, tangent, 1, min(found.per_class, 3), effort)
-            if items == 0:
+            model = user_model(name, question.shape, question.outputs)
+            tangent = tangent_kernel(model, question.shape)
+            count = _affordable(found, tangent, 1)
+            if count == 0:
                 continue
-            draw = drawn(problem, items, found.seed)
-            there = expectation(tangent.kernel(found.seed)(draw.flat), draw, problem.group)
+            resample = draw_resample(question, count, seed)
+            there = resample_prediction(tangent.kernel(seed)(resample.flat), resample, question.group)
         except InputError:  # a network that does not suit these images is no advice
             continue
         accuracy = float(there.accuracy.mean())
-        if accuracy > expected:
-            evidence = f"The same forecast for {name}, {tangent.name}, {_counted(items)} a {one}."
+        if accuracy > found.accuracy:
+            per = f"{_counted(count)} per {question.task.words.one}"
+            evidence = f"The same forecast for {name}, {tangent.name}, {per}."
             text = f"Change the architecture to one like {name}."
-            rows.append(Advice("architecture", text, accuracy, accuracy - expected, evidence))
+            rows.append(Advice("architecture", text, accuracy, accuracy - found.accuracy, evidence))
     return rows
 
 
 def _refit(found: Forecast) -> list[Advice]:
-    """Regression with the kernel after training, where it reads more than the trained network itself."""
-    there = found.outcome
+    """Regression with the kernel after training, where it generalises better than the trained network."""
+    there = found.check
     if there is None or bool(there.refit_accuracy.isnan().all()):
         return []
     both = ~(there.refit_accuracy.isnan() | there.class_accuracy.isnan())
@@ -213,9 +208,9 @@ def _refit(found: Forecast) -> list[Advice]:
     )
     if accuracy <= trained:
         return []
-    words = found.problem.task.words
+    words = found.question.task.words
     evidence = (
-        f"Measured on {_counted(int(both.sum()), words.one, words.many)}: the trained networks get "
+        f"Measured on {_counted(int(both.sum()), words.one, words.many)}: the trained networks reach "
         f"{trained:.2f}, regression with their kernels {accuracy:.2f}."
     )
     text = "Refit: after training, replace the network's output by regression with its own tangent kernel."

@@ -1,4 +1,4 @@
-"""The check of a forecast: the network is trained on what is not missing, and asked about what is."""
+"""Training beside the forecast: the check of what it predicts, and a pilot it may start from."""
 
 from __future__ import annotations
 
@@ -9,105 +9,38 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
-from symscope.errors import InputError
-from symscope.forecasting._expectation import Missing, missing_masks
-from symscope.forecasting._question import Draw
-from symscope.forecasting._trainings import batch_well, runs_of
-from symscope.groups import FiniteGroup
+from symscope.forecasting._equivariance import Equivariance, equivariance
+from symscope.forecasting._kernel_choice import FiniteKernel
+from symscope.forecasting._kernel_prediction import FALLBACK_RIDGE
+from symscope.forecasting._options import CheckOptions, ForecastOptions, TrainingPlan
+from symscope.forecasting._prediction_task import sample_spread
+from symscope.forecasting._question import Question, missing_masks
+from symscope.forecasting._resample import Resample
+from symscope.forecasting._training_runs import held_kernel_prediction, training_runs
 from symscope.networks import UserModel
-from symscope.numerics import Progress, check_count, partial_progress
-from symscope.training import Optimiser
+from symscope.numerics import Progress, partial_progress
 
-ADAM = Optimiser("adam", 1e-3)
-SGD = Optimiser("sgd", 0.02, momentum=0.9)
-STEPS = 600  # of the optimiser at least: fewer leave small data unlearned
-LEARNED = 0.95  # of what was shown: below it a trained network says little
-KERNELS = 3  # left-out classes whose kernel after training is computed, unless told otherwise
-
-
-@final
-@dataclass(frozen=True)
-class Training:
-    """How the network is trained for the check; what is None is chosen for the network.
-
-    Attributes:
-        epochs: Passes over the points; by default 25, or as many as make 600 steps.
-        batch: Points per step.
-        optimiser: What takes the steps; by default Adam at 1e-3, at 3e-3 for networks that average over
-            positions, which learn slowly.
-        other: The optimiser of the second training, for the noise floor; by default SGD with momentum for
-            Adam and Adam for SGD.
-        sets: At most so many left-out classes are trained for, spread over all; by default all, or 4 for
-            networks that are not made of full connections alone, which are trained one by one.
-        kernels: Classes whose tangent kernel after training is computed; 0 for none.
-    """
-
-    epochs: int | None = None
-    batch: int = 32
-    optimiser: Optimiser | None = None
-    other: Optimiser | None = None
-    sets: int | None = None
-    kernels: int = KERNELS
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "sets"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
-        if self.kernels < 0:
-            raise InputError(f"kernels: expected 0 or more, got {self.kernels}.")
-
-    def chosen(self, module: nn.Module, points: int) -> Settled:
-        """The settings for a network and so many points."""
-        averages = any(isinstance(part, nn.AdaptiveAvgPool2d) for part in module.modules())
-        optimiser = self.optimiser or (Optimiser("adam", 3e-3) if averages else ADAM)
-        steps = -(-points // self.batch)
-        epochs = self.epochs or max(25, -(-STEPS // steps))
-        second = self.other or (SGD if optimiser.kind == "adam" else ADAM)
-        together = batch_well(module)
-        return Settled(
-            epochs, self.batch, optimiser, second, self.sets or (10**9 if together else 4), together
-        )
-
-
-@final
-@dataclass(frozen=True)
-class Settled:
-    """Settings with nothing left open.
-
-    Attributes:
-        epochs: Passes over the points.
-        batch: Points per step.
-        optimiser: Of the first training.
-        second: Of the second.
-        sets: Left-out classes trained for, at most.
-        together: Whether the networks are trained together.
-    """
-
-    epochs: int
-    batch: int
-    optimiser: Optimiser
-    second: Optimiser
-    sets: int
-    together: bool
+LEARNED = 0.95  # accuracy on seen points below which a comparison with the forecast means little
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What training gave; where numbers are asked for, "accuracy" is what is explained of their variation.
+class TrainingCheck:
+    """What training gave; for regression, "accuracy" is the share of the numbers' variation explained.
 
     Attributes:
-        class_accuracy: For each class, the share of its missing points the trained network reads right; NaN
-            for classes that no network was trained without.
-        seen_accuracy: For each network, the share of the points it was trained on.
+        class_accuracy: Held-out accuracy of each class; NaN for classes that no network was trained without.
+        seen_accuracy: Accuracy of each network on the points it was trained on.
         second_accuracy: `class_accuracy` of a second training that differs in the optimiser alone.
-        second_seen_accuracy: `seen_accuracy` of that one.
+        second_seen_accuracy: `seen_accuracy` of the second training.
         noise_floor: Mean over classes of the difference between the two trainings.
-        moved: How far the tangent kernel moved, `1 - <K0, K> / (|K0| |K|)`, mean over some classes; NaN if
-            not computed.
-        refit_accuracy: For each class, regression with the kernel after training; NaN where not computed.
+        kernel_change: How far training changed the tangent kernel, `1 - <K0, K> / (|K0| |K|)`, mean over some
+            classes; NaN if not computed.
+        refit_accuracy: Held-out accuracy of regression with the kernel after training, for each class; NaN
+            where not computed.
         losses: Mean loss over each epoch of the first training, mean over networks.
-        settings: How it was trained.
+        plan: How the networks were trained.
+        equivariance: Equivariance of the first trained network.
     """
 
     class_accuracy: Float64[Tensor, "c"]
@@ -115,10 +48,11 @@ class Outcome:
     second_accuracy: Float64[Tensor, "c"]
     second_seen_accuracy: Float64[Tensor, "sets"]
     noise_floor: float
-    moved: float
+    kernel_change: float
     refit_accuracy: Float64[Tensor, "c"]
     losses: Float64[Tensor, "epochs"]
-    settings: Settled
+    plan: TrainingPlan
+    equivariance: Equivariance
 
     @property
     def accuracy(self) -> float:
@@ -126,38 +60,54 @@ class Outcome:
         return float(self.class_accuracy.nanmean())
 
     @property
-    def unlearned(self) -> tuple[str, ...]:
-        """The optimisers whose networks have not learned what they were shown."""
+    def underfit_optimisers(self) -> tuple[str, ...]:
+        """The optimisers whose networks have not learned the points they were trained on."""
         both = (
-            (self.settings.optimiser, self.seen_accuracy),
-            (self.settings.second, self.second_seen_accuracy),
+            (self.plan.optimiser, self.seen_accuracy),
+            (self.plan.second_optimiser, self.second_seen_accuracy),
         )
         return tuple(
             f"{one.kind} at {one.learning_rate:g}" for one, seen in both if float(seen.mean()) < LEARNED
         )
 
 
-def outcome(
+@final
+@dataclass(frozen=True, eq=False)
+class PilotForecast:
+    """The forecast from a short training, from whose end the network goes on with its kernel held fixed.
+
+    Attributes:
+        epochs: Epochs of the short training.
+        class_accuracy: Predicted held-out accuracy of each class; NaN where nothing is missing.
+        class_spread: Standard deviation of the same over samples.
+    """
+
+    epochs: int
+    class_accuracy: Float64[Tensor, "c"]
+    class_spread: Float64[Tensor, "c"]
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over classes."""
+        return float(self.class_accuracy.nanmean())
+
+
+def training_check(
     model: UserModel,
-    draw: Draw,
-    group: FiniteGroup,
-    missing: Missing,
-    settings: Training,
-    seed: int,
-    *,
-    device: torch.device | str = "cpu",
+    question: Question,
+    resample: Resample,
+    settings: CheckOptions,
+    options: ForecastOptions,
     progress: Progress | None = None,
-) -> tuple[Outcome, nn.Module]:
-    """Train the network once for each missing set, twice over, and measure what the forecast was about.
+) -> tuple[TrainingCheck, nn.Module]:
+    """Train the network once for each missing set, twice over, and measure what the forecast predicted.
 
     Args:
-        model: The network.
-        draw: The items the forecast was made for.
-        group: What acts.
-        missing: As in the forecast.
+        model: Network to train.
+        question: Action and missing cases.
+        resample: Samples the forecast was made for.
         settings: How to train.
-        seed: Of weights and order.
-        device: Where to train.
+        options: Seed and device of the forecast.
         progress: Called as `progress(words with the loss, epochs done, epochs in all)`.
 
     Returns:
@@ -166,25 +116,77 @@ def outcome(
     Raises:
         InputError: A network that cannot be trained this way, or a loss that is not finite.
     """
-    masks = missing_masks(draw.labels, group, missing, draw.task.words.one)
-    how = settings.chosen(model.builder(seed), masks[0].numel())
-    runs = runs_of(model, draw, masks, seed, torch.device(device), how.together, how.sets)
-    half = how.epochs * runs.rounds
-    first = runs.trained(how.epochs, how.batch, how.optimiser, partial_progress(progress, 0, 2 * half))
-    other = runs.trained(how.epochs, how.batch, how.second, partial_progress(progress, half, 2 * half))
-    accuracy, second = runs.by_class(first), runs.by_class(other)
-    moved, refit = float("nan"), torch.full_like(accuracy, float("nan"))
-    if settings.kernels:
-        moved, refit = runs.kernels(first, settings.kernels)
-    found = Outcome(
+    masks = missing_masks(resample.labels, question.group, question.missing)
+    plan = settings.plan(model.builder(options.seed), masks[0].numel())
+    runs = training_runs(model, resample, masks, options.seed, options.device, plan.batched, plan.classes)
+    half = plan.epochs * runs.rounds
+    first = runs.train(plan.epochs, plan.batch, plan.optimiser, partial_progress(progress, 0, 2 * half))
+    second = runs.train(
+        plan.epochs, plan.batch, plan.second_optimiser, partial_progress(progress, half, 2 * half)
+    )
+    accuracy, second_accuracy = runs.class_scores(first), runs.class_scores(second)
+    change, refit = float("nan"), torch.full_like(accuracy, float("nan"))
+    if settings.kernel_classes:
+        change, refit = runs.kernels(first, settings.kernel_classes)
+    module = first[0].stack.copy(0).to("cpu", torch.float64)
+    check = TrainingCheck(
         accuracy,
         torch.cat([one.seen for one in first]),
-        second,
-        torch.cat([one.seen for one in other]),
-        float((accuracy - second).abs().nanmean()),
-        moved,
+        second_accuracy,
+        torch.cat([one.seen for one in second]),
+        float((accuracy - second_accuracy).abs().nanmean()),
+        change,
         refit,
         torch.cat([one.losses for one in first], 1).mean(1),
-        replace(how, sets=len(runs.masks)),
+        replace(plan, classes=len(runs.masks)),
+        equivariance(module, model, question, resample.images[:, question.group.identity]),
     )
-    return found, first[0].stack.copy(0).to("cpu", torch.float64)
+    return check, module
+
+
+def pilot_forecast(
+    model: UserModel,
+    question: Question,
+    resample: Resample,
+    settings: CheckOptions,
+    options: ForecastOptions,
+    progress: Progress | None = None,
+) -> PilotForecast:
+    """The accuracy of each class if the network, trained for a few epochs, were linear from there on.
+
+    `f = f_k + K a`: outputs f_k and tangent kernel K after k epochs; a is what training with K held fixed
+    would make of it (the network linearised at the pilot's end, as in Fort et al. 2020, arXiv:2010.15110). No
+    longer a forecast from the architecture alone: what the first epochs do to the kernel, and what they fit
+    with it, is in it.
+
+    Args:
+        model: Network to train.
+        question: Action and missing cases.
+        resample: Samples to train on.
+        settings: How to train, but for the number of epochs.
+        options: Epochs of the pilot, seed and device.
+        progress: Called as `progress(words with the loss, epochs done, epochs in all)`.
+
+    Raises:
+        InputError: A network that cannot be trained this way, or a loss that is not finite.
+    """
+    masks, epochs = missing_masks(resample.labels, question.group, question.missing), options.pilot_epochs
+    plan = settings.plan(model.builder(options.seed), masks[0].numel())
+    runs = training_runs(model, resample, masks, options.seed, options.device, plan.batched, len(masks))
+    networks = runs.train(epochs, plan.batch, plan.optimiser, progress)
+    accuracy = torch.full((resample.classes,), float("nan"), dtype=torch.float64)
+    spread = accuracy.clone()
+    modules = [one.stack.copy(k) for one in networks for k in range(len(one.stack))]
+    points = resample.flat.to(runs.device)
+    for k, module in enumerate(modules):
+        start = runs.outputs(module)
+        gram = FiniteKernel(model.layout, module)(points).cpu()
+        ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
+        prediction = held_kernel_prediction(gram, resample, ~masks[k].flatten(), start, ridge)
+        scores = runs.missing_scores(k, prediction)
+        accuracy = torch.where(scores.isnan(), accuracy, scores)
+        samples = masks[k].nonzero()[:, 0]
+        own = resample.scores(prediction, samples)
+        scatter = sample_spread(own, samples, resample.positions[samples], resample.classes)
+        spread = torch.where(scatter.isnan(), spread, scatter)
+    return PilotForecast(epochs, accuracy, spread)

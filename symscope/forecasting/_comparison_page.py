@@ -1,4 +1,4 @@
-"""Several networks asked about one problem: their verdicts side by side, on one page."""
+"""Forecasts of several networks for one question: their verdicts side by side, on one page."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from symscope.errors import InputError
-from symscope.forecasting._answer import Forecast
 from symscope.forecasting._forecast_page import forecast_sections, repeat_section
-from symscope.forecasting._summary import answer
+from symscope.forecasting._result import Forecast
 from symscope.report import (
     COLOURS,
     Block,
@@ -30,14 +29,14 @@ from symscope.report import (
 MARKS: dict[str, dict[str, Any]] = {
     "forecast": {"marker": "o", "color": COLOURS[0], "markersize": 10},
     "trained": {"marker": "D", "color": COLOURS[1], "markersize": 8},
-    "trained with another optimiser": {
+    "trained with a second optimiser": {
         "marker": "D",
         "color": "none",
         "markeredgecolor": COLOURS[1],
         "markersize": 12,  # a ring where both are the same
     },
 }
-WILL = {"Yes": "will", "No": "will not", "Not surely": "may"}
+WILL = {"Yes": "will", "No": "will not", "Borderline": "may"}
 
 
 def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
@@ -45,19 +44,19 @@ def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
 
     Args:
         forecasts: One for each network, in the order they are shown.
-        command: What was typed, for the section on how to repeat it.
+        command: Command line that made them, for the section on how to repeat it.
 
     Raises:
         InputError: No forecast, two of one name, or forecasts of different data or groups.
     """
     check_comparable(forecasts)
-    problem = forecasts[0].problem
+    question = forecasts[0].question
     sections = [_side_by_side(forecasts)]
     for found in forecasts:
         sections += forecast_sections(found, found.model.name)
     sections.append(_repeat(forecasts, command))
-    title = f"Which network will learn {problem.group.name} by {problem.action.name}?"
-    return page(title=title, lead=lead(forecasts), sections=sections)
+    title = f"Which network will learn {question.group.name} by {question.action.name}?"
+    return page(title=title, lead=comparison_sentences(forecasts), sections=sections)
 
 
 def check_comparable(forecasts: Sequence[Forecast]) -> None:
@@ -69,24 +68,25 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
     if repeated:
         raise InputError(f"every network of a comparison needs a name of its own, repeated: {repeated[0]}.")
     asked = {
-        (found.problem.data.name, found.problem.group.name, found.problem.action.name) for found in forecasts
+        (found.question.data.name, found.question.group.name, found.question.action.name)
+        for found in forecasts
     }
     if len(asked) > 1:
         listed = "; ".join(", ".join(one) for one in sorted(asked))
         raise InputError(f"a comparison is about one data set, group and action, got {listed}.")
 
 
-def lead(forecasts: Sequence[Forecast]) -> str:
-    """What was found for each network, in one sentence each; the first says what is counted."""
+def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
+    """The forecast for each network, in one sentence each; the first names what is counted."""
     sentences: list[str] = []
     for found in forecasts:
-        words = found.problem.task.words
-        what = words.unseen if found.missing is None else "the missing cases"
-        share = f"{found.expected:.0%}"
-        expected = f"expected to {words.does.format(share=share, what=what)}" if not sentences else share
-        text = f"{found.model.name} {WILL[answer(found)]}: {expected}"
-        if found.outcome is not None:
-            text += f"; trained, it {words.did.format(share=f'{found.outcome.accuracy:.0%}')}"
+        words = found.question.task.words
+        what = "unseen transformations" if found.question.missing is None else "the missing cases"
+        share = f"{found.accuracy:.0%}"
+        predicted = f"predicted to {words.does.format(share=share, what=what)}" if not sentences else share
+        text = f"{found.model.name} {WILL[found.answer]}: {predicted}"
+        if found.check is not None:
+            text += f"; trained, it {words.did.format(share=f'{found.check.accuracy:.0%}')}"
         sentences.append(text + ".")
     return " ".join(sentences)
 
@@ -94,10 +94,10 @@ def lead(forecasts: Sequence[Forecast]) -> str:
 def verdict_table(forecasts: Sequence[Forecast]) -> Table:
     """The answers side by side, for the page and the terminal; what was not measured is a dash.
 
-    The difference is the mean over classes of |forecast - trained|; two trainings with different optimisers
-    differ by the noise floor, measured in the same way.
+    The difference is the mean over classes of |forecast - trained|; the noise floor is that of two trainings
+    with different optimisers.
     """
-    words = forecasts[0].problem.task.words
+    words = forecasts[0].question.task.words
     rows = tuple(_row(found) for found in forecasts)
     columns = (
         "network",
@@ -110,7 +110,7 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
         "first advice",
     )
     return Table(
-        f"{words.heading}; the target is {forecasts[0].target:.2f}",
+        f"{words.heading}; the target is {forecasts[0].question.target:.2f}",
         columns,
         rows,
         numeric=(False, False, *(True,) * 5, False),
@@ -119,45 +119,45 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
 
 def _row(found: Forecast) -> tuple[str, ...]:
     low, high = found.interval
-    trained = apart = floor = math.nan
-    if found.outcome is not None:
-        trained, floor = found.outcome.accuracy, found.outcome.noise_floor
-        apart = float((found.expected_by_class - found.outcome.class_accuracy).abs().nanmean())
+    trained = floor = math.nan
+    if found.check is not None:
+        trained, floor = found.check.accuracy, found.check.noise_floor
     first = "none"
     if found.advice:
         best = found.advice[0]
         first = f"{best.text} Then {best.accuracy:.2f}."
     return (
         found.model.name,
-        answer(found).lower(),
-        f"{found.expected:.2f}",
+        found.answer.lower(),
+        f"{found.accuracy:.2f}",
         f"{low:.2f} to {high:.2f}",
-        *("–" if math.isnan(value) else f"{value:.2f}" for value in (trained, apart, floor)),
+        *("–" if math.isnan(value) else f"{value:.2f}" for value in (trained, found.difference, floor)),
         first,
     )
 
 
 def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
-    trained = any(found.outcome is not None for found in forecasts)
-    alt = f"{forecasts[0].problem.task.words.heading}, a row for each network. {lead(forecasts)}"
-    caption = "Bars: where the forecast puts 95 % of new draws of items; training adds noise of its own."
+    trained = any(found.check is not None for found in forecasts)
+    heading = forecasts[0].question.task.words.heading
+    alt = f"{heading}, a row for each network. {comparison_sentences(forecasts)}"
+    caption = "Bars: the forecast's 95 % interval over new resamples; training adds noise of its own."
     drawing = figure_bytes(comparison_figure(forecasts), "svg").decode()
     element = inline_svg(drawing, prefix="comparison", alt=alt)
-    picture = Picture(element, "Forecast and outcome" if trained else "The forecasts", caption)
+    picture = Picture(element, "Forecast and training" if trained else "The forecasts", caption)
     blocks = (verdict_table(forecasts), picture, Text(_question(forecasts[0], trained)))
     return Section("Side by side", blocks, anchor="side-by-side")
 
 
 def _question(found: Forecast, trained: bool) -> str:
-    words = found.problem.task.words
-    if found.missing is None:
+    words = found.question.task.words
+    if found.question.missing is None:
         text = (
-            f"{found.problem.data.name}, {words.many} {', '.join(found.problem.class_names)}: every item is "
-            f"shown in {found.problem.group.order} transformations, except the items of one {words.one}, "
-            "which lack one. What does the network make of those it lacks?"
+            f"{found.question.data.name}, {words.many} {', '.join(found.question.class_names)}: every sample "
+            f"is shown in {found.question.group.order} transformations, except the samples of one "
+            f"{words.one}, which lack one. Does the network generalise to those it lacks?"
         )
     else:
-        text = f"Some {words.many} lack some transformations: what does the network make of those?"
+        text = f"Some {words.many} lack some transformations: does the network generalise to those?"
     text += " The forecast is made before training."
     if trained:
         text += (
@@ -179,10 +179,10 @@ def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
             for name, value in _marks(found):
                 label = name if row == 0 else None
                 axes.plot([value], [row], linestyle="none", label=label, **MARKS[name])
-        axes.axvline(forecasts[0].target, color="#8b939c", linestyle="--", label="target")
+        axes.axvline(forecasts[0].question.target, color="#8b939c", linestyle="--", label="target")
         axes.set_yticks(range(len(forecasts)), [found.model.name for found in forecasts])
         axes.set(
-            xlabel=forecasts[0].problem.task.words.heading,
+            xlabel=forecasts[0].question.task.words.heading,
             xlim=(low - 0.02, 1.02),
             ylim=(len(forecasts) - 0.5, -0.5),
         )
@@ -192,10 +192,10 @@ def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
 
 def _marks(found: Forecast) -> list[tuple[str, float]]:
     """The points of a row, the last one on top."""
-    marks = [("forecast", found.expected)]
-    if found.outcome is not None:
-        marks.append(("trained with another optimiser", float(found.outcome.second_accuracy.nanmean())))
-        marks.append(("trained", found.outcome.accuracy))
+    marks = [("forecast", found.accuracy)]
+    if found.check is not None:
+        marks.append(("trained with a second optimiser", float(found.check.second_accuracy.nanmean())))
+        marks.append(("trained", found.check.accuracy))
     return marks
 
 

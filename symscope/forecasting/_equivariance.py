@@ -1,4 +1,4 @@
-"""How equivariant a network is, layer by layer: the model's own part, and what the pixel grid adds."""
+"""Where the symmetry is broken: equivariance errors layer by layer, and cautions in words."""
 
 from __future__ import annotations
 
@@ -11,30 +11,35 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, parse_action, rotation
+from symscope.data import Action, default_tolerance, fixing_elements, parse_action, rotation
 from symscope.errors import InputError
-from symscope.forecasting._question import Problem, prepared
+from symscope.forecasting._question import Question
+from symscope.forecasting._remedies import exact_elements
+from symscope.forecasting._resample import Resample, standardise_points
+from symscope.groups import FiniteGroup
 from symscope.linear import asymmetry_loss
 from symscope.networks import UserModel, arrange_inputs
 
-ITEMS = 6  # images it is measured on
-SILENT = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
-ELEMENTS = 12  # elements it is measured with; larger groups are thinned out
+MEASURED_SAMPLES = 6  # samples that errors are measured on
+WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
+MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
 EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
+FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
+CORNER = 0.01  # share of an image's energy outside the inscribed circle that deserves a caution
 
 
 @final
 @dataclass(frozen=True)
 class LayerError:
-    """How far one layer is from equivariance, `|f(g x) - g f(x)| / |f(x)|`, mean over elements and items.
+    """How far one layer is from equivariance, `|f(g x) - g f(x)| / |f(x)|`, mean over elements and samples.
 
     Attributes:
-        layer: Its name in the network.
-        kind: Its class.
+        layer: Name of the layer in the network.
+        kind: Class of the layer.
         target: "equivariant" where the group also moves the output's positions, "invariant" where the output
             has none and should not change.
-        model: Over elements that move pixels exactly (the control): what the network itself does.
-        discretisation: What the other elements add to that: interpolation on the pixel grid. NaN if all
+        model: Error over elements that move pixels exactly (the control): the network's own part.
+        discretisation: Error that the other elements add, by interpolation on the pixel grid. NaN if all
             elements are exact.
     """
 
@@ -48,12 +53,12 @@ class LayerError:
 @final
 @dataclass(frozen=True)
 class Equivariance:
-    """Measurements of one network.
+    """How equivariant one network is.
 
     Attributes:
         asymmetry: `mean_x |f(x) - mean_g f(g x)|` of the outputs, over the mean norm of the outputs.
-        layers: The error of every layer.
-        control: Which exact elements stand for the model's part.
+        layers: Error of every layer.
+        control: The exact elements that the model's part is measured with.
         skipped: Layers whose outputs the group does not act on in a known way.
     """
 
@@ -64,38 +69,39 @@ class Equivariance:
 
 
 def equivariance(
-    module: nn.Module, model: UserModel, problem: Problem, images: Float[Tensor, "m *s"]
+    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
 ) -> Equivariance:
     """The asymmetry of a network's outputs and the equivariance error of each of its layers.
 
     Args:
         module: The network, in float64.
-        model: How it takes inputs.
-        problem: What acts.
-        images: Items, before standardisation; the first few are used.
+        model: Layout of its inputs.
+        question: Action on the samples.
+        images: Samples before standardisation; the first few are used.
     """
-    x = images[:ITEMS].double().cpu()
+    x = images[:MEASURED_SAMPLES].double().cpu()
     module = module.to("cpu", torch.float64).eval()
 
-    def see(items: Tensor) -> Tensor:
-        return arrange_inputs(prepared(items[None], problem.standardised, problem.data.name)[0], model.layout)
+    def inputs(samples: Tensor) -> Tensor:
+        points = standardise_points(samples[None], question.standardised, question.data.name)[0]
+        return arrange_inputs(points, model.layout)
 
     with torch.no_grad():
-        size = float(module(see(x)).norm(dim=1).mean())
-        loss = float(asymmetry_loss(lambda items: module(see(items)), x, problem.action))
-        elements = _thinned(problem.action)
-        exact = [g for g in elements if _is_exact(problem.action, g, x)]
+        size = float(module(inputs(x)).norm(dim=1).mean())
+        loss = float(asymmetry_loss(lambda samples: module(inputs(samples)), x, question.action))
+        elements = _measured_elements(question.action)
+        exact = [g for g in elements if _is_exact(question.action, g, x)]
         rough = [g for g in elements if g not in exact]
-        totals, kinds = _errors(module, see, problem, problem.action, exact, x)
-        control = f"{len(exact)} elements of {problem.group.name} that move pixels exactly"
+        totals, kinds = _errors(module, inputs, question, question.action, exact, x)
+        control = f"{len(exact)} elements of {question.group.name} that move pixels exactly"
         if not exact:
-            quarter = rotation(4) if problem.family and x.shape[-1] == x.shape[-2] else None
+            quarter = rotation(4) if question.family and x.shape[-1] == x.shape[-2] else None
             if quarter is not None:
-                totals, kinds = _errors(module, see, problem, quarter, [1, 2, 3], x)
+                totals, kinds = _errors(module, inputs, question, quarter, [1, 2, 3], x)
                 control = "quarter turns of the same images"
             else:
                 control = "none: no element is exact on this grid"
-        rough_totals, rough_kinds = _errors(module, see, problem, problem.action, rough, x)
+        rough_totals, rough_kinds = _errors(module, inputs, question, question.action, rough, x)
     kinds = {**rough_kinds, **kinds}
     rows = [
         _row(name, *kinds[name], totals.get(name), rough_totals.get(name)) for name in kinds if kinds[name][1]
@@ -111,9 +117,9 @@ def _row(layer: str, kind: str, target: str, exact: float | None, rough: float |
     return LayerError(layer, kind, target, model, rough if exact is None else max(0.0, rough - exact))
 
 
-def _thinned(action: Action) -> list[int]:
+def _measured_elements(action: Action) -> list[int]:
     others = [g for g in action.group.elements if g != action.group.identity]
-    step = -(-len(others) // ELEMENTS)
+    step = -(-len(others) // MEASURED_ELEMENTS)
     return others[::step] if step > 1 else others
 
 
@@ -124,24 +130,24 @@ def _is_exact(action: Action, g: int, x: Tensor) -> bool:
 
 def _errors(
     module: nn.Module,
-    see: Callable[[Tensor], Tensor],
-    problem: Problem,
+    inputs: Callable[[Tensor], Tensor],
+    question: Question,
     action: Action,
     elements: list[int],
     x: Tensor,
 ) -> tuple[dict[str, float], dict[str, tuple[str, str]]]:
-    """For each layer the mean error over these elements, and what it is and should do."""
+    """For each layer the mean error over these elements, and its class and target."""
     if not elements:
         return {}, {}
-    plain, types = _activations(module, see(x))
+    plain, types = _activations(module, inputs(x))
     kinds: dict[str, tuple[str, str]] = {}
     movers: dict[str, Callable[[int, Tensor], Tensor] | None] = {}
     for name, value in plain.items():
-        movers[name], target = _mover(value, problem, action, x)
+        movers[name], target = _mover(value, question, action, x)
         kinds[name] = (types[name], target)
     totals = {name: 0.0 for name, mover in movers.items() if mover is not None}
     for g in elements:
-        moved, _ = _activations(module, see(action.act(g, x)))
+        moved, _ = _activations(module, inputs(action.act(g, x)))
         for name in totals:
             mover = movers[name]
             assert mover is not None
@@ -166,7 +172,7 @@ def _activations(module: nn.Module, x: Tensor) -> tuple[dict[str, Tensor], dict[
         return hook
 
     for name, part in module.named_modules():
-        if next(part.children(), None) is None and not isinstance(part, SILENT):
+        if next(part.children(), None) is None and not isinstance(part, WITHOUT_ERROR):
             hooks.append(part.register_forward_hook(keep(name or "network", type(part).__name__)))
     try:
         module(x)
@@ -177,7 +183,7 @@ def _activations(module: nn.Module, x: Tensor) -> tuple[dict[str, Tensor], dict[
 
 
 def _mover(
-    value: Tensor, problem: Problem, action: Action, x: Tensor
+    value: Tensor, question: Question, action: Action, x: Tensor
 ) -> tuple[Callable[[int, Tensor], Tensor] | None, str]:
     """How the group should act on a layer's output, in a function of an element, and in a word."""
     if value.ndim == 2 or (value.ndim == 4 and value.shape[-2:] == (1, 1)):
@@ -186,7 +192,7 @@ def _mover(
         side = math.isqrt(value.shape[1])
         if side * side != value.shape[1]:
             return None, ""
-        acting = _acting(problem, action, (side, side), x)
+        acting = _acting(question, action, (side, side), x)
         if acting is None:
             return None, ""
 
@@ -196,12 +202,12 @@ def _mover(
 
         return tokens, "equivariant"
     if value.ndim == 4 and action.sample_ndim == 2:
-        maps = _acting(problem, action, (value.shape[2], value.shape[3]), x)
+        maps = _acting(question, action, (value.shape[2], value.shape[3]), x)
         return (None, "") if maps is None else (maps.act, "equivariant")
     return None, ""
 
 
-def _acting(problem: Problem, action: Action, shape: tuple[int, int], x: Tensor) -> Action | None:
+def _acting(question: Question, action: Action, shape: tuple[int, int], x: Tensor) -> Action | None:
     """The same action on maps of another size, if there is one."""
     if shape == tuple(x.shape[-2:]):
         return action
@@ -209,3 +215,147 @@ def _acting(problem: Problem, action: Action, shape: tuple[int, int], x: Tensor)
         return parse_action(action.name, action.group, shape)
     except InputError:  # a user's own action, or shifts by less than a pixel
         return None
+
+
+def symmetry_cautions(invariance_error: float, resample: Resample, group: FiniteGroup) -> tuple[str, ...]:
+    """Warnings where the group form is rough: a kernel that is not invariant, points that coincide.
+
+    Args:
+        invariance_error: Relative distance from an invariant kernel, `|K - projected K| / |K|`.
+        resample: Samples and their orbits.
+        group: Group that acts.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.forecasting._question import as_question
+    >>> from symscope.forecasting._resample import draw_resample
+    >>> question = as_question(mnist_sample(), "C4")
+    >>> symmetry_cautions(0.2, draw_resample(question, 1, 0), question.group)[0][:43]
+    'The kernel is not invariant under C4 (20 %)'
+    """
+    found = []
+    if invariance_error > FAR:
+        found.append(
+            f"The kernel is not invariant under {group.name} ({100 * invariance_error:.0f} %): the network, "
+            "or the action, breaks the symmetry. The forecast uses the nearest invariant kernel and may be "
+            "off; the accuracy of each transformation, left out in turn, does not assume invariance."
+        )
+    flat = resample.images.flatten(2)
+    fixing, closed = fixing_elements(flat, flat[:, group.identity], group, default_tolerance(flat.dtype))
+    if not bool(closed.all()):
+        at = int((~closed).nonzero()[0])
+        names = ", ".join(group.labels[g] for g in fixing[at].tolist()[:6])
+        found.append(
+            f"{int((~closed).sum())} of {len(closed)} samples are the same under elements of {group.name} "
+            f"that are no subgroup ({names}): this is a group action only approximately, and what is left "
+            "out under one of them is seen under another; use fewer transformations."
+        )
+    return tuple(found)
+
+
+def layer_cautions(
+    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
+) -> tuple[str, ...]:
+    """Warnings for image size, padding and stride, each with the layer and the numbers.
+
+    Args:
+        module: The network.
+        model: Layout of its inputs.
+        question: Action and images.
+        images: Some samples.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.networks import user_model
+    >>> from symscope.forecasting._question import as_question
+    >>> net = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(338, 10))
+    >>> question = as_question(mnist_sample(), "C4")
+    >>> layer_cautions(net, user_model(net, (28, 28), 10), question, question.data.x[:3])[0][:41]
+    "Layer '0' (Conv2d): windows of 3 in steps"
+    """
+    if question.action.sample_ndim != 2 or question.action.name == "nodes" or len(question.shape) < 2:
+        return ()
+    name = question.action.name.partition(":")[0]
+    turning = name in ("rotation", "dihedral") or name.startswith("flip")
+    found: list[str] = []
+    strides = 1
+    for label, part, size in _windows(module, model, images):
+        kernel, stride, padding, dilation = (
+            _first(part, key) for key in ("kernel_size", "stride", "padding", "dilation")
+        )
+        left = (size + 2 * padding - dilation * (kernel - 1) - 1) % stride
+        if turning and left:
+            found.append(
+                f"Layer {label!r} ({type(part).__name__}): windows of {kernel} in steps of {stride} on "
+                f"{size} pixels leave {left} over on one side, so that turned or mirrored images are cut "
+                f"differently; use a size, padding or stride that fits."
+            )
+        if name.startswith("shift"):
+            found += _shift_cautions(label, part, question, stride, strides, padding)
+        strides *= stride
+    if name in ("rotation", "dihedral") and len(exact_elements(question, images[:2])) < question.group.order:
+        found += _corner_caution(images)
+    return tuple(found)
+
+
+def _shift_cautions(
+    label: str, part: nn.Module, question: Question, stride: int, strides: int, padding: int
+) -> list[str]:
+    found = []
+    factors = question.group.cyclic_factors or (1,)
+    step = question.shape[-1] // factors[-1]
+    if stride > 1 and step % (strides * stride):
+        found.append(
+            f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} pixels; "
+            f"shifts of {step} pixels are no whole number of positions."
+        )
+    if padding and getattr(part, "padding_mode", "zeros") != "circular":
+        found.append(
+            f"Layer {label!r} ({type(part).__name__}): zero padding of {padding} shows the network where the "
+            "edge is, so that shifted images look different there; use padding_mode='circular'."
+        )
+    return found
+
+
+def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
+    height, width = images.shape[-2:]
+    rows = torch.arange(height) - (height - 1) / 2
+    columns = torch.arange(width) - (width - 1) / 2
+    outside = (rows[:, None] ** 2 + columns[None] ** 2) > (min(height, width) / 2) ** 2
+    share = float(images[..., outside].square().sum() / images.square().sum().clamp_min(1e-300))
+    if share < CORNER:
+        return []
+    side = math.ceil(max(height, width) * math.sqrt(2))
+    return [
+        f"{share:.0%} of the images' energy lies outside the inscribed circle and is cut off when they are "
+        f"turned; pad them to {side} x {side} pixels first."
+    ]
+
+
+def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[str, nn.Module, int]]:
+    """The layers that slide windows over images, and the width they do it on, in the order they run."""
+    found: list[tuple[str, nn.Module, int]] = []
+    hooks = []
+    for label, part in module.named_modules():
+        if isinstance(part, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
+
+            def hook(own: nn.Module, given: Any, label: str = label) -> None:
+                found.append((label, own, given[0].shape[-1]))
+
+            hooks.append(part.register_forward_pre_hook(hook))
+    try:
+        with torch.no_grad():
+            weights = next(module.parameters())
+            module(arrange_inputs(images[:1].to(weights), model.layout))
+    finally:
+        for one in hooks:
+            one.remove()
+    return found
+
+
+def _first(part: nn.Module, key: str) -> int:
+    value = getattr(part, key, 1)
+    if value == "same":
+        return (_first(part, "kernel_size") - 1) // 2
+    if value == "valid":
+        return 0
+    value = value[-1] if isinstance(value, (tuple, list)) else value
+    return int(value) if value is not None else _first(part, "kernel_size")

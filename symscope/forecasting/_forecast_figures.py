@@ -1,4 +1,4 @@
-"""Pictures of a forecast: missing cases, forecast beside outcome, more transformations, the spectrum."""
+"""Figures of a forecast: missing cases, forecast beside training, more transformations, the spectrum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.forecasting._answer import Forecast
+from symscope.forecasting._result import Forecast
 from symscope.report import COLOURS, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row
@@ -21,20 +21,20 @@ MOST_TICKS = 70
 
 
 def cases_figure(found: Forecast) -> Any | None:
-    """Missing images that will be read wrong, and ones that will be read right; None if they are no images.
+    """Missing images that will be misclassified, and ones that will not; None if they are no images.
 
     The ones with the widest margin of each kind, each from another class while there are classes left. For
-    numbers, with what will be said beside what is true.
+    regression, with the prediction beside the target.
     """
-    if found.problem.action.sample_ndim != 2 or found.problem.action.name == "nodes":
+    if found.question.action.sample_ndim != 2 or found.question.action.name == "nodes":
         return None
-    expected = found.first_expectation
+    expected = found.prediction.resample_prediction
     rows = [
-        (title, colour, _chosen(found, right))
-        for title, colour, right in (("will fail", WRONG, False), ("will work", RIGHT, True))
+        (title, colour, _widest_margins(found, correct))
+        for title, colour, correct in (("will fail", WRONG, False), ("will work", RIGHT, True))
     ]
     rows = [row for row in rows if row[2]]
-    lines = max((_said(found, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
+    lines = max((_case_title(found, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
     height = 1.75 + 0.2 * lines
     figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
     with style():
@@ -43,12 +43,12 @@ def cases_figure(found: Forecast) -> Any | None:
             for axes in line:
                 axes.set_axis_off()
             for axes, k in zip(line, chosen, strict=False):
-                s, g = int(expected.seeds[k]), int(expected.elements[k])
-                image = found.first.images[s, g]
+                s, g = int(expected.samples[k]), int(expected.elements[k])
+                image = found.prediction.resample.images[s, g]
                 draw_image(axes, image, float(image.min()), float(image.max()))
-                where = found.problem.element_names[g]
+                where = found.question.element_names[g]
                 axes.set_title(
-                    f"{_said(found, k)}\n{where}",
+                    f"{_case_title(found, k)}\n{where}",
                     fontsize=8,
                     fontweight="normal",
                     loc="center",
@@ -68,22 +68,23 @@ def cases_figure(found: Forecast) -> Any | None:
     return figure
 
 
-def _said(found: Forecast, k: int) -> str:
-    """What is said of one missing point, and what is true."""
-    expected, s = found.first_expectation, int(found.first_expectation.seeds[k])
-    targets = found.first.targets
+def _case_title(found: Forecast, k: int) -> str:
+    """True class → predicted class of one missing point, the class alone where it is correct; or numbers."""
+    expected = found.prediction.resample_prediction
+    s = int(expected.samples[k])
+    targets = found.prediction.resample.targets
     if targets is not None:
-        said = targets.in_units(expected.prediction[k : k + 1])[0]
-        return f"says {in_words(said)}\nis {in_words(targets.values[s])}"
-    assert expected.read_as is not None
-    names = found.problem.class_names
-    true, read = int(found.first.positions[s]), int(expected.read_as[k])
-    if read == true:
+        predicted = targets.in_units(expected.prediction[k : k + 1])[0]
+        return f"predicted {number_text(predicted)}\nis {number_text(targets.values[s])}"
+    assert expected.predicted_class is not None
+    names = found.question.class_names
+    true, other = int(found.prediction.resample.positions[s]), int(expected.predicted_class[k])
+    if other == true:
         return _shortened(names[true])
-    line = f"{names[true]} read as {names[read]}"
+    line = f"{names[true]} → {names[other]}"
     if len(line) <= LONGEST:
         return line
-    return f"{_shortened(names[true])}\nread as {_shortened(names[read], LONGEST - 8)}"
+    return f"{_shortened(names[true])}\n→ {_shortened(names[other], LONGEST - 2)}"
 
 
 def _shortened(name: str, most: int = LONGEST) -> str:
@@ -95,10 +96,10 @@ def _shortened(name: str, most: int = LONGEST) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def in_words(numbers: Float[Tensor, "t"]) -> str:
+def number_text(numbers: Float[Tensor, "t"]) -> str:
     """One or several numbers, the first two of many.
 
-    >>> in_words(torch.tensor([0.12345])), in_words(torch.tensor([1.0, 2.5, 3.0]))
+    >>> number_text(torch.tensor([0.12345])), number_text(torch.tensor([1.0, 2.5, 3.0]))
     ('0.123', '1, 2.5, …')
     """
     shown = [f"{float(value):.3g}" for value in numbers[:2]]
@@ -115,15 +116,15 @@ def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -
     axes.set_ylim(bottom, 1.05)
 
 
-def _chosen(found: Forecast, right: bool) -> list[int]:
+def _widest_margins(found: Forecast, correct: bool) -> list[int]:
     """Positions of missing points, widest margin first, class by class."""
-    expected = found.first_expectation
-    ranked = expected.margin.argsort(descending=right)
-    order = ranked[expected.right[ranked] == right].tolist()
+    expected = found.prediction.resample_prediction
+    ranked = expected.margin.argsort(descending=correct)
+    order = ranked[expected.correct[ranked] == correct].tolist()
     turns: dict[int, int] = {}
     keyed = []
     for rank, k in enumerate(order):
-        label = int(found.first.labels[int(expected.seeds[k])])
+        label = int(found.prediction.resample.labels[int(expected.samples[k])])
         turns[label] = turns.get(label, 0) + 1
         keyed.append((turns[label], rank, k))
     return [k for _, _, k in sorted(keyed)[:SHOWN]]
@@ -131,18 +132,18 @@ def _chosen(found: Forecast, right: bool) -> list[int]:
 
 def classes_figure(found: Forecast) -> Any:
     """The score on missing points by class: forecast, and beside it what training gave; not below -1."""
-    words = found.problem.task.words
-    count = len(found.classes)
-    bars: list[tuple[str, Tensor, str]] = [("forecast", found.class_accuracy.mean(0), COLOURS[0])]
+    words = found.question.task.words
+    count = len(found.question.data.classes)
+    bars: list[tuple[str, Tensor, str]] = [("forecast", found.prediction.class_accuracy.mean(0), COLOURS[0])]
     if found.pilot is not None:
-        words_of = f"forecast after a pilot of {found.pilot.epochs} epochs"
-        bars.append((words_of, found.pilot.class_accuracy, COLOURS[3]))
-    if found.outcome is not None:
-        bars.append(("trained", found.outcome.class_accuracy, COLOURS[1]))
-        bars.append(("trained with the other optimiser", found.outcome.second_accuracy, COLOURS[4]))
+        after = f"forecast after a pilot of {found.pilot.epochs} epochs"
+        bars.append((after, found.pilot.class_accuracy, COLOURS[3]))
+    if found.check is not None:
+        bars.append(("trained", found.check.class_accuracy, COLOURS[1]))
+        bars.append(("trained with a second optimiser", found.check.second_accuracy, COLOURS[4]))
     width = 0.8 / len(bars)
     wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
-    names, upright = _tick_labels(found.problem.class_names, wide - 0.8)
+    names, upright = _tick_labels(found.question.class_names, wide - 0.8)
     figure = new_figure(wide, 3.6 + (LETTER * max(map(len, names)) if upright else 0))
     with style():
         axes = figure.subplots()
@@ -152,7 +153,7 @@ def classes_figure(found: Forecast) -> Any:
             # a sliver for zero, nothing for classes that were not asked
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
-        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
+        axes.axhline(found.question.target, color="#8b939c", linestyle="--", label="target")
         every = -(-count // MOST_TICKS)
         axes.set_xticks(
             places.tolist()[::every], names[::every], rotation=90 if upright else 0, parse_math=False
@@ -175,22 +176,33 @@ def _tick_labels(names: Sequence[str], room: float) -> tuple[list[str], bool]:
     return [_shortened(name, 2 * LONGEST) for name in names], True
 
 
-def density_figure(found: Forecast) -> Any | None:
+def group_size_figure(found: Forecast) -> Any | None:
     """The score against the number of transformations, not below -1; None if the action has no family."""
-    if len(found.densities) < 2:
+    if len(found.prediction.group_sizes) < 2:
         return None
     figure = new_figure(5.6, 3.2)
     with style():
         axes = figure.subplots()
-        orders = [one.transformations for one in found.densities]
-        axes.plot(orders, [one.accuracy for one in found.densities], "o-", color=COLOURS[0], label="forecast")
-        axes.axhline(found.target, color="#8b939c", linestyle="--", label="target")
-        axes.axvline(found.problem.group.order, color=COLOURS[1], linestyle=":", label="as asked")
+        orders = [one.transformations for one in found.prediction.group_sizes]
+        axes.plot(
+            orders,
+            [one.accuracy for one in found.prediction.group_sizes],
+            "o-",
+            color=COLOURS[0],
+            label="forecast",
+        )
+        axes.axhline(found.question.target, color="#8b939c", linestyle="--", label="target")
+        axes.axvline(found.question.group.order, color=COLOURS[1], linestyle=":", label="as asked")
         axes.set_xscale("log", base=2)
         axes.set_xticks(orders, [str(n) for n in orders])
         axes.minorticks_off()
         axes.set_xlabel("transformations")
-        _score_axis(axes, [one.accuracy for one in found.densities], found.problem.task.words.axis, -0.03)
+        _score_axis(
+            axes,
+            [one.accuracy for one in found.prediction.group_sizes],
+            found.question.task.words.axis,
+            -0.03,
+        )
         axes.legend(fontsize=8)
     return figure
 
@@ -205,6 +217,6 @@ def spectrum_figure(found: Forecast) -> Any:
             "trivial": one.trivial,
             "limits": one.limits,
         }
-        for one in found.irreps
+        for one in found.prediction.irreps
     ]
-    return irrep_figure(rows, title=f"Irreps of {found.problem.group.name}")
+    return irrep_figure(rows, title=f"Irreps of {found.question.group.name}")

@@ -9,17 +9,15 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.forecasting._answer import Forecast
-from symscope.forecasting._cautions import symmetry_cautions
-from symscope.forecasting._equivariance import Equivariance
+from symscope.forecasting._equivariance import Equivariance, symmetry_cautions
 from symscope.forecasting._forecast_figures import (
     cases_figure,
     classes_figure,
-    density_figure,
-    in_words,
+    group_size_figure,
+    number_text,
     spectrum_figure,
 )
-from symscope.forecasting._summary import answer, verdict
+from symscope.forecasting._result import Forecast
 from symscope.report import (
     Block,
     Command,
@@ -41,7 +39,7 @@ COLUMNS = 16  # transformations in the table; of a larger group the elements are
 STILL = 1e9  # an orbit density beyond it: what moves is rounding
 REACHED = {
     "Yes": ("good", "reaches the target"),
-    "Not surely": ("open", "may reach the target"),
+    "Borderline": ("open", "borderline"),
     "No": ("bad", "below the target"),
 }
 
@@ -51,23 +49,23 @@ def forecast_page(found: Forecast, command: str = "") -> str:
 
     Args:
         found: The forecast.
-        command: What was typed, for the section on how to repeat it.
+        command: Command line that made it, for the section on how to repeat it.
     """
     sections = [*forecast_sections(found), repeat_section(found, command)]
-    title = f"Will {found.model.name} learn {found.problem.group.name} by {found.problem.action.name}?"
-    return page(title=title, lead=verdict(found), sections=sections)
+    title = f"Will {found.model.name} learn {found.question.group.name} by {found.question.action.name}?"
+    return page(title=title, lead=found.verdict, sections=sections)
 
 
 def forecast_sections(found: Forecast, name: str = "") -> list[Section]:
-    """What a page says about one forecast, most important first.
+    """The sections of a page about one forecast, most important first.
 
     Args:
         found: The forecast.
-        name: Set before all titles and addresses, for a page that holds several forecasts.
+        name: Prefix of all titles and addresses, for a page that holds several forecasts.
     """
     prefix = f"{slug(name)}-" if name else ""
     sections = [_answer(found, prefix), _cases(found), _advice(found)]
-    if found.outcome is not None:
+    if found.check is not None:
         sections.insert(1, _check(found, prefix))
     sections += [_spectrum(found, prefix), _equivariance(found)]
     return [named_section(section, name) for section in sections]
@@ -104,104 +102,108 @@ def _svg(figure: Any, prefix: str, alt: str) -> str:
 
 def _answer(found: Forecast, prefix: str) -> Section:
     low, high = found.interval
-    words = found.problem.task.words
+    words = found.question.task.words
     blocks: list[Block] = [
         Verdict(
-            f"{words.done.format(share=f'{found.expected:.0%}')}; between {low:.0%} and {high:.0%} for 95 % "
-            "of new draws of items.",
-            *REACHED[answer(found)],
-            threshold=f"{found.target:.0%}",
-            why=_enough(found),
+            f"{words.forecast.format(share=f'{found.accuracy:.0%}')}; 95 % interval {low:.0%} to {high:.0%} "
+            "over new resamples.",
+            *REACHED[found.answer],
+            threshold=f"{found.question.target:.0%}",
+            why=_sufficient(found),
         ),
-        *(Note(words) for words in _symmetry(found)),
+        *(Note(caution) for caution in _symmetry(found)),
     ]
     if found.pilot is not None:
         blocks.append(
             Text(
-                f"This uses a pilot training of {found.pilot.epochs} epochs, gone on as if its kernel "
-                f"stopped moving. The tables below are from the architecture alone, {found.accuracy:.0%}."
+                f"This uses a pilot training of {found.pilot.epochs} epochs, continued with its kernel held "
+                f"fixed. The tables below are from the architecture alone, {found.prediction.accuracy:.0%}."
             )
         )
     blocks.append(_table(found))
-    density = density_figure(found)
-    if density is not None:
+    curve = group_size_figure(found)
+    if curve is not None:
         alt = f"Against the number of transformations: {words.axis}, with the target as a line"
         caption = "The same forecast with fewer and more transformations of the same kind."
-        blocks.append(Picture(_svg(density, f"{prefix}density", alt), "More transformations", caption))
-    blocks.append(_groups(found) if found.confusion is None else _confusions(found, found.confusion))
+        blocks.append(Picture(_svg(curve, f"{prefix}density", alt), "More transformations", caption))
+    confusion = found.prediction.confusion
+    blocks.append(_groups(found) if confusion is None else _confusions(found, confusion))
     return Section("The forecast", tuple(blocks), anchor="forecast")
 
 
 def _symmetry(found: Forecast) -> tuple[str, ...]:
     """The cautions that are about the forecast itself, not about the network's layers."""
-    return symmetry_cautions(found.departure, found.first, found.problem.group)
+    prediction = found.prediction
+    return symmetry_cautions(prediction.invariance_error, prediction.resample, found.question.group)
 
 
-def _enough(found: Forecast) -> str:
-    if not found.densities:
+def _sufficient(found: Forecast) -> str:
+    tried, sufficient = found.prediction.group_sizes, found.sufficient_group
+    if not tried:
         return "Fewer or more transformations were not tried."
-    if found.enough is None:
-        return f"No number of transformations that was tried, up to {found.densities[-1].group}, reaches it."
-    return f"{found.enough.group}, {found.enough.transformations} transformations, would be enough."
+    if sufficient is None:
+        return f"No number of transformations that was tried, up to {tried[-1].group}, reaches it."
+    return f"{sufficient.group}, {sufficient.transformations} transformations, would be enough."
 
 
 def _table(found: Forecast) -> Table:
-    order = found.problem.group.order
+    order = found.question.group.order
     step = -(-order // COLUMNS)
     shown = list(range(0, order, step))
-    mean = found.class_accuracy.mean(0)
+    there = found.prediction
+    mean = there.class_accuracy.mean(0)
     rows = [
         (
             name,
             _number(float(mean[c])),
-            _error(float(found.class_error[c])),
-            *(_number(float(found.table[c, g])) for g in shown),
+            _error(float(there.class_error[c])),
+            *(_number(float(there.table[c, g])) for g in shown),
         )
-        for c, name in enumerate(found.problem.class_names)
+        for c, name in enumerate(found.question.class_names)
     ]
-    words = found.problem.task.words
-    columns = (words.one, words.score, words.error, *(found.problem.element_names[g] for g in shown))
+    words = found.question.task.words
+    columns = (words.one, words.score, words.error, *(found.question.element_names[g] for g in shown))
     caption = (
         f"{words.scored}. Left: by the exact group form, which treats all transformations alike. Right: each "
-        "transformation left out in turn, without assuming that the kernel respects the "
-        "group"
+        "transformation left out in turn, without assuming that the kernel is invariant under the group"
         + (f" (every {step}th of {order})" if step > 1 else "")
-        + "; empty where it was not asked or would take too long."
+        + "; empty where it was not asked for or would take too long."
     )
     return Table(caption, columns, tuple(rows), numeric=(False, *(True for _ in columns[1:])))
 
 
 def _groups(found: Forecast) -> Table:
-    """What is said of each group of numbers, beside what is true."""
-    expected, targets = found.first_expectation, found.first.targets
+    """The prediction for each group of numbers, beside the target."""
+    expected, resample = found.prediction.resample_prediction, found.prediction.resample
+    targets = resample.targets
     assert targets is not None
-    said, true = targets.in_units(expected.prediction), targets.values[expected.seeds]
-    owner = found.first.positions[expected.seeds]
+    predicted, true = targets.in_units(expected.prediction), targets.values[expected.samples]
+    owner = resample.positions[expected.samples]
     rows = tuple(
         (
             name,
-            in_words(true[owner == c].mean(0)),
-            in_words(said[owner == c].mean(0)),
-            _density(float(found.pairs.density[c])),
+            number_text(true[owner == c].mean(0)),
+            number_text(predicted[owner == c].mean(0)),
+            _density(float(found.prediction.pairs.density[c])),
         )
-        for c, name in enumerate(found.problem.class_names)
+        for c, name in enumerate(found.question.class_names)
         if bool((owner == c).any())
     )
     return Table(
-        "Groups of items by their numbers, first draw, in the numbers' own units: what is true of missing "
-        "inputs, and what will be said of them. Density is one over the orbits' radius, – where no "
+        "Groups of samples by their numbers, first resample, in the numbers' own units: targets and "
+        "predictions at missing inputs. Density is one over the orbits' radius, – where no "
         "transformation moves them.",
-        ("group", "true, mean", "said, mean", "orbit density"),
+        ("group", "mean target", "mean prediction", "orbit density"),
         rows,
         numeric=(False, True, True, True),
-        summary="What is said of each group",
+        summary="Predictions for each group",
     )
 
 
 def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     rows = []
-    for a, first in enumerate(found.problem.class_names):
-        for b, second in enumerate(found.problem.class_names):
+    for a, first in enumerate(found.question.class_names):
+        for b, second in enumerate(found.question.class_names):
             share = float(confusion[a, b])
             if a != b and share > 0:
                 rows.append(
@@ -211,80 +213,81 @@ def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
                             first,
                             second,
                             _number(share),
-                            _number(float(found.pairs.error[a, b])),
-                            _number(float(found.pairs.separation[a, b]), 3),
-                            _density(float(found.pairs.density[a])),
+                            _number(float(found.prediction.pairs.error[a, b])),
+                            _number(float(found.prediction.pairs.separation[a, b]), 3),
+                            _density(float(found.prediction.pairs.density[a])),
                         ),
                     )
                 )
     rows.sort(key=lambda row: -row[0])
-    columns = ("class", "read as", "share", "error of the two alone", "separation", "orbit density")
+    columns = ("class", "predicted as", "share", "error of the two alone", "separation", "orbit density")
     return Table(
-        "Classes that are mixed up. The error of two classes alone is wrong above 1; separation is the "
+        "Classes that are confused. The error of two classes alone is wrong above 1; separation is the "
         "squared distance of orbit centres over the squared norm of a point; density is one over the "
         "orbits' radius, – where no transformation moves them.",
         columns,
         tuple(row for _, row in rows[:20]),
         numeric=(False, False, True, True, True, True),
-        summary="Which classes are mixed up",
+        summary="Which classes are confused",
     )
 
 
 def _cases(found: Forecast) -> Section:
-    words = found.problem.task.words
+    words = found.question.task.words
     figure = cases_figure(found)
     if figure is None:
-        right, count = int(found.first_expectation.right.sum()), len(found.first_expectation.right)
-        text = Text(f"{right} of {count} missing points will be {words.works}.")
+        correct = found.prediction.resample_prediction.correct
+        text = Text(f"{int(correct.sum())} of {len(correct)} missing points will be {words.works}.")
         return Section("Missing cases", (text,), anchor="cases")
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
-    caption = f"From the first draw: the widest margins, another {words.one} each where possible."
+    caption = f"From the first resample: the widest margins, another {words.one} each where possible."
+    if found.question.targets is None:
+        caption += " Titles: true class → predicted class, and the transformation."
     return Section(
         "Missing cases", (Picture(element, "What will fail, what will work", caption),), anchor="cases"
     )
 
 
 def _check(found: Forecast, prefix: str) -> Section:
-    there = found.outcome
+    there = found.check
     assert there is not None
-    optimiser = there.settings.optimiser
-    apart = float((found.expected_by_class - there.class_accuracy).abs().nanmean())
-    words = found.problem.task.words
-    alt = f"Bars by {words.one}: {words.key} as expected, and of the trained network"
-    second = there.settings.second
+    plan, optimiser, second = there.plan, there.plan.optimiser, there.plan.second_optimiser
+    words = found.question.task.words
+    alt = f"Bars by {words.one}: {words.key} as predicted, and of the trained network"
     caption = (
         f"For each {words.one} with bars, a network that lacks a transformation of it was trained: "
-        f"{there.settings.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
-        f"{there.settings.batch}; and once more with {second.kind} at {second.learning_rate:g}. What those "
-        "two differ by is the noise of training: a forecast that is no further off is as good as it can be."
+        f"{plan.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
+        f"{plan.batch}; and once more with {second.kind} at {second.learning_rate:g}. What those two differ "
+        "by is the noise floor: a forecast that is no further off is as good as it can be."
     )
-    if not math.isnan(there.moved):
+    if not math.isnan(there.kernel_change):
         caption += (
-            " The kernel moved by 1 minus the cosine between the tangent kernels before and after training; "
+            " The kernel change is 1 minus the cosine between the tangent kernels before and after training; "
             "a refit is regression with the one after."
         )
     refit = float(there.refit_accuracy.nanmean())
     facts = [
-        ("forecast", f"{found.expected:.2f}"),
+        ("forecast", f"{found.accuracy:.2f}"),
         ("trained", f"{there.accuracy:.2f}"),
-        (f"difference a {words.one}", f"{apart:.2f}"),
-        ("two trainings differ", f"{there.noise_floor:.2f}"),
+        (f"difference per {words.one}", f"{found.difference:.2f}"),
+        ("noise floor", f"{there.noise_floor:.2f}"),
         ("on seen points", f"{float(there.seen_accuracy.mean()):.2f}"),
     ]
-    if not math.isnan(there.moved):
+    if not math.isnan(there.kernel_change):
         facts += [
-            ("kernel moved", f"{there.moved:.3f}"),
+            ("kernel change", f"{there.kernel_change:.3f}"),
             ("refit with it", f"{refit:.2f}"),
         ]
     blocks: list[Block] = [
-        Picture(_svg(classes_figure(found), f"{prefix}classes", alt), "Forecast and outcome", caption),
+        Picture(_svg(classes_figure(found), f"{prefix}classes", alt), "Forecast and training", caption),
         Facts(tuple(facts)),
     ]
-    if there.unlearned:
+    if there.underfit_optimisers:
         blocks.append(
             Note(
-                f"With {' and '.join(there.unlearned)} the network has not learned what it was shown, so "
-                "that the comparison says little: train for more epochs or with another learning rate."
+                f"With {' and '.join(there.underfit_optimisers)} the network has not learned its training "
+                "data, so that the comparison means little: train for more epochs or with another learning "
+                "rate."
             )
         )
     return Section("The check: trained", tuple(blocks), anchor="check")
@@ -298,7 +301,7 @@ def _advice(found: Forecast) -> Section:
     table = Table(
         "What to do, what reaches the target first and the least work first among those; numbers are the "
         "same forecast with that change",
-        ("", "what", "then expected", "gain", "evidence"),
+        ("", "what", "then predicted", "gain", "evidence"),
         rows,
         numeric=(False, False, True, True, False),
     )
@@ -306,36 +309,35 @@ def _advice(found: Forecast) -> Section:
 
 
 def _spectrum(found: Forecast, prefix: str) -> Section:
-    limiting = ", ".join(one.irrep for one in found.limiting[:6]) or "none"
+    there = found.prediction
+    limiting = ", ".join(one.irrep for one in there.limiting_irreps[:6]) or "none"
     alt = "Share of each irrep of the group in what holds missing points in place"
     caption = (
-        f"Irreps are the frequencies of the group. Those below their mark (red) hold generalisation back: "
-        f"{limiting}. There the network can draw a bump at a missing point cheaply, and so need not follow "
+        f"Irreps are the frequencies of the group. Those below their mark (red) limit generalisation: "
+        f"{limiting}. There the network can fit a bump at a missing point cheaply, and so need not follow "
         "the points it has seen."
     )
     picture = Picture(
         _svg(spectrum_figure(found), f"{prefix}spectrum", alt), "What holds missing points in place", caption
     )
     text = Text(
-        f"Kernel: {found.kernel}. {found.kernel_reason} It departs from the group by {found.departure:.2g} "
-        "(relative norm); the group form uses the nearest kernel that respects it."
+        f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
+        f"invariant under {found.question.group.name} is {there.invariance_error:.2g}; the group form uses "
+        "the nearest invariant one."
     )
     return Section("Why: the spectrum", (text, picture), anchor="spectrum")
 
 
 def _equivariance(found: Forecast) -> Section:
-    said = _symmetry(found)
-    blocks: list[Block] = [Note(words) for words in found.cautions if words not in said]
-    for name, measured in (
-        ("at initialisation", found.equivariance),
-        ("after training", found.equivariance_after),
-    ):
-        if measured is not None:
-            blocks += _measured(name, measured)
+    above = _symmetry(found)
+    blocks: list[Block] = [Note(caution) for caution in found.cautions if caution not in above]
+    blocks += _layer_errors("at initialisation", found.prediction.equivariance)
+    if found.check is not None:
+        blocks += _layer_errors("after training", found.check.equivariance)
     return Section("Equivariance of the network", tuple(blocks), anchor="equivariance")
 
 
-def _measured(name: str, measured: Equivariance) -> list[Block]:
+def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
     rows = tuple(
         (one.layer, one.kind, one.target, _number(one.model, 3), _number(one.discretisation, 3))
         for one in measured.layers
@@ -352,27 +354,27 @@ def _measured(name: str, measured: Equivariance) -> list[Block]:
 
 
 def repeat_section(found: Forecast, command: str) -> Section:
-    """How a forecast is made again: the command, and everything its numbers depend on."""
+    """How to repeat a forecast: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
-    settings = "centred and scaled" if found.problem.standardised else "as they are"
-    items = f"{found.per_class} items of each {found.problem.task.words.one}"
+    settings = "centred and scaled" if found.question.standardised else "as they are"
+    samples = f"{found.options.per_class} samples of each {found.question.task.words.one}"
     facts = (
         ("network", f"{found.model.name}, {found.model.parameters:,} weights"),
-        ("data", f"{found.problem.data.name}, {items} in a draw, {settings}"),
-        ("group and action", f"{found.problem.group.name}, {found.problem.action.name}"),
-        ("draws", str(len(found.class_accuracy))),
-        ("kernel", found.kernel),
-        ("ridge", f"{found.first_expectation.ridge:.3g}"),
-        ("seed", str(found.seed)),
+        ("data", f"{found.question.data.name}, {samples} per resample, {settings}"),
+        ("group and action", f"{found.question.group.name}, {found.question.action.name}"),
+        ("resamples", str(found.options.resamples)),
+        ("kernel", found.prediction.kernel),
+        ("ridge", f"{found.prediction.resample_prediction.ridge:.3g}"),
+        ("seed", str(found.options.seed)),
         ("seconds", f"{found.seconds:.1f}"),
     )
     blocks.append(Facts(facts))
-    blocks += [Note(words) for words in found.notes]
+    blocks += [Note(note) for note in found.prediction.notes]
     blocks.append(
         Text(
             "The forecast is regression with the network's tangent kernel: it knows the architecture and the "
-            "data, not what training changes in the network. The interval is over draws of items and, for a "
-            "finite kernel, of weights; it does not hold what training changes. In 83 measured cases 82 % of "
+            "data, not what training changes in the network. The interval is over resamples and, for a "
+            "finite kernel, weights; it does not include what training changes. In 83 measured cases 82 % of "
             "trained accuracies lay within such intervals, and 95 % where a pilot training of 10 epochs was "
             "used (docs/results/forecast.md)."
         )

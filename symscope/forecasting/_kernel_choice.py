@@ -16,21 +16,21 @@ from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_w
 from symscope.networks import UserModel, arrange_inputs
 
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
-FINITE_POINTS = 256  # points a finite-width kernel is asked for by default
-MOST_POINTS = 6000  # of any Gram matrix: 0.3 GB, and as much again to solve with it
-MOST_ITEMS = 8  # of a class, by default: more change forecasts little
+FINITE_POINTS = 256  # points of a finite-width kernel by default
+MOST_POINTS = 6000  # rows of any Gram matrix: 0.3 GB, and as much again to solve with it
+MOST_SAMPLES = 8  # samples of a class by default: more change forecasts little
 
 
 @final
 @dataclass(frozen=True)
-class Tangent:
-    """The kernel a forecast uses.
+class TangentKernel:
+    """The tangent kernel a forecast uses.
 
     Attributes:
         kind: "infinite" or "finite".
         reason: Why this one, in a sentence.
         entry: Numbers propagated for one entry of a Gram matrix, where known.
-        kernel: The kernel of the network with a given seed; the same for every seed if infinite.
+        kernel: Function from a seed to the network's kernel; the same for every seed if infinite.
     """
 
     kind: str
@@ -40,7 +40,7 @@ class Tangent:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The kernel's name in reports."""
         return "infinite-width NTK" if self.kind == "infinite" else "finite-width NTK at initialisation"
 
     def affordable(self, points: int, effort: float) -> bool:
@@ -51,25 +51,27 @@ class Tangent:
             return points <= 2 * FINITE_POINTS * math.sqrt(effort)
         return points**2 / 2 * self.entry <= 2 * BUDGET * effort
 
+    def affordable_samples(self, points: int, most: int, effort: float) -> int:
+        """Samples of each class, at most so many, where one of each makes so many points; 0 if not one."""
+        return next((k for k in range(most, 0, -1) if self.affordable(k * points, effort)), 0)
 
-def tangent_of(
+
+def tangent_kernel(
     model: UserModel, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
-) -> Tangent:
+) -> TangentKernel:
     """The infinite-width kernel where the architecture has one, else the finite one of the network itself.
 
     Args:
         model: The network.
-        shape: Shape of one item.
+        shape: Shape of one sample.
         kernel: "auto"; or "infinite" or "finite" to insist.
-        points: The fewest it will be asked for; "auto" takes the finite kernel where the infinite one would
-            take too long for them.
-        effort: Multiplies the budget.
+        points: Fewest points the kernel will be needed for; "auto" takes the finite kernel where the infinite
+            one would take too long for them.
+        effort: Factor on the budget.
 
     Raises:
-        InputError: An unknown choice, or an infinite-width kernel that does not exist.
+        InputError: An infinite-width kernel that does not exist.
     """
-    if kernel not in ("auto", "infinite", "finite"):
-        raise InputError(f"kernel: expected 'auto', 'infinite' or 'finite', got {kernel!r}.")
     if kernel == "finite":
         return _finite(model, "The finite-width kernel was asked for.")
     if model.fixed and kernel == "auto":
@@ -91,7 +93,9 @@ def tangent_of(
             raise
         return _finite(model, f"The infinite-width kernel cannot take it: {_first_clause(error)}.")
     reason = "Every layer has an infinite-width form, so nothing depends on an initialisation."
-    found = Tangent("infinite", reason, entry, lambda seed: _Infinite(model.layout, before, limit.ntk))
+    found = TangentKernel(
+        "infinite", reason, entry, lambda seed: InfiniteKernel(model.layout, before, limit.ntk)
+    )
     if kernel == "auto" and points and not found.affordable(points, effort):
         times = points**2 / 2 * entry / BUDGET
         return _finite(
@@ -123,19 +127,19 @@ def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
     return nn.Sequential(*parts[:count]), nn.Sequential(*parts[count:])
 
 
-def default_items(tangent: Tangent, classes: int, order: int, smallest: int, effort: float) -> int:
-    """Items of each class that the budget allows, from 2 to 8."""
+def default_per_class(tangent: TangentKernel, classes: int, order: int, smallest: int, effort: float) -> int:
+    """Samples of each class that the budget allows, from 2 to 8."""
     if tangent.kind == "finite":
         points = FINITE_POINTS * math.sqrt(effort)
     else:
         points = math.sqrt(2 * BUDGET * effort / tangent.entry)
     points = min(points, MOST_POINTS / 2)
-    return max(2, min(MOST_ITEMS, smallest, int(points / (classes * order))))
+    return max(2, min(MOST_SAMPLES, smallest, int(points / (classes * order))))
 
 
 @final
 @dataclass(frozen=True)
-class _Infinite:
+class InfiniteKernel:
     """An infinite-width kernel on points as the data has them."""
 
     layout: str
@@ -161,8 +165,8 @@ class FiniteKernel:
             return empirical_ntk(module)(arrange_inputs(points, self.layout))
 
 
-def _finite(model: UserModel, reason: str) -> Tangent:
-    return Tangent("finite", reason, 0.0, lambda seed: FiniteKernel(model.layout, model.builder(seed)))
+def _finite(model: UserModel, reason: str) -> TangentKernel:
+    return TangentKernel("finite", reason, 0.0, lambda seed: FiniteKernel(model.layout, model.builder(seed)))
 
 
 def _first_clause(error: InputError) -> str:

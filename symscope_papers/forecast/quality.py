@@ -16,12 +16,16 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.errors import InputError, nearest
-from symscope.forecasting import Training
-from symscope.forecasting._check import STEPS, Settled
-from symscope.forecasting._interval import interval
-from symscope.forecasting._kernel_choice import tangent_of
-from symscope.forecasting._question import Problem, drawn
-from symscope.forecasting._task import HELD_STEPS
+from symscope.forecasting import CheckOptions
+from symscope.forecasting.methods import (
+    HELD_STEPS,
+    STEPS,
+    Question,
+    TrainingPlan,
+    accuracy_interval,
+    draw_resample,
+    tangent_kernel,
+)
 from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults, Experiment, Preset
 from symscope_papers.forecast import PAPER
@@ -151,17 +155,17 @@ def quality_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     found = _architecture(config, asked, task, context.run_seed)
     points = len(task.draw.flat)
     epochs = max(EPOCHS, -(-config.steps // -(-points // config.batch)))
-    how = Training(epochs=epochs, batch=config.batch).chosen(task.model.builder(0), points)
+    how = CheckOptions(epochs=epochs, batch=config.batch).plan(task.model.builder(0), points)
     runs = _trainings(task, how, cell["network"])
     for k in config.pilots:
-        pilot = trained(task, task.model.builder, k, how.batch, how.optimiser, how.together)
+        pilot = trained(task, task.model.builder, k, how.batch, how.optimiser, how.batched)
         regression, linearised = after_pilot(task, pilot, config.kernel_repeats, config.logistic_steps)
         found |= {f"pilot-{k}": regression, f"linearised-{k}": linearised, f"own-{k}": pilot.missing}
     last = config.pilots[-1]
     found[f"calibrated-{last}"] = calibrated(found["architecture"], found[f"own-{last}"], BORROWED)
     found["borrowed"] = calibrated(found["architecture"], runs["base"].missing, None)
     per_class = len(task.draw.labels) // task.draw.one_hot.shape[1]
-    kernel = tangent_of(task.model, asked.shape, "auto")
+    kernel = tangent_kernel(task.model, asked.shape, "auto")
     return {
         "cases": [
             {
@@ -180,7 +184,7 @@ def quality_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     }
 
 
-def _task(config: Quality, name: str, asked: Problem, context: CellContext) -> Task:
+def _task(config: Quality, name: str, asked: Question, context: CellContext) -> Task:
     classes = len(asked.data.classes)
     most = config.points // (classes * asked.group.order)
     items = max(FEWEST, min(config.per_class, most, asked.smallest_class))
@@ -189,7 +193,7 @@ def _task(config: Quality, name: str, asked: Problem, context: CellContext) -> T
     first = context.seed % 2**31
     return Task(
         model,
-        drawn(asked, items, context.run_seed),
+        draw_resample(asked, items, context.run_seed),
         asked.group,
         tuple(chosen.tolist()),
         tuple(first + k for k in range(config.repeats)),
@@ -198,17 +202,17 @@ def _task(config: Quality, name: str, asked: Problem, context: CellContext) -> T
 
 
 def _architecture(
-    config: Quality, asked: Problem, task: Task, run_seed: int
+    config: Quality, asked: Question, task: Task, run_seed: int
 ) -> dict[str, Float64[Tensor, "_ _"]]:
     """What needs no training at all."""
-    tangent = tangent_of(task.model, asked.shape, "auto")
+    tangent = tangent_kernel(task.model, asked.shape, "auto")
     items = len(task.draw.labels) // task.draw.one_hot.shape[1]
     gram = architecture_gram(tangent, task, task.draw, run_seed)
     same = architecture(gram, task.draw, task.group, task.left_out)
     found = {"architecture": same, "logistic": by_logistic(gram, task, config.logistic_steps)}
     every = [same]
     for k in range(1, config.draws):
-        draw = drawn(asked, items, run_seed + k)
+        draw = draw_resample(asked, items, run_seed + k)
         gram = architecture_gram(tangent, task, draw, run_seed + k)
         every.append(architecture(gram, draw, task.group, task.left_out))
     found["architecture-draws"] = torch.cat(every)
@@ -216,15 +220,15 @@ def _architecture(
     return found
 
 
-def _trainings(task: Task, how: Settled, name: str) -> dict[str, Trained]:
+def _trainings(task: Task, how: TrainingPlan, name: str) -> dict[str, Trained]:
     """The training that is forecast, and two that differ from it: in the optimiser, and in the width."""
     outputs, shape = task.model.outputs, tuple(task.draw.points.shape[2:])
     wide = user_model(network(name, shape, outputs, wider=2), shape, outputs, name=name)
     plain = (how.epochs, how.batch)
     return {
-        "base": trained(task, task.model.builder, *plain, how.optimiser, how.together),
-        "optimiser": trained(task, task.model.builder, *plain, how.second, how.together),
-        "width": trained(task, wide.builder, *plain, how.optimiser, how.together),
+        "base": trained(task, task.model.builder, *plain, how.optimiser, how.batched),
+        "optimiser": trained(task, task.model.builder, *plain, how.second_optimiser, how.batched),
+        "width": trained(task, wide.builder, *plain, how.optimiser, how.batched),
     }
 
 
@@ -234,7 +238,7 @@ def _forecast_rows(found: Mapping[str, Tensor], task: Task, items: int) -> list[
         for k, label in enumerate(task.left_out):
             column = values[:, [k]]
             missing = bool(column.isnan().any())
-            low, high = (float("nan"),) * 2 if missing else interval(column, items)
+            low, high = (float("nan"),) * 2 if missing else accuracy_interval(column, items)
             rows.append(
                 {"variant": variant, "label": label, "accuracy": column.mean(), "low": low, "high": high}
             )
@@ -245,7 +249,7 @@ def _mean_rows(found: Mapping[str, Tensor], items: int) -> list[dict[str, Any]]:
     rows = []
     for variant, values in found.items():
         missing = bool(values.isnan().any())
-        low, high = (float("nan"),) * 2 if missing else interval(values, items)
+        low, high = (float("nan"),) * 2 if missing else accuracy_interval(values, items)
         rows.append({"variant": variant, "accuracy": values.mean(), "low": low, "high": high})
     return rows
 

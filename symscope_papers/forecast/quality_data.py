@@ -11,7 +11,7 @@ from torch import Tensor
 
 from symscope.data import Action, LabelledData, node_permutation
 from symscope.errors import InputError, nearest
-from symscope.forecasting._question import Problem, as_problem
+from symscope.forecasting.methods import Question, as_question
 from symscope.groups import FiniteGroup, parse
 from symscope.numerics import check_count, seeded
 from symscope_papers.digits import digits
@@ -29,7 +29,7 @@ CURVES = ("line", "circle", "parabola", "cross", "two groups")
 JITTER = 0.1
 
 
-def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> Problem:
+def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> Question:
     """A data set of the first so many classes, and what acts on it.
 
     Args:
@@ -54,13 +54,13 @@ def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> P
         group = parse(action)
         assert isinstance(group, FiniteGroup)
         count = group.permutations.shape[1]
-        return as_problem(point_sets(60, count, seed, classes), node_permutation(group, "features"))
+        return as_question(point_sets(60, count, seed, classes), node_permutation(group, "features"))
     data = small_digits() if dataset == "digits" else digits(mnist)
     if dataset == "mnist-14":
         halved = torch.nn.functional.avg_pool2d(data.x[:, None], 2)[:, 0]
         data = LabelledData(halved, data.labels, "MNIST 14 x 14", data.source)
     data = data.of_classes(*data.classes[:classes])
-    return as_problem(data, _image_action(action, data.x.shape[-1]))
+    return as_question(data, _image_action(action, data.x.shape[-1]))
 
 
 def small_digits() -> LabelledData:

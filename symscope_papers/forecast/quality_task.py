@@ -10,9 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 
-from symscope.forecasting._expectation import FALLBACK_RIDGE, missing_masks
-from symscope.forecasting._kernel_choice import FiniteKernel
-from symscope.forecasting._question import Draw
+from symscope.forecasting.methods import FALLBACK_RIDGE, FiniteKernel, Resample, missing_masks
 from symscope.groups import FiniteGroup
 from symscope.networks import Stack, UserModel, arrange_inputs
 from symscope.spectral import leave_out_residual, precision
@@ -36,7 +34,7 @@ class Task:
     """
 
     model: UserModel
-    draw: Draw
+    draw: Resample
     group: FiniteGroup
     left_out: tuple[int, ...]
     seeds: tuple[int, ...]

@@ -6,11 +6,14 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
-from symscope.forecasting._expectation import expectation
-from symscope.forecasting._kernel_choice import FiniteKernel, Tangent
-from symscope.forecasting._logistic import logistic
-from symscope.forecasting._question import Draw
-from symscope.forecasting._task import HELD_LOSS
+from symscope.forecasting.methods import (
+    HELD_LOSS,
+    FiniteKernel,
+    Resample,
+    TangentKernel,
+    kernel_logistic_regression,
+    resample_prediction,
+)
 from symscope.groups import FiniteGroup
 from symscope.kernels import conjugate_kernel
 from symscope_papers.forecast.quality_task import Task, Trained
@@ -45,7 +48,7 @@ def variant_names(pilots: tuple[int, ...]) -> dict[str, str]:
     return names
 
 
-def architecture_gram(tangent: Tangent, task: Task, draw: Draw, seed: int) -> Float[Tensor, "p p"]:
+def architecture_gram(tangent: TangentKernel, task: Task, draw: Resample, seed: int) -> Float[Tensor, "p p"]:
     """The kernel the forecast takes for this network, over the points of a draw."""
     points = draw.flat.to(task.device)
     if tangent.kind == "infinite":
@@ -54,10 +57,10 @@ def architecture_gram(tangent: Tangent, task: Task, draw: Draw, seed: int) -> Fl
 
 
 def architecture(
-    gram: Float[Tensor, "p p"], draw: Draw, group: FiniteGroup, left_out: tuple[int, ...]
+    gram: Float[Tensor, "p p"], draw: Resample, group: FiniteGroup, left_out: tuple[int, ...]
 ) -> Float64[Tensor, "1 sets"]:
     """The forecast itself: the exact group form."""
-    return expectation(gram.cpu(), draw, group).accuracy[list(left_out)][None].double()
+    return resample_prediction(gram.cpu(), draw, group).accuracy[list(left_out)][None].double()
 
 
 def by_logistic(gram: Float[Tensor, "p p"], task: Task, steps: int) -> Float64[Tensor, "1 sets"]:
@@ -76,7 +79,7 @@ def classified(
 ) -> float:
     """Accuracy of logistic regression at the missing points of one set."""
     seen = ~task.hidden[which]
-    found = logistic(gram, task.one_hot, seen, start, steps=steps, tolerance=HELD_LOSS)
+    found = kernel_logistic_regression(gram, task.one_hot, seen, start, steps=steps, tolerance=HELD_LOSS)
     return task.share(found.outputs, which)
 
 

@@ -19,7 +19,7 @@ from tests.data.local_mirror import Mirror, serving
 def test_orbits_are_drawn(tmp_path, capsys):
     out = tmp_path / "orbits.png"
     assert (
-        called("data", "show", "--group", "C4", "--action", "rotation", "--seeds", "3", "--out", str(out))
+        called("data", "show", "--group", "C4", "--action", "rotation", "--samples", "3", "--out", str(out))
         == 0
     )
     said = capsys.readouterr().out
@@ -35,7 +35,7 @@ def test_orbits_are_drawn(tmp_path, capsys):
 def test_orbits_on_a_page_carry_their_picture(tmp_path, capsys, group):
     out = tmp_path / "orbits.html"
     action = "dihedral" if group == "D4" else "shift"
-    assert called("data", "show", "-g", group, "-a", action, "--seeds", "2", "-o", str(out)) == 0
+    assert called("data", "show", "-g", group, "-a", action, "--samples", "2", "-o", str(out)) == 0
     html = out.read_text()
     assert 'src="data:image/png;base64,' in html
     assert 'alt="Grid of images' in html
@@ -46,7 +46,7 @@ def test_orbits_on_a_page_carry_their_picture(tmp_path, capsys, group):
 def test_another_seed_draws_other_images(tmp_path, capsys):
     pictures = []
     for seed in ("0", "0", "1"):
-        called("data", "show", "-g", "C2", "--seeds", "2", "--seed", seed, "-o", str(tmp_path / "o.svg"))
+        called("data", "show", "-g", "C2", "--samples", "2", "--seed", seed, "-o", str(tmp_path / "o.svg"))
         pictures.append((tmp_path / "o.svg").read_bytes())
     assert pictures[0] == pictures[1] != pictures[2]
     capsys.readouterr()
@@ -57,8 +57,10 @@ def test_a_symmetric_image_is_pointed_out(tmp_path, capsys):
     rows[0, 1:3, 1:3] = 1.0
     np.savez(tmp_path / "square.npz", X=rows, y=[0])
     data = str(tmp_path / "square.npz")
-    assert called("data", "show", "-g", "C4", "-d", data, "--seeds", "1", "-o", str(tmp_path / "o.png")) == 0
-    assert "1 of 1 images are kept by an element other than the identity" in capsys.readouterr().out
+    assert (
+        called("data", "show", "-g", "C4", "-d", data, "--samples", "1", "-o", str(tmp_path / "o.png")) == 0
+    )
+    assert "1 of 1 images are fixed by an element other than the identity" in capsys.readouterr().out
 
 
 def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
@@ -69,7 +71,7 @@ def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
         (tmp_path / name).mkdir()
         Image.fromarray(pixels).save(tmp_path / name / "1.png")
     out = tmp_path / "orbits.html"
-    words = ("data", "show", "-g", "C4", "-d", str(tmp_path), "--seeds", "2", "-o", str(out))
+    words = ("data", "show", "-g", "C4", "-d", str(tmp_path), "--samples", "2", "-o", str(out))
     assert called(*words) == 0
     assert f"C4 acting by rotation on 2 images of {tmp_path.name}." in capsys.readouterr().out
     assert "a row for each of the classes lapwings, terns," in out.read_text()
@@ -87,7 +89,7 @@ def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
         (("--data", "smaple"), "did you mean 'sample'"),
         (("--out", "orbits.gif"), "ends in .png, .svg, .pdf or .html"),
         (("--out", "no/such/folder/o.png"), "cannot write"),
-        (("--seeds", "0"), "expected 1 to 64 images, got 0"),
+        (("--samples", "0"), "expected 1 to 64 images, got 0"),
         (("--seed", "-1"), "--seed is 0 or more"),
     ],
 )
@@ -102,7 +104,9 @@ def test_bad_input_is_one_line_and_status_2(words, message, capsys, tmp_path, mo
 def test_more_images_than_there_are(tmp_path, capsys):
     np.savez(tmp_path / "one.npz", X=np.eye(3)[None], y=[0])
     assert (
-        called("data", "show", "-d", str(tmp_path / "one.npz"), "--seeds", "2", "-o", str(tmp_path / "o.png"))
+        called(
+            "data", "show", "-d", str(tmp_path / "one.npz"), "--samples", "2", "-o", str(tmp_path / "o.png")
+        )
         == 2
     )
     assert "has only 1 images" in capsys.readouterr().err

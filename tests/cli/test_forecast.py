@@ -26,7 +26,7 @@ def called(*words: str) -> int:
 def few(tmp_path):
     data = blobs(items=4)
     np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.labels.numpy())
-    return ("--data", str(tmp_path / "mine.npz"), "--per-class", "2", "--draws", "1")
+    return ("--data", str(tmp_path / "mine.npz"), "--per-class", "2", "--resamples", "1")
 
 
 def test_help_says_what_the_exit_status_means(capsys):
@@ -41,7 +41,7 @@ def test_a_user_s_own_network_and_data_give_a_page(few, tmp_path, capsys):
     words = ("--model", f"{OWN}:build", *few, "--group", "C4", "--train", "--epochs", "5", "--out", str(page))
     assert called(*words) == 0
     out = capsys.readouterr().out
-    assert out.startswith(("No: ", "Yes: ", "Not surely: "))
+    assert out.startswith(("No: ", "Yes: ", "Borderline: "))
     assert "Advice" in out
     assert "trained" in out
     assert f"Report: {page}" in out
@@ -52,30 +52,30 @@ def test_numbers_for_programs_and_a_status_for_pipelines(few, capsys):
     words = ("--model", f"{OWN}:build", *few, "--group", "C2", "--action", f"{OWN}:negative", "--json")
     assert called(*words, "--fail-below", "0") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["group"] == "C2"
-    assert found["action"] == "negative"
-    above = min(found["expected"] + 0.01, 1.0)
-    if found["expected"] < above:
+    assert found["question"]["group"] == "C2"
+    assert found["question"]["action"] == "negative"
+    above = min(found["accuracy"] + 0.01, 1.0)
+    if found["accuracy"] < above:
         assert called(*words, "--fail-below", str(above)) == 1
         streams = capsys.readouterr()
         assert "is below" in streams.err
-        assert json.loads(streams.out)["expected"] == found["expected"]
+        assert json.loads(streams.out)["accuracy"] == found["accuracy"]
 
 
 def test_numbers_instead_of_classes(tmp_path, capsys):
     data, page = spots(items=20, both=True), tmp_path / "page.html"
     np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.targets.numpy())
     own = ("--model", f"{OWN}:two_numbers", "--data", str(tmp_path / "mine.npz"), "-g", "C4")
-    few = ("--per-class", "2", "--draws", "2")
+    few = ("--per-class", "2", "--resamples", "2")
     assert called(*own, *few, "--train", "--epochs", "3", "--out", str(page)) == 0
     out = capsys.readouterr().out
-    assert "of the targets' variation at transformations that it has not seen" in out
-    assert "Variation of the targets explained at missing transformations" in out
+    assert "of the targets' variation on unseen transformations" in out
+    assert "Variation of the targets explained on unseen transformations" in out
     assert "middle fifth" in out
-    assert "What is said of each group" in page.read_text(encoding="utf-8")
+    assert "Predictions for each group" in page.read_text(encoding="utf-8")
     assert called(*own, *few, "--missing", "4:0", "--json", "--fail-below", "1") == 1
     streams = capsys.readouterr()
-    assert json.loads(streams.out)["task"] == "regression"
+    assert json.loads(streams.out)["question"]["task"] == "regression"
     assert "share of the variation explained" in streams.err
     assert called(*own, "--task", "classification") == 2
     assert "expected one class number per item" in capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_missing_cases_by_name(few, capsys):
         )
         == 0
     )
-    assert json.loads(capsys.readouterr().out)["missing"] == {"1": [0, 2], "0": [3]}
+    assert json.loads(capsys.readouterr().out)["question"]["missing"] == {"1": [0, 2], "0": [3]}
 
 
 def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
@@ -98,7 +98,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
     torch.save(net.state_dict(), tmp_path / "weights.pt")
     words = ("--model", f"{OWN}:build", *few, "-g", "C4", "--json")
     assert called(*words, "--weights", str(tmp_path / "weights.pt")) == 0
-    assert "weights come from a file" in json.loads(capsys.readouterr().out)["kernel"]["reason"]
+    assert "weights come from a file" in json.loads(capsys.readouterr().out)["prediction"]["kernel_reason"]
     torch.save(net, tmp_path / "module.pt")
     assert called(*words, "--weights", str(tmp_path / "module.pt")) == 2
     assert capsys.readouterr().out == ""
@@ -132,6 +132,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--group", "C9x"), "C9x"),
         (("--missing", "five"), "--missing five: expected CLASS:ELEMENTS"),
         (("--missing", "9:0"), "class 9 is not in the data"),
+        (("--optimizer", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
         (("--optimiser", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
         (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--epochs", "9"), "the loss is"),
         (("--train", "--epochs", "0"), "epochs"),
@@ -169,7 +170,7 @@ def birds(tmp_path):
         for k, image in enumerate(images):
             pixels = (image / image.max() * 255).byte().numpy()
             Image.fromarray(pixels).save(tmp_path / name / f"{k}.png")
-    return ("--data", str(tmp_path), "--per-class", "2", "--draws", "1", "-g", "C4")
+    return ("--data", str(tmp_path), "--per-class", "2", "--resamples", "1", "-g", "C4")
 
 
 def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
@@ -179,8 +180,11 @@ def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
     assert "<td>terns</td>" in page.read_text(encoding="utf-8")
     assert called(*birds, "--missing", "terns:0,3", "--json", "--limit", "5") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["missing"], found["class_names"]) == ({"1": [0, 3]}, ["lapwings", "terns"])
-    assert found["data"]["items"] == 5
+    assert (found["question"]["missing"], found["question"]["class_names"]) == (
+        {"1": [0, 3]},
+        ["lapwings", "terns"],
+    )
+    assert found["question"]["data"]["samples"] == 5
     assert called(*birds, "--missing", "tern:0") == 2
     assert "there is no class 'tern'; did you mean 'terns'?" in capsys.readouterr().err
 
@@ -194,7 +198,7 @@ def test_ctrl_c_says_that_nothing_was_written(before, few, tmp_path, monkeypatch
     def pressed(*given, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("symscope.forecasting._answer.drawn", pressed)
+    monkeypatch.setattr("symscope.forecasting._forecast.draw_resample", pressed)
     assert called("--model", f"{OWN}:build", *few, "--out", str(page)) == 130
     streams = capsys.readouterr()
     assert streams.err.splitlines()[-1] == "symscope: stopped; nothing was written."
@@ -240,9 +244,10 @@ def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
     words = ("--model", f"{OWN}:build", *few, "--group", "C3", "--action", f"{OWN}:nearly")
     assert called(*words, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["kernel"]["departure"] > 0.05
+    error = found["prediction"]["invariance_error"]
+    assert error > 0.05
     caution = found["cautions"][0]
-    assert caution.startswith(f"The kernel departs from C3 by {found['kernel']['departure']:.0%}")
+    assert caution.startswith(f"The kernel is not invariant under C3 ({100 * error:.0f} %)")
     assert called(*words, "--out", str(page)) == 0
     assert f"Caution: {caution}" in capsys.readouterr().out
     assert page.read_text(encoding="utf-8").count(caution) == 1

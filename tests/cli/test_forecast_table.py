@@ -27,7 +27,7 @@ def test_programs_get_a_list_and_every_network_is_held_to_the_limit(few, capsys)
     streams = capsys.readouterr()
     found = json.loads(streams.out)
     assert [one["model"]["name"] for one in found] == ["mlp", f"{OWN}:build"]
-    below = [one["model"]["name"] for one in found if one["expected"] < 1]
+    below = [one["model"]["name"] for one in found if one["accuracy"] < 1]
     assert below
     assert status == 1
     assert streams.err.count("is below 1 (--fail-below)") == len(below)

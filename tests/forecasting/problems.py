@@ -6,6 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from symscope.data import LabelledData, MeasuredData
+from symscope.forecasting import ForecastOptions
+
+FEW = ForecastOptions(per_class=2, resamples=1)
 
 
 def blobs(items: int = 4, classes: int = 3, side: int = 6, seed: int = 0) -> LabelledData:

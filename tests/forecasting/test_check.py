@@ -9,37 +9,38 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.forecasting import Training, forecast, forecast_page
-from symscope.forecasting._check import outcome
-from symscope.forecasting._question import as_problem, drawn
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast, forecast_page
+from symscope.forecasting._check import training_check
+from symscope.forecasting._question import as_question
+from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 from symscope.training import Optimiser
-from tests.forecasting.problems import blobs, small_net
+from tests.forecasting.problems import FEW, blobs, small_net
 
 
 def problem_and_draw(per_class=3):
-    problem = as_problem(blobs(items=6), "C4")
-    return problem, drawn(problem, per_class, 0)
+    question = as_question(blobs(items=6), "C4")
+    return question, draw_resample(question, per_class, 0)
 
 
 def test_each_network_is_trained_without_its_class_s_missing_points():
-    problem, draw = problem_and_draw()
+    question, resample = problem_and_draw()
     model = user_model(small_net, (6, 6), 3)
-    settings = Training(epochs=60, batch=36, optimiser=Optimiser("sgd", 0.3))
-    found, first = outcome(model, draw, problem.group, None, settings, seed=4)
+    settings = CheckOptions(epochs=60, batch=36, optimiser=Optimiser("sgd", 0.3))
+    found, first = training_check(model, question, resample, settings, ForecastOptions(seed=4))
     # the first class by hand: full-batch gradient descent on what is seen
     seen = torch.ones(9, 4, dtype=torch.bool)
     seen[:3, 0] = False
     net = model.builder(4).float().train()
     steps = torch.optim.SGD(net.parameters(), lr=0.3)
-    x, y = draw.points[seen].flatten(1).float(), draw.labels[:, None].expand(9, 4)[seen]
+    x, y = resample.points[seen].flatten(1).float(), resample.labels[:, None].expand(9, 4)[seen]
     for _ in range(60):
         steps.zero_grad()
         nn.functional.cross_entropy(net(x), y).backward()
         steps.step()
     with torch.no_grad():
-        mine = net(draw.points[:3, 0].flatten(1).float())
-        theirs = first(draw.points[:3, 0].flatten(1))
+        mine = net(resample.points[:3, 0].flatten(1).float())
+        theirs = first(resample.points[:3, 0].flatten(1))
     assert torch.allclose(mine.double(), theirs, atol=1e-4)
     assert found.class_accuracy[0] == (mine.argmax(1) == 0).double().mean()
     assert bool((found.seen_accuracy == 1).all())
@@ -48,65 +49,89 @@ def test_each_network_is_trained_without_its_class_s_missing_points():
 
 def test_a_forecast_stands_beside_its_outcome():
     found = forecast(
-        small_net, blobs(items=6), "C4", per_class=4, draws=2, train=Training(epochs=40, kernels=1)
+        small_net,
+        blobs(items=6),
+        "C4",
+        train=CheckOptions(epochs=40, kernel_classes=1),
+        options=ForecastOptions(per_class=4, resamples=2),
     )
-    there = found.outcome
+    there = found.check
     assert there is not None
     assert there.class_accuracy.shape == (3,)
-    assert 0 < there.moved < 1
+    assert 0 < there.kernel_change < 1
     assert int((~there.refit_accuracy.isnan()).sum()) == 1
-    assert found.equivariance_after is not None
-    assert found.equivariance_after.asymmetry != found.equivariance.asymmetry
+    assert found.check.equivariance is not None
+    assert found.check.equivariance.asymmetry != found.prediction.equivariance.asymmetry
 
 
 def test_named_cases_are_one_training():
     found = forecast(
-        small_net, blobs(items=6), "C4", missing={0: [1], 2: [0, 3]}, per_class=4, draws=1,
-        train=Training(epochs=30, kernels=0),
-    )  # fmt: skip
-    there = found.outcome
+        small_net,
+        blobs(items=6),
+        "C4",
+        missing={0: [1], 2: [0, 3]},
+        train=CheckOptions(epochs=30, kernel_classes=0),
+        options=ForecastOptions(per_class=4, resamples=1),
+    )
+    there = found.check
     assert there is not None
     assert len(there.seen_accuracy) == 1
     assert there.class_accuracy.isnan().tolist() == [False, True, False]
-    assert math.isnan(there.moved)
+    assert math.isnan(there.kernel_change)
 
 
 def test_convolutions_are_trained_for_some_classes_one_by_one():
     conv = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
     seen = []
+    settings = CheckOptions(epochs=3, max_classes=2, kernel_classes=0)
     found = forecast(
-        conv, blobs(items=4), "C4", per_class=2, draws=1, train=Training(epochs=3, sets=2, kernels=0),
-        progress=lambda what, done, total: seen.append((done, total)),
-    )  # fmt: skip
-    assert found.outcome.class_accuracy.isnan().tolist() == [False, True, False]
+        conv,
+        blobs(items=4),
+        "C4",
+        train=settings,
+        options=FEW,
+        progress=lambda words, done, total: seen.append((done, total)) if total else None,
+    )
+    assert found.check.class_accuracy.isnan().tolist() == [False, True, False]
     assert seen[0] == (1, 12)
     assert seen[-1] == (12, 12)
 
 
 def test_networks_with_batch_norm_are_trained_one_by_one():
     normed = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
-    found = forecast(normed, blobs(), "C4", per_class=2, draws=1, train=Training(epochs=150, kernels=1))
-    assert not found.outcome.settings.together
-    assert float(found.outcome.seen_accuracy.min()) == 1.0
-    assert found.outcome.moved > 0.01
+    found = forecast(
+        normed,
+        blobs(),
+        "C4",
+        train=CheckOptions(epochs=150, kernel_classes=1),
+        options=FEW,
+    )
+    assert not found.check.plan.batched
+    assert float(found.check.seen_accuracy.min()) == 1.0
+    assert found.check.kernel_change > 0.01
 
 
 def test_what_cannot_be_trained_is_refused():
+    settings = CheckOptions(epochs=30, optimiser=Optimiser("sgd", 1e30))
     with pytest.raises(InputError, match=r"the loss is (nan|inf)"):
-        forecast(
-            small_net, blobs(), "C4", per_class=2, draws=1,
-            train=Training(epochs=30, optimiser=Optimiser("sgd", 1e30)),
-        )  # fmt: skip
+        forecast(small_net, blobs(), "C4", train=settings, options=FEW)
     with pytest.raises(InputError, match="epochs"):
-        Training(epochs=0)
-    with pytest.raises(InputError, match="kernels"):
-        Training(kernels=-1)
-    with pytest.raises(InputError, match="pilot_epochs: expected 0 or more"):
-        forecast(small_net, blobs(), "C4", pilot_epochs=-1)
+        CheckOptions(epochs=0)
+    with pytest.raises(InputError, match="kernel_classes"):
+        CheckOptions(kernel_classes=-1)
+    with pytest.raises(InputError, match="pilot_epochs: expected an integer of at least 0"):
+        ForecastOptions(pilot_epochs=-1)
 
 
 def test_optimisers_that_have_not_learned_are_named():
-    slow = Training(epochs=20, optimiser=Optimiser("adam", 3e-2), other=Optimiser("sgd", 1e-6), kernels=0)
-    found = forecast(small_net, blobs(items=6), "C4", per_class=3, draws=1, train=slow)
-    assert found.outcome.unlearned == ("sgd at 1e-06",)
-    assert "With sgd at 1e-06 the network has not learned" in forecast_page(found)
+    slow = CheckOptions(
+        epochs=20,
+        optimiser=Optimiser("adam", 3e-2),
+        second_optimiser=Optimiser("sgd", 1e-6),
+        kernel_classes=0,
+    )
+    found = forecast(
+        small_net, blobs(items=6), "C4", train=slow, options=ForecastOptions(per_class=3, resamples=1)
+    )
+    assert found.check.underfit_optimisers == ("sgd at 1e-06",)
+    assert "With sgd at 1e-06 the network has not learned its training data" in forecast_page(found)

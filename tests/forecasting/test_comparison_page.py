@@ -8,17 +8,23 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.forecasting import Training, forecast
-from symscope.forecasting._comparison_page import comparison_figure, comparison_page, lead, verdict_table
-from tests.forecasting.problems import blobs, small_net
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast
+from symscope.forecasting._comparison_page import comparison_figure, comparison_page, verdict_table
+from tests.forecasting.problems import FEW, blobs, small_net
 
 
 @pytest.fixture(scope="module")
 def two():
     """A network that was trained, and one that was not."""
     data = blobs(items=5)
-    checked = forecast(small_net, data, "C4", per_class=3, draws=2, train=Training(epochs=20, kernels=1))
-    return [checked, forecast("mlp", data, "C4", per_class=2, draws=2)]
+    checked = forecast(
+        small_net,
+        data,
+        "C4",
+        train=CheckOptions(epochs=20, kernel_classes=1),
+        options=ForecastOptions(per_class=3, resamples=2),
+    )
+    return [checked, forecast("mlp", data, "C4", options=ForecastOptions(per_class=2, resamples=2))]
 
 
 def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
@@ -26,12 +32,13 @@ def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
     first, second = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
     checked = two[0]
     apart = [
-        abs(float(checked.class_accuracy[:, c].mean() - checked.outcome.class_accuracy[c])) for c in range(3)
+        abs(float(checked.prediction.class_accuracy[:, c].mean() - checked.check.class_accuracy[c]))
+        for c in range(3)
     ]
     assert first["network"] == "small_net"
     assert first["forecast"] == f"{checked.accuracy:.2f}"
     assert first["difference"] == f"{sum(apart) / 3:.2f}"
-    assert first["noise floor"] == f"{checked.outcome.noise_floor:.2f}"
+    assert first["noise floor"] == f"{checked.check.noise_floor:.2f}"
     low, high = two[1].interval
     assert second["95 % interval"] == f"{low:.2f} to {high:.2f}"
     assert second["trained"] == second["difference"] == second["noise floor"] == "–"
@@ -41,15 +48,15 @@ def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
 
 
 def test_the_lead_is_one_sentence_for_each(two):
-    text = lead(two)
+    text = comparison_sentences(two)
     assert text.count(". ") == 1
-    assert f"get right {two[0].expected:.0%} of the transformations" in text
-    assert f"trained, it gets {two[0].outcome.accuracy:.0%}" in text
+    assert f"reach a held-out accuracy of {two[0].accuracy:.0%} on unseen transformations" in text
+    assert f"trained, it reaches {two[0].check.accuracy:.0%}" in text
     sure = replace(two[0], target=0.01)
-    assert lead([sure]).startswith("small_net will:")
-    assert lead([replace(two[0], target=1.0, class_accuracy=two[0].class_accuracy * 0)]).startswith(
-        "small_net will not:"
-    )
+    assert comparison_sentences([sure]).startswith("small_net will:")
+    assert comparison_sentences(
+        [replace(two[0], target=1.0, class_accuracy=two[0].class_accuracy * 0)]
+    ).startswith("small_net will not:")
 
 
 def test_the_page_has_the_sections_of_both_with_addresses_of_their_own(two):
@@ -70,7 +77,13 @@ def test_the_page_has_the_sections_of_both_with_addresses_of_their_own(two):
 def test_the_picture_shows_what_was_found(two):
     [axes] = comparison_figure(two).axes
     drawn = {round(float(x), 6) for line in axes.lines for x in line.get_xdata()}
-    wanted = [two[0].expected, two[1].expected, two[0].outcome.accuracy, *two[0].interval, two[0].target]
+    wanted = [
+        two[0].accuracy,
+        two[1].accuracy,
+        two[0].check.accuracy,
+        *two[0].interval,
+        two[0].question.target,
+    ]
     assert {round(value, 6) for value in wanted} <= drawn
     assert [label.get_text() for label in axes.get_yticklabels()] == ["small_net", "mlp"]
 
@@ -80,6 +93,6 @@ def test_what_cannot_be_compared_is_refused(two):
         comparison_page([])
     with pytest.raises(InputError, match="a name of its own, repeated: mlp"):
         comparison_page([two[1], two[1]])
-    other = forecast("conv-fc", blobs(), "flip", per_class=2, draws=1)
+    other = forecast("conv-fc", blobs(), "flip", options=FEW)
     with pytest.raises(InputError, match="one data set, group and action, got blobs, C2, flip"):
         comparison_page([two[1], other])

@@ -8,9 +8,9 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from symscope.forecasting._cautions import cautions, symmetry_cautions
-from symscope.forecasting._equivariance import equivariance
-from symscope.forecasting._question import as_problem, drawn
+from symscope.forecasting._equivariance import equivariance, layer_cautions, symmetry_cautions
+from symscope.forecasting._question import as_question
+from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 from tests.forecasting.problems import blobs
 from tests.tolerances import ROUNDING
@@ -30,9 +30,9 @@ class Isotropic(nn.Module):
 
 
 def measured(net, action, side=6):
-    problem = as_problem(blobs(side=side), action)
+    question = as_question(blobs(side=side), action)
     model = user_model(lambda: net, (side, side), 3)
-    return equivariance(net, model, problem, problem.data.x)
+    return equivariance(net, model, question, question.data.x)
 
 
 def test_an_equivariant_layer_has_no_error_of_its_own_and_the_grid_s_part_is_apart():
@@ -93,8 +93,8 @@ def test_tokens_are_moved_on_their_grid():
 
 
 def warned(net, action, side=6):
-    problem = as_problem(blobs(side=side), action)
-    return cautions(net.double(), user_model(net, (side, side), 3), problem, problem.data.x)
+    question = as_question(blobs(side=side), action)
+    return layer_cautions(net.double(), user_model(net, (side, side), 3), question, question.data.x)
 
 
 def test_strides_and_padding_that_break_the_symmetry_are_named():
@@ -123,17 +123,19 @@ def test_images_that_reach_into_the_corners_are_named():
 
 
 def test_a_kernel_near_the_group_and_points_apart_need_no_caution():
-    problem = as_problem(blobs(), "C8")
-    draw = drawn(problem, 2, 0)
-    assert symmetry_cautions(0.049, draw, problem.group) == ()
-    assert symmetry_cautions(0.051, draw, problem.group)[0].startswith("The kernel departs from C8 by 5%")
+    question = as_question(blobs(), "C8")
+    resample = draw_resample(question, 2, 0)
+    assert symmetry_cautions(0.049, resample, question.group) == ()
+    assert symmetry_cautions(0.051, resample, question.group)[0].startswith(
+        "The kernel is not invariant under C8 (5 %)"
+    )
 
 
 def test_points_that_coincide_without_a_subgroup_are_seen():
     """The nearest pixels of a small turn are the pixels themselves, those of twice the turn are not."""
-    problem = as_problem(blobs(), "C8")
-    draw = drawn(problem, 2, 0)
-    images = draw.images.clone()
+    question = as_question(blobs(), "C8")
+    resample = draw_resample(question, 2, 0)
+    images = resample.images.clone()
     images[3, 1] = images[3, 0]
-    (caution,) = symmetry_cautions(0.0, replace(draw, images=images), problem.group)
-    assert caution.startswith("1 of 6 items are the same under elements of C8 that are no subgroup (e, r)")
+    (caution,) = symmetry_cautions(0.0, replace(resample, images=images), question.group)
+    assert caution.startswith("1 of 6 samples are the same under elements of C8 that are no subgroup (e, r)")

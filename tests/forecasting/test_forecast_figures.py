@@ -9,22 +9,27 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.forecasting import Training, forecast
+from symscope.forecasting import CheckOptions, forecast
+from symscope.forecasting._check import PilotForecast
 from symscope.forecasting._forecast_figures import cases_figure, classes_figure
-from symscope.forecasting._pilot import Pilot
-from tests.forecasting.problems import blobs
+from tests.forecasting.problems import FEW, blobs
 
 BIRDS = ("great crested grebe", "lapwing", "oystercatcher", "common ringed plover", "kingfisher", "$5 x_ $")
 
 
 def checked(classes, names=None):
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, classes))
-    training = Training(epochs=1, kernels=0)
+    training = CheckOptions(epochs=1, kernel_classes=0)
     found = forecast(
-        net, blobs(classes=classes), "flip", per_class=2, draws=1, train=training, class_names=names
+        net,
+        blobs(classes=classes),
+        "flip",
+        train=training,
+        class_names=names,
+        options=FEW,
     )
     there = torch.ones(classes, dtype=torch.float64)
-    return replace(found, pilot=Pilot(1000, there, 0 * there))  # the longest key there is
+    return replace(found, pilot=PilotForecast(1000, there, 0 * there))  # the longest key there is
 
 
 def apart(boxes):
@@ -41,7 +46,7 @@ def test_key_and_names_are_whole_and_apart(classes, names):
     [key], [axes] = figure.legends, figure.axes
     labels = axes.get_xticklabels()
     shown = [label.get_text() for label in labels]
-    assert [text.replace("\n", " ") for text in shown] == list(found.problem.class_names)
+    assert [text.replace("\n", " ") for text in shown] == list(found.question.class_names)
     for part in (key, *labels):
         box = part.get_window_extent()
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
@@ -57,5 +62,5 @@ def test_missing_cases_carry_the_names_of_classes_without_touching():
         line = [axes.title for axes in figure.axes if axes.get_subplotspec().rowspan.start == row]
         assert apart([title.get_window_extent() for title in line if title.get_text()])
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    begins = [title.split("\n")[0].partition(" read as ")[0].removesuffix("…") for title in titles]
+    begins = [title.split("\n")[0].partition(" → ")[0].removesuffix("…") for title in titles]
     assert all(any(name.startswith(begin) for name in BIRDS) for begin in begins)

@@ -8,10 +8,11 @@ import pytest
 import torch
 from scipy import stats
 
-from symscope.forecasting._expectation import expectation
-from symscope.forecasting._interval import explained_interval
-from symscope.forecasting._kernel_choice import tangent_of
-from symscope.forecasting._question import as_problem, drawn
+from symscope.forecasting._kernel_choice import tangent_kernel
+from symscope.forecasting._kernel_prediction import resample_prediction
+from symscope.forecasting._prediction_task import explained_interval
+from symscope.forecasting._question import as_question
+from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 from tests.forecasting.problems import number_net, spots
 
@@ -40,20 +41,20 @@ def test_single_items_draws_and_groups_are_never_sure():
 
 @pytest.mark.parametrize("per_group", [2, 4])
 def test_intervals_hold_new_draws_about_as_often_as_they_say(per_group):
-    problem = as_problem(spots(items=400, seed=2), "C4")
-    kernel = tangent_of(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
+    question = as_question(spots(items=400, seed=2), "C4")
+    kernel = tangent_kernel(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
     found = []
     for k in range(60):
-        draw = drawn(problem, per_group, k)
-        found.append(expectation(kernel(draw.flat), draw, problem.group))
+        resample = draw_resample(question, per_group, k)
+        found.append(resample_prediction(kernel(resample.flat), resample, question.group))
     scores, spreads = (torch.stack([getattr(one, name) for one in found]) for name in ("accuracy", "spread"))
     held = []
-    for start in range(0, 60, 3):  # three draws make an interval, the other 57 are new
+    for start in range(0, 60, 3):  # three resamples make an interval, the other 57 are new
         own = torch.zeros(60, dtype=torch.bool)
         own[start : start + 3] = True
         low, high = explained_interval(scores[own], spreads[own], per_group)
         means = scores[~own].mean(1)
         held.append(((means >= low) & (means <= high)).double().mean())
     coverage = float(torch.stack(held).mean())
-    # 95 % is meant; intervals of three draws each differ much, so that 20 of them give this to about 0.03
+    # 95 % is meant; intervals of three resamples each differ much, so that 20 of them give this to about 0.03
     assert 0.88 <= coverage <= 0.995

@@ -1,4 +1,4 @@
-"""Pilot trainings against a linearised network written out by hand."""
+"""PilotForecast trainings against a linearised network written out by hand."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import torch
 from torch import nn
 from torch.func import functional_call, jacrev
 
-from symscope.forecasting import Training, forecast, forecast_page, verdict
-from symscope.forecasting._check import outcome
-from symscope.forecasting._expectation import missing_masks
-from symscope.forecasting._interval import explained_interval, interval
-from symscope.forecasting._pilot import pilot
-from symscope.forecasting._question import as_problem, drawn
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast, forecast_page
+from symscope.forecasting._check import pilot_forecast, training_check
+from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
+from symscope.forecasting._question import as_question, missing_masks
+from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 from symscope.training import Optimiser
 from tests.forecasting.problems import blobs, number_net, small_net, spots
 from tests.tolerances import DENSE_PREDICTION
 
-PLAIN = Training(batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
+PLAIN = CheckOptions(batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
 
 
 def features(net, x):
@@ -29,23 +28,23 @@ def features(net, x):
 
 
 def trained(data, build, outputs, settings, seed):
-    """A problem, its first network after the pilot, and which points that has not seen."""
-    problem = as_problem(data, "C4")
-    draw = drawn(problem, 2, 0)
+    """A question, its first network after the pilot, and which points that has not seen."""
+    question = as_question(data, "C4")
+    resample = draw_resample(question, 2, 0)
     model = user_model(build, (6, 6), outputs)
-    _, net = outcome(model, draw, problem.group, None, settings, seed=seed)
-    mask = missing_masks(draw.labels, problem.group, None)[0].flatten()
-    return problem, draw, model, net, mask
+    _, net = training_check(model, question, resample, settings, ForecastOptions(seed=seed))
+    mask = missing_masks(resample.labels, question.group, None)[0].flatten()
+    return question, resample, model, net, mask
 
 
 def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
-    settings = Training(epochs=3, batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
-    problem, draw, model, net, mask = trained(blobs(items=6), small_net, 3, settings, seed=1)
-    found = pilot(model, draw, problem.group, None, 3, 1, PLAIN)
-    x = draw.flat[:, None]
+    settings = CheckOptions(epochs=3, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
+    question, resample, model, net, mask = trained(blobs(items=6), small_net, 3, settings, seed=1)
+    found = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=3, seed=1))
+    x = resample.flat[:, None]
     gradients = features(net, x)
     gram = torch.einsum("ioj,koj->ik", gradients, gradients) / 3
-    wanted = draw.one_hot.repeat_interleave(4, 0)
+    wanted = resample.one_hot.repeat_interleave(4, 0)
     with torch.no_grad():
         start = net(x)
     share = torch.zeros_like(wanted[~mask])
@@ -62,43 +61,58 @@ def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
 
 
 def test_numbers_go_on_with_squared_loss_to_its_end():
-    settings = Training(epochs=4, batch=32, optimiser=Optimiser("adam", 1e-3), kernels=0)
-    problem, draw, model, net, mask = trained(spots(), number_net, 1, settings, seed=4)
-    found = pilot(model, draw, problem.group, None, 4, 4, PLAIN)
-    x = draw.flat[:, None]
+    settings = CheckOptions(epochs=4, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
+    question, resample, model, net, mask = trained(spots(), number_net, 1, settings, seed=4)
+    found = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=4, seed=4))
+    x = resample.flat[:, None]
     phi = features(net, x)[:, 0]
     with torch.no_grad():
         start = net(x)
-    left = (draw.outputs.repeat_interleave(4, 0) - start)[~mask]
+    left = (resample.outputs.repeat_interleave(4, 0) - start)[~mask]
     ridge = 1e-6 * float((phi**2).sum(1).mean())
     step = torch.linalg.solve(
         phi[~mask].T @ phi[~mask] + ridge * torch.eye(phi.shape[1]).double(), phi[~mask].T @ left
     )
-    said = start[mask] + phi[mask] @ step
-    items = mask.nonzero()[:, 0] // 4
-    assert float(found.class_accuracy[0]) == pytest.approx(float(draw.scores(said, items).mean()), abs=1e-6)
+    predicted = start[mask] + phi[mask] @ step
+    samples = mask.nonzero()[:, 0] // 4
+    assert float(found.class_accuracy[0]) == pytest.approx(
+        float(resample.scores(predicted, samples).mean()), abs=1e-6
+    )
 
 
 def test_what_is_expected_is_the_pilot_s_and_so_is_the_interval():
-    found = forecast(small_net, blobs(items=6), "C4", per_class=3, draws=2, pilot_epochs=2)
+    found = forecast(
+        small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2, pilot_epochs=2)
+    )
     assert found.pilot.epochs == 2
-    assert found.expected == pytest.approx(found.pilot.accuracy, abs=DENSE_PREDICTION)
-    assert found.interval == interval(found.pilot.class_accuracy[None], 3)
-    assert "after a pilot training of 2 epochs" in verdict(found)
+    assert found.accuracy == pytest.approx(found.pilot.accuracy, abs=DENSE_PREDICTION)
+    assert found.interval == accuracy_interval(found.pilot.class_accuracy[None], 3)
+    assert "after a pilot training of 2 epochs" in found.verdict
     assert "uses a pilot training of 2 epochs" in forecast_page(found)
-    assert forecast(small_net, blobs(items=6), "C4", per_class=3, draws=2).pilot is None
+    assert (
+        forecast(small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2)).pilot
+        is None
+    )
 
 
 def test_classes_that_miss_nothing_are_not_asked():
     lacking = {1: [0, 2]}
-    found = forecast(small_net, blobs(items=6), "C4", per_class=2, draws=1, missing=lacking, pilot_epochs=1)
+    found = forecast(
+        small_net,
+        blobs(items=6),
+        "C4",
+        missing=lacking,
+        options=ForecastOptions(per_class=2, resamples=1, pilot_epochs=1),
+    )
     assert found.pilot.class_accuracy.isnan().tolist() == [True, False, True]
-    assert 0 <= found.expected <= 1
+    assert 0 <= found.accuracy <= 1
 
 
 def test_numbers_have_an_interval_after_a_pilot():
-    found = forecast(number_net, spots(), "C4", per_class=3, draws=1, pilot_epochs=2)
+    found = forecast(
+        number_net, spots(), "C4", options=ForecastOptions(per_class=3, resamples=1, pilot_epochs=2)
+    )
     low, high = found.interval
-    assert low < found.expected <= high <= 1
+    assert low < found.accuracy <= high <= 1
     wanted = explained_interval(found.pilot.class_accuracy[None], found.pilot.class_spread[None], 3)
     assert (low, high) == wanted

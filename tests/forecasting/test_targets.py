@@ -49,7 +49,7 @@ def test_names():
 
 
 def test_what_cannot_be_predicted_is_refused():
-    with pytest.raises(InputError, match="expected 4 items or more"):
+    with pytest.raises(InputError, match="expected 4 samples or more"):
         grouped(measured([1.0, 2.0, 3.0]))
     with pytest.raises(InputError, match=r"the target is 2\.5 for every item"):
         grouped(measured([2.5] * 6))

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.forecasting import forecast
-from symscope.forecasting._question import drawn
+from symscope.forecasting import ForecastOptions, forecast
+from symscope.forecasting.methods import draw_resample
 from symscope.kernels import empirical_ntk
 from symscope.networks import user_model
 from symscope.runs import RunRequest, Workers, run_experiments
@@ -67,17 +67,20 @@ def test_architecture_draws_is_what_the_forecast_says(made):
     _, tables, _ = made
     asked = problem("points", "C8", 3, "sample", seed=1)
     found = forecast(
-        network("mlp-1", (8, 2), 3), asked.data, asked.action, per_class=2, draws=2, seed=1, effort=1e-3
+        network("mlp-1", (8, 2), 3),
+        asked.data,
+        asked.action,
+        options=ForecastOptions(per_class=2, resamples=2, seed=1, effort=1e-3),
     )
     mine = tables["forecasts"].query("network == 'mlp-1' and variant == 'architecture-draws'")
-    expected = found.class_accuracy.mean(0)[[0, 2]]
+    expected = found.class_accuracy[[0, 2]]
     assert mine.sort_values("label")["accuracy"].tolist() == pytest.approx(expected.tolist())
 
 
 def small_task(device="cpu"):
     asked = problem("points", "C8", 3, "sample", seed=4)
     model = user_model(network("mlp-1", (8, 2), 3), (8, 2), 3, name="mlp-1")
-    return Task(model, drawn(asked, 2, 4), asked.group, (0, 2), (5, 6), torch.device(device))
+    return Task(model, draw_resample(asked, 2, 4), asked.group, (0, 2), (5, 6), torch.device(device))
 
 
 def test_missing_points_are_the_untransformed_items_of_the_left_out_class():

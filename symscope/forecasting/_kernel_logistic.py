@@ -17,7 +17,7 @@ MOMENTUM = 0.9
 
 @final
 @dataclass(frozen=True, eq=False)
-class Logistic:
+class LogisticFit:
     """Outputs after training.
 
     Attributes:
@@ -31,7 +31,7 @@ class Logistic:
     steps: int
 
 
-def logistic(
+def kernel_logistic_regression(
     gram: Float[Tensor, "p p"],
     one_hot: Float[Tensor, "p c"],
     seen: Bool[Tensor, "p"],
@@ -39,7 +39,7 @@ def logistic(
     *,
     steps: int,
     tolerance: float,
-) -> Logistic:
+) -> LogisticFit:
     """Cross-entropy lowered by gradient descent in the space of a kernel.
 
     `f = f_0 + K_.T a`, `a <- a - rate (softmax(f_T) - y_T)` with Nesterov's momentum; this is a network
@@ -61,7 +61,7 @@ def logistic(
     >>> K = torch.tensor([[1.0, 0.0, 0.9], [0.0, 1.0, 0.1], [0.9, 0.1, 1.0]], dtype=torch.float64)
     >>> y = torch.eye(2, dtype=torch.float64)[[0, 1, 0]]
     >>> seen = torch.tensor([True, True, False])
-    >>> logistic(K, y, seen, steps=50, tolerance=0.01).outputs.argmax(1).tolist()
+    >>> kernel_logistic_regression(K, y, seen, steps=50, tolerance=0.01).outputs.argmax(1).tolist()
     [0]
     """
     check_count("steps", steps)
@@ -81,7 +81,7 @@ def logistic(
         done += 1
         if done % 10 == 0 or done == steps:  # reading a number waits for a GPU
             loss = _cross_entropy(base[seen] + inner @ weights, labels)
-    return Logistic(base[~seen] + gram[~seen][:, seen] @ weights, loss, done)
+    return LogisticFit(base[~seen] + gram[~seen][:, seen] @ weights, loss, done)
 
 
 def _cross_entropy(f: Float[Tensor, "n c"], labels: Float[Tensor, "n c"]) -> float:

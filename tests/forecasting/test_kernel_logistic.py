@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.forecasting._logistic import MOMENTUM, logistic
+from symscope.forecasting._kernel_logistic import MOMENTUM, kernel_logistic_regression
 from symscope.numerics._randomness import seeded
 from tests.tolerances import STACKED
 
@@ -38,7 +38,9 @@ def test_it_is_descent_of_a_linear_model(started):
     first = torch.zeros(4, 3, dtype=torch.float64)
     if started:
         first = torch.randn(4, 3, generator=seeded(5), dtype=torch.float64)
-    found = logistic(x @ x.T, one_hot, seen, x @ first if started else None, steps=37, tolerance=0.0)
+    found = kernel_logistic_regression(
+        x @ x.T, one_hot, seen, x @ first if started else None, steps=37, tolerance=0.0
+    )
     expected = by_weights(x, one_hot, seen, first, 37)
     assert found.steps == 37
     torch.testing.assert_close(found.outputs, expected[~seen], atol=STACKED, rtol=STACKED)
@@ -50,14 +52,17 @@ def test_labels_of_unseen_points_change_nothing():
     x, one_hot, seen = linear_problem()
     other = one_hot.clone()
     other[~seen] = other[~seen].roll(1, 1)
-    first, second = (logistic(x @ x.T, y, seen, steps=20, tolerance=0.0).outputs for y in (one_hot, other))
+    first, second = (
+        kernel_logistic_regression(x @ x.T, y, seen, steps=20, tolerance=0.0).outputs
+        for y in (one_hot, other)
+    )
     assert torch.equal(first, second)
 
 
 def test_what_fits_already_is_left_alone():
     x, one_hot, seen = linear_problem()
     start = 20 * one_hot + 0.1 * x[:, :3]
-    found = logistic(x @ x.T, one_hot, seen, start, steps=50, tolerance=0.01)
+    found = kernel_logistic_regression(x @ x.T, one_hot, seen, start, steps=50, tolerance=0.01)
     assert found.steps == 0
     assert torch.equal(found.outputs, start[~seen])
 
@@ -65,7 +70,7 @@ def test_what_fits_already_is_left_alone():
 def test_it_stops_at_the_tolerance():
     x, one_hot, seen = linear_problem()
     gram = x @ x.T + 5 * torch.eye(9, dtype=torch.float64)
-    found = logistic(gram, one_hot, seen, steps=5000, tolerance=0.1)
+    found = kernel_logistic_regression(gram, one_hot, seen, steps=5000, tolerance=0.1)
     assert found.loss <= 0.1
     assert found.steps < 5000
 
@@ -74,10 +79,10 @@ def test_it_stops_at_the_tolerance():
 def test_all_or_nothing_seen_is_refused(value):
     x, one_hot, _ = linear_problem()
     with pytest.raises(InputError, match="some points to train on and some not to"):
-        logistic(x @ x.T, one_hot, torch.full((9,), value), steps=5, tolerance=0.0)
+        kernel_logistic_regression(x @ x.T, one_hot, torch.full((9,), value), steps=5, tolerance=0.0)
 
 
 def test_no_steps_are_refused():
     x, one_hot, seen = linear_problem()
     with pytest.raises(InputError, match="steps"):
-        logistic(x @ x.T, one_hot, seen, steps=0, tolerance=0.0)
+        kernel_logistic_regression(x @ x.T, one_hot, seen, steps=0, tolerance=0.0)

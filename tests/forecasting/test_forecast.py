@@ -9,15 +9,15 @@ from torch import nn
 import symscope
 from symscope.data import LabelledData, custom_action, mnist_sample, rotation
 from symscope.errors import InputError
-from symscope.forecasting import forecast
-from symscope.forecasting._expectation import expectation
-from symscope.forecasting._interval import interval
-from symscope.forecasting._kernel_choice import tangent_of
-from symscope.forecasting._question import drawn
+from symscope.forecasting import ForecastOptions, forecast
+from symscope.forecasting._kernel_choice import tangent_kernel
+from symscope.forecasting._kernel_prediction import resample_prediction
+from symscope.forecasting._prediction_task import accuracy_interval
+from symscope.forecasting._resample import draw_resample
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.spectral.dense import regression
-from tests.forecasting.problems import blobs, broken_net, failing, growing, negated, small_net
+from tests.forecasting.problems import FEW, blobs, broken_net, failing, growing, negated, small_net
 from tests.tolerances import DENSE_PREDICTION
 
 
@@ -40,50 +40,60 @@ def dense_accuracy(data: LabelledData, net: nn.Module, per_class: int, seed: int
 def test_the_group_form_is_dense_regression_when_the_action_is_exact():
     data = blobs(items=6, classes=4)
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 4))
-    found = forecast(lambda: net, data, "C4 rotation", per_class=3, draws=2, seed=5)
-    for draw in range(2):
-        assert found.class_accuracy[draw].tolist() == dense_accuracy(data, net, 3, 5 + draw)
-    assert found.departure < DENSE_PREDICTION
-    # the action is exact and the kernel respects it, so that every missing element is like every other
-    assert torch.allclose(found.table, found.class_accuracy.mean(0)[:, None].expand(4, 4))
+    found = forecast(
+        lambda: net, data, "C4 rotation", options=ForecastOptions(per_class=3, resamples=2, seed=5)
+    )
+    for resample in range(2):
+        assert found.prediction.class_accuracy[resample].tolist() == dense_accuracy(
+            data, net, 3, 5 + resample
+        )
+    assert found.prediction.invariance_error < DENSE_PREDICTION
+    # the action is exact and the kernel invariant, so that every missing element is like every other
+    assert torch.allclose(
+        found.prediction.table, found.prediction.class_accuracy.mean(0)[:, None].expand(4, 4)
+    )
     assert 0 < found.accuracy < 1
-    assert found.kernel == "infinite-width NTK"
+    assert found.prediction.kernel == "infinite-width NTK"
 
 
 def test_inputs_are_moved_in_the_network_s_own_layout():
     conv = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
     flat = nn.Sequential(nn.Linear(36, 9), nn.ReLU(), nn.Linear(9, 3))
-    assert forecast(conv, blobs(), "flip", per_class=2, draws=1).model.layout == "channel"
-    assert forecast(flat, blobs(), "flip", per_class=2, draws=1).model.layout == "flat"
+    assert forecast(conv, blobs(), "flip", options=FEW).model.layout == "channel"
+    assert forecast(flat, blobs(), "flip", options=FEW).model.layout == "flat"
 
 
 def test_missing_cases_can_be_named():
     data = blobs(items=5, classes=3)
-    found = forecast(small_net, data, "C4", missing={1: [0, 2], 2: [3]}, per_class=4, draws=1)
-    asked = ~found.table.isnan()
+    found = forecast(
+        small_net, data, "C4", missing={1: [0, 2], 2: [3]}, options=ForecastOptions(per_class=4, resamples=1)
+    )
+    asked = ~found.prediction.table.isnan()
     assert asked.int().tolist() == [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
-    assert bool(found.class_accuracy[0, 0].isnan())
-    assert found.first_expectation.right.shape == (12,)
+    assert bool(found.prediction.class_accuracy[0, 0].isnan())
+    assert found.prediction.resample_prediction.correct.shape == (12,)
     assert 0 <= found.accuracy <= 1
-    assert found.densities == ()  # other groups have no such elements
+    assert found.prediction.group_sizes == ()  # other groups have no such elements
     # all are missing at once: each alone would leave the others in the training data
-    whole = forecast(small_net, data, "C4", missing={1: [0]}, per_class=4, draws=1)
-    assert whole.class_error[1] < found.class_error[1]
+    whole = forecast(
+        small_net, data, "C4", missing={1: [0]}, options=ForecastOptions(per_class=4, resamples=1)
+    )
+    assert whole.prediction.class_error[1] < found.prediction.class_error[1]
 
 
 def test_the_uncertainty_covers_new_draws():
     data = blobs(items=60, classes=3, seed=3)
-    found = forecast(small_net, data, "C4", per_class=4, draws=4)
+    found = forecast(small_net, data, "C4", options=ForecastOptions(per_class=4, resamples=4))
     low, high = found.interval
-    kernel = tangent_of(found.model, (6, 6)).kernel(0)
-    draws = [drawn(found.problem, 4, 100 + k) for k in range(40)]
-    others = [float(expectation(kernel(d.flat), d, cyclic(4)).accuracy.mean()) for d in draws]
+    kernel = tangent_kernel(found.model, (6, 6)).kernel(0)
+    resamples = [draw_resample(found.question, 4, 100 + k) for k in range(40)]
+    others = [float(resample_prediction(kernel(d.flat), d, cyclic(4)).accuracy.mean()) for d in resamples]
     assert sum(low <= one <= high for one in others) >= 34
     assert high - low < 0.8
 
 
 def test_an_interval_never_has_no_width_and_stays_in_range():
-    low, high = interval(torch.zeros(3, 10), per_class=3)
+    low, high = accuracy_interval(torch.zeros(3, 10), per_class=3)
     assert low == 0.0
     assert 0.01 < high < 0.2
 
@@ -96,38 +106,40 @@ def test_an_invariant_network_has_no_error():
         nn.Flatten(),
         nn.Linear(4, 3),
     )
-    found = forecast(conv, blobs(), "C3 shift-x", per_class=2, draws=1)
+    found = forecast(conv, blobs(), "C3 shift-x", options=FEW)
     assert found.accuracy == 1.0
-    assert "exactly zero" in found.notes[0]
-    plain = forecast(small_net, blobs(), "C3 shift-x", per_class=2, draws=1)
+    assert "exactly zero" in found.prediction.notes[0]
+    plain = forecast(small_net, blobs(), "C3 shift-x", options=FEW)
     assert plain.accuracy < 1.0
 
 
 def test_without_an_infinite_form_the_network_itself_is_used():
     pooled = nn.Sequential(nn.Conv2d(1, 6, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(24, 3))
-    found = forecast(pooled, blobs(), "C4", per_class=3, draws=2)
-    assert found.kernel == "finite-width NTK at initialisation"
-    assert "MaxPool2d" in found.kernel_reason
+    found = forecast(pooled, blobs(), "C4", options=ForecastOptions(per_class=3, resamples=2))
+    assert found.prediction.kernel == "finite-width NTK at initialisation"
+    assert "MaxPool2d" in found.prediction.kernel_reason
 
 
 def test_a_singular_kernel_gets_a_ridge_and_a_note():
     tiny = nn.Sequential(nn.Flatten(), nn.Linear(36, 3, bias=False))
-    found = forecast(tiny, blobs(items=8), "C4", per_class=8, draws=1, kernel="finite")
-    assert found.first_expectation.ridge > 0
-    assert "singular" in found.notes[0]
+    found = forecast(
+        tiny, blobs(items=8), "C4", options=ForecastOptions(per_class=8, resamples=1, kernel="finite")
+    )
+    assert found.prediction.resample_prediction.ridge > 0
+    assert "singular" in found.prediction.notes[0]
 
 
 @pytest.mark.parametrize("ridge", [-1.0, float("nan")])
 def test_a_ridge_that_is_none_is_refused_and_not_taken_for_a_singular_kernel(ridge):
     with pytest.raises(InputError, match="ridge: expected a finite number of at least 0"):
-        forecast(small_net(), blobs(), "C4", per_class=2, draws=1, ridge=ridge)
+        forecast(small_net(), blobs(), "C4", draws=1, options=ForecastOptions(per_class=2, ridge=ridge))
 
 
 def test_a_user_s_own_action():
     sign = custom_action(cyclic(2), negated, sample_ndim=2, name="sign")
-    found = forecast(small_net, blobs(), sign, per_class=2, draws=1)
-    assert found.problem.group.name == "C2"
-    assert found.densities == ()
+    found = forecast(small_net, blobs(), sign, options=FEW)
+    assert found.question.group.name == "C2"
+    assert found.prediction.group_sizes == ()
 
 
 def test_items_that_the_group_keeps_are_treated_as_cosets():
@@ -136,8 +148,8 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
     x[0] = (x[0] + x[0].flip(-1)) / 2
     symmetric = LabelledData(x, data.labels, "half", "tests")
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 2))
-    found = forecast(net, symmetric, "flip", per_class=3, draws=1)
-    assert "cosets" in found.notes[0]
+    found = forecast(net, symmetric, "flip", options=ForecastOptions(per_class=3, resamples=1))
+    assert "cosets" in found.prediction.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -162,25 +174,31 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
         ({"missing": {1: [4]}}, "expected elements of C4, 0 to 3"),
         ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of class 1 is missing"),
         ({"target": 1.5}, "target: expected an accuracy"),
-        ({"draws": 0}, "draws"),
-        ({"effort": 0.0}, "effort: expected a positive number"),
-        ({"seed": -1}, "seed: expected 0 or more"),
-        ({"per_class": 99}, "has 4 items, not 99"),
-        ({"kernel": "exact"}, "expected 'auto', 'infinite' or 'finite'"),
-        ({"kernel": "infinite", "model": lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 3), nn.GLU())},
-         "no infinite-width form|does not take|labels out of range"),
+        ({"options": {"resamples": 0}}, "resamples"),
+        ({"options": {"effort": 0.0}}, "effort: expected a positive number"),
+        ({"options": {"seed": -1}}, "seed: expected an integer of at least 0"),
+        ({"options": {"per_class": 99}}, "has 4 (items|samples), not 99"),
+        ({"options": {"kernel": "exact"}}, "expected 'auto', 'infinite' or 'finite'"),
+        (
+            {
+                "options": {"kernel": "infinite"},
+                "model": lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 3), nn.GLU()),
+            },
+            "no infinite-width form|does not take|labels out of range",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_in_one_sentence(arguments, message):
     given = {"model": small_net, "data": blobs(), "action": "C4"} | arguments
+    options = given.pop("options", {})
     with pytest.raises(InputError, match=message):
-        forecast(**given)
+        forecast(**given, options=ForecastOptions(**options))
 
 
 def test_classes_of_one_item_are_refused():
     data = blobs()
     lonely = LabelledData(data.x[:9], data.labels[:9], "lonely", "tests")
-    with pytest.raises(InputError, match="class 2 has one item"):
+    with pytest.raises(InputError, match="class 2 has one sample"):
         forecast(small_net, lonely, "C4")
     with pytest.raises(InputError, match="two classes or more"):
         forecast(small_net, data.of_classes(1), "C4")
@@ -191,14 +209,20 @@ def test_constant_items_are_refused():
     x = data.x.clone()
     x[0] = 0.5
     with pytest.raises(InputError, match="constant"):
-        forecast(small_net, LabelledData(x, data.labels, "flat", "tests"), "C4", per_class=4)
+        forecast(
+            small_net,
+            LabelledData(x, data.labels, "flat", "tests"),
+            "C4",
+            options=ForecastOptions(per_class=4),
+        )
 
 
-def test_the_room_can_be_called():
+def test_the_package_has_it_as_a_plain_function():
     digits = mnist_sample().of_classes(0, 1)
-    called = symscope.forecast("mlp", digits, "C2 flip", per_class=2, draws=1)
+    called = symscope.forecast("mlp", digits, "C2 flip", options=FEW)
     assert torch.equal(
-        called.class_accuracy, forecast("mlp", digits, "C2 flip", per_class=2, draws=1).class_accuracy
+        called.class_accuracy,
+        forecast("mlp", digits, "C2 flip", options=FEW).class_accuracy,
     )
     with pytest.raises(InputError, match="expected two elements or more"):
         symscope.forecast("mlp", digits, "C1 rotation")
@@ -210,14 +234,19 @@ def test_the_room_can_be_called():
 def test_the_answer_is_the_same_on_a_gpu(model):
     digits = mnist_sample().of_classes(0, 1, 4)
     here, there = (
-        forecast(model, digits, "C4", per_class=2, draws=2, pilot_epochs=1, device=device)
+        forecast(
+            model,
+            digits,
+            "C4",
+            options=ForecastOptions(per_class=2, resamples=2, pilot_epochs=1, device=device),
+        )
         for device in ("cpu", "cuda")
     )
-    torch.testing.assert_close(here.class_error, there.class_error, rtol=0, atol=1e-6)
+    torch.testing.assert_close(here.prediction.class_error, there.prediction.class_error, rtol=0, atol=1e-6)
 
 
 def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridge_settles():
     """Advice asks for the network averaged over the group: its blocks are rounding, above zero and below."""
-    found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", per_class=2, draws=1)
+    found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", options=FEW)
     assert any(one.text.startswith("Pool over the group") for one in found.advice)
     assert found.cautions == ()

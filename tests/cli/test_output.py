@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from symscope.cli._tables import simple_table
+from symscope.cli._output import simple_table
 
 
 def test_text_is_shown_as_it_is():

@@ -26,7 +26,7 @@ from symscope.data import (
     read_pairs,
 )
 from symscope.errors import InputError, nearest
-from symscope.forecasting._question import own_action
+from symscope.forecasting import function_action
 from symscope.groups import FiniteGroup, parse
 from symscope.networks import load_user_function, user_error
 from symscope.numerics import check_count
@@ -36,7 +36,7 @@ IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 DEEP = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")  # Pillow's names for grey images of more than 8 bits
 
 
-def named_data(
+def data_from_source(
     source: str, mnist_folder: Path | None = None, limit: int | None = None, task: str = "auto"
 ) -> LabelledData | MeasuredData:
     """The data a user names.
@@ -45,7 +45,7 @@ def named_data(
         source: "sample", "mnist", an .npz file with X and y, a folder (MNIST's files, or one folder of images
             for each class), or MODULE:FUNCTION returning a torch dataset, `LabelledData` or `MeasuredData`.
         mnist_folder: Where "mnist" is.
-        limit: Items to take: the first of a torch dataset, of all else some of every class; all when not
+        limit: Samples to take: the first of a torch dataset, of all else some of every class; all when not
             given.
         task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
             words are classes, others and rows of several are numbers to predict.
@@ -53,7 +53,7 @@ def named_data(
     Raises:
         InputError: No such source, one that cannot be read, or one that does not suit the task.
 
-    >>> len(named_data("sample"))
+    >>> len(data_from_source("sample"))
     2000
     """
     if task not in TASKS:
@@ -82,12 +82,12 @@ def named_data(
     )
 
 
-def named_classes(source: str) -> tuple[str, ...] | None:
+def class_names_from_source(source: str) -> tuple[str, ...] | None:
     """What the classes 0, 1, ... of the data a user names are called; None where they are numbers.
 
     Folders of images are called what they are called, and so are words y of an .npz file.
 
-    >>> named_classes("sample") is None
+    >>> class_names_from_source("sample") is None
     True
     """
     path = Path(source)
@@ -129,17 +129,17 @@ def _arrays_with_words(path: Path, y: np.ndarray) -> LabelledData:
 
 
 def _limited(data: LabelledData | MeasuredData, limit: int | None) -> LabelledData | MeasuredData:
-    """So many items in the order of the data, of every class its share."""
+    """So many samples in the order of the data, of every class its share."""
     places = _spread(len(data), limit)
     if len(places) == len(data):
         return data
     if isinstance(data, LabelledData):
         return data.take(data.labels.argsort(stable=True)[places].sort().values)
-    return replace(data.take(places), name=f"{data.name} ({len(places)} of {len(data)} items)")
+    return replace(data.take(places), name=f"{data.name} ({len(places)} of {len(data)} samples)")
 
 
 def _spread(count: int, limit: int | None) -> Int64[Tensor, "k"]:
-    """Places of so many of all items, spread evenly."""
+    """Places of so many of all samples, spread evenly."""
     kept = count if limit is None else min(check_count("--limit", limit), count)
     return torch.arange(kept) * count // kept
 
@@ -186,7 +186,7 @@ def _folders(path: Path) -> list[Path]:
     return sorted(part for part in path.iterdir() if part.is_dir() and part.name[0] != ".")
 
 
-def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
+def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
 
     Raises:
@@ -195,7 +195,7 @@ def named_own_action(name: str, group: str, shape: tuple[int, ...]) -> Action:
     known = parse(group)
     if not isinstance(known, FiniteGroup):
         raise InputError(f"--group {group}: expected a listed finite group for an action of your own.")
-    return own_action(known, load_user_function("--action", name), shape)
+    return function_action(known, load_user_function("--action", name), shape)
 
 
 def _own_data(source: str, limit: int | None, task: str) -> LabelledData | MeasuredData:
@@ -214,7 +214,7 @@ def _own_data(source: str, limit: int | None, task: str) -> LabelledData | Measu
         x, values, name = read_pairs(made, limit, source.rpartition(":")[2], torch.float64)
     except InputError:
         raise
-    except (Exception, SystemExit) as error:  # reading items runs the user's code too
+    except (Exception, SystemExit) as error:  # reading samples runs the user's code too
         raise user_error(f"--data {source}: its dataset", error) from error
     classes = task == "classification"
     if task == "auto":
@@ -226,8 +226,8 @@ def _own_data(source: str, limit: int | None, task: str) -> LabelledData | Measu
     labelled = labelled_pairs(x, values, name, kind)
     if limit is not None and len(labelled.classes) == 1:
         raise InputError(
-            f"--data {source}: its first {len(x)} items are all of class {labelled.classes[0]}; expected two "
-            "classes or more: raise --limit, or shuffle the dataset"
+            f"--data {source}: its first {len(x)} samples are all of class {labelled.classes[0]}; expected "
+            "two classes or more: raise --limit, or shuffle the dataset"
         )
     return labelled
 

@@ -14,10 +14,9 @@ import pytest
 import torch
 
 from symscope.cli import main
-from symscope.cli._demo_forecasts import DEMO, Demonstration, demo_forecasts
+from symscope.cli._demo import DEMO, DemoNetwork, Demonstration, demo_forecasts
 from symscope.data import mnist_sample
-from symscope.forecasting import Training, forecast
-from symscope.forecasting._comparison_page import verdict_table
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast, verdict_table
 from tests.report.browser import ask, console_messages, needs_browser
 from tests.report.picture import take
 from tests.runs.program import started, wait_until
@@ -26,10 +25,11 @@ SMALL = Demonstration(
     classes=(3, 4),
     action="C4 rotation",
     per_class=2,
-    draws=2,
+    resamples=2,
+    checked_classes=1,
     networks=(
-        ("mlp", Training(epochs=4, sets=1, kernels=1)),
-        ("conv-gap", Training(epochs=2, sets=1, kernels=0)),
+        DemoNetwork("mlp", epochs=4, kernel_classes=1),
+        DemoNetwork("conv-gap", epochs=2, kernel_classes=0),
     ),
     seed=3,
 )
@@ -41,7 +41,7 @@ def ran(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
     printed, said = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(said):
-        patch.setattr("symscope.cli._demo_forecasts.DEMO", SMALL)
+        patch.setattr("symscope.cli._demo.DEMO", SMALL)
         with pytest.raises(SystemExit) as stopped:
             main(["demo", "--out", str(folder)])
     assert stopped.value.code == 0
@@ -49,33 +49,37 @@ def ran(tmp_path_factory):
 
 
 def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
-    heard, epochs = [], []
+    heard = []
     found = demo_forecasts(
         replace(SMALL, networks=SMALL.networks[:1]),
-        stage=lambda name, words: heard.append((name, words)),
-        progress=lambda words, done, total: epochs.append((done, total, words[:14])),
+        lambda network, words, done, total: heard.append((network, words[:14], done, total)),
     )
     digits = mnist_sample().of_classes(3, 4)
     own = forecast(
-        "mlp", digits, "C4", per_class=2, draws=2, train=Training(epochs=4, sets=1, kernels=1), seed=3
+        "mlp",
+        digits,
+        "C4",
+        train=CheckOptions(epochs=4, max_classes=1, kernel_classes=1),
+        options=ForecastOptions(per_class=2, resamples=2, seed=3),
     )
     assert torch.equal(found[0].class_accuracy, own.class_accuracy)
     assert [one.model.name for one in found] == ["mlp"]
-    assert ("mlp", "training") in heard
-    assert epochs == [(done, 8, "training, loss") for done in range(1, 9)]  # two trainings of four epochs
+    assert ("mlp", "training", 0, 0) in heard
+    epochs = [one for one in heard if one[3]]
+    assert epochs == [("mlp", "training, loss", done, 8) for done in range(1, 9)]  # two of four epochs
     table = verdict_table(found)
     row = dict(zip(table.columns, table.rows[0], strict=True))
-    trained = float(own.outcome.class_accuracy[0])  # for the first class alone
-    apart = abs(float(own.class_accuracy[:, 0].mean()) - trained)
+    trained = float(own.check.class_accuracy[0])  # for the first class alone
+    apart = abs(float(own.class_accuracy[0]) - trained)
     assert row["difference"] == f"{apart:.2f}"
-    assert row["noise floor"] == f"{own.outcome.noise_floor:.2f}"
+    assert row["noise floor"] == f"{own.check.noise_floor:.2f}"
     assert row["forecast"] == f"{own.accuracy:.2f}"
     assert row["trained"] == f"{trained:.2f}"
 
 
 def test_the_real_demo_asks_both_networks_about_all_of_its_classes():
-    assert [name for name, _ in DEMO.networks] == ["mlp", "conv-gap"]
-    assert all(training.sets == len(DEMO.classes) for _, training in DEMO.networks)
+    assert [one.name for one in DEMO.networks] == ["mlp", "conv-gap"]
+    assert len(DEMO.classes) == DEMO.checked_classes
     assert DEMO.action.startswith("C8")
 
 

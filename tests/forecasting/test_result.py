@@ -9,38 +9,44 @@ from dataclasses import replace
 import pytest
 
 from symscope.errors import InputError
-from symscope.forecasting import Training, forecast
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast
 from symscope.forecasting._forecast_page import forecast_page
-from symscope.forecasting._summary import as_data, as_json, verdict
-from tests.forecasting.problems import blobs, number_net, small_net, spots
+from tests.forecasting.problems import FEW, blobs, number_net, small_net, spots
 
 
 @pytest.fixture(scope="module")
 def checked():
     return forecast(
-        small_net, blobs(items=5), "C4", per_class=3, draws=2, train=Training(epochs=20, kernels=1)
+        small_net,
+        blobs(items=5),
+        "C4",
+        train=CheckOptions(epochs=20, kernel_classes=1),
+        options=ForecastOptions(per_class=3, resamples=2),
     )
 
 
 def test_the_verdict_is_one_sentence_with_its_numbers(checked):
-    words = verdict(checked)
-    assert words.startswith(("No: small_net", "Not surely: small_net"))
+    words = checked.verdict
+    assert words.startswith(("No: small_net", "Borderline: small_net"))
     assert f"{checked.accuracy:.0%}" in words
-    assert f"trained, it gets {checked.outcome.accuracy:.0%}" in words
+    assert f"trained, it reaches {checked.check.accuracy:.0%}" in words
     assert words.count(".") == 1
+    assert len(repr(checked)) < 120
+    assert repr(checked).startswith(f"Forecast(small_net, C4 rotation: {checked.answer}, accuracy ")
 
 
 def test_programs_get_plain_numbers_without_nan(checked):
-    found = json.loads(as_json(checked))
-    assert found == as_data(checked)
+    found = checked.to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["accuracy"] == checked.accuracy
-    assert found["table"] == checked.table.tolist()
-    assert found["elements"] == ["0°", "90°", "180°", "270°"]
-    assert found["pair_error"][0][0] is None
-    assert found["pair_error"][0][1] == float(checked.pairs.error[0, 1])
-    assert found["outcome"]["noise_floor"] == checked.outcome.noise_floor
+    prediction = found["prediction"]
+    assert prediction["table"] == checked.prediction.table.tolist()
+    assert found["question"]["elements"] == ["0°", "90°", "180°", "270°"]
+    assert prediction["pair_error"][0][0] is None
+    assert prediction["pair_error"][0][1] == float(checked.prediction.pairs.error[0, 1])
+    assert found["check"]["noise_floor"] == checked.check.noise_floor
     assert found["advice"][0]["kind"] == checked.advice[0].kind
-    assert found["equivariance"]["layers"][0]["kind"] == "Linear"
+    assert prediction["equivariance"]["layers"][0]["kind"] == "Linear"
 
 
 def test_the_page_says_everything_and_needs_no_network(checked):
@@ -51,21 +57,23 @@ def test_the_page_says_everything_and_needs_no_network(checked):
     assert "symscope forecast --group C4" in html
     assert checked.advice[0].text in html
     assert "http://" not in html.replace("http://www.w3.org", "")
-    plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, per_class=2, draws=1))
+    plain = forecast_page(forecast(small_net, blobs(), "flip", missing={1: [1]}, options=FEW))
     assert "The check: trained" not in plain
 
 
 def test_classes_are_called_by_their_names_everywhere():
     names = ("ash", "birch <b>", "elm")
-    found = forecast(small_net, blobs(), "C4", per_class=2, draws=1, class_names=names)
-    assert as_data(found)["class_names"] == list(names)
-    assert found.problem.class_names == names
-    assert found.accuracy == forecast(small_net, blobs(), "C4", per_class=2, draws=1).accuracy
+    found = forecast(small_net, blobs(), "C4", class_names=names, options=FEW)
+    assert found.to_dict()["question"]["class_names"] == list(names)
+    assert found.question.class_names == names
+    assert found.accuracy == forecast(small_net, blobs(), "C4", options=FEW).accuracy
     cells = re.findall(r"<td>([^<]*)</td>", forecast_page(found))
     assert {"ash", "birch &lt;b&gt;", "elm"} <= set(cells)
     assert "0" not in cells
     part = blobs().of_classes(0, 2)
-    assert forecast(small_net, part, "C4", draws=1, class_names=names).problem.class_names == ("ash", "elm")
+    assert forecast(
+        small_net, part, "C4", class_names=names, options=ForecastOptions(resamples=1)
+    ).question.class_names == ("ash", "elm")
     for wrong in (("ash", "elm"), ("ash", "elm", "ash")):
         with pytest.raises(InputError, match="a name of its own for each class, 0 to 2, got 2 different"):
             forecast(small_net, blobs(), "C4", class_names=wrong)
@@ -80,7 +88,7 @@ def test_items_that_nothing_moves_have_no_density_on_the_page():
     rounded = replace(own, x=own.x * (1 + 1e-15 * data.x))  # what rounding leaves is no orbit either
     still = replace(numbers, x=numbers.x + numbers.x.flip(-1))
     for net, items in ((small_net, own), (small_net, rounded), (number_net, still)):
-        html = forecast_page(forecast(net, items, "flip", per_class=2, draws=1))
+        html = forecast_page(forecast(net, items, "flip", options=FEW))
         text = re.sub(r"<svg.*?</svg>|<style.*?</style>|<[^>]*>", " ", html, flags=re.DOTALL)
         assert not re.search(r"\b(inf|nan)\b|\d{9}", text)
         assert '<td class="number">–</td>' in html

@@ -1,0 +1,278 @@
+"""Classification or regression: how predictions are scored, how uncertain scores are, and their wording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import torch
+from jaxtyping import Float, Float64, Int64
+from scipy import stats
+from torch import Tensor
+
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    from symscope.forecasting._question import Question
+    from symscope.forecasting._resample import Resample
+    from symscope.networks import UserModel
+
+CLOSE = 0.75  # share of the variation explained at one point: within half a standard deviation
+Z_975 = 1.96
+
+
+@final
+@dataclass(frozen=True)
+class TaskWording:
+    """The words for a task in verdicts, tables and figures.
+
+    Attributes:
+        one: A row of tables.
+        many: Several of them.
+        score: Head of the column of scores.
+        axis: Label of the axis of scores.
+        does: What a network is predicted to do, with "{share}" and "{what}" to be filled in.
+        did: What a trained network does, with "{share}" to be filled in.
+        forecast: The forecast as a heading, with "{share}" to be filled in.
+        error: Head of the column of errors.
+        works: Said of a single point that counts as correct.
+        pictures: What the pictures of missing cases show.
+        heading: Title of the terminal's table.
+        scored: What the numbers of the large table are.
+        goal: What `target` is.
+        key: Key of the score in the data for programs.
+    """
+
+    one: str
+    many: str
+    score: str
+    axis: str
+    does: str
+    did: str
+    forecast: str
+    error: str
+    works: str
+    pictures: str
+    heading: str
+    scored: str
+    goal: str
+    key: str
+
+
+@final
+@dataclass(frozen=True)
+class PredictionTask:
+    """Everything that differs between classification and regression, but for training.
+
+    Attributes:
+        kind: "classification" or "regression".
+        words: Wording of the task.
+        scores: `scores(prediction, resample, samples)`: score of each point, 1 is perfect.
+        correct: Which scores of single points count as correct.
+        error: `error(prediction, resample, samples)`: error of several points together.
+        interval: `interval(class_accuracy, class_spread, per_class)`: 95 % interval of new resamples.
+        check: Refuses a network whose outputs do not fit the question.
+    """
+
+    kind: str
+    words: TaskWording
+    scores: Callable[[Tensor, Resample, Tensor], Tensor]
+    correct: Callable[[Tensor], Tensor]
+    error: Callable[[Tensor, Resample, Tensor], float]
+    interval: Callable[[Tensor, Tensor, int], tuple[float, float]]
+    check: Callable[[Question, UserModel], None]
+
+
+def _class_scores(
+    prediction: Float[Tensor, "p c"], resample: Resample, samples: Int64[Tensor, "p"]
+) -> Float64[Tensor, "p"]:
+    """1 where the largest output is that of the class, else 0."""
+    return (prediction.argmax(1) == resample.positions.to(prediction.device)[samples]).double()
+
+
+def _number_scores(
+    prediction: Float[Tensor, "p t"], resample: Resample, samples: Int64[Tensor, "p"]
+) -> Float64[Tensor, "p"]:
+    """`1 - |f - y|^2 / V`, V the variance over the resample: 0 is as good as the mean, below 0 worse."""
+    assert resample.targets is not None
+    wanted = resample.outputs.to(prediction.device)[samples]
+    return 1 - (prediction - wanted).double().square().sum(1) / resample.targets.variance
+
+
+def _class_error(prediction: Float[Tensor, "p c"], resample: Resample, samples: Int64[Tensor, "p"]) -> float:
+    """Mean of `1 - f_true`."""
+    own = prediction.gather(1, resample.positions[samples][:, None])[:, 0]
+    return float((1 - own).mean())
+
+
+def _number_error(prediction: Float[Tensor, "p t"], resample: Resample, samples: Int64[Tensor, "p"]) -> float:
+    """Root mean square of `|f - y|` in the numbers' own units."""
+    assert resample.targets is not None
+    apart = resample.targets.in_units(prediction.double()) - resample.targets.values[samples]
+    return float(apart.square().sum(1).mean().sqrt())
+
+
+def _check_classes(question: Question, model: UserModel) -> None:
+    """Refuses class numbers the network has no output for."""
+    classes = question.data.classes
+    if min(classes) < 0 or max(classes) >= model.outputs:
+        raise InputError(
+            f"labels out of range: {model.name} has {model.outputs} outputs, so classes are 0 to "
+            f"{model.outputs - 1}; the data has {min(classes)} to {max(classes)}. Renumber them, or give the "
+            "network more outputs."
+        )
+
+
+def _check_numbers(question: Question, model: UserModel) -> None:
+    """Refuses a network that does not return one output for each number."""
+    if model.outputs != question.outputs:
+        raise InputError(
+            f"{model.name} has {model.outputs} outputs, the data has {question.outputs} numbers to predict "
+            "for each sample; give the network one output for each. If these are classes, use LabelledData, "
+            "or --task classification."
+        )
+
+
+def accuracy_interval(class_accuracy: Float[Tensor, "resamples c"], per_class: int) -> tuple[float, float]:
+    """Where 95 % of the mean accuracies of new resamples should lie, within 0 and 1.
+
+    `mean +- 1.96 s sqrt(1 + 1/resamples)`, where s is the spread over resamples, or the binomial one of so
+    few samples, `sqrt(sum_c p_c (1 - p_c) / per_class) / classes`, if that is larger.
+
+    Args:
+        class_accuracy: Accuracy for each resample and class; NaN for classes that were not asked about.
+        per_class: Samples of each class in a resample.
+
+    >>> [round(end, 2) for end in accuracy_interval(torch.tensor([[0.5, 0.5], [0.5, 0.5]]), per_class=8)]
+    [0.2, 0.8]
+    """
+    asked = class_accuracy[:, ~class_accuracy.isnan().any(0)]
+    resamples, classes = asked.shape
+    trials = resamples * per_class
+    share = (asked.sum(0) * per_class + 1) / (trials + 2)  # never quite 0 or 1
+    spread = float((share * (1 - share) / per_class).sum().sqrt()) / classes
+    if resamples > 1:
+        spread = max(spread, float(asked.mean(1).std()))
+    mean, reach = float(asked.mean()), Z_975 * spread * math.sqrt(1 + 1 / resamples)
+    return max(0.0, mean - reach), min(1.0, mean + reach)
+
+
+def explained_interval(
+    explained: Float[Tensor, "resamples c"], spread: Float[Tensor, "resamples c"], per_group: int
+) -> tuple[float, float]:
+    """Where 95 % of the explained variations of new resamples should lie, at most 1.
+
+    `mean +- t s sqrt(1 + 1/resamples)`. s is the spread of a resample's mean: between resamples, or what the
+    scatter of samples within groups makes of it, `sqrt(sum_c v_c / per_group) / groups`, if that is larger. t
+    is the 97.5 % quantile of Student's distribution with `groups + resamples - 2` degrees of freedom: the
+    samples of a resample share their training data, so that a group counts as one observation, and a resample
+    as another, not every sample.
+
+    Args:
+        explained: Explained variation for each resample and group; NaN for groups that were not asked about.
+        spread: Standard deviation over the samples of a group of what is explained of each.
+        per_group: Samples of each group in a resample.
+
+    >>> scores = torch.tensor([[0.5, 0.4, 0.6], [0.5, 0.5, 0.5]])
+    >>> [round(end, 2) for end in explained_interval(scores, torch.full((2, 3), 0.2), per_group=4)]
+    [0.27, 0.73]
+    """
+    there = ~explained.isnan().any(0)
+    asked, inside = explained[:, there], spread[:, there]
+    resamples, groups = asked.shape
+    if per_group > 1:
+        variance = inside.square().mean(0) / per_group
+    else:  # no scatter within groups: that of all samples, which includes that between groups
+        variance = asked.var().expand(groups) if asked.numel() > 1 else asked.new_full((groups,), math.inf)
+    size = float(variance.sum().sqrt()) / groups
+    if resamples > 1:
+        size = max(size, float(asked.mean(1).std()))
+    quantile = float(stats.t.ppf(0.975, max(1, groups + resamples - 2)))
+    reach = quantile * size * math.sqrt(1 + 1 / resamples)
+    mean = float(asked.mean())
+    return mean - reach, min(1.0, mean + reach)
+
+
+CLASSIFICATION = PredictionTask(
+    "classification",
+    TaskWording(
+        one="class",
+        many="classes",
+        score="accuracy",
+        axis="held-out accuracy",
+        does="reach a held-out accuracy of {share} on {what}",
+        did="reaches {share}",
+        forecast="Predicted accuracy on unseen transformations: {share}",
+        error="error",
+        works="classified correctly",
+        pictures="Missing images: a row that will be misclassified, with the class that is predicted, and a "
+        "row that will be classified correctly",
+        heading="Held-out accuracy on unseen transformations",
+        scored="Held-out accuracy",
+        goal="accuracy",
+        key="accuracy",
+    ),
+    _class_scores,
+    lambda scores: scores > 0.5,
+    _class_error,
+    lambda accuracy, spread, per_class: accuracy_interval(accuracy, per_class),
+    _check_classes,
+)
+
+REGRESSION = PredictionTask(
+    "regression",
+    TaskWording(
+        one="group",
+        many="groups",
+        score="explained",
+        axis="variation explained",
+        does="explain {share} of the targets' variation on {what}",
+        did="explains {share}",
+        forecast="Predicted share of the targets' variation explained on unseen transformations: {share}",
+        error="error in own units",
+        works="predicted within half a standard deviation",
+        pictures="Missing images, each with its prediction and its target: a row that will be more than half "
+        "a standard deviation off, and a row that will be less",
+        heading="Variation of the targets explained on unseen transformations",
+        scored="Share of the targets' variation explained at missing inputs, 1 - |f - y|² / variance "
+        "(below 0: worse than predicting the mean)",
+        goal="share of the variation explained",
+        key="explained",
+    ),
+    _number_scores,
+    lambda scores: scores >= CLOSE,
+    _number_error,
+    explained_interval,
+    _check_numbers,
+)
+
+
+def group_means(
+    values: Float[Tensor, "p"], positions: Int64[Tensor, "p"], count: int
+) -> Float64[Tensor, "count"]:
+    """The mean of the values at each of so many positions; NaN where there is none.
+
+    >>> group_means(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([0, 0, 2]), 3).tolist()
+    [2.0, nan, 5.0]
+    """
+    return torch.stack([values[positions == c].double().mean() for c in range(count)])
+
+
+def sample_spread(
+    scores: Float[Tensor, "p"], samples: Int64[Tensor, "p"], positions: Int64[Tensor, "p"], count: int
+) -> Float64[Tensor, "count"]:
+    """The standard deviation over the samples of each class or group of their mean score; NaN below two.
+
+    >>> scores, samples = torch.tensor([1.0, 0.0, 0.5, 0.5]), torch.tensor([0, 0, 1, 2])
+    >>> sample_spread(scores, samples, torch.tensor([0, 0, 0, 1]), 2).tolist()
+    [0.0, nan]
+    """
+    found = torch.full((count,), float("nan"), dtype=torch.float64)
+    for c in range(count):
+        own = samples[positions == c]
+        means = [scores[(samples == sample) & (positions == c)].double().mean() for sample in own.unique()]
+        if len(means) > 1:
+            found[c] = torch.stack(means).std()
+    return found

@@ -1,0 +1,296 @@
+"""A forecast: what was asked, what is predicted, what training gave, and what to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, final
+
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope._version import __version__
+from symscope.forecasting._advice import Advice
+from symscope.forecasting._check import PilotForecast, TrainingCheck
+from symscope.forecasting._equivariance import Equivariance
+from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
+from symscope.forecasting._options import ForecastOptions
+from symscope.forecasting._prediction_task import TaskWording
+from symscope.forecasting._question import Question
+from symscope.forecasting._remedies import GroupSizeForecast, sufficient_group
+from symscope.forecasting._resample import Resample
+from symscope.networks import UserModel
+from symscope.spectral import IrrepShare
+
+FORMAT = 2  # of `Forecast.to_dict`
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelPrediction:
+    """What is predicted before training, from the architecture alone, by kernel regression.
+
+    Attributes:
+        kernel: Name of the kernel.
+        kernel_reason: Why this kernel was chosen.
+        class_accuracy: `[resamples, classes]`: held-out accuracy.
+        class_spread: `[resamples, classes]`: its standard deviation over samples.
+        class_error: Mean of `1 - f_true` at the missing points of each class, over resamples; for regression,
+            the root mean square error in the numbers' own units.
+        confusion: `[class, predicted class]`, mean over resamples; None for regression.
+        table: `[class, element]`, mean over resamples; NaN where it was not asked for or not affordable.
+        invariance_error: Relative distance of the kernel from one that is invariant under the group.
+        pairs: Classes two by two.
+        group_sizes: The same with fewer and more transformations; none where missing cases were named.
+        equivariance: Equivariance of the network at initialisation.
+        notes: What was special, in words.
+        resample: First resample.
+        resample_prediction: Prediction for the first resample.
+    """
+
+    kernel: str
+    kernel_reason: str
+    class_accuracy: Float[Tensor, "resamples c"]
+    class_spread: Float[Tensor, "resamples c"]
+    class_error: Float[Tensor, "c"]
+    confusion: Float[Tensor, "c c"] | None
+    table: Float[Tensor, "c n"]
+    invariance_error: float
+    pairs: ClassPairs
+    group_sizes: tuple[GroupSizeForecast, ...]
+    equivariance: Equivariance
+    notes: tuple[str, ...]
+    resample: Resample = field(repr=False)
+    resample_prediction: ResamplePrediction = field(repr=False)
+
+    @property
+    def accuracy(self) -> float:
+        """Held-out accuracy, mean over classes and resamples."""
+        return float(self.class_accuracy.nanmean())
+
+    @property
+    def irreps(self) -> tuple[IrrepShare, ...]:
+        """Each irrep's share in what holds missing points in place, for the first resample."""
+        return self.resample_prediction.irreps
+
+    @property
+    def limiting_irreps(self) -> tuple[IrrepShare, ...]:
+        """The irreps that limit generalisation, the one furthest below its fair share first."""
+        limiting = [one for one in self.irreps if one.limits]
+        return tuple(sorted(limiting, key=lambda one: one.share / one.weight))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast:
+    """Whether a network will generalise to transformations of a class that it has not seen.
+
+    For regression, classes are groups of samples by their numbers, lowest first, and every accuracy is the
+    share of the numbers' variation that is explained, `1 - mean |f - y|^2 / variance`: 1 is perfect, 0 as
+    good as predicting the mean, below 0 worse.
+
+    Attributes:
+        question: What was asked: data, action, missing cases, target.
+        model: The network.
+        options: How it was computed; `per_class` is the number that was used.
+        prediction: What is predicted before training.
+        pilot: What is predicted from a pilot training; None without.
+        check: What training gave; None if the forecast was not checked.
+        cautions: Warnings: a kernel that is not invariant, points that coincide, image size, padding, stride.
+        advice: What to do, ranked.
+        seconds: Time it took.
+    """
+
+    question: Question
+    model: UserModel
+    options: ForecastOptions
+    prediction: KernelPrediction
+    pilot: PilotForecast | None = None
+    check: TrainingCheck | None = None
+    cautions: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def class_accuracy(self) -> Float[Tensor, "c"]:
+        """Predicted held-out accuracy of each class: the pilot's if there was one, else the kernel's."""
+        return self.prediction.class_accuracy.mean(0) if self.pilot is None else self.pilot.class_accuracy
+
+    @property
+    def accuracy(self) -> float:
+        """Predicted held-out accuracy, mean of `class_accuracy`."""
+        return float(self.class_accuracy.nanmean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where 95 % of new resamples (and initialisations) should lie around `accuracy`, at most 1."""
+        accuracy, spread = self.prediction.class_accuracy, self.prediction.class_spread
+        if self.pilot is not None:
+            accuracy, spread = self.pilot.class_accuracy[None], self.pilot.class_spread[None]
+        assert self.options.per_class is not None
+        return self.question.task.interval(accuracy, spread, self.options.per_class)
+
+    @property
+    def sufficient_group(self) -> GroupSizeForecast | None:
+        """The smallest group of the same family that reaches the target."""
+        return sufficient_group(self.prediction.group_sizes, self.question.target)
+
+    @property
+    def difference(self) -> float:
+        """Mean over classes of |predicted - trained|; NaN if the forecast was not checked."""
+        if self.check is None:
+            return math.nan
+        return float((self.class_accuracy - self.check.class_accuracy).abs().nanmean())
+
+    @property
+    def answer(self) -> str:
+        """Whether the target is reached: "Yes", "No", or "Borderline" where the interval holds the target."""
+        if self.accuracy >= self.question.target:
+            return "Yes"
+        return "No" if max(self.interval[1], self.accuracy) < self.question.target else "Borderline"
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one sentence.
+
+        >>> from symscope.data import mnist_sample
+        >>> from symscope.forecasting import ForecastOptions, forecast
+        >>> few = ForecastOptions(per_class=2, resamples=1)
+        >>> forecast("mlp", mnist_sample(), "C4", options=few).verdict.split(":")[0]
+        'No'
+        """
+        question, words, (low, high) = self.question, self.question.task.words, self.interval
+        basis = f"95 % interval {low:.0%} to {high:.0%}"
+        if self.pilot is not None:
+            basis += f" after a pilot training of {self.pilot.epochs} epochs"
+        unseen = f"unseen transformations ({question.group.name}, {question.action.name})"
+        what = unseen if question.missing is None else "the missing cases"
+        does = words.does.format(share=f"{self.accuracy:.0%}", what=what)
+        text = (
+            f"{self.answer}: {self.model.name} is predicted to {does}; {basis}, target {question.target:.0%}"
+        )
+        if self.check is not None:
+            text += (
+                f"; trained, it {words.did.format(share=f'{self.check.accuracy:.0%}')}, and two trainings "
+                f"differ by {self.check.noise_floor:.0%} per {words.one}"
+            )
+        return text + "."
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        acting = f"{self.question.group.name} {self.question.action.name}"
+        trained = "" if self.check is None else f", trained {self.check.accuracy:.2f}"
+        return (
+            f"Forecast({self.model.name}, {acting}: {self.answer}, {self.question.task.words.key} "
+            f"{self.accuracy:.2f} [{low:.2f}, {high:.2f}]{trained}, target {self.question.target:.2f})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a program may want, in plain lists and numbers; NaN becomes None.
+
+        For regression, keys say "explained" where they say "accuracy" for classes, and "group" for "class".
+        """
+        data: dict[str, Any] = {
+            "format": FORMAT,
+            "symscope": __version__,
+            "verdict": self.verdict,
+            "answer": self.answer,
+            "accuracy": self.accuracy,
+            "interval": list(self.interval),
+            "class_accuracy": self.class_accuracy,
+            "question": _question_data(self.question),
+            "model": {
+                "name": self.model.name,
+                "parameters": self.model.parameters,
+                "layout": self.model.layout,
+            },
+            "options": {**asdict(self.options), "device": str(self.options.device)},
+            "prediction": _prediction_data(self),
+            "pilot": None
+            if self.pilot is None
+            else {"epochs": self.pilot.epochs, "class_accuracy": self.pilot.class_accuracy},
+            "check": _check_data(self),
+            "cautions": list(self.cautions),
+            "advice": [asdict(one) for one in self.advice],
+            "seconds": self.seconds,
+        }
+        plain = _plain(data, self.question.task.words)
+        assert isinstance(plain, dict)
+        return plain
+
+
+def _question_data(question: Question) -> dict[str, Any]:
+    missing = question.missing
+    return {
+        "task": question.task.kind,
+        "data": {"name": question.data.name, "samples": len(question.data)},
+        "group": question.group.name,
+        "action": question.action.name,
+        "elements": list(question.element_names),
+        "classes": list(question.data.classes),
+        "class_names": list(question.class_names),
+        "missing": None if missing is None else {str(k): list(v) for k, v in missing.items()},
+        "target": question.target,
+    }
+
+
+def _prediction_data(forecast: Forecast) -> dict[str, Any]:
+    there, sufficient = forecast.prediction, forecast.sufficient_group
+    return {
+        "kernel": there.kernel,
+        "kernel_reason": there.kernel_reason,
+        "invariance_error": there.invariance_error,
+        "ridge": there.resample_prediction.ridge,
+        "accuracy": there.accuracy,
+        "class_accuracy": there.class_accuracy.mean(0),
+        "class_error": there.class_error,
+        "table": there.table,
+        "confusion": there.confusion,
+        "pair_error": there.pairs.error,
+        "separation": there.pairs.separation,
+        "density": there.pairs.density,
+        "irreps": [asdict(one) for one in there.irreps],
+        "limiting_irreps": [one.irrep for one in there.limiting_irreps],
+        "group_sizes": [asdict(one) for one in there.group_sizes],
+        "sufficient_group": None if sufficient is None else asdict(sufficient),
+        "equivariance": asdict(there.equivariance),
+        "notes": list(there.notes),
+    }
+
+
+def _check_data(forecast: Forecast) -> dict[str, Any] | None:
+    there = forecast.check
+    if there is None:
+        return None
+    return {
+        "accuracy": there.accuracy,
+        "class_accuracy": there.class_accuracy,
+        "seen_accuracy": there.seen_accuracy,
+        "second_accuracy": there.second_accuracy,
+        "second_seen_accuracy": there.second_seen_accuracy,
+        "noise_floor": there.noise_floor,
+        "difference": forecast.difference,
+        "kernel_change": there.kernel_change,
+        "refit_accuracy": there.refit_accuracy,
+        "losses": there.losses,
+        "plan": asdict(there.plan),
+        "equivariance": asdict(there.equivariance),
+    }
+
+
+def _plain(value: Any, words: TaskWording) -> Any:
+    """Lists, numbers and words, with the keys of the task."""
+    if isinstance(value, Tensor):
+        return _plain(value.tolist(), words)
+    if isinstance(value, dict):
+        return {_key(key, words): _plain(item, words) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, words) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _key(key: str, words: TaskWording) -> str:
+    """A key as it is for classes, in the words of the task."""
+    return key.replace("accuracy", words.key).replace("classes", words.many).replace("class", words.one)

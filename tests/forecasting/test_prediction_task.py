@@ -1,0 +1,78 @@
+"""What differs between classes and numbers, by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.errors import InputError
+from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION
+from symscope.forecasting._question import as_question
+from symscope.forecasting._resample import draw_resample
+from symscope.forecasting._training_runs import train_networks
+from symscope.networks import user_model
+from symscope.training import MiniBatch, Optimiser, StoredPoints
+from tests.forecasting.problems import blobs, number_net, spots
+from tests.tolerances import ROUNDING
+
+
+def test_scores_of_classes_are_right_or_wrong():
+    resample = draw_resample(as_question(blobs(), "C4"), 2, 0)
+    outputs = torch.tensor([[0.2, 0.9, 0.1], [0.2, 0.9, 1.1]], dtype=torch.float64)
+    items = torch.tensor([2, 3])  # both of class 1
+    assert resample.scores(outputs, items).tolist() == [1.0, 0.0]
+    assert CLASSIFICATION.error(outputs, resample, items) == pytest.approx(0.1, abs=ROUNDING)
+    assert resample.task is CLASSIFICATION
+
+
+def test_scores_of_numbers_are_what_is_explained_and_errors_are_in_their_units():
+    question = as_question(spots(both=True), "C4")
+    resample = draw_resample(question, 3, 0)
+    items = torch.tensor([0, 7, 14])
+    generator = torch.Generator().manual_seed(1)
+    outputs = torch.randn(3, 2, generator=generator, dtype=torch.float64)
+    every = question.targets.values
+    wanted = (resample.targets.values - every.mean(0)) / every.std(0, correction=0)
+    assert torch.allclose(resample.outputs, wanted, atol=ROUNDING)
+    variance = (wanted - wanted.mean(0)).square().sum(1).mean()
+    explained = 1 - (outputs - wanted[items]).square().sum(1) / variance
+    assert torch.allclose(resample.scores(outputs, items), explained, atol=1e-10)
+    said = outputs * every.std(0, correction=0) + every.mean(0)
+    apart = (said - resample.targets.values[items]).square().sum(1).mean().sqrt()
+    assert REGRESSION.error(outputs, resample, items) == pytest.approx(float(apart))
+    # the mean of all drawn items explains nothing, the truth everything
+    middle = wanted.mean(0).expand(15, 2)
+    assert float(resample.scores(middle, torch.arange(15)).mean()) == pytest.approx(0.0, abs=1e-10)
+    assert resample.scores(wanted, torch.arange(15)).tolist() == [1.0] * 15
+    assert REGRESSION.correct(torch.tensor([0.76, 0.74, -3.0])).tolist() == [True, False, False]
+
+
+def test_training_scores_numbers_in_the_same_way():
+    resample = draw_resample(as_question(spots(both=True), "C4"), 2, 0)
+    model = user_model(lambda: number_net(2), (6, 6), 2)
+    hidden = torch.zeros(1, 40, dtype=torch.bool)
+    hidden[0, ::4] = True
+    points = StoredPoints(resample.flat[:, None], 4)
+    settings = MiniBatch(30, 40, Optimiser("sgd", 0.05))
+    found = train_networks(model.builder, points, resample, hidden, settings, 3)
+    net = model.builder(3)
+    steps = torch.optim.SGD(net.parameters(), lr=0.05)
+    y = resample.outputs.repeat_interleave(4, 0)
+    for _ in range(30):
+        steps.zero_grad()
+        nn.functional.mse_loss(net(resample.flat[~hidden[0]]), y[~hidden[0]]).backward()
+        steps.step()
+    with torch.no_grad():
+        said = net(resample.flat)
+    items = torch.arange(40) // 4
+    scores = resample.scores(said, items)
+    assert float(found.missing[0]) == pytest.approx(float(scores[hidden[0]].mean()), abs=1e-9)
+    assert float(found.seen[0]) == pytest.approx(float(scores[~hidden[0]].mean()), abs=1e-9)
+
+
+def test_networks_need_an_output_for_each_number():
+    question = as_question(spots(both=True), "C4")
+    REGRESSION.check(question, user_model(lambda: number_net(2), (6, 6), 2))
+    with pytest.raises(InputError, match="has 3 outputs, the data has 2 numbers to predict"):
+        REGRESSION.check(question, user_model(lambda: number_net(3), (6, 6), 2, name="net"))
