@@ -121,7 +121,7 @@ def test_a_limit_holds_for_every_source_and_leaves_no_class_out(tmp_path):
     assert len(data_from_source("sample", limit=20).classes) == 10
     assert len(data_from_source(f"{HERE}:labelled", limit=4)) == 4
     assert len(data_from_source(str(tmp_path / "mine.npz"), limit=10**9)) == 12
-    with pytest.raises(InputError, match=r"its first 1 items are all of class 0; .* raise --limit"):
+    with pytest.raises(InputError, match=r"its first 1 samples are all of class 0; .* raise --limit"):
         data_from_source(f"{HERE}:dataset", limit=1)
     for source in ("sample", str(tmp_path / "mine.npz"), str(tmp_path / "images"), f"{HERE}:dataset"):
         with pytest.raises(InputError, match="limit"):

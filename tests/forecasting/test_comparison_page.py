@@ -9,7 +9,7 @@ import pytest
 
 from symscope import InputError
 from symscope.forecasting import CheckOptions, ForecastOptions, forecast
-from symscope.forecasting._comparison_page import comparison_figure, comparison_page, verdict_table
+from symscope.forecasting._comparison_page import comparison_figure, comparison_page, comparison_sentences, verdict_table
 from tests.forecasting.problems import FEW, blobs, small_net
 
 
@@ -47,7 +47,7 @@ def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
     assert all(cell for row in table.rows for cell in row)
 
 
-def test_the_lead_is_one_sentence_for_each(two):
+def test_the_summary_is_one_sentence_for_each(two):
     text = comparison_sentences(two)
     assert text.count(". ") == 1
     assert f"reach a held-out accuracy of {two[0].accuracy:.0%} on unseen transformations" in text
