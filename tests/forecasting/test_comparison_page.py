@@ -9,7 +9,12 @@ import pytest
 
 from symscope import InputError
 from symscope.forecasting import CheckOptions, ForecastOptions, forecast
-from symscope.forecasting._comparison_page import comparison_figure, comparison_page, comparison_sentences, verdict_table
+from symscope.forecasting._comparison_page import (
+    comparison_figure,
+    comparison_page,
+    comparison_sentences,
+    verdict_table,
+)
 from tests.forecasting.problems import FEW, blobs, small_net
 
 
