@@ -22,7 +22,7 @@ from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
 from symscope.dynamics.layer_vectors import check_one_in_e, inner, norm, subtract, transform
 from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
-from symscope.numerics import ROUNDING, Ends, exact_ends, iterated_ends
+from symscope.numerics import ROUNDING, Eigenpairs, columnwise, exact_ends, iterated_ends
 
 ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
 SAME = 1e-6  # how far apart unit directions may be that elements move alike
@@ -189,14 +189,14 @@ def _iterated(
     seed: int,
     tolerance: float,
     elsewhere: float,
-) -> Ends:
+) -> Eigenpairs:
     """Ends by Lanczos; not converged only where the whole matrix may be built instead."""
     root = math.sqrt(space.dimension)
     small = space.dimension <= LARGEST_DENSE
     found = iterated_ends(
         _times(space, product, like),
-        lambda rows: space.numbers(space.layers(rows)),
         space.size,
+        within=lambda columns: space.numbers(space.layers(columns.mT)).mT,
         dimension=space.dimension,
         seed=seed,
         tolerance=max(tolerance, root * _rounding(like.dtype)),
@@ -221,7 +221,7 @@ def _times(space: LayerSubspace, product: Product, like: Tensor) -> Callable[[Te
         image = product(tuple(layer.to(like) for layer in space.layers(vector)))
         return space.numbers(tuple(layer.to(torch.float64) for layer in image))
 
-    return times
+    return columnwise(times)
 
 
 def _largest(ends: CurvatureEnds | None) -> float:

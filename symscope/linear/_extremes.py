@@ -15,15 +15,12 @@ from symscope.groups import Quadrature
 from symscope.linear._orbit_regression import OrbitRegression
 from symscope.linear.group_averages import dimension
 from symscope.linear.weight_parts import symmetric_projection
+from symscope.numerics import top_eigenpairs
 
 # Added to K, as a fraction of its norm, so that a singular one can be factored; rates are then taken from K.
 _SHIFT = 1e-12
-_DENSE_UP_TO = 32  # a matrix no larger is diagonalised
-_SPARE = 2  # columns of the block beyond those asked for: the last ones wanted converge sooner
-_BLOCKS = 12  # in the basis before it is cut back to its best
 _ONE_SIZE = 1e-6  # eigenvalues down to this share of the largest are found beside it
 _ROUNDING = 1e-15  # of products with K, relative to its norm
-_SWEEPS = 2000  # products with a block before giving up
 
 
 @final
@@ -61,7 +58,7 @@ def extreme_rates(
     Args:
         problem: Any regression on orbits; its group need not be listed.
         count: How many at each end.
-        seed: Of the random start of the iteration.
+        seed: Seed of the random start of the iteration.
         quadrature: For compact groups, elements that stand for it.
         tolerance: Relative accuracy asked of the rates; `residuals` say what was reached.
 
@@ -95,12 +92,10 @@ def extreme_rates(
     scale = float(torch.linalg.matrix_norm(k, 1))  # bounds the largest eigenvalue
     if scale == 0:
         raise InputError("expected some data: K_G is zero, and nothing decays.")
-    generator = torch.Generator().manual_seed(seed)
-    start = torch.randn(size, min(size, count + _SPARE), generator=generator, dtype=k.dtype).to(k)
-    fastest, _ = _leading(within(lambda w: k @ w), start, count, tolerance, _ROUNDING * scale)
+    fastest, _ = _leading(within(lambda w: k @ w), k, size, count, seed, tolerance, _ROUNDING * scale)
     factor = _factor(k, scale)
     inverse = within(lambda w: torch.cholesky_solve(w, factor))
-    inverses, vectors = _leading(inverse, start, count, tolerance, tolerance / scale)
+    inverses, vectors = _leading(inverse, k, size, count, seed, tolerance, tolerance / scale)
     if float(inverses[-1]) * scale < 0.5:  # the inverse is at least 1 / scale on asymmetric weights
         found = int((inverses * scale >= 0.5).sum())
         raise InputError(f"count: expected at most the {found} asymmetric directions there are, got {count}.")
@@ -124,61 +119,39 @@ def _factor(k: Tensor, scale: float) -> Tensor:
 
 
 def _leading(
-    product: Callable[[Tensor], Tensor], start: Tensor, count: int, tolerance: float, floor: float
+    product: Callable[[Tensor], Tensor],
+    k: Tensor,
+    size: int,
+    count: int,
+    seed: int,
+    tolerance: float,
+    floor: float,
 ) -> tuple[Tensor, Tensor]:
     """The largest eigenvalues, descending, and their vectors as columns, with every repetition.
 
     Those of one size are found together and then taken out: beside the huge inverse of a direction that the
     data do not reach, rounding would spoil the others.
     """
-    values, vectors = start.new_zeros(0), start.new_zeros(len(start), 0)
+    values, vectors = k.new_zeros(0), k.new_zeros(size, 0)
     while len(values) < count:
 
         def rest(v: Tensor, known: Tensor = vectors) -> Tensor:
             image = product(v - known @ (known.mT @ v))
             return image - known @ (known.mT @ image)
 
-        some, there = _block_lanczos(rest, start, count - len(values), tolerance, floor)
-        last = len(some) if float(some[0]) <= floor else int((some >= _ONE_SIZE * some[0]).sum())
-        values, vectors = torch.cat([values, some[:last]]), torch.cat([vectors, there[:, :last]], 1)
+        some = top_eigenpairs(
+            rest,
+            size,
+            count - len(values),
+            seed=seed,
+            tolerance=tolerance,
+            floor=floor,
+            ratio=_ONE_SIZE,
+            dtype=k.dtype,
+            device=k.device,
+        )
+        first = float(some.values[0])
+        last = len(some.values) if first <= floor else int((some.values >= _ONE_SIZE * first).sum())
+        values = torch.cat([values, some.values[:last].to(k)])
+        vectors = torch.cat([vectors, some.vectors[:, :last].to(k)], 1)
     return values, vectors
-
-
-def _block_lanczos(
-    product: Callable[[Tensor], Tensor], start: Tensor, count: int, tolerance: float, floor: float
-) -> tuple[Tensor, Tensor]:
-    """The largest eigenpairs, those of one size to a residual of `tolerance` times them, or of `floor`.
-
-    With full orthogonalisation, and cut back to the best vectors when the basis is full. One start vector
-    would see a repeated eigenvalue once, a block of more than `count` sees it as often as is asked.
-    """
-    size, width = start.shape
-    if size <= max(_DENSE_UP_TO, 4 * width):
-        values, vectors = torch.linalg.eigh(_symmetric(product(torch.eye(size).to(start))))
-        return values.flip(0)[:count], vectors.flip(1)[:, :count]
-    basis = torch.linalg.qr(start).Q
-    images = product(basis)
-    for _ in range(_SWEEPS):
-        values, turn = torch.linalg.eigh(_symmetric(basis.mT @ images))
-        values, turn = values.flip(0), turn.flip(1)
-        best = basis @ turn[:, :width]
-        left = images @ turn[:, :width] - best * values[:width]
-        sizes = torch.linalg.vector_norm(left, dim=0)
-        there = sizes <= (tolerance * values[:width].abs()).clamp(min=floor)
-        # what is far below the largest cannot be told from its rounding, and is looked for when that is out
-        if bool((there | (values[:width] < _ONE_SIZE * values[0]))[:count].all()):
-            return values[:count], best[:, :count]
-        if basis.shape[1] + width > min(size, _BLOCKS * width):
-            basis, images = basis @ turn[:, : 2 * width], images @ turn[:, : 2 * width]
-        new = left / sizes.clamp(min=1e-300)
-        for _again in range(2):  # once more, for what the first leaves by rounding
-            new = torch.linalg.qr(new - basis @ (basis.mT @ new)).Q
-        basis, images = torch.cat([basis, new], 1), torch.cat([images, product(new)], 1)
-    raise InputError(
-        f"Lanczos did not reach the tolerance {tolerance:g} in {_SWEEPS} steps; raise it, or take the full "
-        "spectrum with flow."
-    )
-
-
-def _symmetric(matrix: Tensor) -> Tensor:
-    return (matrix + matrix.mT) / 2

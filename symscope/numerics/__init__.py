@@ -7,13 +7,19 @@ from symscope.numerics._checks import (
     check_point_sets,
     check_ridge,
 )
-from symscope.numerics._eigenpairs import Eigenpairs, top_eigenpairs
 from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinished, write_whole
 from symscope.numerics._ode import FlowPath, ode_flow
 from symscope.numerics._progress import Progress, partial_progress, progress_steps
 from symscope.numerics._randomness import seeded
 from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
-from symscope.numerics._spectrum_ends import ROUNDING, Ends, exact_ends, iterated_ends
+from symscope.numerics._lanczos import (
+    ROUNDING,
+    Eigenpairs,
+    columnwise,
+    exact_ends,
+    iterated_ends,
+    top_eigenpairs,
+)
 from symscope.numerics._threads import cores_for, each, one_core_each
 
 __all__ = [
@@ -21,7 +27,6 @@ __all__ = [
     "ROUNDING",
     "Arithmetic",
     "Eigenpairs",
-    "Ends",
     "Progress",
     "arithmetic",
     "byte_count",
@@ -32,6 +37,7 @@ __all__ = [
     "check_ridge",
     "cores_for",
     "each",
+    "columnwise",
     "exact_ends",
     "iterated_ends",
     "one_core_each",

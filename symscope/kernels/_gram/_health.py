@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import ROUNDING, iterated_ends
 
 EXACT_UP_TO = 3000  # a full eigenvalue decomposition of this size takes seconds on two cores
+_PRODUCTS = 1500  # with vectors, for both extreme eigenvalues together
 _ROWS = 1024  # rows looked at together, so that no second matrix is made
 
 
@@ -145,40 +146,15 @@ def _exact_extremes(K: Tensor) -> tuple[float, float, float, int | None]:
 
 
 def _estimated_extremes(K: Tensor, seed: int) -> tuple[float, float, float, int | None]:
-    """Lanczos for the largest eigenvalue l, then for that of `l - K`: its tolerance is relative to l."""
-    start = np.random.default_rng(seed).standard_normal(len(K))
-    largest, _ = _lanczos(K, 0.0, 1.0, start)
-    _, vector = _lanczos(K, abs(largest) * (1 + 1e-3), -1.0, start)
-    v = torch.from_numpy(vector).to(K)
-    image = K @ v
-    smallest = float(v @ image)
-    residual = float((image - smallest * v).norm())
-    certain = smallest - residual > len(K) * torch.finfo(K.dtype).eps * largest
+    """By Lanczos, to a residual of 1e-9 of the largest eigenvalue, or as far as rounding and patience go."""
+    eps = torch.finfo(K.dtype).eps
+    asked = max(1e-9, ROUNDING * eps) * math.sqrt(len(K))
+    found = iterated_ends(
+        lambda v: K @ v, len(K), seed=seed, tolerance=asked, limit=_PRODUCTS, dtype=K.dtype, device=K.device
+    )
+    (smallest, largest), residual = found.values.tolist(), float(found.residuals[0])
+    certain = smallest - residual > len(K) * eps * largest
     return smallest, largest, residual, len(K) if certain else None
-
-
-def _lanczos(K: Tensor, shift: float, sign: float, start: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest eigenvalue of `shift + sign K` and its unit vector, from a few hundred products."""
-    from scipy.sparse.linalg import (
-        ArpackNoConvergence,
-        LinearOperator,
-        eigsh,
-    )  # slow to import, seldom needed
-
-    def product(vector: np.ndarray) -> np.ndarray:
-        image = (K @ torch.from_numpy(vector.ravel().copy()).to(K)).cpu().double().numpy()
-        return shift * vector.ravel() + sign * image
-
-    operator = LinearOperator(shape=tuple(K.shape), matvec=product, dtype=np.float64)
-    size = min(len(K), 64)
-    for tolerance in (1e-9, 1e-6, 1e-4, 1e-2):
-        try:
-            values, vectors = eigsh(operator, k=1, which="LA", v0=start, ncv=size, maxiter=12, tol=tolerance)
-        except ArpackNoConvergence:
-            continue  # the residual that is reported says how far it got
-        return float(values[0]), vectors[:, 0] / np.linalg.norm(vectors[:, 0])
-    vector = start / np.linalg.norm(start)
-    return float(vector @ product(vector)), vector
 
 
 def _collapsed(K: Tensor, tolerance: float) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:

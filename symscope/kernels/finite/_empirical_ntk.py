@@ -21,7 +21,7 @@ from symscope.networks import (
     forward_profile,
     functional_module,
 )
-from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, top_eigenpairs
+from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, columnwise, top_eigenpairs
 
 
 def empirical_ntk(
@@ -197,7 +197,7 @@ def empirical_ntk_eigenpairs(
         return jacobian.jvp(jacobian.vjp(v.reshape(-1, size.outputs), chunk), chunk).flatten()
 
     return top_eigenpairs(
-        theta_times,
+        columnwise(theta_times),
         x.shape[0] * size.outputs,
         count,
         seed=seed,

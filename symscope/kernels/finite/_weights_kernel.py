@@ -26,7 +26,7 @@ from symscope.networks import (
     forward_profile,
     functional_module,
 )
-from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, byte_text, top_eigenpairs
+from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, byte_text, columnwise, top_eigenpairs
 
 
 def weights_kernel(
@@ -159,7 +159,7 @@ def weights_kernel_eigenpairs(
         )
     if weights <= rows:
         return top_eigenpairs(
-            lambda v: _times(network, x, v, chunk),
+            columnwise(lambda v: _times(network, x, v, chunk)),
             weights,
             count,
             seed=seed,
