@@ -7,7 +7,9 @@ import torch
 
 from symscope.errors import InputError
 from symscope.runs import Verdict
-from symscope_papers.discovery.objectives import Objectives, objectives, projective
+from symscope_papers.discovery.objectives import objectives
+from symscope_papers.discovery.objectives.config import Objectives
+from symscope_papers.discovery.objectives.measure import projective
 from tests.papers.discovery.gathered import gathered
 
 
@@ -34,5 +36,5 @@ def test_projective_maps_compose():
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="expected at least 1"):
+    with pytest.raises(InputError, match="expected 1 or more"):
         Objectives(draws=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -9,12 +10,34 @@ import pandas as pd
 from symscope.discovery.learned import TERMS
 from symscope.report import COLOURS, new_figure, slug, style
 from symscope.runs import Plot, RunTables
+from symscope_papers.discovery.learned.config import LearnedRun
 
 WORDS = {
     "scale-free": "scale-free objective",
     "pointwise": "pointwise objective",
     "paper": "paper's objective",
 }
+
+
+def learned_plots(source: str) -> Callable[[LearnedRun, RunTables], list[Plot]]:
+    """The figures of a learned experiment.
+
+    Args:
+        source: The paper's figure of its generators.
+
+    Returns:
+        Generators of every network, training curves of the first, held-out drift of all.
+    """
+
+    def draw_plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
+        objective = config.objectives[0]
+        return [
+            *[generator_plot(tables, name, source, objective=objective) for name in config.networks],
+            curve_plot(tables, config.networks[0], "Fig. 6"),
+            drift_plot(tables, "beyond the paper", config.tolerance),
+        ]
+
+    return draw_plots
 
 
 def generator_plot(tables: RunTables, network: str, source: str, *, objective: str = "scale-free") -> Plot:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,8 +15,6 @@ from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import field_values
 from symscope.discovery.learned import (
     DATA_DEPENDENT,
-    POINTWISE,
-    SCALE_FREE,
     ActionTraining,
     LearnedActions,
     LearningObjective,
@@ -26,62 +23,14 @@ from symscope.discovery.learned import (
     runge_kutta_action,
 )
 from symscope.discovery.sampling import ParameterPoints
-from symscope.errors import InputError
 from symscope.runs import CellContext, CellResults
-from symscope_papers.discovery.small_networks import NETWORKS, action_builder, small_problem
+from symscope_papers.discovery.learned.config import OBJECTIVES, LearnedRun
+from symscope_papers.discovery.learned.networks import NETWORKS, action_builder, small_problem
 
-OBJECTIVES = {"scale-free": SCALE_FREE, "pointwise": POINTWISE}
 DATA_POINTS = {"pointwise": 8}  # of each batch; one everywhere else, as in the paper
 
 
-@final
-@dataclass(frozen=True)
-class LearnedRun:
-    """Config of the learned experiments.
-
-    Attributes:
-        networks: Names from `small_networks`.
-        objectives: "paper" (its weights and Eq. 5), "scale-free" (invariance as a cosine, weights ours) and
-            "pointwise" (the same, fields kept apart at every point, eight data points for each).
-        actions: "network", "linear" (`g theta`), "without W2".
-        dependent: Whether the action sees the data point.
-        seeds: Trainings, at once.
-        steps: At most.
-        samples: Parameters with data to learn from.
-        minibatch: In a step.
-        learning_rate: Of Adam; the paper's is 1e-3.
-        points: Held-out parameters of the tests.
-        flow_steps: Runge-Kutta steps of a held-out flow; its error is far below the drift of learned fields.
-        tolerance: Relative loss drift that counts as unchanged. Ours: the paper names none.
-    """
-
-    networks: tuple[str, ...]
-    objectives: tuple[str, ...] = ("scale-free", "paper")
-    actions: tuple[str, ...] = ("network",)
-    dependent: bool = False
-    seeds: int = 2
-    steps: int = 1500
-    samples: int = 10_000
-    minibatch: int = 128
-    learning_rate: float = 3e-3
-    points: int = 16
-    flow_steps: int = 12
-    tolerance: float = 0.05
-
-    def __post_init__(self) -> None:
-        for name in self.networks:
-            small_problem(name)
-        if not set(self.objectives) <= {"paper", *OBJECTIVES} or not self.objectives:
-            raise InputError(
-                f"objectives: expected 'paper', 'scale-free' and 'pointwise', got {self.objectives}"
-            )
-        if self.dependent and "pointwise" in self.objectives:
-            raise InputError("objectives: 'pointwise' is for actions that do not see the data")
-        if min(self.seeds, self.steps, self.samples, self.minibatch, self.points) < 1:
-            raise InputError("seeds, steps, samples, minibatch and points: expected at least 1")
-
-
-def run_cells(config: LearnedRun) -> list[dict[str, Any]]:
+def cells(config: LearnedRun) -> list[dict[str, Any]]:
     """Every network with every objective and action; `g theta` with the paper's objective alone.
 
     For `g theta` Eq. 5 is convex in g; as a cosine it is not, and trainings end in local minima. "without W2"
@@ -96,7 +45,7 @@ def run_cells(config: LearnedRun) -> list[dict[str, Any]]:
     ]
 
 
-def learned_run(config: LearnedRun, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+def measure_cell(config: LearnedRun, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Train, test on held-out points, and compare with the exact algebra where the field ignores data."""
     made = small_problem(cell["network"])
     began = time.perf_counter()

@@ -1,33 +1,26 @@
-"""Pictures of exact discovery: generators with names, dimensions against theory, singular values."""
+"""Figures of `discovery/exact`: generators with names, dimensions against theory, singular values."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot
+from symscope.runs import Plot, RunTables
+from symscope_papers.discovery.exact.config import Exact
+from symscope_papers.discovery.heat_maps import heat_map
 
 SHOWN = ("linear 1-2-1", "ReLU 2-2-2", "attention 2-2")
 SPECTRA = ("linear 2-3-2", "ReLU 3-4-2", "tanh 2-3-2", "sigmoid 2-2-2")
 
 
-def heat_map(axes: Any, table: np.ndarray, names: list[str], title: str, *, first: bool) -> None:
-    """One generator: rows move, in proportion to columns; blue positive, red negative."""
-    axes.imshow(table, cmap="RdBu", vmin=-1, vmax=1)
-    axes.set_title(title, fontsize=8)
-    ticks = range(len(names))
-    axes.set_xticks(ticks, names, rotation=90, fontsize=7)
-    axes.set_yticks(ticks, names if first else [""] * len(names), fontsize=7)
-    axes.set_xticks([t - 0.5 for t in ticks], minor=True)
-    axes.set_yticks([t - 0.5 for t in ticks], minor=True)
-    axes.grid(which="minor", linewidth=0.4)
-    axes.tick_params(which="minor", length=0)
-    axes.set_xlabel("in proportion to", fontsize=8)
-    if first:
-        axes.set_ylabel("moves", fontsize=8)
+def draw_plots(config: Exact, tables: RunTables) -> list[Plot]:
+    """The figures of a run."""
+    return [
+        *generator_plots(tables["generators"], config.seeds[0]),
+        dimension_plot(tables["networks"]),
+        spectrum_plot(tables["spectra"], config.seeds[0]),
+    ]
 
 
 def short_name(name: str) -> str:

@@ -1,14 +1,10 @@
-"""Sec. 5.4: data-dependent symmetries of networks without continuous data-independent ones."""
+"""Claims of `discovery/sigmoid`, `discovery/tanh-deep` and `discovery/skip`: fields that depend on data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
-from symscope_papers.discovery import PAPER
-from symscope_papers.discovery.learned_claims import OURS, drift_claims, part
-from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
-from symscope_papers.discovery.learned_runs import LearnedRun, learned_run, run_cells
+from symscope.runs import Claim, RunTables
+from symscope_papers.discovery.learned.claims import OURS, drift_claims, part
+from symscope_papers.discovery.learned.config import LearnedRun
 
 DEPENDENT = 0.1  # ours: a tenth of where theta goes depends on the data point
 PRESENT = 0.1  # ours: share of a field's square that counts as acting on a layer
@@ -43,11 +39,11 @@ def _dependence_claims(config: LearnedRun, tables: RunTables, source: str) -> li
     return claims
 
 
-def _sigmoid_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+def sigmoid_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     return _dependence_claims(config, tables, "Fig. 3")
 
 
-def _deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+def deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = _dependence_claims(config, tables, "Fig. 4")
     rows = part(tables["fields"], "scale-free")
     apart = (rows["share_W2"] < PRESENT) & (rows["share_W1"] > PRESENT) & (rows["share_W3"] > PRESENT)
@@ -85,65 +81,5 @@ def _deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     return claims
 
 
-def _skip_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+def skip_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     return _dependence_claims(config, tables, "Sec. 5.4")
-
-
-def _plots(source: str, curves: str) -> Callable[[LearnedRun, RunTables], Sequence[Plot]]:
-    def plot(config: LearnedRun, tables: RunTables) -> Sequence[Plot]:
-        return [
-            generator_plot(tables, config.networks[0], source, objective=config.objectives[0]),
-            curve_plot(tables, config.networks[0], curves),
-            drift_plot(tables, "beyond the paper", config.tolerance),
-        ]
-
-    return plot
-
-
-def _presets(network: str, actions: tuple[str, ...] = ("network",)) -> dict[str, Preset]:
-    quick = LearnedRun((network,), actions=actions, dependent=True, steps=1500)
-    paper = LearnedRun((network,), actions=actions, dependent=True, steps=10_000, seeds=5, points=64)
-    return {
-        "quick": Preset(quick, "half a minute to a minute"),
-        "paper": Preset(paper, "5 to 15 min on two cores"),
-    }
-
-
-sigmoid = Experiment(
-    id="discovery/sigmoid",
-    paper=PAPER,
-    figure="Fig. 3, 6",
-    shows="A sigmoid network has data-dependent symmetries for one data point, and they can be learned.",
-    config=LearnedRun,
-    presets=_presets("sigmoid 3-3-1"),
-    cells=run_cells,
-    measure=learned_run,
-    plot=_plots("Fig. 3", "Fig. 6"),
-    claims=_sigmoid_claims,
-)
-
-tanh_deep = Experiment(
-    id="discovery/tanh-deep",
-    paper=PAPER,
-    figure="Fig. 4",
-    shows="Data-dependent symmetries of a three-layer tanh network, and whether they skip a layer.",
-    config=LearnedRun,
-    presets=_presets("tanh 2-2-2-1", ("network", "without W2")),
-    cells=run_cells,
-    measure=learned_run,
-    plot=_plots("Fig. 4", "Fig. 6"),
-    claims=_deep_claims,
-)
-
-skip = Experiment(
-    id="discovery/skip",
-    paper=PAPER,
-    figure="Sec. 5.4",
-    shows="Data-dependent symmetries of a three-layer network with a skip connection.",
-    config=LearnedRun,
-    presets=_presets("tanh 2-2-2-1 with skip"),
-    cells=run_cells,
-    measure=learned_run,
-    plot=_plots("Sec. 5.4", "Fig. 6"),
-    claims=_skip_claims,
-)

@@ -1,17 +1,13 @@
-"""Fig. 5: several generators of linear and (leaky) ReLU networks, against the exact Lie algebras."""
+"""Claims of `discovery/homogeneous`: learned fields against the exact Lie algebras."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
-from symscope_papers.discovery import PAPER
-from symscope_papers.discovery.learned_claims import OURS, drift_claims, length_claim, part
-from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
-from symscope_papers.discovery.learned_runs import LearnedRun, learned_run, run_cells
+from symscope.runs import Claim, RunTables
+from symscope_papers.discovery.learned.claims import OURS, drift_claims, length_claim, part
+from symscope_papers.discovery.learned.config import LearnedRun
 
-NETWORKS = ("linear 1-2-1", "ReLU 2-2-2", "leaky ReLU 2-3-2")
-OBJECTIVES = ("pointwise", "scale-free", "paper")
 CLOSE = 10.0  # degrees, see OURS
 
 
@@ -51,7 +47,7 @@ def _angle_claims(rows: pd.DataFrame, network: str, objective: str) -> list[Clai
     ]
 
 
-def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+def homogeneous_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = []
     angles = tables["angles"]
     for network in config.networks:
@@ -72,34 +68,3 @@ def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
         )
     claims += drift_claims(tables, "Fig. 5", "Learned fields")
     return [*claims, length_claim(tables, "Eq. 8")] if "paper" in config.objectives else claims
-
-
-def _plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
-    shown = [
-        generator_plot(tables, name, "Fig. 5", objective=config.objectives[0]) for name in config.networks
-    ]
-    return [
-        *shown,
-        curve_plot(tables, config.networks[0], "Fig. 6"),
-        drift_plot(tables, "beyond the paper", config.tolerance),
-    ]
-
-
-homogeneous = Experiment(
-    id="discovery/homogeneous",
-    paper=PAPER,
-    figure="Fig. 5",
-    shows="Learned fields of linear and ReLU networks move along the orbits of their exact Lie algebras.",
-    config=LearnedRun,
-    presets={
-        "quick": Preset(LearnedRun(NETWORKS, OBJECTIVES, ("network", "linear"), steps=2000), "four minutes"),
-        "paper": Preset(
-            LearnedRun(NETWORKS, OBJECTIVES, ("network", "linear"), steps=10_000, seeds=5, points=64),
-            "25 minutes in one process",
-        ),
-    },
-    cells=run_cells,
-    measure=learned_run,
-    plot=_plots,
-    claims=_claims,
-)

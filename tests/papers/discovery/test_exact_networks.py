@@ -8,7 +8,7 @@ import torch
 from symscope import InputError
 from symscope.discovery import verify
 from symscope.discovery.fields import linear_field
-from symscope_papers.discovery.known_networks import known_network, two_layer_dimension
+from symscope_papers.discovery.exact.networks import known_network, two_layer_dimension
 
 
 def test_theory():

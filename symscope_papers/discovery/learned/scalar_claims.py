@@ -1,16 +1,12 @@
-"""Fig. 2: one generator of w2 w1 x, which should be the rescaling diag(1, -1)."""
+"""Claims of `discovery/scalar-linear`: the generator is the rescaling diag(1, -1)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from symscope.runs import Claim, Experiment, Plot, Preset, RunTables
-from symscope_papers.discovery import PAPER
-from symscope_papers.discovery.learned_claims import drift_claims, length_claim, part
-from symscope_papers.discovery.learned_figures import curve_plot, drift_plot, generator_plot
-from symscope_papers.discovery.learned_runs import LearnedRun, learned_run, run_cells
-
-NETWORK = "linear 1-1-1"
+from symscope.runs import Claim, RunTables
+from symscope_papers.discovery.learned.claims import drift_claims, length_claim, part
+from symscope_papers.discovery.learned.config import LearnedRun
 
 
 def _cosines(tables: RunTables, objective: str, action: str) -> np.ndarray:
@@ -23,7 +19,7 @@ def _cosines(tables: RunTables, objective: str, action: str) -> np.ndarray:
     return np.array(found)
 
 
-def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+def scalar_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     claims = []
     for objective in config.objectives:
         angles = part(tables["angles"], objective)["median_angle"].to_numpy(float)
@@ -64,33 +60,3 @@ def _claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     )
     claims += drift_claims(tables, "Fig. 2", "Learned fields")
     return [*claims, length_claim(tables, "Eq. 8")] if "paper" in config.objectives else claims
-
-
-def _plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
-    return [
-        generator_plot(tables, NETWORK, "Fig. 2", objective=config.objectives[0]),
-        curve_plot(tables, NETWORK, "Fig. 6"),
-        drift_plot(tables, "beyond the paper", config.tolerance),
-    ]
-
-
-scalar_linear = Experiment(
-    id="discovery/scalar-linear",
-    paper=PAPER,
-    figure="Fig. 2",
-    shows="One learned generator of a two-layer linear network with scalar weights is the rescaling.",
-    config=LearnedRun,
-    presets={
-        "quick": Preset(
-            LearnedRun((NETWORK,), actions=("network", "linear"), steps=1000, seeds=3), "half a minute"
-        ),
-        "paper": Preset(
-            LearnedRun((NETWORK,), actions=("network", "linear"), steps=10_000, seeds=10, points=64),
-            "5 min on two cores",
-        ),
-    },
-    cells=run_cells,
-    measure=learned_run,
-    plot=_plots,
-    claims=_claims,
-)

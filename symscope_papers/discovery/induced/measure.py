@@ -1,10 +1,9 @@
-"""Symmetries of parts carried to whole networks: Prop. 4.1, Cor. 4.2 and 4.3, Prop. 4.4, tested held-out."""
+"""Symmetries of parts carried to whole networks, tested on held-out samples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,37 +19,8 @@ from symscope.discovery.uses import (
     smaller_batch_symmetry,
     widened_symmetry,
 )
-from symscope.errors import InputError
-from symscope.runs import CellContext, CellResults, Claim, Experiment, Plot, Preset, RunTables
-from symscope_papers.discovery import PAPER
-from symscope_papers.discovery.induced_figures import carried_plot, drift_plot
-
-RULES = {
-    "Prop. 4.1": "A symmetry of a part inside a network with a skip connection holds in the whole.",
-    "Cor. 4.2": "A symmetry of a narrow network holds in wider ones.",
-    "Cor. 4.3": "A symmetry of some layers holds in deeper networks.",
-    "Prop. 4.4": "A symmetry for batches of one size holds for all smaller batches.",
-}
-TOLERANCE = 1e-6  # relative loss drift; ours
-
-
-@final
-@dataclass(frozen=True)
-class Induced:
-    """Config of `discovery/induced`: sizes of small and large networks, and how many seeds."""
-
-    narrow: int = 2
-    wide: tuple[int, ...] = (3, 5)
-    depths: tuple[int, ...] = (3, 4)
-    batch: int = 4
-    seeds: tuple[int, ...] = (0, 1)
-    points: int = 12
-
-    def __post_init__(self) -> None:
-        if not self.seeds or not self.wide or min(self.wide) <= self.narrow or self.narrow < 1:
-            raise InputError(f"expected seeds and widths above {self.narrow}, got {self.seeds}, {self.wide}")
-        if not self.depths or min(self.depths) < 3 or self.batch < 2:
-            raise InputError(f"expected depths from 3 and a batch from 2 on, got {self.depths}, {self.batch}")
+from symscope.runs import CellContext, CellResults
+from symscope_papers.discovery.induced.config import RULES, Induced
 
 
 class Skip(nn.Module):
@@ -81,11 +51,13 @@ def _direction(size: int, seed: int) -> Tensor:
     return torch.randn(size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def _cells(config: Induced) -> list[dict[str, Any]]:
+def cells(config: Induced) -> list[dict[str, Any]]:
+    """One cell for each independent measurement."""
     return [{"rule": rule, "number": seed} for rule in RULES for seed in config.seeds]
 
 
-def _cell(config: Induced, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+def measure_cell(config: Induced, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    """Rows of one cell."""
     seed = context.seed % 10**6
     make = {
         "Prop. 4.1": _inside,
@@ -254,58 +226,3 @@ def _entries(which: str, field: ParameterField, made: ParameterProblem) -> list[
         }
         for i, j in torch.nonzero(table).tolist()
     ]
-
-
-def _claims(config: Induced, tables: RunTables) -> list[Claim]:
-    cases = tables["cases"]
-    claims = []
-    for rule, statement in RULES.items():
-        part = cases[(cases["rule"] == rule) & cases["should_hold"]]
-        good = part["holds"] & part["holds_in_part"]
-        words = f"{int(good.sum())} of {len(part)}; largest loss drift {part['drift'].max():.1e}"
-        claims.append(
-            Claim.from_check(
-                statement,
-                rule,
-                bool(len(part)) and bool(good.all()),
-                measured=words,
-                threshold=f"all, drift <= {TOLERANCE:g} (ours)",
-            )
-        )
-    control = cases[~cases["should_hold"]]
-    statement = (
-        "Without h, the features the part sees, a data-dependent symmetry does not carry over (control)."
-    )
-    if not len(control):
-        return [*claims, Claim.not_checked(statement, "Prop. 4.1", "no such case in this run")]
-    return [
-        *claims,
-        Claim.at_least(
-            statement, "Prop. 4.1", float(control["drift"].min()), TOLERANCE, why="Smallest loss drift."
-        ),
-    ]
-
-
-def _plots(config: Induced, tables: RunTables) -> list[Plot]:
-    plots = [drift_plot(tables["cases"], TOLERANCE)]
-    return [*plots, carried_plot(tables["generators"])] if len(tables.get("generators", ())) else plots
-
-
-carried = Experiment(
-    id="discovery/induced",
-    paper=PAPER,
-    figure="Sec. 4, Fig. 1",
-    shows="Symmetries of small networks hold in wider and deeper ones and for smaller batches.",
-    config=Induced,
-    presets={
-        "quick": Preset(Induced(), "40 s of one core"),
-        "paper": Preset(
-            Induced(wide=(3, 5, 10, 20), depths=(3, 4, 6, 8), batch=6, seeds=(0, 1, 2, 3, 4), points=30),
-            "40 s on two cores",
-        ),
-    },
-    cells=_cells,
-    measure=_cell,
-    plot=_plots,
-    claims=_claims,
-)

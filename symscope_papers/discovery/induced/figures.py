@@ -1,4 +1,4 @@
-"""Pictures of carried symmetries: held-out drifts, and one generator before and after."""
+"""Figures of `discovery/induced`: held-out drifts, and one generator before and after."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import numpy as np
 import pandas as pd
 
 from symscope.report import COLOURS, WRONG, new_figure, style
-from symscope.runs import Plot
-from symscope_papers.discovery.exact_figures import heat_map
+from symscope.runs import Plot, RunTables
+from symscope_papers.discovery.heat_maps import heat_map
+from symscope_papers.discovery.induced.config import TOLERANCE, Induced
+
+
+def draw_plots(config: Induced, tables: RunTables) -> list[Plot]:
+    """The figures of a run."""
+    plots = [drift_plot(tables["cases"], TOLERANCE)]
+    return [*plots, carried_plot(tables["generators"])] if len(tables.get("generators", ())) else plots
 
 
 def drift_plot(cases: pd.DataFrame, tolerance: float) -> Plot:
