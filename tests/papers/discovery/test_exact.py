@@ -55,7 +55,7 @@ def test_cells_repeat_and_bad_configs_are_refused():
     cell = {"network": "ReLU 2-2-2", "number": 0}
     rows = [exact.measure(SMALL, cell, CellContext(5, 0, "cpu"))["spectra"] for _ in range(2)]
     assert [float(r["value"]) for r in rows[0]] == [float(r["value"]) for r in rows[1]]
-    with pytest.raises(InputError, match=r"seeds: expected 1 or more|networks: expected 1 or more"):
+    with pytest.raises(InputError, match="seeds: expected 1 or more"):
         replace(SMALL, seeds=())
     with pytest.raises(InputError, match="points: expected 1 or more"):
         replace(SMALL, points=0)
