@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symscope.report import new_figure
-from symscope_papers.chart_parts import doubling_axis, shared_legend, wrong_line
+from symscope_papers.chart_parts import accuracy_axes, doubling_axis, error_line, shared_legend, wrong_line
 
 
 def test_a_shared_legend_has_every_name_once_in_the_order_of_the_panels():
@@ -23,3 +23,14 @@ def test_axis_and_border():
     assert axes.get_xticks().tolist() == [2, 4, 8]
     assert [text.get_text() for text in axes.texts] == ["wrong above"]
     assert set(axes.lines[0].get_ydata()) == {1}
+
+
+def test_accuracies_have_bars_of_their_errors_on_all_of_the_axis():
+    axes = new_figure(4, 3).subplots()
+    error_line(axes, [2, 8], [0.25, 0.75], [0.05, 0.1], "o-", "black", "trained")
+    accuracy_axes(axes, [2, 8])
+    [bars] = axes.containers
+    ends = [bar[:, 1].tolist() for bar in bars[2][0].get_segments()]
+    assert ends == [[0.25 - 0.05, 0.25 + 0.05], [0.75 - 0.1, 0.75 + 0.1]]
+    assert axes.get_ylim() == (-0.05, 1.05)
+    assert axes.get_xticks().tolist() == [2, 8]

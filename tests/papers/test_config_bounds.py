@@ -14,6 +14,7 @@ from symscope_papers.config_bounds import (
     check_at_least,
     check_between,
     check_distinct,
+    check_divisors,
     check_increasing,
     check_one_of,
     check_positive,
@@ -39,6 +40,8 @@ def test_the_bounds_of_tuples_are_those_of_every_entry(values):
     assert refused(check_distinct, config, "sizes", least=2) == (
         len(set(values)) < len(values) or len(values) < 2
     )
+    divide = all(value > 0 and 6 % value == 0 for value in values)
+    assert refused(check_divisors, config, 6, "sizes", least=1) == (not divide)
     assert refused(check_increasing, config, "sizes") == (list(values) != sorted(set(values)))
 
 

@@ -21,8 +21,8 @@ def by_angles(table: pd.DataFrame) -> dict[int, pd.DataFrame]:
 def correlations(table: pd.DataFrame, one: str, other: str) -> dict[int, float]:
     """Pearson's r of two columns for each number of angles.
 
-    >>> correlations(pd.DataFrame({"angles": [4, 4], "a": [0.0, 1.0], "b": [3.0, 2.0]}), "a", "b")
-    {4: -1.0}
+    >>> correlations(pd.DataFrame({"angles": [4] * 3, "a": [0.0, 1.0, 2.0], "b": [1.0, 2.0, 3.0]}), "a", "b")
+    {4: 1.0}
     """
     return {n: agreement(part, one, other)[0] for n, part in by_angles(table).items()}
 

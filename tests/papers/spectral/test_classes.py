@@ -169,7 +169,7 @@ def tables(trained=(0.1, 0.3, 0.9), rule=(0.0, 0.2, 0.95), gap=1e-12, angles=(4,
 
 
 def verdicts(**changes):
-    return [claim.verdict.value for claim in judge_claims(None, tables(**changes))]
+    return [claim.verdict.value for claim in judge_claims(Classes(), tables(**changes))]
 
 
 def test_half_way_is_where_the_line_between_two_points_crosses_one_half():

@@ -138,7 +138,7 @@ LARGE = [
 
 
 def verdicts(runs, **changes):
-    return [claim.verdict.value for claim in judge_claims(None, tables(runs, **changes))]
+    return [claim.verdict.value for claim in judge_claims(WholeMnist(), tables(runs, **changes))]
 
 
 def test_the_large_runs_decide_every_claim():
