@@ -1,17 +1,13 @@
-"""What every part needs: eigenvalues from products, random numbers, whole files, progress, checks."""
+"""What every part needs, below all of them.
 
-from symscope.numerics._arithmetic import Arithmetic, arithmetic, usable_device
-from symscope.numerics._checks import (
-    check_count,
-    check_finite,
-    check_point_sets,
-    check_ridge,
-)
-from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinished, write_whole
-from symscope.numerics._ode import FlowPath, ode_flow
-from symscope.numerics._progress import Progress, partial_progress, progress_steps
-from symscope.numerics._randomness import seeded
-from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
+- Eigenvalues at the ends of a spectrum, from products with a symmetric matrix: one block Lanczos.
+- Gradient flows and other ordinary differential equations on tensors: one solver.
+- Files that are whole or not there, and locks that keep a second process out.
+- Progress of long computations, as one kind of function.
+- Sizes in bytes, random generators, and checks of what callers give.
+"""
+
+# eigenvalues from products
 from symscope.numerics._lanczos import (
     ROUNDING,
     Eigenpairs,
@@ -20,36 +16,59 @@ from symscope.numerics._lanczos import (
     iterated_ends,
     top_eigenpairs,
 )
-from symscope.numerics._threads import cores_for, each, one_core_each
+
+# ordinary differential equations
+from symscope.numerics._ode import ode_flow
+
+# files
+from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinished, write_whole
+
+# progress
+from symscope.numerics._progress import Progress, partial_progress
+
+# sizes in bytes
+from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
+
+# random numbers
+from symscope.numerics._randomness import seeded
+
+# checks
+from symscope.numerics._checks import (
+    check_count,
+    check_finite,
+    check_point_sets,
+    check_ridge,
+    usable_device,
+)
 
 __all__ = [
-    "DEFAULT_MEMORY",
+    # eigenvalues from products
     "ROUNDING",
-    "Arithmetic",
     "Eigenpairs",
+    "columnwise",
+    "exact_ends",
+    "iterated_ends",
+    "top_eigenpairs",
+    # ordinary differential equations
+    "ode_flow",
+    # files
+    "atomic_file",
+    "exclusive_lock",
+    "remove_unfinished",
+    "write_whole",
+    # progress
     "Progress",
-    "arithmetic",
+    "partial_progress",
+    # sizes in bytes
+    "DEFAULT_MEMORY",
     "byte_count",
     "byte_text",
+    # random numbers
+    "seeded",
+    # checks
     "check_count",
     "check_finite",
     "check_point_sets",
     "check_ridge",
-    "cores_for",
-    "each",
-    "columnwise",
-    "exact_ends",
-    "iterated_ends",
-    "one_core_each",
-    "partial_progress",
-    "progress_steps",
-    "ode_flow",
-    "remove_unfinished",
-    "atomic_file",
-    "exclusive_lock",
-    "FlowPath",
-    "seeded",
-    "top_eigenpairs",
     "usable_device",
-    "write_whole",
 ]

@@ -1,4 +1,4 @@
-"""Checks of what callers give: counts, ridges, finite numbers, points for a kernel."""
+"""Checks of what callers give: counts, ridges, finite numbers, devices, points for a kernel."""
 
 from __future__ import annotations
 
@@ -79,6 +79,30 @@ def check_finite(name: str, x: Tensor) -> None:
             f"{name}: expected finite numbers, got {count} of {x.numel()} entries NaN or infinite, "
             f"the first at index {first} ({x[first].item()}); repair or remove those samples."
         )
+
+
+def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
+    """The device to compute on: as asked, or that of a tensor.
+
+    Args:
+        device: Device asked for, or None.
+        like: The tensor whose device is taken where none was asked for.
+
+    Raises:
+        InputError: There is no such device here.
+
+    >>> usable_device(None, torch.ones(1)).type
+    'cpu'
+    """
+    try:
+        where = like.device if device is None else torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise InputError(f'device: expected "cpu", "cuda" or a torch.device, got {device!r}.') from error
+    if where.type == "cuda" and not torch.cuda.is_available():
+        raise InputError('device: "cuda" was asked for, but torch sees no CUDA device; use device="cpu".')
+    if where.type == "cuda" and (where.index or 0) >= torch.cuda.device_count():
+        raise InputError(f"device: torch sees {torch.cuda.device_count()} CUDA devices, got {where}.")
+    return where
 
 
 def check_point_sets(x1: Tensor, x2: Tensor | None, leading: int = 1) -> None:

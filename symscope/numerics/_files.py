@@ -23,7 +23,7 @@ def write_whole(content: str | bytes, path: Path) -> None:
 
     Args:
         content: All of it; text is written as UTF-8.
-        path: Where to; its folder must exist.
+        path: The file; its folder must exist.
 
     Raises:
         InputError: The folder is not there or cannot be written, or the disk is full.

@@ -46,7 +46,7 @@ def ode_flow(
     The solver computes in float64 on the CPU; the velocity gets tensors like the start.
 
     Args:
-        velocity: Of a state, a tensor of the start's shape.
+        velocity: Function from a state to its derivative, both of the start's shape.
         start: The state at the first time.
         times: When to look: from the start's time on, all later or, to go back, all earlier.
         rtol: Relative error allowed in a step.

@@ -15,6 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.kernels._gram._arithmetic import Arithmetic, arithmetic
+from symscope.kernels._gram._progress_bar import progress_steps
 from symscope.kernels._gram._storage import open_gram, open_store, stored_tile
 from symscope.kernels._gram._tiles import (
     Grid,
@@ -27,15 +29,11 @@ from symscope.kernels._gram._tiles import (
     tile_values,
 )
 from symscope.kernels._kernel import Kernel
+from symscope.kernels._threads import cores_for, one_core_each
 from symscope.numerics import (
-    Arithmetic,
     Progress,
-    arithmetic,
     byte_count,
     check_point_sets,
-    cores_for,
-    one_core_each,
-    progress_steps,
 )
 
 CPU_MEMORY = "2GB"

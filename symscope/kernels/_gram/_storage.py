@@ -35,9 +35,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.kernels._gram._arithmetic import Arithmetic
 from symscope.kernels._gram._tiles import Grid, Tile, place, tile_values
 from symscope.kernels._kernel import Kernel
-from symscope.numerics import Arithmetic, atomic_file, byte_text, exclusive_lock
+from symscope.numerics import atomic_file, byte_text, exclusive_lock
 
 _FORMAT = "symscope gram 1"
 _FILES = {"gram.npy", "header.json", "journal.txt"}

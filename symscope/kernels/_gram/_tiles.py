@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.kernels._gram._arithmetic import Arithmetic
 from symscope.kernels._kernel import Kernel
-from symscope.numerics import Arithmetic, byte_text
+from symscope.numerics import byte_text
 
 # Larger tiles gain nothing on a CPU, they leave its cache; on a GPU, and for kernels that cut their own work,
 # the budget is the limit.

@@ -16,11 +16,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.kernels._threads import each
 from symscope.kernels.infinite import _covariance_steps as layers
 from symscope.kernels.infinite._data_steps import data_step, own_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Normalise, Operation, Sum
 from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent
-from symscope.numerics import each
 
 # Covariances in flight at once: what a core's cache, or a GPU, digests well.
 PIECES = {"cpu": 1 << 19, "cuda": 1 << 25}

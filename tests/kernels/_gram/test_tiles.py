@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
+from symscope.kernels._gram._arithmetic import Arithmetic
 from symscope.kernels._gram._tiles import (
     Grid,
     Tile,
@@ -21,7 +22,6 @@ from symscope.kernels._gram._tiles import (
     tile_values,
 )
 from symscope.kernels._kernel import Kernel
-from symscope.numerics import Arithmetic
 from tests.kernels.toy import entry_bytes, loop, points, polynomial, polynomial_blocks, polynomial_diagonal
 from tests.tolerances import ROUNDING
 

@@ -26,7 +26,7 @@ def each(function: Callable[[Piece], Result], pieces: Iterable[Piece], device: t
     Args:
         function: Must not depend on the order of calls, nor change what other calls read.
         pieces: Its arguments.
-        device: Where the tensors are.
+        device: Device holding the tensors.
 
     >>> each(lambda n: n * n, range(4), torch.device("cpu"))
     [0, 1, 4, 9]

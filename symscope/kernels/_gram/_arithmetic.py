@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import usable_device
 
 
 @final
 @dataclass(frozen=True)
 class Arithmetic:
-    """Where and how precisely tiles are computed.
+    """Device and precision of the tiles of a Gram matrix.
 
     Attributes:
         device: The device of the tiles.
@@ -41,26 +42,6 @@ class Arithmetic:
             yield
         finally:
             matmul.fp32_precision, conv.fp32_precision = before
-
-
-def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
-    """Where to compute: as asked, or where a tensor is.
-
-    Raises:
-        InputError: There is no such device here.
-
-    >>> usable_device(None, torch.ones(1)).type
-    'cpu'
-    """
-    try:
-        where = like.device if device is None else torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise InputError(f'device: expected "cpu", "cuda" or a torch.device, got {device!r}.') from error
-    if where.type == "cuda" and not torch.cuda.is_available():
-        raise InputError('device: "cuda" was asked for, but torch sees no CUDA device; use device="cpu".')
-    if where.type == "cuda" and (where.index or 0) >= torch.cuda.device_count():
-        raise InputError(f"device: torch sees {torch.cuda.device_count()} CUDA devices, got {where}.")
-    return where
 
 
 def arithmetic(x: Tensor, device: torch.device | str | None, dtype: torch.dtype | str | None) -> Arithmetic:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from symscope.kernels import gram, infinite_width, rbf_kernel
-from symscope.numerics._threads import cores_for, each, one_core_each
+from symscope.kernels._threads import cores_for, each, one_core_each
 
 CPU = torch.device("cpu")
 
