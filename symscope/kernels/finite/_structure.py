@@ -223,7 +223,7 @@ def _candidates(network: FunctionalModule) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _own_parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+def _own_parameters(module: nn.Module) -> dict[str, Tensor]:
     return dict(module.named_parameters(recurse=False, remove_duplicate=False))
 
 
