@@ -78,12 +78,12 @@ def build_module(
 
     Args:
         network: The declaration.
-        weights: Its layers, without an axis of runs; without them, equivariant Gaussian layers that keep
-            the size of signals, drawn from `generator`.
+        weights: Layers of the network, without an axis of runs; without them, equivariant Gaussian layers
+            that keep the size of signals, drawn from `generator`.
         equivariant: True for layers parameterised by coefficients in Hom_G (given weights are projected),
             False for dense matrices that start equivariant but may leave E.
         generator: Source of randomness when there are no weights.
-        dtype: Of the parameters.
+        dtype: Precision of the parameters.
 
     Raises:
         InputError: Neither weights nor a generator, or weights that do not fit.

@@ -17,7 +17,7 @@ from symscope.errors import InputError, nearest
 from symscope.groups import Representation, equivariant_maps, invariant_vectors
 
 LARGEST_MATRIX_BYTES = 2**31
-AFFINE = 1e-4  # relative departure from an affine map that float32 rounding can make
+AFFINE = 1e-4  # relative distance from an affine map that float32 rounding can make
 ROUNDINGS = 8  # the same in a dtype with fewer digits, in units of its last one
 SCALES = (0.5, 1.0, 2.0, 8.0)  # of random points a layer is probed at, and of their opposites
 
@@ -48,7 +48,7 @@ class LayerEquivariance:
         equivariant: `|A_E|`.
         residual: `|A_{E_perp}|`.
         bias_residual: The part of its bias that the group moves.
-        bias_relative: The same divided by `|A|` or by the bias, whichever is larger.
+        bias_relative: That part of the bias divided by `|A|` or by the bias, whichever is larger.
         element: The group element that moves the layer (weights and bias) most.
         breaks: Whether it breaks equivariance by more than the tolerance.
     """
@@ -88,9 +88,9 @@ def layer_equivariance(
 
     Args:
         module: A trained or untrained model; it is not changed.
-        spaces: For each layer by name, the representations of its input and output.
+        spaces: Representations of the input and output of each layer, by its name.
         tolerance: Relative `|A_{E_perp}|` (of weights or bias) above which a layer breaks equivariance.
-        seed: Of elements of groups too large to try them all.
+        seed: Seed for drawing elements of groups too large to try them all.
 
     Raises:
         InputError: A name that is not there, representations that do not fit, a layer that is not affine, or
@@ -110,7 +110,7 @@ def layer_equivariance(
             raise InputError(f"expected the name of a layer, got {name!r}: {nearest(name, known)}")
         place = given if isinstance(given, LayerSpaces) else LayerSpaces(*given)
         matrix, bias = affine_parts(known[name], place, name)
-        found.append(_judged(name, place, matrix, bias, tolerance, seed))
+        found.append(_layer_verdict(name, place, matrix, bias, tolerance, seed))
     return tuple(sorted(found, key=lambda layer: -max(layer.relative, layer.bias_relative)))
 
 
@@ -136,13 +136,13 @@ def affine_parts(layer: nn.Module, place: LayerSpaces, name: str = "layer") -> t
     points = torch.cat([drawn, -drawn])
     inputs = torch.cat([torch.zeros(1, n, dtype=torch.float64), torch.eye(n, dtype=torch.float64), points])
     try:
-        outputs, rounding = _applied(layer, inputs.reshape(-1, *shape))
+        outputs, rounding = _layer_outputs(layer, inputs.reshape(-1, *shape))
     except Exception as error:  # whatever a user's layer raises
         raise InputError(
-            f"expected {name} to take inputs of shape {shape} ({place.source!r}); it says: {error}. Give "
+            f"expected {name} to take inputs of shape {shape} ({place.source!r}); it raises: {error}. Give "
             "input_shape, another representation, or the name of a layer that takes one tensor."
         ) from error
-    outputs = _checked(outputs, layer, place, name, len(inputs))
+    outputs = _flat_outputs(outputs, layer, place, name, len(inputs))
     bias = outputs[0]
     matrix = (outputs[1 : n + 1] - bias).T.contiguous()
     gap = float(torch.linalg.vector_norm(points @ matrix.T + bias - outputs[n + 1 :]))
@@ -152,11 +152,11 @@ def affine_parts(layer: nn.Module, place: LayerSpaces, name: str = "layer") -> t
     return matrix, bias
 
 
-def _applied(layer: nn.Module, inputs: Tensor) -> tuple[object, float]:
+def _layer_outputs(layer: nn.Module, inputs: Tensor) -> tuple[object, float]:
     """What a layer gives in evaluation mode, and the rounding of the numbers it computed with."""
     state = dict(chain(layer.named_parameters(), layer.named_buffers()))
     like = next((t for t in state.values() if t.is_floating_point()), torch.zeros(()))
-    with torch.no_grad(), _evaluating(layer):
+    with torch.no_grad(), _eval_mode(layer):
         try:
             wide = {key: t.to(torch.float64) for key, t in state.items() if t.is_floating_point()}
             given = inputs.to(like.device)
@@ -166,7 +166,7 @@ def _applied(layer: nn.Module, inputs: Tensor) -> tuple[object, float]:
 
 
 @contextmanager
-def _evaluating(layer: nn.Module) -> Iterator[None]:
+def _eval_mode(layer: nn.Module) -> Iterator[None]:
     """Evaluation mode for a while; every submodule gets its own mode back."""
     modes = [(module, module.training) for module in layer.modules()]
     layer.eval()
@@ -177,7 +177,7 @@ def _evaluating(layer: nn.Module) -> Iterator[None]:
             module.training = was
 
 
-def _checked(outputs: object, layer: nn.Module, place: LayerSpaces, name: str, count: int) -> Tensor:
+def _flat_outputs(outputs: object, layer: nn.Module, place: LayerSpaces, name: str, count: int) -> Tensor:
     """Outputs as `[count, dim of target]` in float64."""
     if not isinstance(outputs, Tensor) or not outputs.is_floating_point():
         raise InputError(
@@ -203,7 +203,7 @@ def _checked(outputs: object, layer: nn.Module, place: LayerSpaces, name: str, c
     return outputs.reshape(count, -1).cpu().to(torch.float64)
 
 
-def _judged(
+def _layer_verdict(
     name: str, place: LayerSpaces, matrix: Tensor, bias: Tensor, tolerance: float, seed: int
 ) -> LayerEquivariance:
     for space in (place.source, place.target):

@@ -45,7 +45,7 @@ class CurvatureEnds:
         highest_direction: Unit layers along the largest.
         residual: The larger `|H v - value v|` of the two: a true eigenvalue lies within that distance.
         products: Products with the Hessian that it took.
-        dimension: Of the subspace.
+        dimension: Dimension of the subspace.
     """
 
     lowest: float
@@ -65,9 +65,10 @@ class Stability:
     Attributes:
         outside: Extremes of Hess R_aug on E_perp; None when E is everything.
         inside: Extremes on E, where Hess R_aug = Hess R_eqv; None when E is zero.
-        elements: How many group elements were averaged over.
-        standard_error: Of the lowest eigenvalue outside, over sampled elements; 0 for an exact average,
-            infinite for elements that tell nothing of it: a single one, or several that all act alike.
+        elements: Number of group elements averaged over.
+        standard_error: Standard error of the lowest eigenvalue outside, over sampled elements; 0 for an exact
+            average, infinite for elements that tell nothing of it: a single one, or several that all act
+            alike.
     """
 
     outside: CurvatureEnds | None
@@ -99,6 +100,8 @@ class Stability:
         if self.outside is None:
             return "stable"
         ends = self.outside
+        # some eigenvalue lies within the residual (Parlett, The Symmetric Eigenvalue Problem, sec. 4.5), not
+        # always the lowest: a random start has about 1/sqrt(dimension) of its direction
         hidden = math.sqrt(ends.dimension) * ends.residual
         rounding = _rounding(ends.lowest_direction[0].dtype) * max(_largest(ends), _largest(self.inside))
         margin = max(NEUTRAL * _largest(ends), 4 * self.standard_error, hidden, rounding)
@@ -126,7 +129,7 @@ def stability(
         weights: Equivariant layers, without an axis of runs; any point of E, not only a stationary one.
         elements: What augmentation averages over; by default all of the group. For groups too large, give
             `drawn_elements(group, passes, generator)`: the verdict then allows for their standard error.
-        seed: Of Lanczos' first vectors.
+        seed: Seed for Lanczos' first vectors.
         tolerance: Accuracy asked of Lanczos, relative to the largest absolute eigenvalue; no better than the
             rounding of the layers' precision.
 
@@ -169,7 +172,7 @@ def _extremes(
     if space.dimension == 0:
         return None
     large = space.dimension > EXACT_UP_TO
-    found = _iterated(space, product, part, like, seed, tolerance, elsewhere) if large else None
+    found = _lanczos_ends(space, product, part, like, seed, tolerance, elsewhere) if large else None
     products = 0 if found is None else found.products
     if found is None or not found.converged:
         space = space if part == "on" else complement_with_basis(network, like.device)
@@ -181,7 +184,7 @@ def _extremes(
     return CurvatureEnds(lowest, highest, low, high, error, products, space.dimension)
 
 
-def _iterated(
+def _lanczos_ends(
     space: LayerSubspace,
     product: Product,
     part: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
 from symscope.dynamics.layer_vectors import flatten, residual, unflatten
+from symscope.dynamics.minima import coordinates, from_coordinates
 
 
 @final
@@ -19,8 +21,8 @@ class LayerSubspace:
     """A subspace of layers, and coordinates in which lengths are those of the layers.
 
     Attributes:
-        dimension: Of the subspace.
-        size: How many coordinates: more than the dimension where they are all entries of the layers.
+        dimension: Dimension of the subspace.
+        size: Number of coordinates: more than the dimension where they are all entries of the layers.
         layers: `[..., size]` coordinates to layers.
         numbers: Layers to the coordinates of their projection on the subspace.
     """
@@ -40,17 +42,8 @@ def equivariant_space(network: DeclaredNetwork) -> LayerSubspace:
     >>> space.dimension, space.numbers(space.layers(torch.arange(3.0).double())).round(decimals=12).tolist()
     (3, [0.0, 1.0, 2.0])
     """
-    sizes = [maps.dimension for maps in network.maps]
-
-    def layers(c: Tensor) -> LayerWeights:
-        parts = c.split(sizes, dim=-1)
-        return tuple(maps.combine(part) for maps, part in zip(network.maps, parts, strict=True))
-
-    def numbers(image: LayerWeights) -> Tensor:
-        found = [maps.coefficients(part) for maps, part in zip(network.maps, image, strict=True)]
-        return torch.cat(found, dim=-1)
-
-    return LayerSubspace(sum(sizes), sum(sizes), layers, numbers)
+    size = network.equivariant_dimension
+    return LayerSubspace(size, size, partial(from_coordinates, network), partial(coordinates, network))
 
 
 def complement(network: DeclaredNetwork) -> LayerSubspace:
@@ -83,6 +76,7 @@ def complement_with_basis(network: DeclaredNetwork, device: torch.device | str =
     bases = []
     for maps in network.maps:
         inside = maps.combine(torch.eye(maps.dimension, dtype=torch.float64, device=device)).flatten(-2)
+        # Householder QR: the columns of Q past the rank are an orthonormal basis of the complement
         bases.append(torch.linalg.qr(inside.mT, mode="complete").Q[:, maps.dimension :])
     sizes = [basis.shape[1] for basis in bases]
 

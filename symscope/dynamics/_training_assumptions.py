@@ -31,7 +31,7 @@ class TrainingAssumption:
         statement: What is assumed.
         holds: The verdict.
         error: The largest relative violation found; infinite where a value is not finite.
-        detail: Where it was found and by which element, or how it was checked.
+        detail: Layer and element that show the violation, or how it was checked.
     """
 
     number: int
@@ -52,7 +52,7 @@ def training_assumptions(
 
     Args:
         problem: Network, loss and data.
-        seed: Of random vectors, and of elements where there are too many.
+        seed: Seed for random vectors, and for elements where there are too many.
         samples: Elements to test on: all of a smaller group, else generators and this many random ones.
         tolerance: Largest relative violation that counts as rounding.
 

@@ -34,7 +34,7 @@ class Trajectory:
         network: The declaration they belong to.
         times: Increasing, from 0; for descent, learning rate times steps.
         weights: The layers at each time.
-        evaluations: How many gradients were computed.
+        evaluations: Number of gradients computed.
     """
 
     network: DeclaredNetwork
@@ -67,13 +67,13 @@ def training_flow(
     small enough, and the solver gives up.
 
     Args:
-        network: Its declaration.
+        network: Declaration of the layers.
         field: The gradient to follow, see `gradient_field`.
-        weights: Where it starts, float64; an axis of runs is solved together.
-        times: When to look, increasing and not negative; 0 is added in front when it is missing.
+        weights: Layers at time 0, float64; an axis of runs is solved together.
+        times: Times to keep, increasing and not negative; 0 is added in front when it is missing.
         rtol: Relative accuracy of a step.
         atol: Absolute accuracy of a step.
-        evaluations: Of the field, at most so many.
+        evaluations: Most evaluations of the field.
 
     Raises:
         InputError: Times that do not increase, a start that is not finite, or a solution that cannot be
@@ -118,11 +118,11 @@ def training_descent(
     """The iterates `A <- A - rate field(A)`, kept every so many steps.
 
     Args:
-        network: Its declaration.
+        network: Declaration of the layers.
         field: The gradient to follow, see `gradient_field`.
-        weights: Where it starts, any dtype, with or without an axis of runs.
+        weights: Layers at step 0, any dtype, with or without an axis of runs.
         rate: Learning rate.
-        steps: How many steps.
+        steps: Number of steps.
         every: How often layers are kept; the first and the last always are.
 
     Raises:

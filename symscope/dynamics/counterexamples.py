@@ -64,9 +64,9 @@ class Counterexample:
         name: What it shows.
         problem: Network, loss and data.
         weights: The point, in E.
-        nominal: Of R.
-        augmented: Of R_aug.
-        equivariant: Of R_eqv, on E.
+        nominal: Whether the point is a minimum of R.
+        augmented: Whether it is one of R_aug.
+        equivariant: Whether it is one of R_eqv, on E.
     """
 
     name: str

@@ -90,6 +90,7 @@ def _product(problem: TrainingProblem, weights: Sequence[Tensor]) -> Callable[[L
     return partial(_differentiate, gradient, leaves)
 
 
+# one more backward pass for each product (Pearlmutter, Neural Computation 6, 1994)
 def _differentiate(gradient: LayerWeights, leaves: LayerWeights, direction: LayerWeights) -> LayerWeights:
     # a gradient that does not depend on the layers (a linear risk) has no graph
     curved = [(g, d) for g, d in zip(gradient, direction, strict=True) if g.requires_grad]

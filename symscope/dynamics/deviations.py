@@ -42,9 +42,9 @@ class Drift:
     """`|A_{E_perp}|` along augmented training that starts a little off E.
 
     Attributes:
-        times: When.
-        predicted: From `y' = -Hess R_aug(x) y` along the equivariant flow x(t).
-        measured: From the augmented flow itself.
+        times: Times of the measurements.
+        predicted: Sizes from `y' = -Hess R_aug(x) y` along the equivariant flow x(t).
+        measured: Sizes from the augmented flow itself.
         weights: The equivariant layers x(t).
     """
 
@@ -79,8 +79,8 @@ def drift(
         problem: Network, loss and data.
         weights: A, equivariant layers, without an axis of runs.
         deviation: A small step off E; only its part in E_perp is used.
-        times: When to look, increasing from 0.
-        penalty: Of the term `penalty |A_{E_perp}|^2` in the risk.
+        times: Times to keep, increasing from 0.
+        penalty: Factor of the term `penalty |A_{E_perp}|^2` in the risk.
         elements: What augmentation averages over; by default all of the group.
         rtol: Relative accuracy of the solver.
 

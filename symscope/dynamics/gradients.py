@@ -92,7 +92,7 @@ class GradientEstimate:
     Attributes:
         value: The mean gradient.
         standard_error: The root mean square length of its error, `[*runs]`.
-        passes: How many elements were drawn.
+        passes: Number of elements drawn.
     """
 
     value: LayerWeights
@@ -108,7 +108,7 @@ def monte_carlo_gradient(
     Args:
         problem: Network, loss and data.
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`; all runs see the same elements.
-        passes: How many elements to draw, at least two.
+        passes: Number of elements to draw, at least two.
         generator: Source of randomness.
 
     >>> from symscope.groups import permutation, symmetric, trivial
@@ -150,7 +150,7 @@ def gradient_field(
         strategy: "nominal", "augmented", "equivariant" or "feature-averaged".
         penalty: Adds the gradient of `penalty |A_{E_perp}|^2`.
         elements: What augmentation averages over; by default all of the group.
-        passes: For "augmented", draw this many new elements at each call instead.
+        passes: Number of new elements to draw at each call instead, for "augmented".
         generator: Source of randomness for `passes`.
 
     Raises:

@@ -79,7 +79,7 @@ def identity_errors(problem: TrainingProblem, *, seed: int = 0) -> tuple[PaperId
     Args:
         problem: A small network (matrices of all elements on all layers are built), float64, with at least as
             many target numbers as E has dimensions.
-        seed: Of the random layers.
+        seed: Seed for the random layers.
 
     >>> from symscope.groups import cyclic, permutation
     >>> from symscope.dynamics import declare_network
@@ -99,7 +99,7 @@ def identity_errors(problem: TrainingProblem, *, seed: int = 0) -> tuple[PaperId
 
 def equation_3_gap(problem: TrainingProblem, *, seed: int = 0) -> float:
     """`R_aug(A) - R_FA(A)` relative to R_aug, for random layers off E: zero if Eq. 3 held as printed."""
-    weights = _drawn(problem.network, torch.Generator().manual_seed(seed))
+    weights = _random_layers(problem.network, torch.Generator().manual_seed(seed))
     augmented = float(augmented_risk(problem, weights))
     return (augmented - float(feature_averaged_risk(problem, weights))) / augmented
 
@@ -111,7 +111,7 @@ def induced_matrices(network: DeclaredNetwork) -> Tensor:
     return torch.stack(moved)
 
 
-def _drawn(network: DeclaredNetwork, generator: torch.Generator) -> LayerWeights:
+def _random_layers(network: DeclaredNetwork, generator: torch.Generator) -> LayerWeights:
     return gaussian_weights(network, generator, scale="preserving")
 
 
@@ -124,7 +124,7 @@ def _gap(a: Tensor, b: Tensor) -> float:
 def _lemma_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Layers of E are fixed by all g; and no others are: the characters count the fixed dimensions."""
     network = problem.network
-    inside = project(network, _drawn(network, generator))
+    inside = project(network, _random_layers(network, generator))
     elements = all_elements(network.group)
     moved = max(_gap(flatten(transform(network, g, inside)), flatten(inside)) for g in elements)
     traces = [
@@ -136,7 +136,7 @@ def _lemma_1(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 def _lemma_2(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
-    a, b = _drawn(network, generator), _drawn(network, generator)
+    a, b = _random_layers(network, generator), _random_layers(network, generator)
     moved = [flatten(transform(network, g, a)) for g in all_elements(network.group)]
     mean = _gap(torch.stack(moved).mean(dim=0), flatten(project(network, a)))
     angle = abs(float(inner(residual(network, a), project(network, b)))) / float(norm(a) * norm(b))
@@ -145,7 +145,7 @@ def _lemma_2(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 def _lemma_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     network, group = problem.network, problem.network.group
-    weights = _drawn(network, generator)
+    weights = _random_layers(network, generator)
     errors = []
     for g in all_elements(group):
         left = network.forward(weights, network.sources[0].act(g, problem.x))
@@ -155,14 +155,14 @@ def _lemma_3(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 
 def _lemma_4(problem: TrainingProblem, generator: torch.Generator) -> float:
-    weights = _drawn(problem.network, generator)
+    weights = _random_layers(problem.network, generator)
     return _gap(augmented_risk(problem, weights), augmented_risk(problem, weights, over="layers"))
 
 
 def _lemma_5(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Against the projection on maps L -> L that commute with G, found from generators."""
     network = problem.network
-    a, b = flatten(_drawn(network, generator)), flatten(_drawn(network, generator))
+    a, b = flatten(_random_layers(network, generator)), flatten(_random_layers(network, generator))
     outer = torch.outer(a, b)
     rho = induced_matrices(network)
     mean = torch.einsum("gij,jk,glk->il", rho, outer, rho) / len(rho)
@@ -174,8 +174,8 @@ def _lemma_6(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
     count = network.parameters
     form = torch.randn(count, count, generator=generator, dtype=torch.float64)
-    inside = flatten(project(network, _drawn(network, generator)))
-    outside = flatten(residual(network, _drawn(network, generator)))
+    inside = flatten(project(network, _random_layers(network, generator)))
+    outside = flatten(residual(network, _random_layers(network, generator)))
     rho = induced_matrices(network)
     projected = torch.einsum("gij,jk,glk->il", rho, form, rho) / len(rho)
     same = abs(float(inside @ projected @ inside - inside @ form @ inside)) / float(inside @ inside)
@@ -186,7 +186,7 @@ def _lemma_6(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 def _lemma_7(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
-    a, b = _drawn(network, generator), _drawn(network, generator)
+    a, b = _random_layers(network, generator), _random_layers(network, generator)
     size = float(norm(a) * norm(b))
     product = float(inner(a, b))
     moved = [(transform(network, g, a), transform(network, g, b)) for g in all_elements(network.group)]
@@ -195,7 +195,7 @@ def _lemma_7(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 def _proposition_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
-    inside = project(network, _drawn(network, generator))
+    inside = project(network, _random_layers(network, generator))
     augmented = flatten(augmented_gradient(problem, inside))
     projected = flatten(project(network, nominal_gradient(problem, inside)))
     equivariant = flatten(gradient_of(partial(equivariant_risk, problem), inside))
@@ -204,7 +204,7 @@ def _proposition_1(problem: TrainingProblem, generator: torch.Generator) -> floa
 
 def _proposition_2(problem: TrainingProblem, generator: torch.Generator) -> float:
     network = problem.network
-    inside = flatten(project(network, _drawn(network, generator)))
+    inside = flatten(project(network, _random_layers(network, generator)))
     rho = induced_matrices(network)
     plain = hessian_of(partial(nominal_risk, problem), network, inside)
     augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
@@ -217,7 +217,7 @@ def _proposition_2(problem: TrainingProblem, generator: torch.Generator) -> floa
 def _proposition_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     """Positive curvature is passed on: lowest of R <= lowest of R_aug <= lowest of R_eqv on E."""
     network = problem.network
-    inside = flatten(project(network, _drawn(network, generator)))
+    inside = flatten(project(network, _random_layers(network, generator)))
     plain = hessian_of(partial(nominal_risk, problem), network, inside)
     augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
     values, vectors = torch.linalg.eigh(induced_matrices(network).mean(dim=0))
@@ -234,7 +234,7 @@ def _corollary_1(problem: TrainingProblem, generator: torch.Generator) -> float:
     Where slopes jump, a flow may slide along a kink and cannot be followed; descent alone is looked at then.
     """
     network = problem.network
-    inside = project(network, _drawn(network, generator))
+    inside = project(network, _random_layers(network, generator))
     # steps of equal length: an adaptive solver would take others for fields that differ by rounding
     ends = [
         training_descent(network, gradient_field(problem, strategy), inside, rate=0.01, steps=50, every=50)
@@ -252,7 +252,7 @@ def _corollary_2(problem: TrainingProblem, generator: torch.Generator) -> float:
 
     It is measured against the gradient of R, which need not.
     """
-    layers = project(problem.network, _drawn(problem.network, generator))
+    layers = project(problem.network, _random_layers(problem.network, generator))
     stationary = stationary_targets(problem, layers)
     plain = float(norm(nominal_gradient(problem, layers)))
     equivariant = float(norm(equivariant_gradient(stationary, layers)))
@@ -262,7 +262,7 @@ def _corollary_2(problem: TrainingProblem, generator: torch.Generator) -> float:
 def _decoupling(problem: TrainingProblem, generator: torch.Generator) -> float:
     """No curvature of R_aug mixes E and E_perp."""
     network = problem.network
-    inside = flatten(project(network, _drawn(network, generator)))
+    inside = flatten(project(network, _random_layers(network, generator)))
     augmented = hessian_of(partial(nominal_risk, augmented_problem(problem)), network, inside)
     projector = induced_matrices(network).mean(dim=0)
     mixed = projector @ augmented @ (torch.eye(network.parameters, dtype=torch.float64) - projector)
@@ -270,7 +270,7 @@ def _decoupling(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 
 def _equation_3(problem: TrainingProblem, generator: torch.Generator) -> float:
-    inside = project(problem.network, _drawn(problem.network, generator))
+    inside = project(problem.network, _random_layers(problem.network, generator))
     return _gap(augmented_risk(problem, inside), feature_averaged_risk(problem, inside))
 
 

@@ -153,7 +153,7 @@ def group_pooling(kind: str = "mean") -> LayerStep:
     """
     if kind not in POOLS:
         raise InputError(f"expected pooling by {', '.join(POOLS)}, got {kind!r}: {nearest(kind, POOLS)}")
-    return LayerStep(f"group_pooling({kind})", partial(_pooled, kind), _pooled_space)
+    return LayerStep(f"group_pooling({kind})", partial(_pool_orbits, kind), _pooled_space)
 
 
 def summands(space: Representation) -> tuple[tuple[int, Representation], ...]:
@@ -210,7 +210,7 @@ def _orbits(rep: Representation) -> list[Tensor]:
     return [(orbit == k).nonzero()[:, 0] for k in range(int(orbit.max()) + 1)]
 
 
-def _pooled(kind: str, x: Tensor, space: Representation) -> Tensor:
+def _pool_orbits(kind: str, x: Tensor, space: Representation) -> Tensor:
     def pool(part: Tensor, rep: Representation) -> Tensor:
         orbits = [part.index_select(-1, orbit.to(part.device)) for orbit in _orbits(rep)]
         pooled = [o.amax(dim=-1) if kind == "max" else getattr(o, kind)(dim=-1) for o in orbits]

@@ -50,7 +50,7 @@ def project(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights
     """The equivariant part Pi_E A of layers, or of their gradient (Lemma 2).
 
     Args:
-        network: Its declaration.
+        network: Declaration of the layers.
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
 
     >>> from symscope.groups import cyclic, permutation
@@ -81,7 +81,7 @@ def transform(network: DeclaredNetwork, g: Any, weights: Sequence[Tensor]) -> La
     """The induced action `(rho_bar(g) A)_i = rho_{i+1}(g) A_i rho_i(g)^-1` on layers.
 
     Args:
-        network: Its declaration.
+        network: Declaration of the layers.
         g: An element of its group.
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
 
@@ -165,7 +165,7 @@ def check_one_in_e(network: DeclaredNetwork, weights: Sequence[Tensor], allowed:
 
     Args:
         network: The network.
-        weights: Its layers.
+        weights: Layers of the network.
         allowed: `|A_{E_perp}| / |A|` that counts as none.
     """
     sizes = equivariant_split(network, weights)
@@ -181,7 +181,7 @@ def check_equivariant(outside: Tensor, size: Tensor, allowed: float) -> None:
     Args:
         outside: `|A_{E_perp}|` over all layers, `[*runs]`, computed in float64.
         size: `|A|`, `[*runs]`.
-        allowed: Their ratio that counts as none.
+        allowed: Ratio of the two that counts as none.
 
     >>> check_equivariant(torch.tensor(1e-7), torch.tensor(1.0), rounding_off_e(torch.float32))
     """
@@ -210,13 +210,13 @@ def equivariant_weights(
     That is the distribution of a standard Gaussian matrix projected on E, without building the matrix.
 
     Args:
-        network: Its declaration.
+        network: Declaration of the layers.
         generator: Source of randomness, on the CPU; the same on every device.
         runs: Leading axes, one independent draw for each.
         scale: "standard", the paper's; "preserving" scales each layer to mean square Frobenius norm
             `dim X_{i+1}`, so that signals keep their size on average.
-        dtype: Of the layers.
-        device: Of the layers.
+        dtype: Precision of the layers.
+        device: Device holding the layers.
 
     Raises:
         InputError: Another scale.

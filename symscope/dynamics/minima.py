@@ -32,9 +32,9 @@ def equivariant_minimum(
 
     Args:
         problem: Network, loss and data, float64, with smooth steps.
-        weights: Where to start; projected on E.
+        weights: Layers to start from; projected on E.
         tolerance: Largest gradient norm accepted.
-        steps: Of the quasi-Newton method.
+        steps: Most steps of the quasi-Newton method.
 
     Raises:
         InputError: Too many coordinates, or no stationary point found: give another start or more steps.

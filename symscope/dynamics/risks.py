@@ -196,8 +196,8 @@ class RiskEstimate:
 
     Attributes:
         value: The mean, `[*runs]`.
-        standard_error: Its standard error, `[*runs]`.
-        passes: How many elements were drawn.
+        standard_error: Standard error of the mean, `[*runs]`.
+        passes: Number of elements drawn.
     """
 
     value: Tensor
@@ -213,7 +213,7 @@ def monte_carlo_risk(
     Args:
         problem: Network, loss and data.
         weights: `A_i [*runs, dim X_{i+1}, dim X_i]`.
-        passes: How many elements to draw, at least two.
+        passes: Number of elements to draw, at least two.
         generator: Source of randomness.
 
     Raises:

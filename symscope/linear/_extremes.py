@@ -57,9 +57,9 @@ def extreme_rates(
 
     Args:
         problem: Any regression on orbits; its group need not be listed.
-        count: How many at each end.
+        count: Number of rates at each end.
         seed: Seed of the random start of the iteration.
-        quadrature: For compact groups, elements that stand for it.
+        quadrature: Elements that stand for a compact group.
         tolerance: Relative accuracy asked of the rates; `residuals` say what was reached.
 
     Raises:

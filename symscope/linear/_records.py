@@ -34,7 +34,8 @@ class AsymmetryRecord:
         step: Steps of training before it.
         symmetric: `mean_x |mean_g g^-1 f(g x)|`, the size of the symmetric part of the predictions.
         asymmetry: The asymmetry loss, `mean_x |f(x) - mean_g g^-1 f(g x)|`.
-        standard_error: Of the asymmetry, where group elements are sampled; 0 where all are used.
+        standard_error: Standard error of the asymmetry, where group elements are sampled; 0 where all are
+            used.
         weights: Frobenius norms of the two parts of every weight that was given a representation.
     """
 

@@ -30,7 +30,7 @@ class SampledAsymmetry:
     Attributes:
         value: The estimate, with the bias of order one over the number of elements taken off.
         standard_error: Standard error of the value over random group elements; the inputs are held fixed.
-        samples: How many elements were drawn.
+        samples: Number of elements drawn.
     """
 
     value: float
@@ -129,7 +129,7 @@ def sampled_asymmetry_loss(
         x: Inputs `[n, *sample]`.
         symmetry: What acts on the inputs.
         outputs: What acts on the outputs; nothing moves by default.
-        samples: How many elements to draw, at least 2; all inputs share them.
+        samples: Number of elements to draw, at least 2; all inputs share them.
         seed: Seed for drawing elements.
 
     Raises:

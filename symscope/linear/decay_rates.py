@@ -32,7 +32,7 @@ class IrrepRates:
     """The decay of the weights on one isotypic component of the features.
 
     Attributes:
-        irrep: Its name.
+        irrep: Name of the irrep.
         rates: The eigenvalues of `K_G` on it, ascending, one for each copy of the irrep (for compact groups
             one for each dimension); zero where the data do not reach it.
         asymmetric: The dimension of the asymmetric weights there; 0 where weights are symmetric anyway.
@@ -60,8 +60,8 @@ def irrep_rates(problem: OrbitRegression, rank_tolerance: float | None = None) -
     `d_rho` occurs that many times and is listed once.
 
     Args:
-        problem: Its features under an orthogonal representation of a listed or a compact group
-            (`feature_representation` makes one from matrices).
+        problem: Regression whose features are under an orthogonal representation of a listed or a compact
+            group (`feature_representation` makes one from matrices).
         rank_tolerance: Rates up to this fraction of the largest count as zero; by default d times the spacing
             of floating-point numbers at one.
 

@@ -103,7 +103,7 @@ def learning_rate_for(rates: Float[Tensor, " d"], rate_error: float) -> float:
 
     Args:
         rates: Eigenvalues of `K_G`.
-        rate_error: Relative, positive.
+        rate_error: Relative error allowed of a decay rate, positive.
 
     Raises:
         InputError: An error that is not positive, or rates that are all zero.

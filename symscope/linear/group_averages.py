@@ -2,6 +2,11 @@
 
 The paper's matrix g acts on a batch of row vectors as `X g`. For a representation, `X g` is `rep.act(g, X)`:
 the paper's g is then `rho(g)^T`.
+
+The mean is the orthogonal projection on the maps that commute with the group, so that its elements need not
+be listed: permutations average entries over the orbits of index pairs (the orbitals, a basis of the
+centraliser algebra; Cameron, Permutation Groups, ch. 3), other groups give linear constraints by generators
+alone (Finzi, Welling and Wilson, A Practical Method for Constructing Equivariant MLPs, ICML 2021).
 """
 
 from __future__ import annotations

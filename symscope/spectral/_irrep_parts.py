@@ -1,10 +1,11 @@
 """What one irrep contributes: its share of `P_MM` for every missing set, and of `P y`.
 
-`P[(s, g), (t, h)] = 1/|G| sum_rho d_rho tr(rho(g) P_hat_st(rho) rho(h)^H)`, where
-`P_hat(rho) = (K_hat(rho) + ridge)^-1`.
-Where a sample is fixed by a stabiliser H only the vectors Q fixed by H count: the block becomes
-`Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`, and that of the inverse is multiplied by the roots on the way back.
-Its size stays: rows of vectors that do not count are zero but for their diagonal, and never asked for.
+`P[(s, g), (t, h)] = 1/|G| sum_rho d_rho tr(rho(g) P_hat_st(rho) rho(h)^H)`, where `P_hat(rho) = (K_hat(rho) +
+ridge)^-1`: Fourier inversion on the group (Serre, Linear Representations of Finite Groups, sec. 6.2), which
+takes products of blocks to products of kernels, and so inverses to inverses. Where a sample is fixed by a
+stabiliser H only the vectors Q fixed by H count: the block becomes `Q_s^H K_hat_st Q_t / sqrt(|H_s| |H_t|)`,
+and that of the inverse is multiplied by the roots on the way back. Its size stays: rows of vectors that do
+not count are zero but for their diagonal, and never asked for.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class IrrepPart:
     """One irrep's share.
 
     Attributes:
-        precision: For each missing set its part of `P_MM`; nothing if the kernel does not see the irrep.
-        even: For each missing set the diagonal it would have with a kernel equal to 1 everywhere.
+        precision: Part of `P_MM` for each missing set; empty if the kernel does not see the irrep.
+        even: Diagonal for each missing set with a kernel of spectrum 1 everywhere.
         unseen_size: None, or where the block is zero to rounding, so that the inverse is infinite on it, what
             rounding has left of it.
         weights: `P y` on each orbit, from the trivial irrep only.
@@ -64,11 +65,11 @@ def irrep_part(
         block: `K_hat(rho)`, over whole orbits.
         frequency: The irrep; index 0 is the trivial one.
         sets: The missing sets.
-        points: Which points are different.
+        points: Quotient that names the different points.
         labels: One per orbit.
-        ridge: Absolute.
+        ridge: Number added to the diagonal of the block.
         scale: The largest `k(x, x)`, against which a block is zero or not.
-        device: Where to compute.
+        device: Device to compute on.
 
     Raises:
         SingularBlockError: A block that is singular without being zero.
@@ -107,7 +108,7 @@ def on_fixed(
     Args:
         cells: Entries for some samples against some.
         rows: `Quotient.fixed_vectors` of the former.
-        columns: Of the latter.
+        columns: `Quotient.fixed_vectors` of the latter.
     """
     turned = torch.einsum("rai,racb,cbj->ricj", rows.conj(), cells, columns)
     return turned.flatten(2).flatten(0, 1)
@@ -139,10 +140,10 @@ def unseen_size(
     """None for a block the kernel sees; otherwise the size of what rounding has left of it.
 
     Args:
-        largest: Its largest entry.
-        size: Its rows.
-        dtype: Its numbers.
-        frequency: Its irrep.
+        largest: Largest entry of the block.
+        size: Number of rows of the block.
+        dtype: Precision of the block.
+        frequency: Irrep of the block.
         scale: The largest `k(x, x)`.
 
     Raises:
@@ -165,7 +166,7 @@ def cholesky(
 
     Args:
         block: B.
-        ridge: Absolute.
+        ridge: Number added to the diagonal of the block.
         name: The irrep, for errors.
         scale: The size of the kernel whose block it is: what is small beside it is rounding.
 
@@ -227,7 +228,7 @@ def on_points(
         frequency: The irrep.
         missing: The missing set.
         fixed: `Quotient.fixed_vectors`, between which the block was; None for free orbits.
-        points: Which points are different.
+        points: Quotient that names the different points.
     """
     device, d = inverse.device, frequency.dim
     position = missing.position.to(device)
@@ -258,7 +259,7 @@ def label_weights(
     Args:
         solve: `B^-1`.
         labels: One per orbit.
-        points: Which points are different.
+        points: Quotient that names the different points.
     """
     sizes = (
         points.representative.shape[1] / points.stabiliser_orders.to(labels.device, labels.dtype)

@@ -62,11 +62,11 @@ def leave_out(
             if they are constant on orbits.
         missing: `[m, |G|]` marks the points left out, `[sets, m, |G|]` several sets, each on its own.
         group: The group.
-        ridge: Absolute, added to every block (to the diagonal of K); there is no default.
-        stabilisers: For each sample the elements that fix it, `data.orbits(...).stabilisers`; None when only
+        ridge: Number added to the diagonal of K, and so of every block; there is no default.
+        stabilisers: Elements that fix each sample, `data.orbits(...).stabilisers`; None when only
             the identity does. Points that coincide count once.
         memory: What the transformed profile, or the blocks in flight, may take.
-        device: Where blocks are factorised; the profile's device when None.
+        device: Device that factorises blocks; the profile's device when None.
         executor: Spreads irreps over the workers of any `concurrent.futures` executor.
         progress: Called as `progress("irreps", done, total)`.
 

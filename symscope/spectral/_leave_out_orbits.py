@@ -52,14 +52,14 @@ def leave_out_orbits(
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
             `ntk` of `kernels.infinite_width(network)`.
-        action: What acts on the samples, `data.rotation(8)`.
+        action: Action on the samples, `data.rotation(8)`.
         samples: One sample of each orbit, `[m, *channels, *sample]`, floating point.
         labels: Classes, whole numbers `[m]`, which become one-hot vectors in increasing order; or one
             number or vector for each orbit.
-        ridge: Absolute, added to the diagonal of K; there is no default.
+        ridge: Number added to the diagonal of K; there is no default.
         missing: The points left out, as in `leave_out`; by default the samples themselves, class by class.
         memory: What may be used besides samples and missing sets, in bytes or as text.
-        device: Where to compute; the samples' device when None.
+        device: Device to compute on; the samples' device when None.
         progress: Called as `progress("kernel" or "irreps", done, total)`.
 
     Raises:

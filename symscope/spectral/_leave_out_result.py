@@ -23,8 +23,8 @@ class IrrepShare:
     lowers the error by `share` %.
 
     Attributes:
-        irrep: Its name in `groups.irreps(group)`; of a conjugate pair, the first.
-        dim: Its dimension.
+        irrep: Name in `groups.irreps(group)`; of a conjugate pair, the first.
+        dim: Dimension of the irrep.
         copies: 2 for a conjugate pair.
         stiffness: `P_ii(rho)`, mean over missing points; infinite where the kernel does not see the irrep.
         share: `P_ii(rho) / P_ii`, mean over missing points; all shares sum to 1.
@@ -54,11 +54,11 @@ class LeaveOut:
         residual: True label minus prediction.
         prediction: Prediction after training on all points that are not in the point's missing set.
         label: True label.
-        sets: Which missing set each row belongs to.
-        samples: Which orbit.
-        elements: Which group element; the smallest one where several give the same point.
-        irreps: Where the stiffness of the missing points comes from.
-        points: How many different points there are, missing ones included.
+        sets: Missing set each row belongs to.
+        samples: Sample whose orbit holds the point.
+        elements: Group element of the point; the smallest one where several give the same point.
+        irreps: Shares of every irrep in the stiffness of the missing points.
+        points: Number of different points, missing ones included.
         explanation: What was special, in words; empty if nothing was.
         invariance_error: `|K - projected K| / |K|` where `leave_out_orbits` had to project the kernel on
             invariant ones, 0 where it was invariant.

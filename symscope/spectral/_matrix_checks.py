@@ -17,7 +17,7 @@ def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str, scale: float = 
 
     Args:
         matrix: Hermitian.
-        what: Its name.
+        what: Name of the matrix in messages.
         scale: The size of what it was computed from, if that is larger than the matrix: what is small
             beside it is rounding.
     """

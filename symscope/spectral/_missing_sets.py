@@ -21,10 +21,10 @@ class MissingSet:
     """The points one training run does not see.
 
     Attributes:
-        samples: The orbit of each missing point.
-        elements: Its group element.
+        samples: Sample whose orbit holds each missing point.
+        elements: Group element of each missing point.
         owners: The orbits that occur, each once.
-        position: Where each point's orbit is in `owners`.
+        position: Position of each point's orbit in `owners`.
     """
 
     samples: Int64[Tensor, "p"]

@@ -185,7 +185,7 @@ def unite_coinciding(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"],
 
     Args:
         profile: The profile.
-        same: For each sample the elements that fix it, from `coinciding_points`.
+        same: Mask of the elements that fix each sample, from `coinciding_points`.
         group: The group.
 
     >>> from symscope.groups import cyclic
@@ -205,7 +205,7 @@ def unite_coinciding(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"],
 
 
 def write_own_values(
-    tile: Float[Tensor, "r c n"], own: Float[Tensor, "c"], same: Bool[Tensor, "c n"], ahead: int
+    tile: Float[Tensor, "r c n"], own: Float[Tensor, "c"], same: Bool[Tensor, "c n"], offset: int
 ) -> None:
     """Put `k(x, x)` where a sample meets itself, in place.
 
@@ -214,23 +214,23 @@ def write_own_values(
 
     Args:
         tile: `k(x_s, d x_t)`, rows s and columns t consecutive samples.
-        own: Of the columns.
-        same: Of the columns, from `coinciding_points`.
-        ahead: The first row's sample minus the first column's, not negative.
+        own: Values `k(x, x)` of the columns' samples.
+        same: Mask of the elements that fix the columns' samples, from `coinciding_points`.
+        offset: Position of the first row's sample minus that of the first column's, not negative.
 
     >>> tile = torch.tensor([[[1.5 - 1e-9, 1.0]]]).double()
     >>> write_own_values(tile, torch.tensor([1.5]).double(), torch.tensor([[True, False]]), 0)
     >>> tile.tolist()
     [[[1.5, 1.0]]]
     """
-    count = min(tile.shape[0], tile.shape[1] - ahead)
+    count = min(tile.shape[0], tile.shape[1] - offset)
     if count <= 0:
         return
     rows = torch.arange(count, device=tile.device)
-    cells, own, same = tile[rows, rows + ahead], own[ahead : ahead + count], same[ahead : ahead + count]
+    cells, own, same = tile[rows, rows + offset], own[offset : offset + count], same[offset : offset + count]
     alike = (cells - own[:, None]).abs() <= LOOKS_ALIKE * own.abs()[:, None]
     alone = (same | ~alike).all(1, keepdim=True)
-    tile[rows, rows + ahead] = torch.where(same & alone, own[:, None], cells)
+    tile[rows, rows + offset] = torch.where(same & alone, own[:, None], cells)
 
 
 def samples_at_once(

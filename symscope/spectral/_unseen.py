@@ -3,6 +3,10 @@
 There the inverse P is infinite. A residual on missing points must then be orthogonal to every function of
 these irreps; what is left is found from their values at the missing points, orbit by orbit, not from the
 projector, whose small eigenvalues (the squares) would drown in rounding.
+
+`(S + U / ridge) r = w` minimises `1/2 r^T S r - w^T r` with a penalty on `U r`; as the ridge vanishes the
+penalty becomes the constraint `U r = 0`, solved by the null-space method (Nocedal and Wright, Numerical
+Optimization, sec. 16.2) in a basis from the singular value decomposition of the functions themselves.
 """
 
 from __future__ import annotations
@@ -34,26 +38,27 @@ def unseen_residual(
         weights: `(P y)_M`.
         unseen: The irreps on which the kernel is zero.
         missing: The missing points.
-        points: Which points are different.
+        points: Quotient that names the different points.
         size: What the kernel may be there, all the same: its blocks are zero to rounding only.
 
     Returns:
         The residual, and how far it is from the one with `size` in place of the ridge.
     """
     stiff, weights = stiff.double(), weights.double()
-    turn, lengths = _reached(unseen, missing, points)
+    turn, lengths = _unseen_directions(unseen, missing, points)
     turned, wanted = turn.T @ stiff @ turn, turn.T @ weights
     free = lengths <= ORTHOGONAL
     limit = torch.zeros_like(wanted)
     limit[free] = torch.linalg.solve(turned[free][:, free], wanted[free])
     turned.diagonal().add_(lengths.square() / size)
-    unit = turned.diagonal().rsqrt()  # large and small entries side by side: equal ones factorise accurately
+    # unit diagonal: large and small entries stand side by side (van der Sluis, Numer. Math. 14, 1969)
+    unit = turned.diagonal().rsqrt()
     factor = torch.linalg.cholesky(unit[:, None] * turned * unit)
     near = unit[:, None] * torch.cholesky_solve(unit[:, None] * wanted, factor)
     return turn @ limit, float((turn @ (near - limit)).abs().max())
 
 
-def _reached(
+def _unseen_directions(
     unseen: Sequence[Frequency], missing: MissingSet, points: Quotient
 ) -> tuple[Float64[Tensor, "p p"], Float64[Tensor, "p"]]:
     """Orthonormal directions on the missing points, and how long the unseen functions are along each."""

@@ -1,7 +1,9 @@
 """Kernel regression with points left out, for any kernel and any points: the reference for every faster form.
 
 With `P = (K + ridge I)^-1` over ALL points, the missing ones included, the residual on a missing set M after
-training on the rest is `y_M - yhat_M = (P_MM)^-1 (P y)_M`. One factorisation serves every missing set.
+training on the rest is `y_M - yhat_M = (P_MM)^-1 (P y)_M`. One factorisation serves every missing set: the
+inverse of a partitioned matrix holds those of its parts (Rasmussen and Williams, Gaussian Processes for
+Machine Learning, sec. 5.4.2, for one missing point).
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
 
     Args:
         gram: K over all points, symmetric.
-        ridge: Absolute, not negative; there is no default because results depend on it.
+        ridge: Number added to the diagonal of K, not negative; there is no default because results depend on
+            it.
 
     Returns:
         P, symmetric.
@@ -122,9 +125,9 @@ def regression(
 
     Args:
         gram: K over all points.
-        labels: Of all points.
+        labels: Labels of all points.
         missing: The positions left out.
-        ridge: Absolute, not negative.
+        ridge: Number added to the diagonal of K, not negative.
 
     Raises:
         InputError: As for `precision` and `leave_out_residual`.

@@ -1,4 +1,10 @@
-"""Fourier blocks of a profile: `K_hat(rho) = [sum_d kappa_st(d) rho(d)]_st`, one small matrix per irrep."""
+"""Fourier blocks of a profile: `K_hat(rho) = [sum_d kappa_st(d) rho(d)]_st`, one small matrix per irrep.
+
+A kernel over whole orbits commutes with the group, so that a basis adapted to its irreps makes it block
+diagonal; the block of an irrep of dimension d occurs d times (Serre, Linear Representations of Finite Groups,
+sec. 2.6 and 2.7; Fässler and Stiefel, Group Theoretical Methods and Their Applications). For C_n this is
+the discrete Fourier transform of a circulant matrix.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +41,7 @@ class Frequency:
     """One irrep, standing for its complex conjugate too if that is another one.
 
     Attributes:
-        index: Its position in `groups.irreps(group)`.
+        index: Position in `groups.irreps(group)`.
         irrep: The irrep itself.
         copies: 2 if it stands for a conjugate pair, otherwise 1.
         order: Number of elements of the group.
@@ -168,10 +174,10 @@ def _fft_blocks(
 @final
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Which points of which orbits are different, when samples are fixed by some elements.
+    """The different points of orbits whose samples may be fixed by some elements.
 
     Attributes:
-        stabiliser_orders: For each sample the order of its stabiliser.
+        stabiliser_orders: Order of each sample's stabiliser.
         representative: `representative[s, g]` is the smallest element that gives the point g x_s.
         stabilisers: The stabilisers themselves.
     """
@@ -208,6 +214,7 @@ class Quotient:
 def _fixed_vectors(frequency: Frequency, stabiliser: Int64[Tensor, "h"]) -> Shaped[Tensor, "d d"]:
     if len(stabiliser) == 1:
         return torch.eye(frequency.dim, dtype=frequency.matrices.dtype)
+    # Frobenius reciprocity: rho occurs on G/H as often as it has vectors that H fixes (Serre, sec. 7.2)
     mean = frequency.matrices[stabiliser].mean(0)  # the projector on what it fixes
     values, vectors = torch.linalg.eigh((mean + mean.mH) / 2)
     return vectors * (values > 0.5) / len(stabiliser) ** 0.5
@@ -218,9 +225,9 @@ def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, samples: 
 
     Args:
         group: The group.
-        stabilisers: For each sample the elements that fix it (`data.orbits(...).stabilisers`); None if only
+        stabilisers: Elements that fix each sample (`data.orbits(...).stabilisers`); None if only
             the identity does.
-        samples: m.
+        samples: Number m of samples.
 
     Raises:
         InputError: Not one for each sample, or one that is no subgroup.

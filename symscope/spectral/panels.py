@@ -3,6 +3,11 @@
 Only the lower half is stored, real and imaginary parts apart. Complex products take three real ones instead
 of four, `Re = T1 - T2`, `Im = T3 - T1 - T2` with `T1 = Ar Br`, `T2 = Ai Bi`, `T3 = (Ar + Ai)(Br + Bi)`. A GPU
 runs real float64 products several times faster than its library's Cholesky; nearly all the work is in them.
+
+Methods: left-looking block Cholesky (Golub and Van Loan, Matrix Computations, sec. 4.2); triangular inverse
+by block columns from the last to the first (Du Croz and Higham, IMA J. Numer. Anal. 12, 1992); the
+three-product form, whose imaginary part is accurate relative to the norm of the whole product and not entry
+by entry (Higham, SIAM J. Matrix Anal. Appl. 13, 1992), which is what a factorisation needs.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ class Panels:
         size: Rows n.
         width: Columns of a panel.
         real: Panel j holds rows `j width ..` of columns `j width .. (j + 1) width`.
-        imaginary: The same for imaginary parts; empty for a real matrix.
+        imaginary: Imaginary parts in the same layout; empty for a real matrix.
     """
 
     size: int
@@ -53,8 +58,8 @@ def empty_panels(
         size: Rows n.
         width: Columns of a panel.
         complex: Whether imaginary parts are kept.
-        device: Where.
-        dtype: Of the real numbers.
+        device: Device holding the panels.
+        dtype: Precision of the real numbers.
 
     Raises:
         InputError: A size or width below 1.
@@ -114,7 +119,7 @@ def invert_factor(matrix: Panels, ridge: float) -> None:
 
     Args:
         matrix: A, Hermitian.
-        ridge: Absolute.
+        ridge: Number added to the diagonal.
 
     Raises:
         SingularBlockError: A pivot that is not positive to rounding; the panels are then of no use.
@@ -126,6 +131,7 @@ def invert_factor(matrix: Panels, ridge: float) -> None:
     [[0.5, -0.5], [1.0]]
     """
     largest = max(float(panel[: panel.shape[1]].diagonal().max()) for panel in matrix.real) + ridge
+    # left-looking: a panel is read until its own turn and then written once, so that it is updated in place
     for k in range(len(matrix.real)):
         _subtract_products(matrix, k)
         top = matrix.real[k].shape[1]
@@ -240,7 +246,7 @@ def columns_of(matrix: Panels, columns: Int64[Tensor, "c"]) -> tuple[Tensor, Ten
 
     Args:
         matrix: X, lower triangular, zeros above the diagonal included.
-        columns: Which, increasing.
+        columns: Positions of the columns, increasing.
     """
     first = int(columns[0])
     parts = []
@@ -270,7 +276,7 @@ def inverse_block(
 
     Args:
         inverse: X, from `invert_factor`.
-        columns: Which rows and columns, increasing.
+        columns: Positions of the rows and columns, increasing.
         real_only: Leave the imaginary part out.
     """
     real, imaginary = columns_of(inverse, columns)

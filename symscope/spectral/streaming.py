@@ -2,6 +2,11 @@
 
 For m orbits of a group G a pass over the kernel makes as many Fourier blocks as fit, as panels; each is
 inverted in place, gives its part of every missing set, and is dropped. Nothing of size m^2 |G| is ever held.
+
+Memory is bought with kernel evaluations: irreps are packed into batches whose panels fit together, each batch
+takes one more pass over the kernel, and a pass goes tile by tile through the lower triangle. The transform of
+a tile is a product with the irreps' matrix entries, as a discrete Fourier transform is one with its matrix,
+for the irreps of the batch alone.
 """
 
 from __future__ import annotations
@@ -95,14 +100,14 @@ def leave_out_streamed(
             function that returns an exact diagonal when it is given one tensor twice (`own_values` says why).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action under which the kernel is invariant.
         samples: One sample of each orbit, `[m, *sample]`, floating point.
-        labels: As in `leave_out`.
-        missing: As in `leave_out`.
+        labels: One number or vector per orbit, or per point, as in `leave_out`.
+        missing: Masks of the points left out, as in `leave_out`.
         group: The group.
-        ridge: Absolute.
+        ridge: Number added to the diagonal of K.
         memory: What may be used on the device besides the samples, in bytes or as text.
         panel: Orbits whose columns are factorised together; None chooses by size.
-        stabilisers: As in `leave_out`.
-        device: Where to compute; the samples' device when None.
+        stabilisers: Elements that fix each sample, as in `leave_out`; None when only the identity does.
+        device: Device to compute on; the samples' device when None.
         progress: Called as `progress("irreps", done, total)`.
 
     Raises:

@@ -23,9 +23,9 @@ def gaussian_circles_spectrum(points: int, distance: float, inverse_scale: float
     `lambda_f = N e^-z sum_m (1 + (-1)^m c) I_|f + m N|(z)`: every term is positive.
 
     Args:
-        points: N, at least 2.
-        distance: Between the circles' planes, not negative.
-        inverse_scale: s, positive.
+        points: Number N of points on each circle, at least 2.
+        distance: Distance between the circles' planes, not negative.
+        inverse_scale: Inverse scale s of the kernel, positive.
 
     Returns:
         2N eigenvalues in the order of the discrete Fourier transform.

@@ -84,7 +84,7 @@ def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[T
 
     Args:
         spectrum: Eigenvalues in the order of the discrete Fourier transform.
-        ridge: Absolute, added to every eigenvalue.
+        ridge: Number added to every eigenvalue.
 
     Raises:
         InputError: An odd number of frequencies, or a negative ridge.
@@ -104,7 +104,7 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
 
     Args:
         spectrum: Eigenvalues.
-        ridge: Absolute.
+        ridge: Number added to every eigenvalue.
 
     Raises:
         InputError: As for `spectral_error`.
@@ -142,9 +142,9 @@ def spectral_residual(
 
     Args:
         spectrum: Eigenvalues.
-        labels: Of all points; any, not only alternating ones.
+        labels: Labels of all points; any, not only alternating ones.
         missing: The positions left out.
-        ridge: Absolute.
+        ridge: Number added to every eigenvalue.
 
     Raises:
         InputError: As for `spectral_error`, and for labels or missing points that do not fit.

@@ -27,7 +27,7 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, sample: in
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, or the projected one.
         group: A cyclic group: interleaving needs an order along the orbit, that of `powers`.
-        sample: s.
+        sample: Position s of the sample.
 
     Returns:
         2 |G| eigenvalues for each t.
@@ -86,7 +86,7 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     Args:
         profile: `profile[s, t, d]`.
         group: A cyclic group.
-        ridge: Absolute, added to every eigenvalue.
+        ridge: Number added to every eigenvalue.
 
     Raises:
         InputError: One orbit only, or as for `pair_spectra` and `spectral_error`.
@@ -111,7 +111,7 @@ def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
     """The paper's error of two classes with many samples: the mean over all pairs across them (section 3.4).
 
     Args:
-        errors: From `pair_errors`.
+        errors: Errors of every two orbits, from `pair_errors`.
         classes: The class of each sample; exactly two different ones.
 
     Raises:
@@ -136,7 +136,7 @@ class OneVersusMany:
 
     Attributes:
         prediction: `[m, classes]`, the mean pairwise prediction against each class; NaN for a sample's own.
-        correct: For each sample, whether all of them are positive.
+        correct: Whether all predictions of a sample are positive.
         classes: The classes, in the order of the columns.
         class_accuracy: Share of correct samples in each class, the one that has an element missing.
         accuracy: Their mean.
@@ -156,7 +156,7 @@ def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
     3.4).
 
     Args:
-        errors: From `pair_errors`.
+        errors: Errors of every two orbits, from `pair_errors`.
         classes: The class of each sample.
 
     Raises:

@@ -18,7 +18,7 @@ def symmetrised_error(gram: Float[Tensor, "n n"], ridge: float, element: int | N
 
     Args:
         gram: K over A0, B0, A1, B1, ..
-        ridge: Absolute, not negative.
+        ridge: Number added to the diagonal of K, not negative.
         element: The element whose points are left out; None averages over all of them, which is the same
             where the kernel is exactly symmetric.
 
@@ -50,7 +50,7 @@ def mean_set_error(
     Args:
         residual: True label minus prediction at missing points.
         label: Their true labels.
-        sets: Which missing set each belongs to.
+        sets: Missing set each point belongs to.
 
     Raises:
         InputError: No point, or not one residual, label and set for each.
