@@ -113,8 +113,7 @@ def discover(
             seed=seed,
             method=method,
             learning=learning,
-            stage=lambda words: status.update(Text(words)),
-            progress=lambda words, step, of: status.update(f"{words}, step {step} of {of}"),
+            progress=lambda words, done, total: status.update(Text(f"{words}: {done} of {total}")),
         )
     _print(console, found)
     write_page(discovery_page(found, f"Symmetries of {model}"), out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -21,6 +20,7 @@ from symscope.numerics import Progress
 
 TEST_LIMIT = 32  # most generators that are tested one by one
 ALGEBRA_LIMIT = 128  # most generators whose algebra is named
+STAGES = 4
 
 NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
 SHORT = ActionTraining(steps=1500, learning_rate=3e-3, decay_every=500)
@@ -122,7 +122,6 @@ def discover(
     points: int = 16,
     learning: LearningOptions | None = None,
     progress: Progress | None = None,
-    stage: Callable[[str], object] | None = None,
 ) -> Discovery:
     """Find the symmetries of a network's parameters, name them, and test them where they were not found.
 
@@ -133,8 +132,8 @@ def discover(
             beyond its limit, and tries the catalogue alone.
         points: Number of held-out parameter vectors of each test.
         learning: Options for learning fields too; nothing is learned when None.
-        progress: Called while learning, as `progress(words with the objective, step, steps)`.
-        stage: Called with the stage that begins, in words.
+        progress: Called as `progress(words, done, total)` with every stage that begins, and while learning
+            with the objective and steps.
 
     Raises:
         InputError: See `linear_symmetries` and `learn_actions`.
@@ -146,19 +145,19 @@ def discover(
     >>> found.exact.dimension, found.algebra.name, all(test.holds for test in found.tests)
     (3, 'R^3', True)
     """
-    say = stage or (lambda words: None)
-    say("looking among linear fields")
+    say = progress or (lambda what, done, total: None)
+    say("searching linear fields", 0, STAGES)
     exact = NO_SEARCH if method == "none" else linear_symmetries(problem, seed=seed, method=method)
-    say(f"testing on {problem.test_scope}")
+    say(f"testing on {problem.test_scope}", 1, STAGES)
     candidates = [*exact.translations, *exact.fields][:TEST_LIMIT]
     tests = tuple(verify(problem, field, seed=seed, points=points) for field in candidates)
     exact = _passed(exact, {id(f) for f, test in zip(candidates, tests, strict=True) if not test.holds})
-    say("trying the catalogue of known symmetries")
+    say("testing the catalogue of known symmetries", 2, STAGES)
     known = verified_catalogue(problem, seed=seed, points=points)
     learned: LearnedActions | None = None
     learned_tests: tuple[tuple[Verification, ...], ...] = ()
     if learning is not None:
-        say("learning an action")
+        say("learning an action", 3, STAGES)
         learned, learned_tests = _learned(problem, learning, seed, points, progress)
     return Discovery(
         problem,

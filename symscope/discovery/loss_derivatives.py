@@ -33,7 +33,8 @@ def point_outputs(problem: ParameterProblem, points: ParameterPoints) -> Float[T
 def point_gradients(problem: ParameterProblem, points: ParameterPoints) -> Float[Tensor, "p b n"]:
     """Gradients of every sample's loss, `D_theta L(theta_i, x_ij)`.
 
-    >>> from symscope.discovery import gaussian_data
+    >>> from torch import nn
+    >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> made = parameter_problem(nn.Linear(1, 1, bias=False), "squared", gaussian_data((1,), (1,)))
     >>> s = made.random_points(2, 3, seed=0)
     >>> by_hand = 2 * (s.theta[:, :, None] * s.x - s.y) * s.x

@@ -190,7 +190,7 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
             ("--model", "symmetric_nets.py:relu", "--inputs", "5"),
             "the network, on inputs of shape (2, 5), raised RuntimeError: mat1 and mat2 shapes",
         ),
-        (("--model", "symmetric_nets.py:convolution"), "no linear layer to tell its input from"),
+        (("--model", "symmetric_nets.py:convolution"), "no linear layer to take the shape"),
         (
             ("--model", "symmetric_nets.py:relu", "--data", "none.npz"),
             "--data none.npz: expected a readable .npz or .npy file",

@@ -23,16 +23,19 @@ from symscope.errors import InputError
 
 def test_a_linear_network_has_gl_and_its_page_says_so():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 3, bias=False))
-    stages: list[str] = []
+    stages = []
     found = discover(
-        parameter_problem(net, "squared", gaussian_data((2,), (3,))), seed=3, points=4, stage=stages.append
+        parameter_problem(net, "squared", gaussian_data((2,), (3,))),
+        seed=3,
+        points=4,
+        progress=lambda *now: stages.append(now),
     )
     assert found.exact.dimension == 4
     assert found.algebra is not None
     assert found.algebra.name == "gl(2)"
     assert len(found.conserved) == 3  # symmetric part of W1 W1^T - W2^T W2
     assert "4 continuous (gl(2)) linear symmetries" in found.answer()
-    assert len(stages) == 3
+    assert [(done, total) for _, done, total in stages] == [(0, 4), (1, 4), (2, 4)]
     page = discovery_page(found, "Mine")
     for words in ("<h1>Mine</h1>", "Lie algebra", "gl(2)", "mixing of unit", "chance of such a gap"):
         assert words in page

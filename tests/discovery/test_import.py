@@ -1,4 +1,4 @@
-"""Importing the room is light: what only some uses need is loaded when they need it."""
+"""Importing the package is light: what only some uses need is loaded when they need it."""
 
 from __future__ import annotations
 

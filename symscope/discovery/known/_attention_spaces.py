@@ -49,12 +49,14 @@ def attention_spaces(name: str, module: nn.MultiheadAttention, layout: Parameter
 
 
 def unit_rows(name: str, module: nn.Module, layout: ParameterLayout) -> Tensor | None:
-    """Positions of a linear layer's weights and bias by output unit; None where a part is frozen."""
-    if f"{name}.weight" not in layout.names:
+    """Positions `[out, in (+ 1)]` of a layer by output unit, its bias last; None where a part is frozen."""
+    stem = f"{name}." if name else ""
+    if f"{stem}weight" not in layout.names:
         return None
-    rows = layout.indices(f"{name}.weight")
+    weight = layout.indices(f"{stem}weight")
+    rows = weight.reshape(weight.shape[0], -1)
     if getattr(module, "bias", None) is None:
         return rows
-    if f"{name}.bias" not in layout.names:
+    if f"{stem}bias" not in layout.names:
         return None
-    return torch.cat([rows, layout.indices(f"{name}.bias")[:, None]], 1)
+    return torch.cat([rows, layout.indices(f"{stem}bias")[:, None]], 1)

@@ -8,11 +8,11 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.candidates import Transformation
 from symscope.discovery.fields import LinearField, linear_combination
+from symscope.discovery.known._attention_spaces import unit_rows
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
@@ -147,20 +147,6 @@ def translation(positions: Tensor, name: str) -> LinearField:
     return LinearField(positions, zero, torch.ones(size, dtype=torch.float64), name)
 
 
-def _columns(name: str, module: nn.Module, layout: ParameterLayout) -> Tensor | None:
-    """Flat positions `[in (+ 1), out]` of a layer's columns, its bias last; None where a part is frozen."""
-    stem = f"{name}." if name else ""
-    if f"{stem}weight" not in layout.names:
-        return None
-    weight = layout.indices(f"{stem}weight")
-    columns = weight.reshape(weight.shape[0], -1).T
-    if getattr(module, "bias", None) is None:
-        return columns
-    if f"{stem}bias" not in layout.names:
-        return None
-    return torch.cat([columns, layout.indices(f"{stem}bias")[None]])
-
-
 def _normalised(problem: ParameterProblem) -> list[KnownSymmetry]:
     """Layers that only a normalisation reads: free of scale, and of their mean where it is taken off."""
     module, layout = problem.network.module, problem.layout
@@ -171,9 +157,10 @@ def _normalised(problem: ParameterProblem) -> list[KnownSymmetry]:
         if not isinstance(writer, nn.Linear | nn.Conv1d | nn.Conv2d) or len(users) != 1:
             continue
         norm = named.get(str(users[0].target)) if users[0].op == "call_module" else None
-        columns = _columns(str(node.target), writer, layout)
-        if not isinstance(norm, NORMS) or columns is None:
+        rows = unit_rows(str(node.target), writer, layout)
+        if not isinstance(norm, NORMS) or rows is None:
             continue
+        columns = rows.T.contiguous()
         name, after = str(node.target), str(users[0].target)
         flat = columns.reshape(-1)
         scale = sparse_field(flat, flat, torch.ones(len(flat)).double(), f"scaling of {name} before {after}")
@@ -197,11 +184,11 @@ def _softmax(problem: ParameterProblem) -> list[KnownSymmetry]:
     layer = problem.network.module.get_submodule(name) if name is not None else None
     if name is None or not reads or not isinstance(layer, nn.Linear):
         return []
-    columns = _columns(name, layer, problem.layout)
+    rows = unit_rows(name, layer, problem.layout)
     what = f"outputs of {name or 'the layer'} before the softmax"
     fields = tuple(
         translation(c, f"translation of the {what}: column {i}")
-        for i, c in enumerate(columns if columns is not None else ())
+        for i, c in enumerate(rows.T.contiguous() if rows is not None else ())
     )
     return [KnownSymmetry(f"translation of the {what}", "translation", fields)] if fields else []
 

@@ -13,9 +13,9 @@ from torch.nn import functional
 
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery._parameter_problem import ParameterProblem
-from symscope.discovery.known._attention_spaces import attention_spaces
+from symscope.discovery.known._attention_spaces import attention_spaces, unit_rows
 from symscope.discovery.known._spaces import ActivationKind, HiddenSide, HiddenSpace
-from symscope.discovery.known._written_heads import looks_at_shape, times_a_number, written_spaces
+from symscope.discovery.known._written_heads import is_matmul, looks_at_shape, times_a_number, written_spaces
 from symscope.networks import UntraceableModule, trace_module
 
 WRITES = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)
@@ -229,12 +229,7 @@ def _kind(node: fx.Node, module: nn.Module | None, source: fx.Node) -> Activatio
         # an activation set in place of another's class must not be taken for it: exact types only
         return next((between for kinds, between in _MODULES if type(module) in kinds), None)
     if node.op in ("call_function", "call_method"):
-        if (
-            _is_product(node)
-            and len(node.args) == 2
-            and node.args[1] is source
-            and node.args[0] is not source
-        ):
+        if is_matmul(node) and len(node.args) == 2 and node.args[1] is source and node.args[0] is not source:
             return ActivationKind.LINEAR
         if node.target is functional.scaled_dot_product_attention and _values_of(node) is source:
             return ActivationKind.LINEAR if [*node.args, *node.kwargs.values()].count(source) == 1 else None
@@ -258,10 +253,6 @@ def _values_of(node: fx.Node) -> Any:
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("value")
 
 
-def _is_product(node: fx.Node) -> bool:
-    return node.target in (operator.matmul, torch.matmul, torch.bmm, "matmul", "bmm")
-
-
 def _weaker(a: ActivationKind, b: ActivationKind) -> ActivationKind:
     """What two operations in a row are: homogeneous and odd ones together are neither."""
     if a is ActivationKind.LINEAR or a is b:
@@ -270,13 +261,9 @@ def _weaker(a: ActivationKind, b: ActivationKind) -> ActivationKind:
 
 
 def _writing_side(name: str, module: nn.Module, layout: ParameterLayout) -> HiddenSide | None:
-    parts = [n for n in (f"{name}.weight", f"{name}.bias") if n in layout.names]
-    if f"{name}.weight" not in parts or getattr(module, "groups", 1) != 1:
-        return None
-    if getattr(module, "bias", None) is not None and f"{name}.bias" not in parts:
-        return None  # a frozen bias pins the units
-    columns = [layout.indices(n) for n in parts]
-    return HiddenSide(f"{name}.weight", torch.cat([c.reshape(c.shape[0], -1) for c in columns], 1), False)
+    """None where groups, or a frozen weight or bias, pin the units."""
+    rows = unit_rows(name, module, layout) if getattr(module, "groups", 1) == 1 else None
+    return None if rows is None else HiddenSide(f"{name}.weight", rows, False)
 
 
 def _carried(name: str, module: nn.Module, units: int, layout: ParameterLayout) -> Tensor | None:

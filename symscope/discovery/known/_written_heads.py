@@ -150,7 +150,7 @@ def _met(layer: _Layer, node: fx.Node, marked: list[fx.Node], values: dict[fx.No
             continue
         layer.ends.append((node, argument))
         if role in ("left", "right"):
-            axis = -1 if role == "right" and _is_matmul(node) else -2
+            axis = -1 if role == "right" and is_matmul(node) else -2
             layer.products[node, role] = _rows(layer.units(labels), axis)
 
 
@@ -161,7 +161,7 @@ def _role(layer: _Layer, node: fx.Node, argument: fx.Node) -> str:
         given = dict(zip(("query", "key", "value"), node.args, strict=False)) | node.kwargs
         roles = [name for name, value in given.items() if value is argument]
         return {"query": "left", "key": "right"}.get(roles[0], roles[0]) if len(roles) == 1 else ""
-    if not _is_matmul(node) or len(node.args) != 2 or node.args[0] is node.args[1] or labels.ndim < 2:
+    if not is_matmul(node) or len(node.args) != 2 or node.args[0] is node.args[1] or labels.ndim < 2:
         return ""
     if argument is node.args[0]:
         return "left"
@@ -170,7 +170,8 @@ def _role(layer: _Layer, node: fx.Node, argument: fx.Node) -> str:
     return "right" if turned else "value"  # turned: units along the columns, as in k^T
 
 
-def _is_matmul(node: fx.Node) -> bool:
+def is_matmul(node: fx.Node) -> bool:
+    """Whether a node multiplies two matrices."""
     return node.target in (operator.matmul, torch.matmul, torch.bmm, "matmul", "bmm")
 
 

@@ -53,35 +53,36 @@ def induced_symmetry(candidate: C, positions: Int[Tensor, "k"], features: PartFe
     if isinstance(candidate, LinearField):
         support = positions[candidate.support]
         return LinearField(support, candidate.matrix, candidate.offset, candidate.name)
-    seen: Features = features or _same_data
+    at = positions
+    given: PartFeatures = features or (lambda theta, x, y: (x, y))
+    return _adapted(
+        candidate,
+        candidate.name,
+        lambda theta, x, y: (theta[at.to(theta.device)], *given(theta, x, y)),
+        lambda theta, part: theta.index_copy(0, at.to(theta.device), part),
+    )
 
-    def embedded(theta: Tensor, value: Tensor) -> Tensor:
-        return theta.index_copy(0, positions.to(theta.device), value)
 
-    def parts(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return (theta[positions.to(theta.device)], *seen(theta, x, y))
-
-    name, dependent = candidate.name, candidate.data_dependent
+def _adapted(
+    candidate: C,
+    name: str,
+    given: Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]],
+    embedded: Callable[[Tensor, Tensor], Tensor],
+) -> C:
+    """A candidate of the same kind, which sees `given(theta, x, y)` and whose result is embedded in theta."""
+    dependent = candidate.data_dependent
     if isinstance(candidate, ParameterField):
         field = candidate
-
-        def moves(theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-            return embedded(torch.zeros_like(theta), field(*parts(theta, x, y)))
-
-        return FunctionField(moves, name, dependent)
+        return FunctionField(
+            lambda theta, x, y: embedded(torch.zeros_like(theta), field(*given(theta, x, y))), name, dependent
+        )
     if isinstance(candidate, OneParameterAction):
         action = candidate.function
-
-        def acts(time: Tensor, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
-            return embedded(theta, action(time, *parts(theta, x, y)))
-
-        return OneParameterAction(acts, name, dependent)
+        return OneParameterAction(
+            lambda time, theta, x, y: embedded(theta, action(time, *given(theta, x, y))), name, dependent
+        )
     change = candidate.function
-    return Transformation(lambda theta, x, y: embedded(theta, change(*parts(theta, x, y))), name, dependent)
-
-
-def _same_data(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return x, y
+    return Transformation(lambda theta, x, y: embedded(theta, change(*given(theta, x, y))), name, dependent)
 
 
 def widened_symmetry(
@@ -244,12 +245,9 @@ def smaller_batch_symmetry(
             raise InputError(f"{candidate.name}: made for up to {size} samples, got {inputs.shape[0]}")
         return torch.cat([inputs, x[:missing].to(inputs)]), torch.cat([targets, y[:missing].to(targets)])
 
-    name, dependent = f"{candidate.name}, for up to {size} samples", candidate.data_dependent
-    if isinstance(candidate, ParameterField):
-        field = candidate
-        return FunctionField(lambda t, a, b: field(t, *filled(a, b)), name, dependent)
-    if isinstance(candidate, OneParameterAction):
-        action = candidate.function
-        return OneParameterAction(lambda s, t, a, b: action(s, t, *filled(a, b)), name, dependent)
-    change = candidate.function
-    return Transformation(lambda t, a, b: change(t, *filled(a, b)), name, dependent)
+    return _adapted(
+        candidate,
+        f"{candidate.name}, for up to {size} samples",
+        lambda theta, inputs, targets: (theta, *filled(inputs, targets)),
+        lambda theta, result: result,
+    )
