@@ -21,21 +21,21 @@ from torch import Tensor
 
 from symscope.dynamics import DeclaredNetwork, TrainingProblem
 from symscope.networks.losses import binary_cross_entropy_loss, soft_cross_entropy_loss
-from symscope_papers.dynamics.paths import gradient_flops
-from symscope_papers.dynamics.permutation import Permutation, graph_network
-from symscope_papers.dynamics.products import half_product, product, product_flops, rounded
-from symscope_papers.dynamics.rotation import FOUR, Rotation, mask_network, two_masks
-from symscope_papers.dynamics.strategies import (
-    DTYPES,
-    THREE,
-    Setting,
-    Strategy,
-    followed,
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.permutation.measure import graph_network
+from symscope_papers.dynamics.rotation.config import FOUR, Rotation
+from symscope_papers.dynamics.rotation.measure import mask_network, two_masks
+from symscope_papers.dynamics.strategies.config import DTYPES, THREE, Setting, Strategy
+from symscope_papers.dynamics.strategies.measure import (
+    follow_paths,
     product_rate,
     product_ways,
     starting_layers,
 )
-from symscope_papers.dynamics.translation import Translation, digit_network
+from symscope_papers.dynamics.strategies.paths import gradient_flops
+from symscope_papers.dynamics.strategies.products import half_product, product, product_flops, rounded
+from symscope_papers.dynamics.translation.config import Translation
+from symscope_papers.dynamics.translation.measure import digit_network
 
 AUTHORS_HOURS = 75.0
 TINY = {
@@ -185,11 +185,11 @@ def epochs(name: str, config: Setting, ways: Sequence[Strategy], device: torch.d
         on_halves = device.type == "cuda" and any(kinds.values())
         rate = product_rate(device, torch.float16 if on_halves else problem.x.dtype)
         for way in ways:
-            followed(config, problem, start, way, runs, 0, 1, precision)  # a first, which does not count
+            follow_paths(config, problem, start, way, runs, 0, 1, precision)  # a first, which does not count
             if device.type == "cuda":
                 torch.cuda.reset_peak_memory_stats(device)
             begin = now(device)
-            path = followed(config, problem, start, way, runs, 0, 1, precision)
+            path = follow_paths(config, problem, start, way, runs, 0, 1, precision)
             seconds = now(device) - begin
             peak = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else math.nan
             flops = gradient_flops(problem, path.samples, **kinds)

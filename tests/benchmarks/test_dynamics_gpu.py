@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.dynamics_gpu import TINY, Epoch, accuracies, main, whole
-from symscope_papers.dynamics.rotation import Rotation
+from symscope_papers.dynamics.rotation.config import Rotation
 
 
 def test_it_measures_everything_it_says(tmp_path, capsys):

@@ -30,7 +30,7 @@ class Known:
     Attributes:
         family: "linear", "ReLU", "softmax" and so on.
         problem: Network and loss.
-        dimension: Of the algebra, modulo translations.
+        dimension: Dimension of the algebra, modulo translations.
         translations: Constant symmetries.
         affine: Whether constants are looked for.
         span: The generators as matrices, where theory gives them all; otherwise None.

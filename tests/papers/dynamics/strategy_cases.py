@@ -5,9 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from symscope.runs._definition import CellContext
-from symscope_papers.dynamics.permutation import Permutation, graph_problem, permutations
-from symscope_papers.dynamics.rotation import Rotation, mask_problem, rotations
-from symscope_papers.dynamics.translation import Translation, digit_problem, translations
+from symscope_papers.dynamics.permutation import permutations
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.permutation.measure import graph_problem
+from symscope_papers.dynamics.rotation import rotations
+from symscope_papers.dynamics.rotation.config import Rotation
+from symscope_papers.dynamics.rotation.measure import mask_problem
+from symscope_papers.dynamics.translation import translations
+from symscope_papers.dynamics.translation.config import Translation
+from symscope_papers.dynamics.translation.measure import digit_problem
 
 GRAPHS = Permutation(
     nodes=4, graphs=24, channels=2, invariant=4, hidden=3, runs=3, epochs=4, passes=5, batch=6, block=2,

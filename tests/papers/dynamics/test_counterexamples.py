@@ -6,8 +6,8 @@ import pytest
 
 from symscope import InputError
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
-from symscope_papers.dynamics.counterexamples import Counterexamples
 from symscope_papers.dynamics.counterexamples import counterexamples as experiment
+from symscope_papers.dynamics.counterexamples.config import Counterexamples
 
 
 def test_both_converses_fail(tmp_path):
@@ -28,5 +28,5 @@ def test_both_converses_fail(tmp_path):
 def test_bad_configs_are_refused():
     with pytest.raises(InputError, match="sizes: expected numbers from 3 to 7"):
         Counterexamples(sizes=(2,))
-    with pytest.raises(InputError, match="steps: expected at least 3"):
+    with pytest.raises(InputError, match="steps: expected 3 or more"):
         Counterexamples(steps=2)

@@ -7,8 +7,8 @@ import pytest
 from symscope import InputError
 from symscope.dynamics.identities import IDENTITIES
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
-from symscope_papers.dynamics.identities import Identities
 from symscope_papers.dynamics.identities import identities as experiment
+from symscope_papers.dynamics.identities.config import Identities
 
 
 def test_every_statement_is_reproduced_but_equation_3(tmp_path):
@@ -30,7 +30,7 @@ def test_every_statement_is_reproduced_but_equation_3(tmp_path):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="networks: expected at least 1"):
+    with pytest.raises(InputError, match="networks: expected 1 or more"):
         Identities(networks=0)
     with pytest.raises(InputError, match="at least one name"):
         Identities(groups=())

@@ -6,8 +6,8 @@ import pytest
 
 from symscope import InputError
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
-from symscope_papers.dynamics.penalty import Penalty
 from symscope_papers.dynamics.penalty import penalty as experiment
+from symscope_papers.dynamics.penalty.config import Penalty
 
 
 def test_the_eigenvalue_gives_the_penalty(tmp_path):
@@ -30,9 +30,9 @@ def test_the_eigenvalue_gives_the_penalty(tmp_path):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="without 1"):
+    with pytest.raises(InputError, match="multiples: expected no 1"):
         Penalty(multiples=(0.0, 1.0))
     with pytest.raises(InputError, match="from 0 to 3"):
         Penalty(multiples=(4.0,))
-    with pytest.raises(InputError, match="expected positive numbers"):
+    with pytest.raises(InputError, match="times: expected a positive number"):
         Penalty(times=0.0)

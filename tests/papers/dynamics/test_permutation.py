@@ -7,7 +7,8 @@ import torch
 
 from symscope import InputError
 from symscope.runs import RunRequest, Workers, run_experiments
-from symscope_papers.dynamics.permutation import Permutation, graph_problem
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.permutation.measure import graph_problem
 from tests.papers.dynamics.strategy_cases import GRAPHS
 
 

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope_papers.dynamics.rotation import Rotation, mask_problem, rotations, turned_points
+from symscope_papers.dynamics.rotation import rotations
+from symscope_papers.dynamics.rotation.config import Rotation
+from symscope_papers.dynamics.rotation.measure import mask_problem, turned_points
 from tests.papers.dynamics.strategy_cases import SHAPES, measured
 
 
@@ -34,7 +36,7 @@ def test_points_move_as_images_do(size):
 
 
 def test_bad_configs_are_refused():
-    with pytest.raises(InputError, match="channels: expected three"):
+    with pytest.raises(InputError, match="channels: expected 1 or more"):
         Rotation(channels=(3, 3, 0))
-    with pytest.raises(InputError, match="expected 2 and 1 or more"):
+    with pytest.raises(InputError, match="size: expected 2 or more"):
         Rotation(size=1)

@@ -6,8 +6,8 @@ import pytest
 
 from symscope import InputError
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
-from symscope_papers.dynamics.stability import Stability
 from symscope_papers.dynamics.stability import stability_along_training as experiment
+from symscope_papers.dynamics.stability.config import Stability
 
 
 def test_the_spectrum_predicts_the_drift(tmp_path):
@@ -39,9 +39,9 @@ def test_the_spectrum_predicts_the_drift(tmp_path):
     ("change", "message"),
     [
         ({"seeds": 0}, "expected 1 or more"),
-        ({"moments": 2}, "moments: 3 or more"),
-        ({"horizon": 0.0}, "expected positive numbers"),
-        ({"passes": ()}, "passes: expected numbers of 1 or more"),
+        ({"moments": 2}, "moments: expected 3 or more"),
+        ({"horizon": 0.0}, "horizon: expected a positive number"),
+        ({"passes": ()}, "passes: expected at least one value"),
     ],
 )
 def test_bad_configs_are_refused(change, message):

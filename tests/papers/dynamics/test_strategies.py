@@ -11,10 +11,11 @@ import torch
 from symscope import InputError
 from symscope.dynamics import training_assumptions
 from symscope.dynamics.layer_vectors import equivariant_split
-from symscope_papers.dynamics.permutation import Permutation
-from symscope_papers.dynamics.rotation import Rotation, mask_problem
-from symscope_papers.dynamics.strategies import mini_batches, product_rate, starting_layers
-from symscope_papers.dynamics.translation import Translation
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.rotation.config import Rotation
+from symscope_papers.dynamics.rotation.measure import mask_problem
+from symscope_papers.dynamics.strategies.measure import mini_batches, product_rate, starting_layers
+from symscope_papers.dynamics.translation.config import Translation
 from tests.papers.dynamics.strategy_cases import CASES, SHAPES, measured
 
 
@@ -64,10 +65,10 @@ def test_the_rate_of_products_is_that_of_a_product():
 def test_bad_configs_are_refused():
     for change, message in [
         ({"runs": 0}, "runs: expected 1 or more"),
-        ({"rate": 0.0}, "positive learning rate"),
-        ({"precision": "half"}, "expected mixed, single or double"),
-        ({"initial": "zero"}, "expected standard or fan-in"),
-        ({"check_runs": 31}, "at most 30 runs"),
+        ({"rate": 0.0}, "rate: expected a positive number"),
+        ({"precision": "half"}, "precision: unknown 'half'"),
+        ({"initial": "zero"}, "initial: unknown 'zero'"),
+        ({"check_runs": 31}, "check_runs: expected numbers from 0 to 30"),
     ]:
         for kind in (Permutation, Translation, Rotation):
             with pytest.raises(InputError, match=message):

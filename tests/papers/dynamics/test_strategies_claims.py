@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symscope.runs import Verdict
-from symscope_papers.dynamics.strategies import lower_precision
+from symscope_papers.dynamics.strategies.config import lower_precision
 from tests.papers.dynamics.strategy_cases import CASES, measured
 
 

@@ -10,12 +10,9 @@ import torch
 
 from symscope import InputError
 from symscope.data import mnist_sample
-from symscope_papers.dynamics.translation import (
-    Translation,
-    digit_problem,
-    shifted_points,
-    translations,
-)
+from symscope_papers.dynamics.translation import translations
+from symscope_papers.dynamics.translation.config import Translation
+from symscope_papers.dynamics.translation.measure import digit_problem, shifted_points
 from tests.papers.dynamics.strategy_cases import DIGITS, HERE
 
 CUDA = pytest.param(
@@ -53,7 +50,7 @@ def test_lower_precisions_follow_double(device, precision):
 def test_bad_input_is_refused(tmp_path):
     with pytest.raises(InputError, match="a divisor of 28"):
         Translation(size=5)
-    with pytest.raises(InputError, match="channels: expected two"):
+    with pytest.raises(InputError, match="channels: expected 1 or more"):
         Translation(channels=(3, 0))
     with pytest.raises(InputError, match="images: expected at most 2000"):
         digit_problem(replace(DIGITS, images=3000), 0, torch.float64, "cpu")

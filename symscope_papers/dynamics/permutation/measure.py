@@ -1,0 +1,52 @@
+"""Graphs, the network that classifies them, and its runs under every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from symscope.data.synthetic import block_graphs
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.groups import permutation, symmetric, trivial
+from symscope.networks.losses import binary_cross_entropy_loss
+from symscope.runs import CellContext, CellResults
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.strategies.measure import mini_batches, strategy_rows
+
+
+def graph_network(nodes: int, channels: int, invariant: int, hidden: int) -> DeclaredNetwork:
+    """Adjacency matrices -> channels of matrices -> invariant numbers (normalised) -> hidden -> 1.
+
+    >>> graph_network(10, 32, 64, 32).parameters  # 3200 x 100 + 64 x 3200 + 32 x 64 + 32
+    526880
+    """
+    group = symmetric(nodes)
+    v = permutation(group)
+    matrices = v * v
+    return declare_network(
+        [
+            matrices,
+            channels * matrices,
+            trivial(group, invariant),
+            trivial(group, hidden),
+            trivial(group, 1),
+        ],
+        ["leaky_relu", [batch_normalisation(), "leaky_relu"], "leaky_relu", ()],
+    )
+
+
+def graph_problem(config: Permutation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
+    """The network on the graphs, entries shifted to -1/2 and 1/2; label 1 for connected ones."""
+    data = block_graphs(config.graphs, config.nodes, seed=seed, dtype=dtype)
+    labels = data.labels.to(dtype)[:, None]
+    x, y = mini_batches(data.x.flatten(1) - 0.5, labels, config.batch)
+    network = graph_network(config.nodes, config.channels, config.invariant, config.hidden)
+    return TrainingProblem(network, binary_cross_entropy_loss, x.to(device), y.to(device))
+
+
+def measure_cell(config: Permutation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    """Rows of one cell."""
+    return strategy_rows(config, cell, context, graph_problem)

@@ -1,0 +1,68 @@
+"""Images of shapes, the network that finds their masks, and its runs under every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
+from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.groups import cyclic, permutation
+from symscope.networks.losses import binary_cross_entropy_loss
+from symscope.runs import CellContext, CellResults
+from symscope_papers.dynamics.rotation.config import FOUR, Rotation
+from symscope_papers.dynamics.rotation.polygons import polygons
+from symscope_papers.dynamics.strategies.measure import mini_batches, strategy_rows
+
+MASKS = 2
+
+
+def turned_points(size: int) -> Tensor:
+    """Where each of the four turns (counter-clockwise) sends each pixel, `[4, size^2]`.
+
+    >>> turned_points(2)[1].tolist()  # top left goes to bottom left
+    [2, 0, 3, 1]
+    """
+    pixels = torch.arange(size * size).reshape(size, size)
+    # after turning, place p shows the pixel in rot90(...)[p]: the inverse says where pixels go
+    return torch.stack([torch.argsort(torch.rot90(pixels, k).flatten()) for k in range(4)])
+
+
+@lru_cache(maxsize=4)
+def mask_network(size: int, channels: tuple[int, int, int]) -> DeclaredNetwork:
+    """Images -> channels of images, three times -> two masks (normalised, as logits).
+
+    >>> mask_network(14, (32, 32, 16)).parameters
+    61465600
+    """
+    v = permutation(cyclic(4), turned_points(size))
+    first, second, third = channels
+    return declare_network(
+        [v, first * v, second * v, third * v, MASKS * v],
+        ["leaky_relu", "leaky_relu", "leaky_relu", batch_normalisation()],
+    )
+
+
+def two_masks(prediction: Tensor, y: Tensor) -> Tensor:
+    """The sum over both masks of the mean binary cross-entropy over pixels (App. C.3).
+
+    >>> round(float(two_masks(torch.zeros(1, 8), torch.ones(1, 8))), 4)  # 2 log 2
+    1.3863
+    """
+    return MASKS * binary_cross_entropy_loss(prediction, y)
+
+
+def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
+    """The network on images of one shape each."""
+    data = polygons(config.images, config.size, seed=seed, canvas=config.canvas, dtype=dtype)
+    x, y = mini_batches(data.images.flatten(1), data.masks.flatten(1), config.batch)
+    return TrainingProblem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
+
+
+def measure_cell(config: Rotation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    """Rows of one cell."""
+    return strategy_rows(config, cell, context, mask_problem, FOUR)

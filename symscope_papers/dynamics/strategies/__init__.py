@@ -1,0 +1,1 @@
+"""Runs from E under every strategy: what `permutation`, `translation` and `rotation` (Fig. 1) share."""
