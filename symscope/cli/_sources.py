@@ -44,7 +44,7 @@ def data_from_source(
     Args:
         source: "sample", "mnist", an .npz file with X and y, a folder (MNIST's files, or one folder of images
             for each class), or MODULE:FUNCTION returning a torch dataset, `LabelledData` or `MeasuredData`.
-        mnist_folder: Where "mnist" is.
+        mnist_folder: Folder that holds MNIST.
         limit: Samples to take: the first of a torch dataset, of all else some of every class; all when not
             given.
         task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
@@ -140,8 +140,8 @@ def _limited(data: LabelledData | MeasuredData, limit: int | None) -> LabelledDa
 
 def _spread(count: int, limit: int | None) -> Int64[Tensor, "k"]:
     """Places of so many of all samples, spread evenly."""
-    kept = count if limit is None else min(check_count("--limit", limit), count)
-    return torch.arange(kept) * count // kept
+    taken = count if limit is None else min(check_count("--limit", limit), count)
+    return torch.arange(taken) * count // taken
 
 
 def image_folder(path: Path, limit: int | None = None) -> LabelledData:
@@ -190,7 +190,7 @@ def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
 
     Raises:
-        InputError: As `load_user_function`, or a group that is not listed.
+        InputError: A function that cannot be loaded, or a group that is not listed.
     """
     known = parse(group)
     if not isinstance(known, FiniteGroup):

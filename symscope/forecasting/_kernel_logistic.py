@@ -23,7 +23,7 @@ class LogisticFit:
     Attributes:
         outputs: Logits at the points that were not seen.
         loss: Mean cross-entropy over the seen points at the end.
-        steps: Steps taken.
+        steps: Number of steps taken.
     """
 
     outputs: Float[Tensor, "m c"]
@@ -48,11 +48,11 @@ def kernel_logistic_regression(
     steps: without a ridge there is no finite optimum.
 
     Args:
-        gram: K over all points.
+        gram: Kernel K over all points.
         one_hot: Classes of all points; those of unseen points are not looked at.
         seen: Which points are trained on.
-        start: f_0; zero if None.
-        steps: At most so many.
+        start: Outputs f_0 to start from; zero if None.
+        steps: Largest number of steps.
         tolerance: Mean cross-entropy at which it is done.
 
     Raises:

@@ -29,7 +29,7 @@ class Resample:
 
     Attributes:
         points: `points[s, g]` is element g on sample s, as the network sees it.
-        images: The same before standardisation.
+        images: Points before standardisation.
         labels: Class or group of each sample.
         stabilisers: Elements that fix each sample; None if only the identity does.
         targets: Numbers of each sample; None for classification.

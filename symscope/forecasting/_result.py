@@ -41,7 +41,7 @@ class KernelPrediction:
         table: `[class, element]`, mean over resamples; NaN where it was not asked for or not affordable.
         invariance_error: Relative distance of the kernel from one that is invariant under the group.
         pairs: Classes two by two.
-        group_sizes: The same with fewer and more transformations; none where missing cases were named.
+        group_sizes: Predictions with fewer and more transformations; none where missing cases were named.
         equivariance: Equivariance of the network at initialisation.
         notes: What was special, in words.
         resample: First resample.

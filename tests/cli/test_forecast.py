@@ -236,7 +236,7 @@ def test_an_action_through_a_smaller_group_is_that_group_s_and_said(few, tmp_pat
         found[group] = json.loads(capsys.readouterr().out)
     assert found["C6"]["class_accuracy"] == found["C3"]["class_accuracy"]
     assert called(*words, "--out", str(tmp_path / "page.html")) == 0
-    assert "Note: 6 of 6 seeds are kept by more than the identity of C6" in capsys.readouterr().out
+    assert "Note: 6 of 6 samples are fixed by more than the identity of C6" in capsys.readouterr().out
 
 
 def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
