@@ -8,7 +8,7 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
-from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights, check_weights
+from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights, check_layer_weights
 from symscope.dynamics.layer_vectors import equivariant_weights
 from symscope.errors import InputError
 from symscope.groups import EquivariantMaps
@@ -101,7 +101,7 @@ def build_module(
         if generator is None:
             raise InputError("expected weights, or a generator to draw them from; got neither.")
         weights = equivariant_weights(network, generator, scale="preserving")
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     if any(weight.ndim != 2 for weight in weights):
         raise InputError("expected layers without an axis of runs: a module holds one network.")
     given = [weight.detach().to(dtype) for weight in weights]

@@ -94,7 +94,7 @@ class DeclaredNetwork:
         Returns:
             `[..., *runs, n, dim X_L]`.
         """
-        check_weights(self, weights)
+        check_layer_weights(self, weights)
         check_alike(weights, x)
         if x.ndim < 2 or x.shape[-1] != self.sources[0].dim:
             raise InputError(
@@ -174,7 +174,7 @@ def check_space(name: str, space: Representation, first: Representation) -> None
         )
 
 
-def check_weights(network: DeclaredNetwork, weights: Sequence[Tensor]) -> None:
+def check_layer_weights(network: DeclaredNetwork, weights: Sequence[Tensor]) -> None:
     """Raise unless there is one matrix of the right shape per layer, with equal leading axes."""
     if len(weights) != network.depth:
         raise InputError(

@@ -60,7 +60,7 @@ class CurvatureEnds:
 @final
 @dataclass(frozen=True)
 class Stability:
-    """What curvature says about augmented training near E.
+    """What curvature predicts for augmented training near E.
 
     Attributes:
         outside: Extremes of Hess R_aug on E_perp; None when E is everything.

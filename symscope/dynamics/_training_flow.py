@@ -15,7 +15,7 @@ from symscope.dynamics._declared_network import (
     DeclaredNetwork,
     LayerWeights,
     check_finite_layers,
-    check_weights,
+    check_layer_weights,
 )
 from symscope.dynamics.gradients import GradientField
 from symscope.dynamics.layer_vectors import add, equivariant_split, flatten, norm, subtract, unflatten
@@ -89,7 +89,7 @@ def training_flow(
     >>> round(flow.weights[-1][0].item(), 8)  # exp(-1)
     0.36787944
     """
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     check_finite_layers(weights)
     moments = _moments(times)
     start = flatten(weights).detach()
@@ -138,7 +138,7 @@ def training_descent(
     >>> training_descent(net, field, (one,), rate=0.5, steps=3).weights[-1]
     (tensor([[0.1250]]),)
     """
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     check_finite_layers(weights)
     if not 0 < rate < math.inf or steps < 1 or every < 1:
         raise InputError(

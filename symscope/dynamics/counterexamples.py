@@ -181,7 +181,7 @@ def one_sample(n: int) -> Counterexample:
 def identical_neurons(samples: int = 9) -> Counterexample:
     """From practice, second: two hidden neurons that the group swaps.
 
-    The group leaves inputs and outputs alone, so augmentation changes nothing; E says that both neurons are
+    The group leaves inputs and outputs alone, so augmentation changes nothing; in E both neurons are
     equal. The best pair of equal neurons is a saddle: neurons want to differ.
 
     >>> found = identical_neurons()

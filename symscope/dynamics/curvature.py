@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import LayerWeights, check_weights
+from symscope.dynamics._declared_network import LayerWeights, check_layer_weights
 from symscope.dynamics.gradients import pieces
 from symscope.dynamics.layer_vectors import add, flatten, unflatten
 from symscope.dynamics.risks import TrainingProblem, nominal_risk
@@ -45,7 +45,7 @@ def hessian_product(
     >>> hessian_product(problem, [torch.zeros(1, 2)])((torch.tensor([[1.0, 0.0]]),))
     (tensor([[1., 2.]]),)
     """
-    check_weights(problem.network, weights)
+    check_layer_weights(problem.network, weights)
     if weights[0].ndim != 2:
         raise InputError("expected layers without an axis of runs: curvature is of one network.")
     split = list(pieces(problem, weights))

@@ -64,7 +64,7 @@ class PaperIdentity:
 
     Attributes:
         name: "Lemma 4".
-        statement: What it says.
+        statement: Statement in words.
         error: The largest relative violation; rounding when it holds.
     """
 

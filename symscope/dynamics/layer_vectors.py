@@ -15,7 +15,7 @@ from symscope.dynamics._declared_network import (
     LayerWeights,
     check_alike,
     check_finite_layers,
-    check_weights,
+    check_layer_weights,
 )
 from symscope.errors import InputError
 
@@ -26,7 +26,7 @@ __all__ = [
     "check_alike",
     "check_equivariant",
     "check_finite_layers",
-    "check_weights",
+    "check_layer_weights",
     "equivariant_split",
     "equivariant_weights",
     "flatten",
@@ -60,7 +60,7 @@ def project(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights
     >>> project(declare_network([v, v]), weights)[0].round(decimals=4).tolist()
     [[2.0, 3.0], [3.0, 2.0]]
     """
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     return tuple(maps.project(weight) for maps, weight in zip(network.maps, weights, strict=True))
 
 
@@ -92,7 +92,7 @@ def transform(network: DeclaredNetwork, g: Any, weights: Sequence[Tensor]) -> La
     tensor([[3., 4.],
             [2., 1.]])
     """
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     # rho is orthogonal, so A rho(g)^-1 = A rho(g)^T acts on the columns' axis
     return tuple(
         v.act(g, w.act(g, weight, axis=-2), axis=-1)
@@ -137,7 +137,7 @@ def equivariant_split(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Eq
     >>> equivariant_split(declare_network([v, v]), weights).total_residual.round(decimals=12)
     tensor(2., dtype=torch.float64)
     """
-    check_weights(network, weights)
+    check_layer_weights(network, weights)
     inside, outside = [], []
     for maps, weight in zip(network.maps, weights, strict=True):
         norms = []

@@ -53,7 +53,7 @@ def flow_time(rates: Float[Tensor, " d"], learning_rate: float, steps: int) -> F
     Args:
         rates: Eigenvalues of `K_G`, of the loss that is really minimised: divide by the number of points
             where the mean squared error is (`mean_loss_rate` converts the learning rate instead).
-        learning_rate: eta, positive; beyond the stable bound there is no flow time, which the verdict says.
+        learning_rate: eta, positive; beyond the stable bound there is no flow time, as the verdict states.
         steps: k.
 
     Raises:

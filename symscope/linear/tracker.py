@@ -222,7 +222,7 @@ class AsymmetryTracker:
         return self.theory
 
     def table(self) -> pd.DataFrame:
-        """Everything measured and predicted, one row per step; column `kind` says which.
+        """Everything measured and predicted, one row per step; told apart by column `kind`.
 
         Parts of weights are columns `<name> symmetric` and `<name> asymmetric`.
         """

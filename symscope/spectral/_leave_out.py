@@ -53,8 +53,8 @@ def leave_out(
 
     `P_MM` is summed over irreps, `P y` lives on the trivial one. An irrep whose block is zero, such as every
     non-trivial irrep of the symmetry a network pools over, makes P infinite there: the limit of a vanishing
-    ridge is taken exactly and `explanation` says so. Any other singular block is refused, and so is a missing
-    set whose predictions depend on what a kernel that is zero to rounding does below it.
+    ridge is taken exactly and `explanation` mentions it. Any other singular block is refused, and so is a
+    missing set whose predictions depend on what a kernel that is zero to rounding does below it.
 
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, from `kernel_profile` or `projected_profile`.

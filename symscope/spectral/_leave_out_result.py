@@ -18,7 +18,7 @@ from symscope.spectral.irrep_blocks import Frequency
 class IrrepShare:
     """How much of what holds a missing point in place comes from one irrep.
 
-    A missing point left out alone has the residual `(P y)_i / P_ii`, and `P_ii = sum_rho P_ii(rho)` says what
+    A missing point left out alone has the residual `(P y)_i / P_ii`, and `P_ii = sum_rho P_ii(rho)` is what
     a bump at that point costs the kernel. Weakening the kernel by 1 % on an irrep that is not the trivial one
     lowers the error by `share` %.
 

@@ -255,6 +255,6 @@ def check_stabilisers(profile: Float[Tensor, "m m n"], group: FiniteGroup, point
             gap = float((profile[:, t][:, group.table[:, h].to(profile.device)] - profile[:, t]).abs().max())
             if gap > allowed_gap(BILINEAR, profile.dtype) * scale:
                 raise InputError(
-                    f"stabilisers: the profile tells {group.labels[h]} x_{t} and x_{t} apart, by {gap:.3g}: "
+                    f"stabilisers: {group.labels[h]} x_{t} and x_{t} differ in the profile by {gap:.3g}: "
                     f"{group.labels[h]} does not fix sample {t}"
                 )

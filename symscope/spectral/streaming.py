@@ -97,7 +97,7 @@ def leave_out_streamed(
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`, a new tensor; a `symscope.kernels.Kernel` or a
-            function that returns an exact diagonal when it is given one tensor twice (`own_values` says why).
+            function that returns an exact diagonal when it is given one tensor twice (see `own_values`).
         orbit: `x [a, *sample] -> [a, |G|, *sample]`, an exact action under which the kernel is invariant.
         samples: One sample of each orbit, `[m, *sample]`, floating point.
         labels: One number or vector per orbit, or per point, as in `leave_out`.
@@ -274,9 +274,9 @@ def filled_panels(
     return [(one, float(own.abs().max())) for one in panels]
 
 
-def _at_once(samples: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, room: float) -> int:
+def _at_once(samples: Float[Tensor, "m *sample"], group: FiniteGroup, panel: int, budget: float) -> int:
     """Orbits whose points are made together: a divisor of the panel, at most 8,192 points, three copies."""
-    fitting = int(room / (3 * 8 * samples[0].numel() * group.order))
+    fitting = int(budget / (3 * 8 * samples[0].numel() * group.order))
     wanted = max(1, min(panel, 8192 // group.order, fitting))
     return next(k for k in range(wanted, 0, -1) if panel % k == 0)
 

@@ -132,7 +132,7 @@ def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
 @final
 @dataclass(frozen=True, eq=False)
 class OneVersusMany:
-    """What the one-versus-many rule says.
+    """What the one-versus-many rule predicts.
 
     Attributes:
         prediction: `[m, classes]`, the mean pairwise prediction against each class; NaN for a sample's own.

@@ -22,7 +22,7 @@ from symscope.dynamics.layer_vectors import (
     check_alike,
     check_equivariant,
     check_finite_layers,
-    check_weights,
+    check_layer_weights,
     rounding_off_e,
 )
 from symscope.errors import InputError, nearest
@@ -285,7 +285,7 @@ def _check(
     generators: Sequence[torch.Generator],
     mixed: bool,
 ) -> None:
-    check_weights(problem.network, start)
+    check_layer_weights(problem.network, start)
     if strategy not in STRATEGIES:
         raise InputError(
             f"expected a strategy among {', '.join(STRATEGIES)}, got {strategy!r}: "
