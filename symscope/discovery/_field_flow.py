@@ -57,7 +57,7 @@ def point_flows(
     """The flow from every point, each with its own batch; one system of equations for all.
 
     Raises:
-        InputError: As for `field_flow`.
+        InputError: The field is not finite on the way, as in `field_flow`.
     """
     if isinstance(field, LinearField):
         return _linear_flow(field, points.theta, time)

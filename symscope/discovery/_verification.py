@@ -48,8 +48,8 @@ class Verification:
         tolerance: Largest loss drift a symmetry may have.
         level: Error level of `failing_share` and of the comparison with random fields.
         failures: Number of points whose drift is above the tolerance.
-        failing_share: With confidence `1 - level`, the candidate fails on less than this share of parameters
-            and data (Clopper-Pearson).
+        failing_share: Share of parameters and data on which the candidate fails, bounded from above with
+            confidence `1 - level` (Clopper-Pearson).
         chance: How often a random field of the same norm drifts as little, `(1 + rank) / (1 + rivals)`.
         derivative: Root mean square of `|D L . V| / (|D L| |V|)`; None for a finite transformation.
         loss_drift: Largest relative change of a sample's loss.

@@ -313,7 +313,7 @@ def test_whole_numbers_stay_tokens_where_the_network_looks_them_up(folder, capsy
     assert "IndexError: index out of range" in err
     status, _, err = asked(capsys, "--model", "symmetric_nets.py:tokens")
     assert status == 2
-    assert "give inputs of your own, such as tokens, with --data" in err
+    assert "inputs of your own, such as tokens, with --data" in err
 
 
 @pytest.mark.parametrize("name", ["of_a_seed", "of_a_width_and_a_seed"])
