@@ -141,7 +141,7 @@ def test_bad_settings_are_refused():
         verify(made, field, seed=0, batch_sizes=(0,))
     with pytest.raises(InputError, match="positive lengths and tolerance"):
         verify(made, field, seed=0, lengths=(-1.0,))
-    with pytest.raises(InputError, match=r"not finite along its flow|cannot be followed"):
+    with pytest.raises(InputError, match=r"not finite along its flow|could not be followed"):
         verify(made, FunctionField(lambda t, x, y: 1e3 * t**3, "wild"), seed=0)
 
 
