@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from symscope.runs import RunOutcome, RunTables
-from symscope_papers.forecast.quality_data import DATASETS
-from symscope_papers.forecast.quality_networks import NETWORKS
-from symscope_papers.forecast.quality_scores import (
+from symscope_papers.forecast.quality.data import DATASETS
+from symscope_papers.forecast.quality.networks import NETWORKS
+from symscope_papers.forecast.quality.scores import (
     errors,
     floors,
     gains,
@@ -25,7 +25,7 @@ from symscope_papers.forecast.quality_scores import (
     standard_error,
     with_combined,
 )
-from symscope_papers.forecast.quality_variants import variant_names
+from symscope_papers.forecast.quality.variants import variant_names
 
 LEARNED = 0.98  # mean accuracy on what was shown
 SHOWN = ("architecture", "linearised-10", "combined-10")

@@ -13,12 +13,13 @@ from symscope.networks import user_model
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._registry import find_experiment
 from symscope.training import Optimiser
-from symscope_papers.forecast.quality import Quality, quality_cells
-from symscope_papers.forecast.quality_data import problem
-from symscope_papers.forecast.quality_networks import network
-from symscope_papers.forecast.quality_scores import with_combined
-from symscope_papers.forecast.quality_task import Task, trained
-from symscope_papers.forecast.quality_variants import calibrated, variant_names
+from symscope_papers.forecast.quality.config import Quality
+from symscope_papers.forecast.quality.data import quality_question
+from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, train_networks
+from symscope_papers.forecast.quality.measure import cells
+from symscope_papers.forecast.quality.networks import network
+from symscope_papers.forecast.quality.scores import with_combined
+from symscope_papers.forecast.quality.variants import calibrate_forecast, variant_names
 
 TINY = (
     "datasets=points",
@@ -65,7 +66,7 @@ def test_a_tiny_run_is_complete(made):
 
 def test_architecture_draws_is_what_the_forecast_says(made):
     _, tables, _ = made
-    asked = problem("points", "C8", 3, "sample", seed=1)
+    asked = quality_question("points", "C8", 3, "sample", seed=1)
     found = forecast(
         network("mlp-1", (8, 2), 3),
         asked.data,
@@ -78,9 +79,9 @@ def test_architecture_draws_is_what_the_forecast_says(made):
 
 
 def small_task(device="cpu"):
-    asked = problem("points", "C8", 3, "sample", seed=4)
+    asked = quality_question("points", "C8", 3, "sample", seed=4)
     model = user_model(network("mlp-1", (8, 2), 3), (8, 2), 3, name="mlp-1")
-    return Task(model, draw_resample(asked, 2, 4), asked.group, (0, 2), (5, 6), torch.device(device))
+    return LeaveOutCase(model, draw_resample(asked, 2, 4), asked.group, (0, 2), (5, 6), torch.device(device))
 
 
 def test_missing_points_are_the_untransformed_items_of_the_left_out_class():
@@ -104,8 +105,8 @@ def test_regression_leaves_points_out_as_solving_for_the_rest_does():
 def test_a_pilot_is_the_beginning_of_the_training_and_modules_are_found():
     task = small_task()
     how = (16, Optimiser("adam", 1e-3), True)
-    together = trained(task, task.model.builder, 2, *how)
-    alone = trained(task, task.model.builder, 2, 16, Optimiser("adam", 1e-3), False)
+    together = train_networks(task, task.model.builder, 2, *how)
+    alone = train_networks(task, task.model.builder, 2, 16, Optimiser("adam", 1e-3), False)
     assert len(together.stacks) == 1
     assert len(alone.stacks) == 4
     for seed, which in ((0, 1), (1, 0)):
@@ -121,25 +122,25 @@ def test_a_pilot_is_the_beginning_of_the_training_and_modules_are_found():
 
 def test_calibration_never_uses_the_class_it_is_for():
     forecast_, there = torch.tensor([[0.3, 0.5, 0.4]]).double(), torch.tensor([[0.4, 0.7, 0.3]]).double()
-    first = calibrated(forecast_, there, None)
+    first = calibrate_forecast(forecast_, there, None)
     there[0, 1] = 0.0
-    second = calibrated(forecast_, there, None)
+    second = calibrate_forecast(forecast_, there, None)
     assert first[0, 1] == second[0, 1]
     assert first[0, 0] != second[0, 0]
-    one = calibrated(forecast_, torch.tensor([[0.4, 0.7, 0.3]]).double(), 1)
+    one = calibrate_forecast(forecast_, torch.tensor([[0.4, 0.7, 0.3]]).double(), 1)
     assert one[0].tolist() == pytest.approx([0.3 + 0.2, 0.5 - 0.1, 0.4 + 0.1])
-    assert calibrated(forecast_[:, :1], there[:, :1], 2).isnan().all()
+    assert calibrate_forecast(forecast_[:, :1], there[:, :1], 2).isnan().all()
 
 
 def test_pairs_that_take_long_can_be_left_out():
     asked = Quality(datasets=("mnist", "points"), networks=("mlp-1", "mlp-2"), skipped=("mnist:mlp-2",))
-    there = {(cell["dataset"], cell["network"]) for cell in quality_cells(asked)}
+    there = {(cell["dataset"], cell["network"]) for cell in cells(asked)}
     assert there == {("mnist", "mlp-1"), ("points", "mlp-1"), ("points", "mlp-2")}
 
 
 def test_sets_of_points_are_given_to_mlps_alone():
-    cells = quality_cells(Quality(datasets=("mnist", "points"), networks=("mlp-1", "vit"), actions=("C4",)))
-    assert [tuple(cell.values()) for cell in cells] == [
+    found = cells(Quality(datasets=("mnist", "points"), networks=("mlp-1", "vit"), actions=("C4",)))
+    assert [tuple(cell.values()) for cell in found] == [
         ("mnist", "C4", "mlp-1"),
         ("mnist", "C4", "vit"),
         ("points", "C8", "mlp-1"),
@@ -158,13 +159,13 @@ def test_the_large_preset_has_every_architecture_group_and_data_set():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("networks=mpl-1", "networks: no 'mpl-1': did you mean 'mlp-1'"),
-        ("actions=C4,C4", "actions: expected different values"),
+        ("networks=mpl-1", "networks: unknown 'mpl-1'; did you mean 'mlp-1'"),
+        ("actions=C4,C4", "actions: expected 1 or more different values"),
         ("per_class=1", "per_class: expected 2 or more"),
-        ("kernel_repeats=9", "kernel_repeats: at most the repeats"),
-        ("pilots=3,1", "pilots: expected ascending"),
-        ("skipped=mnist-14:resnet", "skipped: expected dataset:network of those asked for"),
-        ("pilots=25", "pilots: expected fewer epochs"),
+        ("kernel_repeats=9", "kernel_repeats: expected numbers from 1 to"),
+        ("pilots=3,1", "pilots: expected 1 or more increasing numbers"),
+        ("skipped=mnist-14:resnet", "skipped: expected pairs dataset:network"),
+        ("pilots=25", "pilots: expected numbers from 1 to 24"),
     ],
 )
 def test_bad_settings_are_refused(change, message):

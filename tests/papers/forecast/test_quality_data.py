@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope_papers.forecast import quality_data
-from symscope_papers.forecast.quality_data import CURVES, JITTER, point_sets, problem, small_digits
+from symscope_papers.forecast.quality import data as quality_data
+from symscope_papers.forecast.quality.data import CURVES, JITTER, point_sets, quality_question, small_digits
 
 
 def test_points_lie_near_their_curves():
@@ -48,13 +48,13 @@ def test_points_are_drawn_from_the_seed():
 def test_every_problem_has_the_group_of_its_name(dataset, action, order, shape):
     if dataset == "digits":
         pytest.importorskip("sklearn")
-    asked = problem(dataset, action, 3, "sample", seed=0)
+    asked = quality_question(dataset, action, 3, "sample", seed=0)
     assert (asked.group.order, asked.shape, asked.data.classes) == (order, shape, (0, 1, 2))
     assert asked.standardised is (dataset != "points")
 
 
 def test_a_relabelling_keeps_the_points():
-    asked = problem("points", "S4", 2, "sample", seed=0)
+    asked = quality_question("points", "S4", 2, "sample", seed=0)
     x = asked.data.x[:1]
     moved = asked.action.act(5, x)
     assert not torch.equal(moved, x)
@@ -92,4 +92,4 @@ def test_small_digits_are_what_scikit_learn_has():
 )
 def test_unknown_data_and_actions_are_refused(dataset, action, message):
     with pytest.raises(InputError, match=message):
-        problem(dataset, action, 3, "sample", seed=0)
+        quality_question(dataset, action, 3, "sample", seed=0)

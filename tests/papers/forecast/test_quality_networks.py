@@ -7,7 +7,7 @@ import torch
 
 from symscope import InputError
 from symscope.networks._named_networks import named_network
-from symscope_papers.forecast.quality_networks import NETWORKS, network
+from symscope_papers.forecast.quality.networks import NETWORKS, network
 
 OWN = {"mlp-2": "mlp", "conv-fc": "conv-fc", "conv-gap": "conv-gap", "vit": "vit"}
 

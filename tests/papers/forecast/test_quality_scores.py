@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from symscope.runs._claims import Verdict
-from symscope_papers.forecast.quality_claims import claims
-from symscope_papers.forecast.quality_scores import (
+from symscope_papers.forecast.quality.claims import judge_claims
+from symscope_papers.forecast.quality.scores import (
     case_means,
     floors,
     gains,
@@ -98,7 +98,7 @@ def test_gains_are_means_over_the_classes_of_a_case():
 
 
 def verdicts(tables):
-    return {claim.statement: claim for claim in claims(CONFIG, tables)}
+    return {claim.statement: claim for claim in judge_claims(CONFIG, tables)}
 
 
 def one(found, words):

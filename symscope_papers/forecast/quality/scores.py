@@ -39,7 +39,7 @@ def _with_means(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.concat(made, ignore_index=True)
 
 
-def matched(tables: RunTables) -> pd.DataFrame:
+def match_forecasts(tables: RunTables) -> pd.DataFrame:
     """Every forecast of a class beside the accuracy of networks trained without it, mean over repeats."""
     return tables["forecasts"].merge(_trained(tables), on=CLASS)
 
@@ -74,7 +74,7 @@ def errors(tables: RunTables) -> pd.DataFrame:
     each = tables["forecasts"].merge(base, on=CLASS, suffixes=("", "_trained"))
     each["single"] = (each["accuracy"] - each["accuracy_trained"]).abs()
     single = each.groupby([*CLASS, "variant"], sort=False)["single"].mean().reset_index()
-    found = matched(tables).merge(single, on=[*CLASS, "variant"])
+    found = match_forecasts(tables).merge(single, on=[*CLASS, "variant"])
     found["bias"] = found["accuracy"] - found["trained"]
     found["mean"] = found["bias"].abs()
     found["covered"] = (found["low"] <= found["trained"]) & (found["trained"] <= found["high"])
@@ -96,11 +96,11 @@ class Score:
 
     Attributes:
         single: Mean absolute difference from one training.
-        mean: The same from the mean over seeds.
-        bias: With its sign: above 0 too optimistic.
+        mean: Absolute error against the mean over seeds.
+        bias: Signed error: above 0 too optimistic.
         ranks: Spearman's rho with trained accuracies.
         covered: Share of classes whose interval holds the trained accuracy.
-        covered_cases: The same of cases, for the mean over classes.
+        covered_cases: Share of cases whose interval for the mean over classes holds the trained accuracy.
         classes: Left-out classes it was measured on.
     """
 

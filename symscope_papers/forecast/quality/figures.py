@@ -7,28 +7,28 @@ from typing import Any
 
 from symscope.report import COLOURS, RIGHT, WRONG, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.forecast.quality_claims import SOURCE, WITHIN
-from symscope_papers.forecast.quality_data import DATASETS
-from symscope_papers.forecast.quality_networks import NETWORKS
-from symscope_papers.forecast.quality_scores import (
+from symscope_papers.forecast.quality.claims import SOURCE, WITHIN
+from symscope_papers.forecast.quality.data import DATASETS
+from symscope_papers.forecast.quality.networks import NETWORKS
+from symscope_papers.forecast.quality.scores import (
     NOMINAL,
     errors,
     floors,
     gains,
-    matched,
+    match_forecasts,
     noise_floor,
     ranks,
     scores,
     seed_floor,
     with_combined,
 )
-from symscope_papers.forecast.quality_variants import variant_names
+from symscope_papers.forecast.quality.variants import variant_names
 
 GREY = "#8b939c"
 MARKERS = {"mnist": "o", "mnist-14": "o", "digits": "s", "points": "^"}
 
 
-def plots(config: Any, tables: RunTables) -> list[Plot]:
+def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Scatter by architecture, errors by variant, where they are, coverage, overshoot."""
     names, tables = variant_names(config.pilots), with_combined(tables)
     return [
@@ -42,7 +42,7 @@ def plots(config: Any, tables: RunTables) -> list[Plot]:
 
 def scatter_plot(config: Any, tables: RunTables) -> Plot:
     """Forecast against trained accuracy, a panel for each architecture."""
-    table = matched(tables)
+    table = match_forecasts(tables)
     table = table[table["variant"] == "architecture"]
     present = [name for name in NETWORKS if name in set(table["network"])]
     columns = min(3, len(present))

@@ -29,15 +29,15 @@ CURVES = ("line", "circle", "parabola", "cross", "two groups")
 JITTER = 0.1
 
 
-def problem(dataset: str, action: str, classes: int, mnist: str, seed: int) -> Question:
+def quality_question(dataset: str, action: str, classes: int, mnist: str, seed: int) -> Question:
     """A data set of the first so many classes, and what acts on it.
 
     Args:
         dataset: One of `DATASETS`.
         action: One of `IMAGE_ACTIONS` for images, of `POINT_ACTIONS` for points.
-        classes: At most so many classes.
+        classes: Largest number of classes.
         mnist: "sample", "fetched" or a folder.
-        seed: Of what is drawn.
+        seed: Seed for drawing samples.
 
     Raises:
         InputError: Something unknown, or data that is not there.
@@ -92,7 +92,7 @@ def point_sets(per_class: int, points: int, seed: int, classes: int = len(CURVES
     Args:
         per_class: Sets of each class.
         points: Points of a set, two or more.
-        seed: Of the draw.
+        seed: Seed for drawing samples.
         classes: The first so many curves.
 
     Returns:

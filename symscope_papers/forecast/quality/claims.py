@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.forecast.quality_scores import (
+from symscope_papers.forecast.quality.scores import (
     NOMINAL,
     case_means,
     errors,
@@ -30,7 +30,7 @@ CHOSEN = 10  # epochs before linearising: the best of 15 variants in the quick r
 MARKED = 0.8  # of the points trained on: below it a network has not learned its task
 
 
-def claims(config: Any, tables: RunTables) -> list[Claim]:
+def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """Errors beside the noise floor, ranks, coverage, overshoot, and what was learned at all."""
     pilot = f"pilot-{USUAL_PILOT if USUAL_PILOT in config.pilots else config.pilots[-1]}"
     tables = with_combined(tables)

@@ -21,16 +21,16 @@ AT_ONCE = 40  # networks trained together on a GPU
 
 @final
 @dataclass(frozen=True, eq=False)
-class Task:
+class LeaveOutCase:
     """Items in all transformations, and sets of them to leave out, one class each.
 
     Attributes:
         model: The network.
-        draw: The items.
-        group: What acts.
+        draw: The samples under every element.
+        group: The group that acts on them.
         left_out: Positions of the classes left out, each in turn.
-        seeds: Of weights and order, one for each repeated training.
-        device: Where everything is computed.
+        seeds: Seeds of weights and order, one for each repeated training.
+        device: Device that computes everything.
     """
 
     model: UserModel
@@ -57,7 +57,7 @@ class Task:
         return self.draw.one_hot.repeat_interleave(self.group.order, 0).to(self.device)
 
     def share(self, outputs: Float[Tensor, "m c"], which: int) -> float:
-        """The share of the missing points of one set that the outputs read right."""
+        """The share of the missing points of one set that the outputs classify right."""
         return float((outputs.argmax(1) == self.left_out[which]).double().mean())
 
     def kernel(self, module: nn.Module) -> Float[Tensor, "p p"]:
@@ -78,7 +78,7 @@ class Task:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetworks:
     """Networks trained for every seed and left-out class.
 
     Attributes:
@@ -101,14 +101,14 @@ class Trained:
         raise IndexError(f"no network for seed {seed} and set {which}")
 
 
-def trained(
-    task: Task,
+def train_networks(
+    task: LeaveOutCase,
     builder: Callable[[int], nn.Module],
     epochs: int,
     batch: int,
     optimiser: Optimiser,
     together: bool,
-) -> Trained:
+) -> TrainedNetworks:
     """Train one network for every seed and left-out class on all points but the missing ones.
 
     Args:
@@ -144,4 +144,4 @@ def trained(
     missing, seen = (
         torch.cat([one.accuracies[name][-1] for one in found]).reshape(shape) for name in ("missing", "seen")
     )
-    return Trained(missing, seen, tuple(one.stack for one in found))
+    return TrainedNetworks(missing, seen, tuple(one.stack for one in found))

@@ -16,7 +16,7 @@ from symscope.forecasting.methods import (
 )
 from symscope.groups import FiniteGroup
 from symscope.kernels import conjugate_kernel
-from symscope_papers.forecast.quality_task import Task, Trained
+from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, TrainedNetworks
 
 BORROWED = 2  # classes whose pilot training calibrates the others
 
@@ -48,7 +48,9 @@ def variant_names(pilots: tuple[int, ...]) -> dict[str, str]:
     return names
 
 
-def architecture_gram(tangent: TangentKernel, task: Task, draw: Resample, seed: int) -> Float[Tensor, "p p"]:
+def architecture_gram(
+    tangent: TangentKernel, task: LeaveOutCase, draw: Resample, seed: int
+) -> Float[Tensor, "p p"]:
     """The kernel the forecast takes for this network, over the points of a draw."""
     points = draw.flat.to(task.device)
     if tangent.kind == "infinite":
@@ -63,16 +65,16 @@ def architecture(
     return resample_prediction(gram.cpu(), draw, group).accuracy[list(left_out)][None].double()
 
 
-def by_logistic(gram: Float[Tensor, "p p"], task: Task, steps: int) -> Float64[Tensor, "1 sets"]:
+def by_logistic(gram: Float[Tensor, "p p"], task: LeaveOutCase, steps: int) -> Float64[Tensor, "1 sets"]:
     """Logistic regression with one kernel for all left-out classes, from zero."""
     return torch.tensor(
-        [[classified(gram, task, k, steps) for k in range(len(task.left_out))]], dtype=torch.float64
+        [[logistic_accuracy(gram, task, k, steps) for k in range(len(task.left_out))]], dtype=torch.float64
     )
 
 
-def classified(
+def logistic_accuracy(
     gram: Float[Tensor, "p p"],
-    task: Task,
+    task: LeaveOutCase,
     which: int,
     steps: int,
     start: Float[Tensor, "p c"] | None = None,
@@ -83,13 +85,13 @@ def classified(
     return task.share(found.outputs, which)
 
 
-def outputs(task: Task, module: nn.Module) -> Float[Tensor, "p c"]:
+def outputs(task: LeaveOutCase, module: nn.Module) -> Float[Tensor, "p c"]:
     """What a network says about all points, in float64."""
     with torch.no_grad():
         return module.to(task.device, torch.float64)(task.inputs)
 
 
-def initial(task: Task, repeats: int) -> Float64[Tensor, "repeats sets"]:
+def initial(task: LeaveOutCase, repeats: int) -> Float64[Tensor, "repeats sets"]:
     """Regression with the tangent kernel at the weights that training starts from."""
     sets = list(range(len(task.left_out)))
     return torch.stack(
@@ -98,7 +100,7 @@ def initial(task: Task, repeats: int) -> Float64[Tensor, "repeats sets"]:
 
 
 def after_pilot(
-    task: Task, pilot: Trained, repeats: int, steps: int
+    task: LeaveOutCase, pilot: TrainedNetworks, repeats: int, steps: int
 ) -> tuple[Float64[Tensor, "repeats sets"], Float64[Tensor, "repeats sets"]]:
     """Two forecasts from networks trained shortly: regression with their kernel, and their linearisation.
 
@@ -110,14 +112,14 @@ def after_pilot(
             module = pilot.module(s, k)
             gram = task.kernel(module)
             regression.append(float(task.regressed(gram, [k])))
-            linearised.append(classified(gram, task, k, steps, outputs(task, module)))
+            linearised.append(logistic_accuracy(gram, task, k, steps, outputs(task, module)))
     shape = (repeats, len(task.left_out))
     both = (torch.tensor(values, dtype=torch.float64).reshape(shape) for values in (regression, linearised))
     first, second = both
     return first, second
 
 
-def calibrated(
+def calibrate_forecast(
     forecast: Float64[Tensor, "1 sets"], there: Float64[Tensor, "repeats sets"], others: int | None
 ) -> Float64[Tensor, "repeats sets"]:
     """A forecast moved by what it was wrong by on other classes, within 0 and 1.
@@ -128,10 +130,10 @@ def calibrated(
     Args:
         forecast: a.
         there: t, trainings of the same classes.
-        others: How many other classes; all if None.
+        others: Number of other classes; all if None.
 
     >>> a, t = torch.tensor([[0.2, 0.4, 0.9]]), torch.tensor([[0.3, 0.6, 1.0]])
-    >>> calibrated(a.double(), t.double(), None).mul(100).round().tolist()
+    >>> calibrate_forecast(a.double(), t.double(), None).mul(100).round().tolist()
     [[35.0, 50.0, 100.0]]
     """
     sets = forecast.shape[1]
@@ -143,7 +145,9 @@ def calibrated(
     return (forecast + shifts).clamp(0, 1)
 
 
-def refits(task: Task, done: Trained, repeats: int, steps: int) -> list[dict[str, float | int]]:
+def refits(
+    task: LeaveOutCase, done: TrainedNetworks, repeats: int, steps: int
+) -> list[dict[str, float | int]]:
     """Regression and logistic regression with the kernel after training, beside the network itself.
 
     Five ways to use what was learned: the network's outputs (`own`), the kernel with squared loss (`refit`)
@@ -168,8 +172,8 @@ def refits(task: Task, done: Trained, repeats: int, steps: int) -> list[dict[str
                     "refit_initial": float(task.regressed(before, [k])),
                     "refit": float(task.regressed(gram, [k])),
                     "refit_head": float(task.regressed(hidden, [k])),
-                    "refit_logistic": classified(gram, task, k, steps),
-                    "continued": classified(gram, task, k, steps, outputs(task, module)),
+                    "refit_logistic": logistic_accuracy(gram, task, k, steps),
+                    "continued": logistic_accuracy(gram, task, k, steps, outputs(task, module)),
                     "moved": 1 - float(cosine),
                 }
             )
