@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from typing import final
 
 from symscope.forecasting.methods import HELD_STEPS, STEPS
+from symscope_papers.config_bounds import (
+    check_at_least,
+    check_between,
+    check_distinct,
+    check_field,
+    check_increasing,
+    check_one_of,
+)
 from symscope_papers.forecast.quality.data import DATASETS, IMAGE_ACTIONS, POINT_ACTIONS
 from symscope_papers.forecast.quality.networks import NETWORKS
 
