@@ -173,7 +173,7 @@ def _inside(name: str) -> Iterator[tuple[str, tuple[Path, ...]]]:
 
 
 def _reason(error: BaseException) -> str:
-    """The error in one line; a package that is not installed is told as such, with what to do."""
+    """The error in one line; a package that is not installed is named, with what to do."""
     absent = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ModuleNotFoundError) and absent and importlib.util.find_spec(absent) is None:
         remedy = f": `pip install 'symscope[{absent}]'`" if absent in EXTRAS else ""

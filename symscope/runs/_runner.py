@@ -262,7 +262,7 @@ def _until_broken(
 
 
 def _lost(task: CellTask, reason: str) -> dict[str, Any]:
-    """The record of a cell whose worker could not tell what happened."""
+    """The record of a cell whose worker could not report the result."""
     return {
         "key": task.key,
         "experiment": task.experiment,

@@ -1,4 +1,4 @@
-"""The run folder: what was asked, every finished cell, and what came of it, readable with pandas alone.
+"""The run folder: what was asked, every finished cell, and the results, readable with pandas alone.
 
 run.json           what was asked: experiment, config, seed, device, and its fingerprint
 environment.json   versions, machine, revision

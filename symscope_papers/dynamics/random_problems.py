@@ -75,7 +75,7 @@ def taught_problem(
     """A smooth network, data from a teacher without symmetry, and equivariant layers to start from.
 
     Two layers with tanh between them, or one linear layer, whose risk is convex.
-    The teacher's labels do not respect the group, as real ones seldom do; only augmentation asks for it.
+    The teacher's labels are not equivariant, as real ones seldom are; only augmentation asks for it.
     """
     v = natural_space(name)
     source = v * v if name.startswith("S") else v

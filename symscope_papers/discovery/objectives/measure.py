@@ -16,6 +16,7 @@ from symscope.discovery.learned import (
     ActionTraining,
     LearningObjective,
     LinearAction,
+    ParameterAction,
     action_field,
     bracket_defect,
     eq7_defect,
@@ -24,7 +25,6 @@ from symscope.discovery.learned import (
     learn_actions,
     runge_kutta_action,
 )
-from symscope.discovery.learned._parameter_action import ParameterAction
 from symscope.runs import CellContext, CellResults
 from symscope_papers.discovery.learned.networks import small_problem
 from symscope_papers.discovery.objectives.config import Objectives

@@ -266,7 +266,7 @@ def _multiplied(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _piece(problem: TrainingProblem, layers: Sequence[Tensor]) -> int:
-    """How many passes are taken at once."""
+    """Number of passes taken at once."""
     widths = problem.x.shape[-1] + sum(rows for rows, _ in problem.network.shapes)
     one = COPIES * widths * layers[0].shape[0] * problem.x.shape[1] * problem.x.element_size()
     return max(1, LARGEST_BYTES.get(problem.x.device.type, 2**27) // one)

@@ -59,7 +59,7 @@ def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: st
 
 def cells(config: Translation) -> list[dict[str, Any]]:
     """One cell for each independent measurement."""
-    digits(config.mnist, "test")  # files that are not there are told before anything runs
+    digits(config.mnist, "test")  # missing files fail here, before anything runs
     return strategy_cells(config)
 
 

@@ -1,6 +1,6 @@
 """How good forecasts are: over architectures, groups and data, against networks that were then trained.
 
-For every case some items of every class are shown in all transformations, but for one class, which lacks
+For every case some samples of every class are shown in all transformations, but for one class, which lacks
 them untransformed. Forecasts of the accuracy there are compared with trained networks, class by class, and
 their error with that of a training itself as forecast of another that differs in optimiser or width.
 """

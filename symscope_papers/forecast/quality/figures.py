@@ -93,7 +93,7 @@ def scatter_plot(config: Any, tables: RunTables) -> Plot:
         "that of networks trained without it.",
         caption="Each mark is a left-out class of a case (data, group, architecture), larger where several "
         "fall together; on the dashed line forecast and training agree. From the architecture alone: "
-        "regression with the kernel the forecast takes for it, on the items the networks were trained on.",
+        "regression with the kernel the forecast takes for it, on the samples the networks were trained on.",
     )
 
 
@@ -210,7 +210,7 @@ def coverage_plot(tables: RunTables, names: dict[str, str]) -> Plot:
         source=SOURCE,
         alt="Dot chart, for every forecast, of the share of intervals that hold the trained accuracy, for "
         "single classes and for the mean over classes, beside the nominal 95 %.",
-        caption="Intervals know the chance of drawing items and, if there are several, initialisations; "
+        caption="Intervals know the chance of drawing samples and, if there are several, initialisations; "
         "not what is wrong with the forecast itself.",
     )
 

@@ -1,4 +1,4 @@
-"""One case of `forecast/quality`: items, left-out classes, networks trained without them."""
+"""One case of `forecast/quality`: samples, left-out classes, networks trained without them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LeaveOutCase:
 
     @property
     def hidden(self) -> Bool[Tensor, "sets p"]:
-        """For each left-out class, which points are missing: its items, not transformed."""
+        """For each left-out class, which points are missing: its samples, not transformed."""
         masks = missing_masks(self.draw.labels, self.group, None)
         return masks[list(self.left_out)].flatten(1).to(self.device)
 

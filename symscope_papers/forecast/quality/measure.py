@@ -89,13 +89,13 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
 def _task(config: Quality, name: str, asked: Question, context: CellContext) -> LeaveOutCase:
     classes = len(asked.data.classes)
     most = config.points // (classes * asked.group.order)
-    items = max(FEWEST, min(config.per_class, most, asked.smallest_class))
+    samples = max(FEWEST, min(config.per_class, most, asked.smallest_class))
     model = user_model(network(name, asked.shape, classes), asked.shape, classes, name=name)
     chosen = torch.linspace(0, classes - 1, min(config.left_out, classes)).round().long().unique()
     first = context.seed % 2**31
     return LeaveOutCase(
         model,
-        draw_resample(asked, items, context.run_seed),
+        draw_resample(asked, samples, context.run_seed),
         asked.group,
         tuple(chosen.tolist()),
         tuple(first + k for k in range(config.repeats)),
@@ -108,13 +108,13 @@ def _architecture(
 ) -> dict[str, Float64[Tensor, "_ _"]]:
     """What needs no training at all."""
     tangent = tangent_kernel(task.model, asked.shape, "auto")
-    items = len(task.draw.labels) // task.draw.one_hot.shape[1]
+    samples = len(task.draw.labels) // task.draw.one_hot.shape[1]
     gram = architecture_gram(tangent, task, task.draw, run_seed)
     same = architecture(gram, task.draw, task.group, task.left_out)
     found = {"architecture": same, "logistic": by_logistic(gram, task, config.logistic_steps)}
     every = [same]
     for k in range(1, config.draws):
-        draw = draw_resample(asked, items, run_seed + k)
+        draw = draw_resample(asked, samples, run_seed + k)
         gram = architecture_gram(tangent, task, draw, run_seed + k)
         every.append(architecture(gram, draw, task.group, task.left_out))
     found["architecture-draws"] = torch.cat(every)
@@ -134,24 +134,24 @@ def _trainings(task: LeaveOutCase, how: TrainingPlan, name: str) -> dict[str, Tr
     }
 
 
-def _forecast_rows(found: Mapping[str, Tensor], task: LeaveOutCase, items: int) -> list[dict[str, Any]]:
+def _forecast_rows(found: Mapping[str, Tensor], task: LeaveOutCase, samples: int) -> list[dict[str, Any]]:
     rows = []
     for variant, values in found.items():
         for k, label in enumerate(task.left_out):
             column = values[:, [k]]
             missing = bool(column.isnan().any())
-            low, high = (float("nan"),) * 2 if missing else accuracy_interval(column, items)
+            low, high = (float("nan"),) * 2 if missing else accuracy_interval(column, samples)
             rows.append(
                 {"variant": variant, "label": label, "accuracy": column.mean(), "low": low, "high": high}
             )
     return rows
 
 
-def _mean_rows(found: Mapping[str, Tensor], items: int) -> list[dict[str, Any]]:
+def _mean_rows(found: Mapping[str, Tensor], samples: int) -> list[dict[str, Any]]:
     rows = []
     for variant, values in found.items():
         missing = bool(values.isnan().any())
-        low, high = (float("nan"),) * 2 if missing else accuracy_interval(values, items)
+        low, high = (float("nan"),) * 2 if missing else accuracy_interval(values, samples)
         rows.append({"variant": variant, "accuracy": values.mean(), "low": low, "high": high})
     return rows
 

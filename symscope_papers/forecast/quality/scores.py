@@ -177,6 +177,6 @@ def _trained(tables: RunTables) -> pd.DataFrame:
 
 
 def _groups(table: pd.DataFrame) -> pd.Series:
-    """What acts, in words that tell turning images from renumbering points."""
+    """The group that acts, in words that distinguish turning images from renumbering points."""
     points = table["dataset"] == "points"
     return table["action"].where(~points, table["action"] + " (points)")

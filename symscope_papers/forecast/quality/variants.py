@@ -21,8 +21,8 @@ from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, Trained
 BORROWED = 2  # classes whose pilot training calibrates the others
 
 VARIANTS: dict[str, str] = {  # what tables call them, and what a reader does
-    "architecture": "architecture alone: regression with its kernel, same items",
-    "architecture-draws": "architecture alone, mean over draws of items",
+    "architecture": "architecture alone: regression with its kernel, same samples",
+    "architecture-draws": "architecture alone, mean over resamples",
     "logistic": "architecture alone: logistic regression",
     "initial": "finite kernel at initialisation",
     "pilot-{k}": "finite kernel after {k} {epochs}",

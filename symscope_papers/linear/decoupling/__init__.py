@@ -13,8 +13,7 @@ decoupling = Experiment(
     id="linear/decoupling",
     paper=PAPER,
     figure="Fig. 1b-c",
-    shows="The part of the weights that respects the symmetry and the part that does not evolve "
-    "independently.",
+    shows="The invariant part of the weights and the rest evolve independently.",
     config=Decoupling,
     presets={
         "quick": Preset(Decoupling(points=50, runs=5), "a few seconds"),

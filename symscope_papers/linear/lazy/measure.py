@@ -95,7 +95,7 @@ def _weight_change(before: nn.Module, after: nn.Module) -> float:
 
 
 def _switched(before: nn.Sequential, after: nn.Sequential, x: torch.Tensor) -> int:
-    """How many pairs of a point and a hidden unit have changed sides of their ReLU."""
+    """Number of pairs of a point and a hidden unit have changed sides of their ReLU."""
     with torch.no_grad():
         first, last = (net[:2](x) > 0 for net in (before, after))  # up to the ReLU
     return int((first != last).sum())
