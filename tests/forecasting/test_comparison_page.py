@@ -57,11 +57,10 @@ def test_the_summary_is_one_sentence_for_each(two):
     assert text.count(". ") == 1
     assert f"reach a held-out accuracy of {two[0].accuracy:.0%} on unseen transformations" in text
     assert f"trained, it reaches {two[0].check.accuracy:.0%}" in text
-    sure = replace(two[0], target=0.01)
-    assert comparison_sentences([sure]).startswith("small_net will:")
-    assert comparison_sentences(
-        [replace(two[0], target=1.0, class_accuracy=two[0].class_accuracy * 0)]
-    ).startswith("small_net will not:")
+    low, high = (replace(two[0], question=replace(two[0].question, target=target)) for target in (0.01, 1.0))
+    assert comparison_sentences([low]).startswith("small_net will:")
+    nothing = replace(high.prediction, class_accuracy=high.prediction.class_accuracy * 0)
+    assert comparison_sentences([replace(high, prediction=nothing)]).startswith("small_net will not:")
 
 
 def test_the_page_has_the_sections_of_both_with_addresses_of_their_own(two):
