@@ -22,7 +22,7 @@ DATA = {
 
 def catalogue(
     what: Annotated[
-        str, typer.Argument(help="all, experiments, groups, actions or data.", metavar="[WHAT]")
+        str, typer.Argument(help="all, experiments, groups, actions or data.", metavar="WHAT")
     ] = "all",
     modules: Modules = None,
 ) -> None:

@@ -34,7 +34,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         help="Experiments, whole families of them, or run folders to continue.",
-        metavar="ID...",
+        metavar="ID",
         autocompletion=_complete,
         show_default=False,
     ),

@@ -31,7 +31,7 @@ Modules = Annotated[
     ),
 ]
 RunFolders = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Run folders, or a folder that holds them.")
+    list[Path], typer.Argument(metavar="RUN", help="Run folders, or a folder that holds them.")
 ]
 
 

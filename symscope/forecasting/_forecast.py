@@ -67,7 +67,7 @@ def forecast(
     >>> from symscope.data import mnist_sample
     >>> digits = mnist_sample().of_classes(0, 1, 4)
     >>> forecast("mlp", digits, "C4 rotation", options=ForecastOptions(per_class=2, resamples=2))
-    Forecast(mlp, C4 rotation: Borderline, accuracy 0.50 [0.05, 0.95], target 0.90)
+    Forecast(mlp, C4 rotation: Borderline, accuracy 0.67 [0.10, 1.00], target 0.90)
     """
     start = time.perf_counter()
     say = progress or (lambda words, done, total: None)

@@ -80,7 +80,7 @@ def test_mistyped_commands_and_options_are_refused_with_the_nearest(capsys):
     [
         (("reproduce", "--seed", "x"), "Invalid value for '--seed'"),
         (("reproduce", "--sede", "1"), "No such option: --sede"),
-        (("report",), "Missing argument 'RUN...'"),
+        (("report",), "Missing argument 'RUN'"),
         (("forecast", "--model"), "requires an argument"),
         (("data", "shwo"), "No such command 'shwo'"),
     ],
