@@ -118,7 +118,7 @@ def test_more_transformations_are_tried_until_the_target():
         assert found.sufficient_group.accuracy >= 0.95
     assert sufficient_group((GroupSizeForecast("C2", 2, 0.3, 1),), 0.9) is None
     flips = forecast(small_net, blobs(), "flip", options=FEW)
-    assert flips.group_sizes == ()
+    assert flips.prediction.group_sizes == ()
 
 
 def test_ranking():

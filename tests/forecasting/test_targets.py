@@ -51,9 +51,9 @@ def test_names():
 def test_what_cannot_be_predicted_is_refused():
     with pytest.raises(InputError, match="expected 4 samples or more"):
         grouped(measured([1.0, 2.0, 3.0]))
-    with pytest.raises(InputError, match=r"the target is 2\.5 for every item"):
+    with pytest.raises(InputError, match=r"the target is 2\.5 for every sample"):
         grouped(measured([2.5] * 6))
     both = torch.stack([torch.arange(6.0), torch.full((6,), 7.0)], 1)
-    with pytest.raises(InputError, match=r"target 1 \(of 0 .. 1\) is 7 for every item"):
+    with pytest.raises(InputError, match=r"target 1 \(of 0 .. 1\) is 7 for every sample"):
         grouped(measured(both))
     assert Targets(both, torch.zeros(2), torch.ones(2)).variance == pytest.approx(35 / 12)
