@@ -31,7 +31,10 @@ def fetch(
     to: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Folder to put it in; default: the user's cache.", show_default=False
+            "--to",
+            metavar="FOLDER",
+            help="Folder to put it in; default: the user's cache.",
+            show_default=False,
         ),
     ] = None,
     mirrors: Annotated[
@@ -80,9 +83,12 @@ def show(
     ] = "rotation",
     data: Data = "sample",
     samples: Annotated[
-        int, typer.Option(metavar="N", help="Number of images, each of another class where possible.")
+        int,
+        typer.Option(
+            "--samples", metavar="N", help="Number of images, each of another class where possible."
+        ),
     ] = 4,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for drawing images.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed for drawing images.")] = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg, .pdf or .html file.")
     ] = Path("orbits.png"),

@@ -22,6 +22,7 @@ def discover(
     model: Annotated[
         str,
         typer.Option(
+            "--model",
             metavar="MODULE:FUNCTION",
             help="Your network: MODULE:FUNCTION or FILE.py:FUNCTION; the function takes nothing, or a seed, "
             "and returns an nn.Module.",
@@ -30,12 +31,15 @@ def discover(
     loss: Annotated[
         str,
         typer.Option(
-            metavar="LOSS", help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION."
+            "--loss",
+            metavar="LOSS",
+            help="squared, mse, cross-entropy, or your own per-sample MODULE:FUNCTION.",
         ),
     ] = "squared",
     inputs: Annotated[
         str | None,
         typer.Option(
+            "--inputs",
             metavar="SHAPE",
             help="Shape of one input, 3 or 1,8,8, where there is no --data; default: that of the first "
             "linear layer.",
@@ -44,6 +48,7 @@ def discover(
     data: Annotated[
         Path | None,
         typer.Option(
+            "--data",
             metavar="FILE",
             help="Your data, an .npz file with X and y; whole numbers X are tokens where the network looks "
             "them up. Default: normal inputs and targets.",
@@ -52,18 +57,26 @@ def discover(
     near: Annotated[
         float | None,
         typer.Option(
+            "--near",
             metavar="SCALE",
             help="Draw parameters around the network's own, with this standard deviation; default: around 0.",
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="METHOD", help="Exact search: auto, all, layers, or none (catalogue only).")
+        str,
+        typer.Option(
+            "--method", metavar="METHOD", help="Exact search: auto, all, layers, or none (catalogue only)."
+        ),
     ] = "auto",
-    learn: Annotated[int, typer.Option(metavar="N", help="Number of generators to learn as well.")] = 0,
+    learn: Annotated[
+        int, typer.Option("--learn", metavar="N", help="Number of generators to learn as well.")
+    ] = 0,
     dependent: Annotated[
         bool, typer.Option("--dependent", help="Let learned fields depend on the sample.")
     ] = False,
-    steps: Annotated[int, typer.Option(metavar="N", help="Training steps of the learned generators.")] = 1500,
+    steps: Annotated[
+        int, typer.Option("--steps", metavar="N", help="Training steps of the learned generators.")
+    ] = 1500,
     seed: Seed = 0,
     out: Page = Path("discovery.html"),
 ) -> None:

@@ -25,6 +25,7 @@ def forecast(
     model: Annotated[
         list[str] | None,
         typer.Option(
+            "--model",
             metavar="NETWORK",
             help="mlp, conv-fc, conv-gap, vit; or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
             "nothing, or a seed, and returns an nn.Module. Several: one page that compares them. Default: "
@@ -35,6 +36,7 @@ def forecast(
     task: Annotated[
         str,
         typer.Option(
+            "--task",
             metavar="TASK",
             help="auto, classification or regression; auto: whole numbers and words y are classes, others "
             "are numbers to predict, which no transformation changes.",
@@ -54,21 +56,27 @@ def forecast(
     missing: Annotated[
         list[str] | None,
         typer.Option(
+            "--missing",
             metavar="CLASS:ELEMENTS",
             help="Elements that your training data lacks of a class, such as 5:0,1 or cats:0; all at once. "
             "Default: each class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
         ),
     ] = None,
     target: Annotated[
-        float, typer.Option(metavar="SHARE", help="Accuracy, or explained variation, that is good enough.")
+        float,
+        typer.Option(
+            "--target", metavar="SHARE", help="Accuracy, or explained variation, that is good enough."
+        ),
     ] = 0.9,
     train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
     epochs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Epochs of the check; default: 25, or as many as make 600 steps."),
+        typer.Option(
+            "--epochs", metavar="N", help="Epochs of the check; default: 25, or as many as make 600 steps."
+        ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option(metavar="N", help="Points per step of the check; default: 32.")
+        int | None, typer.Option("--batch", metavar="N", help="Points per step of the check; default: 32.")
     ] = None,
     optimiser: Annotated[
         str,
@@ -82,34 +90,40 @@ def forecast(
     pilot_epochs: Annotated[
         int,
         typer.Option(
+            "--pilot-epochs",
             metavar="N",
             help="Epochs of a short training that the forecast starts from, say 10; 0: the architecture "
             "alone.",
         ),
     ] = 0,
-    kernel: Annotated[str, typer.Option(metavar="KIND", help="auto, infinite or finite.")] = "auto",
+    kernel: Annotated[
+        str, typer.Option("--kernel", metavar="KIND", help="auto, infinite or finite.")
+    ] = "auto",
     per_class: Annotated[
-        int | None, typer.Option(metavar="N", help="Samples of each class; default: 2 to 8.")
+        int | None, typer.Option("--per-class", metavar="N", help="Samples of each class; default: 2 to 8.")
     ] = None,
     resamples: Annotated[
-        int, typer.Option(metavar="N", help="Times samples are drawn anew, for the interval.")
+        int, typer.Option("--resamples", metavar="N", help="Times samples are drawn anew, for the interval.")
     ] = 3,
     weights: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A saved state dict to start from (read with weights_only)."),
+        typer.Option(
+            "--weights", metavar="FILE", help="A saved state dict to start from (read with weights_only)."
+        ),
     ] = None,
     effort: Annotated[
-        float, typer.Option(metavar="FACTOR", help="Factor on the budget of slow kernels.")
+        float, typer.Option("--effort", metavar="FACTOR", help="Factor on the budget of slow kernels.")
     ] = 1.0,
     limit: Annotated[
         int | None,
         typer.Option(
+            "--limit",
             metavar="N",
             help="Samples to take from the data: the first of a torch dataset, else some of every class.",
         ),
     ] = None,
     seed: Seed = 0,
-    device: Annotated[str, typer.Option(metavar="DEVICE", help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="cpu or cuda.")] = "cpu",
     out: Page = Path("forecast.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
@@ -117,6 +131,7 @@ def forecast(
     fail_below: Annotated[
         float | None,
         typer.Option(
+            "--fail-below",
             metavar="SHARE",
             help="Exit with status 1 if the accuracy, or for numbers the explained variation, is below this: "
             "trained with --train, else predicted.",

@@ -47,6 +47,7 @@ def reproduce(
     preset: Annotated[
         str | None,
         typer.Option(
+            "--preset",
             metavar="PRESET",
             help="quick, paper, or another the experiment has. Default: quick.",
             show_default=False,
@@ -57,10 +58,13 @@ def reproduce(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="auto, cpu or cuda. Default: auto.", show_default=False),
+        typer.Option(
+            "--device", metavar="DEVICE", help="auto, cpu or cuda. Default: auto.", show_default=False
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of all randomness. Default: 0.", show_default=False)
+        int | None,
+        typer.Option("--seed", metavar="N", help="Seed of all randomness. Default: 0.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
@@ -71,12 +75,17 @@ def reproduce(
     workers: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Local processes; 0: this one. Default: one per core.", show_default=False
+            "--workers",
+            metavar="N",
+            help="Local processes; 0: this one. Default: one per core.",
+            show_default=False,
         ),
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option(help="Use the Dask cluster of this scheduler.", metavar="ADDRESS", show_default=False),
+        typer.Option(
+            "--dask", help="Use the Dask cluster of this scheduler.", metavar="ADDRESS", show_default=False
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Keep finished cells, or compute every one anew.")
@@ -84,7 +93,9 @@ def reproduce(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only the cells with these parameters: a long run in pieces.", metavar="NAME=VALUE,..."
+            "--only",
+            help="Run only the cells with these parameters: a long run in pieces.",
+            metavar="NAME=VALUE,...",
         ),
     ] = None,
     modules: Modules = None,

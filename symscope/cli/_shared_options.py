@@ -22,7 +22,7 @@ Data = Annotated[
         "each class, or MODULE:FUNCTION returning a torch dataset.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all randomness.")]
 Page = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML page to write.")]
 Modules = Annotated[
     list[str] | None,

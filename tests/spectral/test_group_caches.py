@@ -63,7 +63,7 @@ FILLS: dict[str, Callable[[FiniteGroup], object]] = {
 @pytest.fixture(autouse=True)
 def empty_caches() -> Iterator[None]:
     """Every test begins and ends with nothing kept."""
-    kept = [sys.modules["symscope.groups._irreps"]._irreps, frequencies]
+    kept = [sys.modules["symscope.groups.irreducible"]._irreps, frequencies]
     for cache in kept:
         cache.cache_clear()
     yield
