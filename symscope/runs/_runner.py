@@ -95,8 +95,7 @@ def run_experiments(
         KeyboardInterrupt: Ctrl-C; every finished cell is stored.
 
     >>> import tempfile
-    >>> from symscope.runs import RunRequest
-    >>> wanted = request("spectral/circles-distance", changes=["distances=0,1"], device="cpu")
+    >>> wanted = RunRequest.of("spectral/circles-distance", changes=["distances=0,1"], device="cpu")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [result] = run_experiments([wanted], Path(folder), Workers(processes=0))
     >>> result.failed, result.status

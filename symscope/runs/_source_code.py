@@ -26,7 +26,7 @@ def source_fingerprint(experiment: Experiment) -> str | None:
         Twelve hexadecimal digits; None also where there is no source, as in a notebook.
 
     >>> from symscope.runs._registry import find_experiment
-    >>> source_fingerprint(find("spectral/missing")) is None
+    >>> source_fingerprint(find_experiment("spectral/missing")) is None
     True
     """
     parts = (experiment.config, experiment.cells, experiment.measure)

@@ -42,7 +42,7 @@ def quality_question(dataset: str, action: str, classes: int, mnist: str, seed: 
     Raises:
         InputError: Something unknown, or data that is not there.
 
-    >>> problem("points", "S4", 5, "sample", seed=0).group.order
+    >>> quality_question("points", "S4", 5, "sample", seed=0).group.order
     24
     """
     known = POINT_ACTIONS if dataset == "points" else IMAGE_ACTIONS
