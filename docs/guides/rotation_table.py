@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.data import mnist_sample
-from symscope.data._spline import spline_matrix
-from symscope.data.periodic import rotation_basis
+from symscope.data.periodic import rotation_basis, spline_matrix
 
 SIZE = 28
 

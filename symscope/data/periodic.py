@@ -29,7 +29,7 @@ from symscope.data._sectors import Sector, climb, image_sectors, share
 from symscope.data._spline import checked_images, spline_matrix
 from symscope.errors import InputError
 
-__all__ = ["OrthogonalRotation", "RotationBasis", "rotation_basis", "turned"]
+__all__ = ["OrthogonalRotation", "RotationBasis", "rotation_basis", "spline_matrix", "turned"]
 
 LARGEST_SIZE = 64  # a [4096, 4096] basis, 134 MB; its factorisations already take minutes
 

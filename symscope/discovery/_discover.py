@@ -13,7 +13,7 @@ from symscope.discovery.fields import LinearField
 from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.learned._learned_symmetries import LearnedActions, runge_kutta_action
 from symscope.discovery.learned._learning import ActionTraining, learn_actions
-from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE
+from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE, LearningObjective
 from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
 from symscope.errors import InputError
 from symscope.numerics import Progress
@@ -44,8 +44,8 @@ class LearningOptions:
     generators: int
     dependent: bool = False
     seeds: int = 1
-    training: Training = SHORT
-    objective: Objective = SCALE_FREE
+    training: ActionTraining = SHORT
+    objective: LearningObjective = SCALE_FREE
     flow_steps: int = 12
     tolerance: float = 0.05
 

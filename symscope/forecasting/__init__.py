@@ -6,8 +6,9 @@
 >>> answer.question.group.name, answer.check is None
 ('C4', True)
 
-Public modules:
-    methods: The parts a forecast is made of, for those who vary or measure them.
+Beyond this index:
+
+- `symscope.forecasting.methods`: the parts a forecast is made of, for those who vary or measure them
 """
 
 from symscope.forecasting._advice import Advice

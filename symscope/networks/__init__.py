@@ -1,8 +1,9 @@
 """A module as a function of its weights, and what is made of modules: copies, losses, users' networks.
 
-Public modules for reproductions and specialists:
-    architectures: the papers' networks, and weights that depend on a seed alone.
-    losses: losses by name and as functions, one number per sample.
+Beyond this index, for the papers and specialists:
+
+- `symscope.networks.architectures`: the papers' networks, and weights that depend on a seed alone
+- `symscope.networks.losses`: losses by name and as functions, one number per sample
 """
 
 from symscope.networks._forward_profile import ForwardProfile, forward_profile

@@ -1,7 +1,8 @@
 """Trained networks to compare the theory with: many trainings at once, resumable.
 
-Public module for reproductions and specialists:
-    points: orbits made on the fly, or made once and stored.
+Beyond this index, for the papers and specialists:
+
+- `symscope.training.points`: orbits made on the fly, or made once and stored
 """
 
 from symscope.training._full_batch import FullBatch, TrainedCopies, train_copies

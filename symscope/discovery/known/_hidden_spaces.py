@@ -77,7 +77,7 @@ def traced_graph(module: nn.Module) -> fx.Graph | None:
 class _UnitPath:
     """What lies on the way from the units of a layer to the layers that read them."""
 
-    between: Between = ActivationKind.LINEAR
+    between: ActivationKind = ActivationKind.LINEAR
     readers: list[tuple[str, nn.Module]] = field(default_factory=list)
     carriers: list[str] = field(default_factory=list)  # layers whose numbers belong to the units one by one
     known: bool = True

@@ -84,7 +84,7 @@ class LearningObjective:
     1.0
     """
 
-    weights: Weights = TermWeights()
+    weights: TermWeights = TermWeights()
     beta: float | int = 1.0
     form: str = "infinitesimal"
     axiom: str = "bracket"

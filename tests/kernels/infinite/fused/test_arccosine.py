@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from symscope.kernels.infinite.fused._arccosine import arccosine_coefficients
-from symscope.kernels.infinite.fused._chain_source import DEGREES
+from symscope.kernels.infinite._fused._arccosine import arccosine_coefficients
+from symscope.kernels.infinite._fused._chain_source import DEGREES
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

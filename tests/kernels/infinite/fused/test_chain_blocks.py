@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from symscope.kernels import gram, infinite_width
-from symscope.kernels.infinite.fused import _chain_blocks as blocks
-from symscope.kernels.infinite.fused import _native as native
-from symscope.kernels.infinite.fused._compiler import compiler
+from symscope.kernels.infinite._fused import _chain_blocks as blocks
+from symscope.kernels.infinite._fused import _native as native
+from symscope.kernels.infinite._fused._compiler import compiler
 from tests.tolerances import COINCIDENT
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from symscope.kernels import infinite_width
-from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
-from symscope.kernels.infinite.fused._chains import chain_of
+from symscope.kernels.infinite._fused._chain_source import conv_source, dense_source
+from symscope.kernels.infinite._fused._chains import chain_of
 
 
 def test_constants_of_the_network_stand_in_the_source():

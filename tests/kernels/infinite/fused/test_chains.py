@@ -5,7 +5,7 @@ from torch import nn
 
 from symscope.kernels import infinite_width
 from symscope.kernels.activations import Erf
-from symscope.kernels.infinite.fused._chains import chain_of
+from symscope.kernels.infinite._fused._chains import chain_of
 
 
 def conv(channels: int, size: int = 3, **options: object) -> nn.Conv2d:

@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from symscope.kernels.infinite.fused import _compiler as module
-from symscope.kernels.infinite.fused._compiler import compiler, library
+from symscope.kernels.infinite._fused import _compiler as module
+from symscope.kernels.infinite._fused._compiler import compiler, library
 
 SQUARE = "int square(int x) { return x * x; }\n"
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="needs a C compiler")

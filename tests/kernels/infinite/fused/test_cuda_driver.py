@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from symscope.kernels import infinite_width
-from symscope.kernels.infinite.fused import _chain_blocks, _cuda_driver
-from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
-from symscope.kernels.infinite.fused._chains import chain_of
-from symscope.kernels.infinite.fused._cuda_driver import (
+from symscope.kernels.infinite._fused import _chain_blocks, _cuda_driver
+from symscope.kernels.infinite._fused._chain_source import conv_source, dense_source
+from symscope.kernels.infinite._fused._chains import chain_of
+from symscope.kernels.infinite._fused._cuda_driver import (
     CudaKernel,
     can_compile,
     compiled_image,

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from symscope.kernels._threads import each
-from symscope.kernels.infinite.fused._chain_source import c_conv_source, c_dense_source
-from symscope.kernels.infinite.fused._chains import Chain
-from symscope.kernels.infinite.fused._compiler import compiler, library
-from symscope.kernels.infinite.fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
+from symscope.kernels.infinite._fused._chain_source import c_conv_source, c_dense_source
+from symscope.kernels.infinite._fused._chains import Chain
+from symscope.kernels.infinite._fused._compiler import compiler, library
+from symscope.kernels.infinite._fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
 
 WORTH = 1 << 20  # pairs of positions times layers below which compiling would cost more than it saves
 _PANEL = 1 << 18  # entries of a panel of products: it stays in the cache of a core

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from symscope.kernels.infinite._fused._chains import Chain, chain_of
+from symscope.kernels.infinite._fused._cuda_driver import can_compile
+from symscope.kernels.infinite._fused._input_pairs import PairedInputs
+from symscope.kernels.infinite._fused._launch import fits, run_conv_chain, run_dense_chain
+from symscope.kernels.infinite._fused._native import native_chain, run_native_conv, run_native_dense
 from symscope.kernels.infinite._sides import InputSide
 from symscope.kernels.infinite._wide_network import WideNetwork
-from symscope.kernels.infinite.fused._chains import Chain, chain_of
-from symscope.kernels.infinite.fused._cuda_driver import can_compile
-from symscope.kernels.infinite.fused._input_pairs import PairedInputs
-from symscope.kernels.infinite.fused._launch import fits, run_conv_chain, run_dense_chain
-from symscope.kernels.infinite.fused._native import native_chain, run_native_conv, run_native_dense
 
 
 def usable_chain(

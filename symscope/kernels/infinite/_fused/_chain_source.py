@@ -9,9 +9,9 @@ from importlib.resources import files
 
 import torch
 
+from symscope.kernels.infinite._fused._arccosine import arccosine_coefficients
+from symscope.kernels.infinite._fused._chains import Chain
 from symscope.kernels.infinite._operations import LayerWeights
-from symscope.kernels.infinite.fused._arccosine import arccosine_coefficients
-from symscope.kernels.infinite.fused._chains import Chain
 
 # Polynomial degrees at which the arc cosine is exact to rounding.
 DEGREES = {torch.float32: 7, torch.float64: 19}
@@ -111,4 +111,4 @@ def _source(
 
 @cache
 def _text(name: str) -> str:
-    return files("symscope.kernels.infinite.fused").joinpath(name).read_text(encoding="utf-8")
+    return files("symscope.kernels.infinite._fused").joinpath(name).read_text(encoding="utf-8")

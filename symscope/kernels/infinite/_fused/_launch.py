@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from symscope.kernels.infinite.fused._chain_source import conv_source, dense_source
-from symscope.kernels.infinite.fused._chains import Chain
-from symscope.kernels.infinite.fused._cuda_driver import cuda_kernel
-from symscope.kernels.infinite.fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
+from symscope.kernels.infinite._fused._chain_source import conv_source, dense_source
+from symscope.kernels.infinite._fused._chains import Chain
+from symscope.kernels.infinite._fused._cuda_driver import cuda_kernel
+from symscope.kernels.infinite._fused._input_pairs import PairedInputs, inverse_roots, pair_list, placed_grams
 
 _THREADS = 256  # per block: enough warps to hide latency, few enough for shared memory of several blocks
 _SHARED = 160_000  # bytes of shared memory a block may ask for: what data-centre cards since 2020 have
