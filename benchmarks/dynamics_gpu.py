@@ -110,7 +110,7 @@ def accuracies(rows: int, width: int, device: torch.device) -> list[Accuracy]:
     x = torch.nn.functional.leaky_relu(torch.randn(rows, width, device=device, generator=generator))
     back = 1e-4 * torch.randn(rows, width, device=device, generator=generator)
     layer = torch.randn(width, width, device=device, generator=generator) / 14
-    found = []
+    result = []
     for what, a, b in (("forward", x, layer.mT), ("to inputs", back, layer), ("to layer", back.mT, x)):
         exact = a.double() @ b.double()
         scale = a.double().norm(dim=1)[:, None] * b.double().norm(dim=0)
@@ -119,8 +119,8 @@ def accuracies(rows: int, width: int, device: torch.device) -> list[Accuracy]:
             error = float(((one.double() - exact).abs() / scale).max())
             seconds = timed(lambda m=multiply, a=a, b=b: m(a, b), device)  # type: ignore[misc]
             flops = product_flops(a.shape[0], a.shape[1], b.shape[1])
-            found.append(Accuracy(what, way, *a.shape, b.shape[1], error, seconds, flops / seconds))
-    return found
+            result.append(Accuracy(what, way, *a.shape, b.shape[1], error, seconds, flops / seconds))
+    return result
 
 
 def ways(device: torch.device) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
@@ -176,7 +176,7 @@ def _network(config: Setting) -> tuple[DeclaredNetwork, Any, int]:
 
 def epochs(name: str, config: Setting, ways: Sequence[Strategy], device: torch.device) -> list[Epoch]:
     """One epoch of every strategy, in the experiment's precision and once in double where that differs."""
-    found = []
+    result = []
     for precision in dict.fromkeys((config.precision, "double")):
         problem = random_problem(config, DTYPES[precision], device)
         runs = list(range(config.block if config.together else 1))
@@ -193,8 +193,8 @@ def epochs(name: str, config: Setting, ways: Sequence[Strategy], device: torch.d
             seconds = now(device) - begin
             peak = torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else math.nan
             flops = gradient_flops(problem, path.samples, **kinds)
-            found.append(Epoch(name, way.name, precision, len(runs), seconds, flops, flops / rate, peak))
-    return found
+            result.append(Epoch(name, way.name, precision, len(runs), seconds, flops, flops / rate, peak))
+    return result
 
 
 def whole(config: Setting, timings: Sequence[Epoch]) -> dict[str, float]:
@@ -245,15 +245,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for key in asked.only:
         config, ways = configs[key]
         config = replace(config, **TINY[key]) if asked.tiny else config  # type: ignore[type-var]
-        found = epochs(key, config, ways, device)
-        for epoch in found:
+        result = epochs(key, config, ways, device)
+        for epoch in result:
             print(
                 f"{key:12s} {epoch.strategy:12s} {epoch.precision:9s} {epoch.runs:5d} {epoch.seconds:12.4f} "
                 f"{epoch.flops:8.1e} {epoch.floor_seconds / epoch.seconds:15.2f} {epoch.peak_gb:8.1f}",
                 flush=True,
             )
-        timings += found
-        totals[key] = whole(config, found)
+        timings += result
+        totals[key] = whole(config, result)
     print("\nthe whole: all runs and epochs, and the runs in double precision too")
     for key, total in totals.items():
         print(f"{key}: " + ", ".join(f"{what} {value:.3g}" for what, value in total.items()))

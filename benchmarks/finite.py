@@ -96,8 +96,8 @@ def in_fresh_process(index: int, method: str, repeats: int) -> dict[str, float]:
     """The same in a process of its own, so that memory is its own."""
     command = [sys.executable, "-m", "benchmarks.finite", "--case", str(index), "--method", method]
     done = subprocess.run([*command, "--repeats", str(repeats)], check=True, capture_output=True, text=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
 
 
 def table() -> str:

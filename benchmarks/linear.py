@@ -64,7 +64,7 @@ def moments(features: int, samples: int, batch: int, device: torch.device, rate:
     x, y = _batch(features, batch, device)
     times = -(-samples // batch)
     before = _memory(device, reset=True)
-    seconds, found = timed(lambda: streamed_moments(repeated(x, y, times), device=device), device)
+    seconds, result = timed(lambda: streamed_moments(repeated(x, y, times), device=device), device)
     peak = _memory(device) - before
     expected = times * (x.mT @ x)
     done = operations(features, times * batch)
@@ -75,7 +75,7 @@ def moments(features: int, samples: int, batch: int, device: torch.device, rate:
         "operations": done,
         "times floor": seconds * rate / done,
         "peak GB": peak / 1e9,
-        "largest relative difference": float((found.xx - expected).abs().max() / expected.abs().max()),
+        "largest relative difference": float((result.xx - expected).abs().max() / expected.abs().max()),
     }
 
 
@@ -90,8 +90,8 @@ def rates(features: int, device: torch.device, rate: float) -> dict[str, Any]:
     )
     full, solution = timed(lambda: regression_flow(problem.k, problem.c), device)
     lanczos, ends = timed(lambda: extreme_rates(problem, COUNT, seed=0), device)
-    found = torch.cat([ends.slowest, ends.fastest])
-    away = (found[:, None] - solution.rates).abs().amin(1).max() / solution.rates[-1]
+    result = torch.cat([ends.slowest, ends.fastest])
+    away = (result[:, None] - solution.rates).abs().amin(1).max() / solution.rates[-1]
     return {
         "features": ORDER * copies,
         "orbits s": seconds,
@@ -104,12 +104,12 @@ def rates(features: int, device: torch.device, rate: float) -> dict[str, Any]:
 
 def crossover(rows: list[dict[str, Any]]) -> int | None:
     """The smallest size from which on both ends were faster than the full spectrum; None if never."""
-    found = None
+    result = None
     for row in sorted(rows, key=lambda row: row["features"], reverse=True):
         if row["both ends s"] >= row["full spectrum s"]:
             break
-        found = int(row["features"])
-    return found
+        result = int(row["features"])
+    return result
 
 
 def main() -> None:
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     device = torch.device(given.device)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "device": str(device),
         "threads": torch.get_num_threads(),
         "moments": [],
@@ -133,7 +133,7 @@ def main() -> None:
     }
 
     def note(kind: str, row: dict[str, Any]) -> None:
-        found[kind].append(row)
+        result[kind].append(row)
         print(kind, json.dumps(row), flush=True)
 
     for features in map(int, given.features.split(",")):
@@ -142,16 +142,16 @@ def main() -> None:
     for features in map(int, given.spectra.split(",")):
         rate = product_rate(device, given.rate_size)
         note("rates", {**rates(features, device, rate), "flop/s": rate})
-    found["crossover"] = crossover(found["rates"])
-    last = found["moments"][-1]
-    found["wanted"] = {
+    result["crossover"] = crossover(result["rates"])
+    last = result["moments"][-1]
+    result["wanted"] = {
         "features, samples": WANTED,
         "operations": operations(*WANTED),
         "hours at the last rate, not run": operations(*WANTED) / last["operations"] * last["seconds"] / 3600,
     }
-    print(json.dumps({key: found[key] for key in ("crossover", "wanted")}), flush=True)
+    print(json.dumps({key: result[key] for key in ("crossover", "wanted")}), flush=True)
     if given.json is not None:
-        given.json.write_text(json.dumps(found, indent=1))
+        given.json.write_text(json.dumps(result, indent=1))
 
 
 def _batch(features: int, rows: int, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -65,21 +65,21 @@ def pair_errors(kernel: kernels.Kernel, pairs: Tensor, n: int, images: bool) -> 
     masks = torch.zeros(2, 2, n, dtype=torch.bool)
     masks[0, 0, 0] = masks[1, 1, 0] = True
     names = ("upright", "mean", "spectral", "projected", "departure")
-    found: dict[str, list[float]] = {name: [] for name in names}
+    result: dict[str, list[float]] = {name: [] for name in names}
     order = torch.arange(2 * n).reshape(2, n).T.flatten()
     for pair in pairs:
         points = standardised(action.act_all(pair)).flatten(0, 1)
         gram = kernel(points[:, None] if images else points.flatten(1))
         interleaved = gram[order][:, order]
-        found["upright"].append(float(circulant.symmetrised_error(interleaved, 0.0, 0)))
-        found["mean"].append(float(circulant.symmetrised_error(interleaved, 0.0, None)))
+        result["upright"].append(float(circulant.symmetrised_error(interleaved, 0.0, 0)))
+        result["mean"].append(float(circulant.symmetrised_error(interleaved, 0.0, None)))
         spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
-        found["spectral"].append(float(circulant.spectral_error(spectrum, 0.0)))
+        result["spectral"].append(float(circulant.spectral_error(spectrum, 0.0)))
         projection = spectral.projected_profile(gram, action.group)
         left = spectral.leave_out(projection.profile, labels, masks, action.group, 0.0)
-        found["projected"].append(float(circulant.mean_set_error(left.residual, left.label, left.sets)))
-        found["departure"].append(projection.invariance_error)
-    return {key: torch.tensor(values, dtype=torch.float64) for key, values in found.items()}
+        result["projected"].append(float(circulant.mean_set_error(left.residual, left.label, left.sets)))
+        result["departure"].append(projection.invariance_error)
+    return {key: torch.tensor(values, dtype=torch.float64) for key, values in result.items()}
 
 
 def agreement(exact: Tensor, other: Tensor) -> tuple[float, float]:
@@ -137,7 +137,7 @@ def scale(seeds: int, angles: int, check: int) -> dict[str, object]:
     profile = spectral.kernel_profile(mlp_ntk(2), orbit, x, action.group, memory="1GB")
     clock.append(time.perf_counter())
     masks = spectral.class_masks(classes, action.group)
-    found = spectral.leave_out(profile, one_hot, masks, action.group, 0.0, memory="2GB")
+    result = spectral.leave_out(profile, one_hot, masks, action.group, 0.0, memory="2GB")
     clock.append(time.perf_counter())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     chosen = torch.cat([(classes == c).nonzero()[:check, 0] for c in range(10)])
@@ -149,10 +149,10 @@ def scale(seeds: int, angles: int, check: int) -> dict[str, object]:
         "leave-out s": clock[3] - clock[2],
         "all s": clock[3] - clock[0],
         "peak GB": memory,
-        "accuracy": float(found.accuracy().mean()),
+        "accuracy": float(result.accuracy().mean()),
         "dense subset points": len(chosen) * angles,
         "largest difference": difference,
-        "irreps": found.table()[:5],
+        "irreps": result.table()[:5],
     }
 
 
@@ -170,7 +170,7 @@ def stream(seeds: int, angles: int, memory: str) -> dict[str, object]:
     kernel(x[:2], orbit(x[:2]).flatten(0, 1))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     started = time.perf_counter()
-    found = spectral.leave_out_streamed(
+    result = spectral.leave_out_streamed(
         lambda a, b: kernel.blocks(a[None], None if b is a else b[None])[0],
         orbit,
         x,
@@ -181,12 +181,12 @@ def stream(seeds: int, angles: int, memory: str) -> dict[str, object]:
         memory=memory,
     )
     return {
-        "points": found.points,
+        "points": result.points,
         "budget": memory,
         "all s": time.perf_counter() - started,
         "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         "peak GB before": before,
-        "accuracy": float(found.accuracy().mean()),
+        "accuracy": float(result.accuracy().mean()),
     }
 
 
@@ -213,17 +213,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two rows of the table only")
     parser.add_argument("--json", help="file for the numbers")
     asked = parser.parse_args()
-    found: object
+    result: object
     if asked.what == "table":
-        found = table(asked.pairs, asked.quick)
+        result = table(asked.pairs, asked.quick)
     elif asked.what == "scale":
-        found = scale(asked.seeds, asked.angles, asked.check)
+        result = scale(asked.seeds, asked.angles, asked.check)
     else:
-        found = stream(asked.seeds, asked.angles, asked.memory)
-    print(json.dumps(found, indent=1))
+        result = stream(asked.seeds, asked.angles, asked.memory)
+    print(json.dumps(result, indent=1))
     if asked.json:
         with open(asked.json, "w") as file:
-            json.dump(found, file, indent=1)
+            json.dump(result, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -85,13 +85,13 @@ def rates(session: Session, size: int, widths: tuple[int, ...]) -> dict[str, flo
     """Tflop/s of real products, of the library's complex Cholesky, and of panels of several widths."""
     device = session.device
     a = torch.randn(size, size, dtype=torch.float64, device=device)
-    found = {"product Tflop/s": 2e-12 * size**3 / timed(session, lambda: a @ a)}
+    result = {"product Tflop/s": 2e-12 * size**3 / timed(session, lambda: a @ a)}
     hermitian = torch.complex(a, a.T.contiguous())
     hermitian = hermitian @ hermitian.mH / size
     hermitian.diagonal().add_(1.0)
     library = timed(session, lambda: torch.linalg.cholesky_ex(hermitian), 2)
     whole = timed(session, lambda: torch.cholesky_inverse(torch.linalg.cholesky_ex(hermitian)[0]), 1)
-    found |= {
+    result |= {
         "library Cholesky Tflop/s (4/3 n^3)": 4e-12 / 3 * size**3 / library,
         "library inverse s": whole,
     }
@@ -107,22 +107,22 @@ def rates(session: Session, size: int, widths: tuple[int, ...]) -> dict[str, flo
             before = session.now()
             invert_factor(panels, 0.0)
             times.append(session.now() - before)
-        found[f"panels of {width} s"] = min(times)
-        found[f"panels of {width} Tflop/s"] = 1e-12 * (counts["factor"] + counts["inverse"]) / min(times)
-    return found
+        result[f"panels of {width} s"] = min(times)
+        result[f"panels of {width} Tflop/s"] = 1e-12 * (counts["factor"] + counts["inverse"]) / min(times)
+    return result
 
 
 def digits(count: int, folder: str | None) -> tuple[Tensor, Tensor, str]:
     """Images of unit norm and their classes, as many of each class as there are; and where they come from."""
     if folder is not None:
-        found = data.mnist(folder)
+        result = data.mnist(folder)
         chosen = torch.cat(
             [
-                (found.labels == c).nonzero()[: -(-count // 10) if count < 60_000 else None, 0]
+                (result.labels == c).nonzero()[: -(-count // 10) if count < 60_000 else None, 0]
                 for c in range(10)
             ]
         )
-        return standardised(found.x[chosen]), found.labels[chosen], "MNIST"
+        return standardised(result.x[chosen]), result.labels[chosen], "MNIST"
     sample = data.mnist_sample()
     generator = torch.Generator().manual_seed(0)
     repeats = -(-count // len(sample.x))
@@ -234,11 +234,11 @@ def big_run(
 
     result: dict[str, Any] = {"seeds": m, "points": m * angles, "passes": len(batches)}
     try:
-        found = assemble(parts(), sets, labels.cpu(), group, points)
+        results = assemble(parts(), sets, labels.cpu(), group, points)
         result |= {
             "complete": True,
-            "accuracy": float(found.accuracy().mean()),
-            "mean absolute residual": float(found.residual.abs().mean()),
+            "accuracy": float(results.accuracy().mean()),
+            "mean absolute residual": float(results.residual.abs().mean()),
         }
     except TimeoutError:
         result |= {"complete": False, "irreps done": len(done), "of": len(frequencies(group))}

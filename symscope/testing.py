@@ -148,10 +148,10 @@ def _assert_derivative(rep: Representation, x: Tensor) -> None:
     assert isinstance(rep.group, CompactGroup)
     step = 1e-5
     for h in rep.group.lie_algebra:
-        ahead = rep.act(torch.linalg.matrix_exp(step * h), x)
+        remaining = rep.act(torch.linalg.matrix_exp(step * h), x)
         behind = rep.act(torch.linalg.matrix_exp(-step * h), x)
         exact = rep.act_algebra(h, x)
-        error = float(((ahead - behind) / (2 * step) - exact).abs().max())
+        error = float(((remaining - behind) / (2 * step) - exact).abs().max())
         scale = max(1.0, float(exact.abs().max())) * max(1.0, float(rep.dim)) ** 2
         assert error <= 1e-6 * scale, (
             f"{rep!r}: its derivative differs from the slope of the action by {error:.3g}"

@@ -25,7 +25,7 @@ MODULES = sorted(
 
 def unknown_names(code: CodeType, module: ModuleType) -> set[str]:
     """Names that code takes from its module and that are neither there nor built in."""
-    found = {
+    result = {
         step.argval
         for step in dis.get_instructions(code)
         if step.opname == "LOAD_GLOBAL"
@@ -34,8 +34,8 @@ def unknown_names(code: CodeType, module: ModuleType) -> set[str]:
     }
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            found |= unknown_names(constant, module)
-    return found
+            result |= unknown_names(constant, module)
+    return result
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -46,11 +46,11 @@ def main(folder: Path) -> None:
             f"| {names.get(variant, variant)} | {score.single:.3f} | {ratio:.2f} | {score.bias:+.3f} | "
             f"{score.ranks:.2f} | {score.covered:.0%} |"
         )
-    found = errors(tables)
+    result = errors(tables)
     for column, words in (("network", NETWORKS), ("group", {}), ("dataset", DATASETS)):
         print(f"\n| {column} | trained | two trainings | " + " | ".join(SHOWN) + " | rank correlation |")
         print("| --- |" + " ---: |" * (len(SHOWN) + 3))
-        for name, part in found.groupby(column, sort=False):
+        for name, part in result.groupby(column, sort=False):
             mine = floor[floor[column] == name]["single"].mean()
             first = part[part["variant"] == SHOWN[0]]
             errors_of = [part[part["variant"] == variant]["single"].mean() for variant in SHOWN]
@@ -89,17 +89,17 @@ def _learned(tables: RunTables) -> None:
     print(f"Largest share of one network in the refit's gain: {share:.2f}")
 
 
-def _overshoot(found: pd.DataFrame) -> None:
+def _overshoot(result: pd.DataFrame) -> None:
     ways = ("refit_initial", "own", "continued", "refit_head", "refit_logistic", "refit")
     print("\n| network | " + " | ".join(ways) + " | kernel moved |")
     print("| --- |" + " ---: |" * (len(ways) + 1))
-    for name, part in [*found.groupby("network", sort=False), ("all", found)]:
+    for name, part in [*result.groupby("network", sort=False), ("all", result)]:
         print(
             f"| {NETWORKS.get(str(name), name)} | "
             + " | ".join(f"{part[way].mean():.2f}" for way in ways)
             + f" | {part['moved'].mean():.2f} |"
         )
-    gain = found["refit_gain"]
+    gain = result["refit_gain"]
     print(
         f"\nThe refit gains {gain.mean():+.3f}, standard error {standard_error(gain):.3f}, {len(gain)} cases"
     )

@@ -117,8 +117,8 @@ def read_results(folder: Path) -> list[KeptResult]:
     Raises:
         InputError: A page whose first line was damaged.
     """
-    found = [result for path in sorted(folder.glob("*.md")) if (result := _known(path)) is not None]
-    return sorted(found, key=lambda result: result.experiment)
+    results = [result for path in sorted(folder.glob("*.md")) if (result := _known(path)) is not None]
+    return sorted(results, key=lambda result: result.experiment)
 
 
 def index_page(folder: Path) -> str:

@@ -99,12 +99,12 @@ def demo(
     bars = _Bars([one.name for one in DEMO.networks], Console(stderr=True))
     try:
         with bars:
-            found = demo_forecasts(DEMO, bars.progress)
-            html = comparison_page(found, "symscope demo")
+            result = demo_forecasts(DEMO, bars.progress)
+            html = comparison_page(result, "symscope demo")
     except KeyboardInterrupt:
         print("symscope: stopped; nothing was written", file=sys.stderr)
         raise typer.Exit(130) from None
-    print_comparison(found)
+    print_comparison(result)
     write_page(html, report)
     results_console().print(f"Report: {report}", soft_wrap=True)
 

@@ -121,32 +121,32 @@ def discover(
         )
     learning = learning_options(learn, dependent, steps) if learn else None
     with progress.status("") as status:
-        found = discovered(
+        result = discovered(
             problem,
             seed=seed,
             method=method,
             learning=learning,
             progress=lambda words, done, total: status.update(Text(f"{words}: {done} of {total}")),
         )
-    _print(console, found)
-    write_page(discovery_page(found, f"Symmetries of {model}"), out)
+    _print(console, result)
+    write_page(discovery_page(result, f"Symmetries of {model}"), out)
     console.print(f"Report: {out}", soft_wrap=True)
 
 
-def _print(console: Any, found: Discovery) -> None:
+def _print(console: Any, result: Discovery) -> None:
     from symscope.cli._output import simple_table
 
-    console.print(found.answer(), soft_wrap=True)
+    console.print(result.answer(), soft_wrap=True)
     rows = [
         (test.name, test.verdict.value, f"{test.loss_drift:.1e}", f"{test.random_loss_drift:.1e}")
-        for test in [*found.tests, *(test for tests in found.learned_tests for test in tests)]
+        for test in [*result.tests, *(test for tests in result.learned_tests for test in tests)]
     ]
     columns = ("symmetry", "held-out verdict", "loss drift", "random field")
     if rows:
         console.print(simple_table("Found", columns, rows))
     known = [
         (entry.symmetry.name, entry.symmetry.kind, "holds" if entry.holds else "does not hold")
-        for entry in found.catalogue
+        for entry in result.catalogue
     ]
     if known:
         console.print(simple_table("Known symmetries of its layers", ("symmetry", "kind", "held out"), known))

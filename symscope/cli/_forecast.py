@@ -180,14 +180,14 @@ def forecast(
     }
     asked = _Asked(data, task, group, action, tuple(missing or ()), limit)
     try:
-        found = _forecasts(model or ["mlp"], asked, arguments)
-        page = "" if as_json else _page(found)
+        result = _forecasts(model or ["mlp"], asked, arguments)
+        page = "" if as_json else _page(result)
     except KeyboardInterrupt:
         print("\nsymscope: stopped; nothing was written.", file=sys.stderr)
         raise typer.Exit(130) from None
-    _show(found, page, out)
+    _show(result, page, out)
     if fail_below is not None:
-        _check_reached(found, fail_below)
+        _check_reached(result, fail_below)
 
 
 @dataclass(frozen=True)
@@ -244,25 +244,25 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
             raise
 
 
-def _page(found: list[Forecast]) -> str:
+def _page(result: list[Forecast]) -> str:
     from symscope.forecasting import comparison_page, forecast_page
 
     command = shlex.join(["symscope", *sys.argv[1:]])
-    return comparison_page(found, command) if len(found) > 1 else forecast_page(found[0], command)
+    return comparison_page(result, command) if len(result) > 1 else forecast_page(result[0], command)
 
 
-def _show(found: list[Forecast], page: str, out: Path) -> None:
+def _show(result: list[Forecast], page: str, out: Path) -> None:
     """Words on standard output and the page, or numbers where there is no page."""
     from symscope.report import write_page
 
     if not page:
-        data = [one.to_dict() for one in found]
+        data = [one.to_dict() for one in result]
         print(json.dumps(data[0] if len(data) == 1 else data, indent=1, allow_nan=False, ensure_ascii=False))
         return
-    if len(found) > 1:
-        print_comparison(found)
+    if len(result) > 1:
+        print_comparison(result)
     else:
-        print_forecast(found[0])
+        print_forecast(result[0])
     write_page(page, out)
     results_console().print(f"Report: {out}", soft_wrap=True)
 
@@ -270,12 +270,12 @@ def _show(found: list[Forecast], page: str, out: Path) -> None:
 def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
     """Ends the program with status 1 if any network stays below."""
     below = False
-    for found in forecasts:
-        reached = found.accuracy if found.check is None else found.check.accuracy
+    for result in forecasts:
+        reached = result.accuracy if result.check is None else result.check.accuracy
         if reached < fail_below:
             below = True
-            whose = f"{found.model.name}: " if len(forecasts) > 1 else ""
-            words = f"{found.question.task.words.goal} {reached:.3f} is below {fail_below:g}"
+            whose = f"{result.model.name}: " if len(forecasts) > 1 else ""
+            words = f"{result.question.task.words.goal} {reached:.3f} is below {fail_below:g}"
             print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
     if below:
         raise typer.Exit(1)
@@ -293,17 +293,17 @@ def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
 
 def _missing_cases(cases: Sequence[str], names: tuple[str, ...] | None) -> dict[int, list[int]] | None:
     """`5:0,1` and the like, or `cats:0,1` where classes have names."""
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for case in cases:
         label, _, elements = case.rpartition(":")
         if names is not None and label and label not in names:
             raise InputError(f"--missing {case}: there is no class {label!r}; {nearest(label, names)}")
         try:
             number = int(label) if names is None else names.index(label)
-            found.setdefault(number, []).extend(int(element) for element in elements.split(","))
+            result.setdefault(number, []).extend(int(element) for element in elements.split(","))
         except ValueError:
             raise InputError(f"--missing {case}: expected CLASS:ELEMENTS, such as 5:0 or 5:0,1") from None
-    return found or None
+    return result or None
 
 
 def _check_options(train: bool, epochs: int | None, batch: int | None, optimiser: str) -> CheckOptions | bool:

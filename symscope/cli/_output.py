@@ -75,31 +75,31 @@ def check_writable(folder: Path, problem: str) -> None:
         raise InputError(f"{problem}: {error.strerror}") from error
 
 
-def print_forecast(found: Forecast) -> None:
+def print_forecast(result: Forecast) -> None:
     """The verdict, accuracies by class, advice, cautions and notes of one forecast."""
-    console, words = results_console(), found.question.task.words
+    console, words = results_console(), result.question.task.words
     columns, values = [words.one], []
-    columns.append("forecast" if found.pilot is None else "architecture")
-    values.append(found.prediction.class_accuracy.mean(0))
-    if found.pilot is not None:
+    columns.append("forecast" if result.pilot is None else "architecture")
+    values.append(result.prediction.class_accuracy.mean(0))
+    if result.pilot is not None:
         columns.append("pilot")
-        values.append(found.pilot.class_accuracy)
-    if found.check is not None:
+        values.append(result.pilot.class_accuracy)
+    if result.check is not None:
         columns.append("trained")
-        values.append(found.check.class_accuracy)
+        values.append(result.check.class_accuracy)
     rows = [
         (name, *(accuracy_text(float(value[c])) for value in values))
-        for c, name in enumerate(found.question.class_names)
+        for c, name in enumerate(result.question.class_names)
     ]
-    console.print(found.verdict, soft_wrap=True)
+    console.print(result.verdict, soft_wrap=True)
     console.print()
     console.print(simple_table(words.heading, columns, rows))
     console.print()
-    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in found.advice]
+    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in result.advice]
     console.print(simple_table("Advice", ("what", "then", "gain"), listed))
-    for caution in found.cautions:
+    for caution in result.cautions:
         console.print(f"Caution: {caution}", soft_wrap=True)
-    for note in found.prediction.notes:
+    for note in result.prediction.notes:
         console.print(f"Note: {note}", soft_wrap=True)
 
 
@@ -113,9 +113,9 @@ def print_comparison(forecasts: Sequence[Forecast]) -> None:
     console.print()
     console.print(simple_table(verdicts.caption, verdicts.columns, verdicts.rows))
     console.print()
-    for found in forecasts:
-        for caution in found.cautions:
-            console.print(f"Caution, {found.model.name}: {caution}", soft_wrap=True)
+    for result in forecasts:
+        for caution in result.cautions:
+            console.print(f"Caution, {result.model.name}: {caution}", soft_wrap=True)
 
 
 def accuracy_text(value: float) -> str:

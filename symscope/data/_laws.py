@@ -103,9 +103,9 @@ def _refusal(action: Action, g: int | None, h: int, gap: float, instead: int | N
     else:
         product = _name(action, group.multiply(g, h))
         should = f"element {_name(action, g)} after {_name(action, h)} should give what {product} gives"
-    found = "" if instead is None else f", as {_name(action, instead)} does"
+    result = "" if instead is None else f", as {_name(action, instead)} does"
     return (
-        f"{action.name} is not an action of {group.name}: {should}; it gives something else{found}, off by "
+        f"{action.name} is not an action of {group.name}: {should}; it gives something else{result}, off by "
         f"{gap:.0%} of what varies between samples. Number the elements as the group does (group.labels, "
         "group.table), let the right factor act first, or choose the group that acts"
     )

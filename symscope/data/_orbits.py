@@ -158,12 +158,12 @@ class Orbits:
     def _of_class(self, wanted: int) -> list[int]:
         if self.labels is None:
             raise InputError("expected labels to choose classes by; these orbits have none.")
-        found = (self.labels == wanted).nonzero()[:, 0].tolist()
-        if not found:
+        result = (self.labels == wanted).nonzero()[:, 0].tolist()
+        if not result:
             raise InputError(
                 f"expected a class that occurs, one of {self.labels.unique().tolist()[:20]}, got {wanted}."
             )
-        return found
+        return result
 
     def flat(self, *, interleaved: bool = False) -> FlatOrbits:
         """All points in one row, orbit after orbit; or interleaved, A0, B0, A1, B1, ..., element by element.

@@ -141,8 +141,8 @@ def discover(
     >>> from torch import nn
     >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
-    >>> found = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
-    >>> found.exact.dimension, found.algebra.name, all(test.holds for test in found.tests)
+    >>> result = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0)
+    >>> result.exact.dimension, result.algebra.name, all(test.holds for test in result.tests)
     (3, 'R^3', True)
     """
     say = progress or (lambda what, done, total: None)
@@ -198,7 +198,7 @@ def _learned(
         raise InputError(
             f"learning needs a positive tolerance and a seed, got {learning.tolerance}, {learning.seeds}"
         )
-    found = learn_actions(
+    result = learn_actions(
         problem,
         learning.generators,
         dependent=learning.dependent,
@@ -217,8 +217,8 @@ def _learned(
                 batch_sizes=(learning.training.batch,),
                 tolerance=learning.tolerance,
             )
-            for field in found.fields(index)
+            for field in result.fields(index)
         )
         for index in range(learning.seeds)
     )
-    return found, tests
+    return result, tests

@@ -30,29 +30,29 @@ from symscope.report import (
 MAP_LIMIT = 9  # most heat maps of generators
 
 
-def discovery_page(found: Discovery, title: str) -> str:
+def discovery_page(result: Discovery, title: str) -> str:
     """The whole page as HTML text, self-contained.
 
     Args:
-        found: Discovery to show.
+        result: Discovery to show.
         title: Heading of the page.
     """
-    sections = [_exact_section(found), _catalogue_section(found)]
-    if found.learned is not None:
-        sections.append(_learned_section(found))
-    sections.append(_evidence_section(found))
-    return page(title=title, lead=found.answer(), sections=sections)
+    sections = [_exact_section(result), _catalogue_section(result)]
+    if result.learned is not None:
+        sections.append(_learned_section(result))
+    sections.append(_evidence_section(result))
+    return page(title=title, lead=result.answer(), sections=sections)
 
 
-def _exact_section(found: Discovery) -> Section:
-    exact = found.exact
+def _exact_section(result: Discovery) -> Section:
+    exact = result.exact
     if exact.method == "none":
         return Section("Exact symmetries", (Text("No exact search was asked for."),))
     if exact.method == "all":
         tried = "Every linear field was tried"
     else:
         tried = "Every field that mixes, rescales or shifts units between layers it could follow was tried"
-        if left := unfollowed_parameters(found.problem):
+        if left := unfollowed_parameters(result.problem):
             tried += f", which leaves out {', '.join(left[:8])}{' and others' if len(left) > 8 else ''}"
     blocks: list[Any] = [
         Text(
@@ -63,30 +63,35 @@ def _exact_section(found: Discovery) -> Section:
     shown = [*exact.translations, *exact.fields]
     if not shown:
         blocks.append(Text("None: the network has no continuous linear symmetry that ignores the data."))
-        if found.tests:
-            blocks += _failed(found)
+        if result.tests:
+            blocks += _failed(result)
         return Section("Exact symmetries", tuple(blocks), tally="0")
     if exact.fields:
         blocks.append(
             Facts(
                 (
-                    ("Lie algebra", found.algebra.name if found.algebra is not None else "too large to name"),
+                    (
+                        "Lie algebra",
+                        result.algebra.name if result.algebra is not None else "too large to name",
+                    ),
                     ("dimension", str(exact.dimension)),
                     ("translations", str(len(exact.translations))),
-                    ("quantities gradient flow conserves", str(len(found.conserved))),
+                    ("quantities gradient flow conserves", str(len(result.conserved))),
                 )
             )
         )
-    held = [test for test in found.tests if test.holds]
+    held = [test for test in result.tests if test.holds]
     blocks.append(_test_table("Held-out tests of the symmetries found", held))
-    if len(held) < len(found.tests):
-        blocks += _failed(found)
+    if len(held) < len(result.tests):
+        blocks += _failed(result)
     if len(shown) > TEST_LIMIT:
         blocks.append(Note(f"Only the first {TEST_LIMIT} of {len(shown)} were tested one by one."))
     blocks.append(
         Picture(
             _svg(
-                generator_figure(shown[:MAP_LIMIT], found.problem.layout), "exact", "Heat maps of generators."
+                generator_figure(shown[:MAP_LIMIT], result.problem.layout),
+                "exact",
+                "Heat maps of generators.",
             ),
             "Generators",
             f"Row: the parameter that moves; column: the one it moves with. The first "
@@ -96,15 +101,15 @@ def _exact_section(found: Discovery) -> Section:
     return Section("Exact symmetries", tuple(blocks), tally=str(len(shown)))
 
 
-def _failed(found: Discovery) -> list[Any]:
+def _failed(result: Discovery) -> list[Any]:
     """Fields that were symmetries at all points the search drew, and are none farther away."""
-    failed = [test for test in found.tests if not test.holds]
+    failed = [test for test in result.tests if not test.holds]
     caption = "Not counted: fields the search gave that fail the held-out test"
     note = "They keep the losses at the parameters drawn only: farther away an activation changes its form."
     return [_test_table(caption, failed), Note(note)]
 
 
-def _catalogue_section(found: Discovery) -> Section:
+def _catalogue_section(result: Discovery) -> Section:
     rows = tuple(
         (
             entry.symmetry.name,
@@ -113,7 +118,7 @@ def _catalogue_section(found: Discovery) -> Section:
             "holds" if entry.holds else entry.tests[0].verdict.value,
             f"{max(test.loss_drift for test in entry.tests):.1e}",
         )
-        for entry in found.catalogue
+        for entry in result.catalogue
     )
     columns = ("symmetry", "kind", "dimension", "on held-out points", "loss drift")
     numeric = (False, False, True, False, True)
@@ -125,13 +130,13 @@ def _catalogue_section(found: Discovery) -> Section:
     return Section("Known symmetries of its layers", blocks, tally=str(len(rows)))
 
 
-def _learned_section(found: Discovery) -> Section:
-    learned, layout = found.learned, found.problem.layout
+def _learned_section(result: Discovery) -> Section:
+    learned, layout = result.learned, result.problem.layout
     assert learned is not None
     kind = "one that sees the sample" if learned.dependent else "one that does not see data"
     best = int(learned.totals().argmin())
-    everything = torch.arange(found.problem.size)
-    points = found.problem.random_points(max(200, 4 * found.problem.size), 1, seed=learned.seeds[0] + 1)
+    everything = torch.arange(result.problem.size)
+    points = result.problem.random_points(max(200, 4 * result.problem.size), 1, seed=learned.seeds[0] + 1)
     maps = []
     for number, value in enumerate(learned.values(best, points)[:MAP_LIMIT]):
         matrix = torch.linalg.lstsq(points.theta, value).solution.T
@@ -141,7 +146,7 @@ def _learned_section(found: Discovery) -> Section:
             f"An action network ({kind}) and {learned.generators.shape[1]} generators were trained together. "
             "Learned fields are never exact: compare their drift with that of random fields."
         ),
-        _test_table("Held-out tests, all seeds", [test for tests in found.learned_tests for test in tests]),
+        _test_table("Held-out tests, all seeds", [test for tests in result.learned_tests for test in tests]),
         Picture(
             _svg(matrix_maps(maps, layout, 3), "learned", "Heat maps of learned fields."),
             "Learned fields",
@@ -149,14 +154,14 @@ def _learned_section(found: Discovery) -> Section:
             f"{learned.generators.shape[1]}.",
         ),
         Picture(
-            _svg(_curves(found), "curves", "Held-out objective against training steps."), "Training curves"
+            _svg(_curves(result), "curves", "Held-out objective against training steps."), "Training curves"
         ),
     )
     return Section("Learned symmetries", blocks, tally=str(learned.generators.shape[1]))
 
 
-def _curves(found: Discovery) -> Any:
-    learned = found.learned
+def _curves(result: Discovery) -> Any:
+    learned = result.learned
     assert learned is not None
     figure = new_figure(6.4, 3.2)
     with style():
@@ -190,9 +195,9 @@ def _test_table(caption: str, tests: Sequence[Verification]) -> Table:
     return Table(caption, columns, rows, (False, False, True, True, True, True))
 
 
-def _evidence_section(found: Discovery) -> Section:
-    problem = found.problem
-    spaces = found.exact.null_spaces
+def _evidence_section(result: Discovery) -> Section:
+    problem = result.problem
+    spaces = result.exact.null_spaces
     chance = max((space.chance for space in spaces if space.dimension), default=None)
     gap = min((space.gap for space in spaces if space.dimension), default=None)
     entries = [("parameters", str(problem.size)), ("weights", ", ".join(problem.layout.names))]
@@ -201,8 +206,8 @@ def _evidence_section(found: Discovery) -> Section:
             ("smallest gap in singular values", f"{gap:.1e} times"),
             ("largest chance of such a gap by accident", f"{chance:.1e}" if chance > 0 else "below 1e-300"),
         ]
-    if found.tests:
-        first = found.tests[0]
+    if result.tests:
+        first = result.tests[0]
         entries.append(
             (
                 "held-out test",

@@ -99,19 +99,19 @@ def layer_equivariance(
     >>> from symscope.groups import cyclic, permutation
     >>> v = permutation(cyclic(8))
     >>> conv = nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular")
-    >>> [found] = layer_equivariance(nn.Sequential(conv), {"0": LayerSpaces(v, 2 * v, (1, 8))})
-    >>> found.breaks
+    >>> [result] = layer_equivariance(nn.Sequential(conv), {"0": LayerSpaces(v, 2 * v, (1, 8))})
+    >>> result.breaks
     False
     """
     known = dict(module.named_modules())
-    found = []
+    result = []
     for name, given in spaces.items():
         if name not in known:
             raise InputError(f"expected the name of a layer, got {name!r}: {nearest(name, known)}")
         place = given if isinstance(given, LayerSpaces) else LayerSpaces(*given)
         matrix, bias = affine_parts(known[name], place, name)
-        found.append(_layer_verdict(name, place, matrix, bias, tolerance, seed))
-    return tuple(sorted(found, key=lambda layer: -max(layer.relative, layer.bias_relative)))
+        result.append(_layer_verdict(name, place, matrix, bias, tolerance, seed))
+    return tuple(sorted(result, key=lambda layer: -max(layer.relative, layer.bias_relative)))
 
 
 def affine_parts(layer: nn.Module, place: LayerSpaces, name: str = "layer") -> tuple[Tensor, Tensor]:

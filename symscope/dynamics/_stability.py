@@ -142,8 +142,8 @@ def stability(
     >>> from symscope.networks.losses import half_squared_loss
     >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
-    >>> found = stability(TrainingProblem(net, half_squared_loss, x, y), [torch.ones(1, 2).double()])
-    >>> found.verdict, round(found.outside.lowest, 12), found.stabilising_penalty
+    >>> result = stability(TrainingProblem(net, half_squared_loss, x, y), [torch.ones(1, 2).double()])
+    >>> result.verdict, round(result.outside.lowest, 12), result.stabilising_penalty
     ('stable', 0.5, 0.0)
     """
     network = problem.network
@@ -172,15 +172,15 @@ def _extremes(
     if space.dimension == 0:
         return None
     large = space.dimension > EXACT_UP_TO
-    found = _lanczos_ends(space, product, part, like, seed, tolerance, elsewhere) if large else None
-    products = 0 if found is None else found.products
-    if found is None or not found.converged:
+    result = _lanczos_ends(space, product, part, like, seed, tolerance, elsewhere) if large else None
+    products = 0 if result is None else result.products
+    if result is None or not result.converged:
         space = space if part == "on" else complement_with_basis(network, like.device)
-        found = exact_ends(_times(space, product, like), space.dimension, like.device)
-        products += found.products
-    low, high = (tuple(layer.to(like) for layer in space.layers(v)) for v in found.vectors.mT)
-    lowest, highest = found.values.tolist()
-    error = float(found.residuals.max())
+        result = exact_ends(_times(space, product, like), space.dimension, like.device)
+        products += result.products
+    low, high = (tuple(layer.to(like) for layer in space.layers(v)) for v in result.vectors.mT)
+    lowest, highest = result.values.tolist()
+    error = float(result.residuals.max())
     return CurvatureEnds(lowest, highest, low, high, error, products, space.dimension)
 
 
@@ -196,7 +196,7 @@ def _lanczos_ends(
     """Ends by Lanczos; not converged only where the whole matrix may be built instead."""
     root = math.sqrt(space.dimension)
     small = space.dimension <= LARGEST_DENSE
-    found = iterated_ends(
+    result = iterated_ends(
         _times(space, product, like),
         space.size,
         within=lambda columns: space.numbers(space.layers(columns.mT)).mT,
@@ -207,14 +207,14 @@ def _lanczos_ends(
         floor=elsewhere * _rounding(like.dtype),
         device=like.device,
     )
-    if not (found.converged or small):
-        reached = root * float(found.residuals.max()) / found.scale
+    if not (result.converged or small):
+        reached = root * float(result.residuals.max()) / result.scale
         raise InputError(
             f"expected the ends of the spectrum {part} E to {tolerance:g} of the largest curvature, got "
-            f"{reached:.2g} after {found.products} Hessian products: give a larger tolerance. The lowest "
-            f"eigenvalue is {float(found.values[0]):.3g} or lower."
+            f"{reached:.2g} after {result.products} Hessian products: give a larger tolerance. The lowest "
+            f"eigenvalue is {float(result.values[0]):.3g} or lower."
         )
-    return found
+    return result
 
 
 def _times(space: LayerSubspace, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:

@@ -85,7 +85,7 @@ def complement_with_basis(network: DeclaredNetwork, device: torch.device | str =
         return tuple((part @ basis.mT).unflatten(-1, shape) for basis, part, shape in parts)
 
     def numbers(image: LayerWeights) -> Tensor:
-        found = [part.flatten(-2) @ basis for basis, part in zip(bases, image, strict=True)]
-        return torch.cat(found, dim=-1)
+        result = [part.flatten(-2) @ basis for basis, part in zip(bases, image, strict=True)]
+        return torch.cat(result, dim=-1)
 
     return LayerSubspace(sum(sizes), sum(sizes), layers, numbers)

@@ -62,7 +62,7 @@ def training_assumptions(
     >>> g = cyclic(4); v = permutation(g)
     >>> x = torch.eye(4).double()
     >>> problem = TrainingProblem(declare_network([v, v]), half_squared_loss, x, x)
-    >>> [found.holds for found in training_assumptions(problem)]
+    >>> [result.holds for result in training_assumptions(problem)]
     [True, True, True]
     """
     generator = torch.Generator().manual_seed(seed)
@@ -86,11 +86,11 @@ def check_training_assumptions(problem: TrainingProblem, *, seed: int = 0, sampl
         2: "use pointwise steps on permutation representations only, norm_gate elsewhere.",
         3: "choose a loss that compares coordinates as the group moves them, such as half_squared_loss.",
     }
-    for found in training_assumptions(problem, seed=seed, samples=samples):
-        if not found.holds:
-            finite = math.isfinite(found.error)
-            remedy = remedies[found.number] if finite else "choose one that is finite on all numbers."
-            raise InputError(f"{found} What to do: {remedy}")
+    for result in training_assumptions(problem, seed=seed, samples=samples):
+        if not result.holds:
+            finite = math.isfinite(result.error)
+            remedy = remedies[result.number] if finite else "choose one that is finite on all numbers."
+            raise InputError(f"{result} What to do: {remedy}")
 
 
 def _unitary(

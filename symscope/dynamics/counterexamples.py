@@ -136,8 +136,8 @@ def quadratic_problem(form: Tensor, rep: Representation) -> TrainingProblem:
 def augmented_not_nominal(n: int) -> Counterexample:
     """App. B, first: `U = (n + 1) e1 e1 - e2 e2` is indefinite, its mean over S_n is the identity.
 
-    >>> found = augmented_not_nominal(4)
-    >>> found.nominal.strict, found.augmented.strict
+    >>> result = augmented_not_nominal(4)
+    >>> result.nominal.strict, result.augmented.strict
     (False, True)
     """
     form = torch.zeros(n, n, dtype=torch.float64)
@@ -148,8 +148,8 @@ def augmented_not_nominal(n: int) -> Counterexample:
 def equivariant_not_augmented(n: int) -> Counterexample:
     """App. B, second: `V = -1 + (2/n) 11^T` is positive on E only.
 
-    >>> found = equivariant_not_augmented(4)
-    >>> found.augmented.strict, found.equivariant.strict
+    >>> result = equivariant_not_augmented(4)
+    >>> result.augmented.strict, result.equivariant.strict
     (False, True)
     """
     form = -torch.eye(n, dtype=torch.float64) + torch.full((n, n), 2 / n, dtype=torch.float64)
@@ -161,8 +161,8 @@ def one_sample(n: int) -> Counterexample:
 
     One sample leaves R flat in n - 1 directions; its n shifts determine every weight.
 
-    >>> found = one_sample(4)
-    >>> found.nominal.strict, found.augmented.strict
+    >>> result = one_sample(4)
+    >>> result.nominal.strict, result.augmented.strict
     (False, True)
     """
     g = cyclic(n)
@@ -184,8 +184,8 @@ def identical_neurons(samples: int = 9) -> Counterexample:
     The group leaves inputs and outputs alone, so augmentation changes nothing; in E both neurons are
     equal. The best pair of equal neurons is a saddle: neurons want to differ.
 
-    >>> found = identical_neurons()
-    >>> found.augmented.strict, found.equivariant.strict
+    >>> result = identical_neurons()
+    >>> result.augmented.strict, result.equivariant.strict
     (False, True)
     """
     g = cyclic(2)

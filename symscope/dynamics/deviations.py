@@ -93,8 +93,8 @@ def drift(
     >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[3.0]]).double()
     >>> a, off = [torch.ones(1, 2).double()], [torch.tensor([[1e-4, 0.0]]).double()]
-    >>> found = drift(TrainingProblem(net, half_squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
-    >>> round(found.rate(), 6), found.error < 1e-6  # falls like exp(-t / 2)
+    >>> result = drift(TrainingProblem(net, half_squared_loss, x, y), a, off, [0.0, 1.0, 2.0])
+    >>> round(result.rate(), 6), result.error < 1e-6  # falls like exp(-t / 2)
     (-0.5, True)
     """
     network = problem.network

@@ -54,8 +54,8 @@ def nominal_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> Lay
     """
     total: LayerWeights | None = None
     for piece, share in pieces(problem, weights):
-        found = gradient_of(partial(nominal_risk, piece), weights)
-        total = tuple(share * g for g in found) if total is None else add(total, found, share)
+        result = gradient_of(partial(nominal_risk, piece), weights)
+        total = tuple(share * g for g in result) if total is None else add(total, result, share)
     assert total is not None
     return total
 
@@ -116,8 +116,8 @@ def monte_carlo_gradient(
     >>> from symscope.networks.losses import half_squared_loss
     >>> g = symmetric(10); net = declare_network([permutation(g), trivial(g)])
     >>> problem = TrainingProblem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
-    >>> found = monte_carlo_gradient(problem, [torch.ones(1, 10)], 100, torch.Generator().manual_seed(0))
-    >>> bool((found.value[0] - 0.1).norm() < 4 * found.standard_error)
+    >>> result = monte_carlo_gradient(problem, [torch.ones(1, 10)], 100, torch.Generator().manual_seed(0))
+    >>> bool((result.value[0] - 0.1).norm() < 4 * result.standard_error)
     True
     """
     if passes < 2:
@@ -125,9 +125,9 @@ def monte_carlo_gradient(
     total: LayerWeights | None = None
     squares = torch.zeros(())
     for g in drawn_elements(problem.network.group, passes, generator):
-        found = augmented_gradient(problem, weights, [g])
-        total = found if total is None else add(total, found)
-        squares = squares + inner(found, found).cpu()
+        result = augmented_gradient(problem, weights, [g])
+        total = result if total is None else add(total, result)
+        squares = squares + inner(result, result).cpu()
     assert total is not None
     mean = tuple(layer / passes for layer in total)
     spread = (squares / passes - inner(mean, mean).cpu()).clamp(min=0)

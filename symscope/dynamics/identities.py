@@ -86,8 +86,8 @@ def identity_errors(problem: TrainingProblem, *, seed: int = 0) -> tuple[PaperId
     >>> from symscope.networks.losses import half_squared_loss
     >>> v = permutation(cyclic(3)); x = torch.eye(3).double()
     >>> y = x.flip(0) ** 2 + x[1]
-    >>> found = identity_errors(TrainingProblem(declare_network([v, v, v]), half_squared_loss, x, y))
-    >>> len(found), max(one.error for one in found) < 1e-10
+    >>> result = identity_errors(TrainingProblem(declare_network([v, v, v]), half_squared_loss, x, y))
+    >>> len(result), max(one.error for one in result) < 1e-10
     (14, True)
     """
     out = []
@@ -276,8 +276,8 @@ def _equation_3(problem: TrainingProblem, generator: torch.Generator) -> float:
 
 def hessian_of(risk: Callable[[LayerWeights], Tensor], network: DeclaredNetwork, at: Tensor) -> Tensor:
     """The dense Hessian of a risk at flattened layers, by torch's own double differentiation."""
-    found = torch.autograd.functional.hessian(lambda v: risk(unflatten(network, v)), at)
-    return torch.as_tensor(found)
+    result = torch.autograd.functional.hessian(lambda v: risk(unflatten(network, v)), at)
+    return torch.as_tensor(result)
 
 
 IDENTITIES: Mapping[str, tuple[str, Callable[[TrainingProblem, torch.Generator], float]]] = {

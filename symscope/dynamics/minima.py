@@ -68,7 +68,7 @@ def equivariant_minimum(
         return np.asarray(torch.autograd.functional.hessian(risk, torch.from_numpy(c.copy())))
 
     start = coordinates(network, weights).detach().to(torch.float64).cpu().numpy()
-    found = minimize(  # type: ignore[call-overload]
+    result = minimize(  # type: ignore[call-overload]
         lambda c: float(risk(torch.from_numpy(c.copy()))),
         start,
         jac=gradient,
@@ -77,7 +77,7 @@ def equivariant_minimum(
     )
     # quasi-Newton steps stop at the rounding of the risk; the gradient itself can be brought lower
     best = least_squares(
-        gradient, found.x, jac=curvature, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=_POLISH
+        gradient, result.x, jac=curvature, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=_POLISH
     ).x
     for _ in range(_NEWTON):
         at = best - np.linalg.lstsq(curvature(best), gradient(best), rcond=1e-12)[0]
@@ -99,8 +99,8 @@ def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
     >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
     [1.414214]
     """
-    found = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
-    return torch.cat(found, dim=-1)
+    result = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
+    return torch.cat(result, dim=-1)
 
 
 def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
@@ -153,11 +153,11 @@ def stationary_targets(problem: TrainingProblem, weights: Sequence[Tensor]) -> T
     change = torch.as_tensor(torch.autograd.functional.jacobian(slope, problem.y)).flatten(1)
     start = slope(problem.y).detach()
     moved = torch.linalg.lstsq(change, -start, driver="gelsd").solution.reshape(problem.y.shape)
-    found = replace(problem, y=problem.y + moved)
-    left = float(slope(found.y).detach().norm())
+    result = replace(problem, y=problem.y + moved)
+    left = float(slope(result.y).detach().norm())
     if left > 1e-9 * float(start.norm()):
         raise InputError(
             f"expected a loss whose gradient is affine in the targets; {left:.2g} of it is left: use "
             "half_squared_loss, soft_cross_entropy_loss or binary_cross_entropy_loss."
         )
-    return found
+    return result

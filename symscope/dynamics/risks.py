@@ -224,8 +224,8 @@ def monte_carlo_risk(
     >>> from symscope.networks.losses import half_squared_loss
     >>> g = symmetric(10); net = declare_network([permutation(g), trivial(g)])
     >>> problem = TrainingProblem(net, half_squared_loss, torch.eye(10)[:1], torch.zeros(1, 1))
-    >>> found = monte_carlo_risk(problem, [torch.arange(10.0)[None]], 400, torch.Generator().manual_seed(0))
-    >>> bool((found.value - 14.25).abs() < 4 * found.standard_error)
+    >>> result = monte_carlo_risk(problem, [torch.arange(10.0)[None]], 400, torch.Generator().manual_seed(0))
+    >>> bool((result.value - 14.25).abs() < 4 * result.standard_error)
     True
     """
     if passes < 2:

@@ -45,24 +45,24 @@ class Advice:
     evidence: str
 
 
-def advice(found: Forecast, tangent: TangentKernel) -> tuple[Advice, ...]:
+def advice(result: Forecast, tangent: TangentKernel) -> tuple[Advice, ...]:
     """What to do about a forecast, what reaches the target first, the least work first among equals.
 
     Args:
-        found: The forecast; gains are over its accuracy.
+        result: The forecast; gains are over its accuracy.
         tangent: Kernel of its network.
     """
-    question, accuracy, target = found.question, found.accuracy, found.question.target
+    question, accuracy, target = result.question, result.accuracy, result.question.target
     rows: list[Advice] = []
     if accuracy >= target:
         evidence = f"The forecast, {accuracy:.2f}, is at or above the target, {target:.2f}."
         rows.append(Advice("nothing", "Train as you are: nothing is needed.", accuracy, 0.0, evidence))
-    rows += _augment(found, tangent)
-    rows += _transformations(found)
-    rows += _pool(found, tangent)
+    rows += _augment(result, tangent)
+    rows += _transformations(result)
+    rows += _pool(result, tangent)
     if question.action.sample_ndim == 2 and question.action.name != "nodes":
-        rows += _architectures(found)
-    rows += _refit(found)
+        rows += _architectures(result)
+    rows += _refit(result)
     return rank_advice(rows, target)
 
 
@@ -84,9 +84,9 @@ def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     )
 
 
-def _affordable(found: Forecast, tangent: TangentKernel, factor: int, most: int = 3) -> int:
+def _affordable(result: Forecast, tangent: TangentKernel, factor: int, most: int = 3) -> int:
     """Samples of each class for `factor` times as many points as their orbits have; 0 if not even one."""
-    question, options = found.question, found.options
+    question, options = result.question, result.options
     assert options.per_class is not None
     points = len(question.data.classes) * question.group.order * factor
     return tangent.affordable_samples(points, min(options.per_class, most), options.effort)
@@ -96,16 +96,16 @@ def _counted(count: int, one: str = "sample", many: str = "samples") -> str:
     return f"one {one}" if count == 1 else f"{count} {many}"
 
 
-def _exact_elements(found: Forecast) -> tuple[int, ...]:
+def _exact_elements(result: Forecast) -> tuple[int, ...]:
     """The elements that move the images exactly."""
-    question = found.question
-    return exact_elements(question, found.prediction.resample.images[:2, question.group.identity])
+    question = result.question
+    return exact_elements(question, result.prediction.resample.images[:2, question.group.identity])
 
 
-def _augment(found: Forecast, tangent: TangentKernel) -> list[Advice]:
-    question, seed = found.question, found.options.seed
-    count = _affordable(found, tangent, 2, most=10**9)
-    if count == 0 and len(_exact_elements(found)) < question.group.order:
+def _augment(result: Forecast, tangent: TangentKernel) -> list[Advice]:
+    question, seed = result.question, result.options.seed
+    count = _affordable(result, tangent, 2, most=10**9)
+    if count == 0 and len(_exact_elements(result)) < question.group.order:
         return []
     count = count or 1  # an exact copy of what is missing needs no kernel
     resample = draw_resample(question, count, seed)
@@ -119,12 +119,12 @@ def _augment(found: Forecast, tangent: TangentKernel) -> list[Advice]:
     text = f"Augment: apply all elements of {question.group.name} to every training sample."
     per = f"{_counted(count)} per {question.task.words.one}"
     evidence = f"The same forecast on the augmented orbits, {per}: {how}."
-    return [Advice("augment", text, accuracy, accuracy - found.accuracy, evidence)]
+    return [Advice("augment", text, accuracy, accuracy - result.accuracy, evidence)]
 
 
-def _transformations(found: Forecast) -> list[Advice]:
-    order, target, sufficient = found.question.group.order, found.question.target, found.sufficient_group
-    better = [one for one in found.prediction.group_sizes if one.transformations > order]
+def _transformations(result: Forecast) -> list[Advice]:
+    order, target, sufficient = result.question.group.order, result.question.target, result.sufficient_group
+    better = [one for one in result.prediction.group_sizes if one.transformations > order]
     if not better:
         return []
     best = sufficient if sufficient in better else max(better, key=lambda one: one.accuracy)
@@ -133,13 +133,13 @@ def _transformations(found: Forecast) -> list[Advice]:
     text = f"Use more transformations: {best.group}, {best.transformations} instead of {order}."
     evidence = (
         f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} per "
-        f"{found.question.task.words.one} {reaches} the target of {target:.2f}."
+        f"{result.question.task.words.one} {reaches} the target of {target:.2f}."
     )
-    return [Advice("transformations", text, best.accuracy, best.accuracy - found.accuracy, evidence)]
+    return [Advice("transformations", text, best.accuracy, best.accuracy - result.accuracy, evidence)]
 
 
-def _pool(found: Forecast, tangent: TangentKernel) -> list[Advice]:
-    question, group, seed = found.question, found.question.group, found.options.seed
+def _pool(result: Forecast, tangent: TangentKernel) -> list[Advice]:
+    question, group, seed = result.question, result.question.group, result.options.seed
     kernel, one = tangent.kernel(seed), question.task.words.one
 
     def averaged_accuracy(count: int, elements: Sequence[int]) -> float:
@@ -147,7 +147,7 @@ def _pool(found: Forecast, tangent: TangentKernel) -> list[Advice]:
         return float(averaged_prediction(question, kernel, resample, elements).accuracy.mean())
 
     rows = []
-    count = _affordable(found, tangent, group.order)
+    count = _affordable(result, tangent, group.order)
     if count:
         accuracy = averaged_accuracy(count, list(group.elements))
         evidence = f"The group-averaged kernel over really transformed images, {_counted(count)} per {one}."
@@ -156,9 +156,9 @@ def _pool(found: Forecast, tangent: TangentKernel) -> list[Advice]:
         accuracy = invariant_accuracy(kernel(resample.flat), question, resample)
         evidence = "The group-averaged kernel for an exact action: interpolation is not included."
     text = f"Pool over the group: average the network's outputs over the {group.order} transformed inputs."
-    rows.append(Advice("pool", text, accuracy, accuracy - found.accuracy, evidence))
-    exact = _exact_elements(found)
-    several = _affordable(found, tangent, len(exact))
+    rows.append(Advice("pool", text, accuracy, accuracy - result.accuracy, evidence))
+    exact = _exact_elements(result)
+    several = _affordable(result, tangent, len(exact))
     whole = len(exact) == group.order
     if len(exact) > 1 and (several or whole):
         how = f"by the group-averaged kernel of the exact action, one sample per {one}"
@@ -168,20 +168,20 @@ def _pool(found: Forecast, tangent: TangentKernel) -> list[Advice]:
         which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
         evidence = f"A network that is exactly invariant to {which}, {how}."
         text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
-        rows.append(Advice("build in", text, accuracy, accuracy - found.accuracy, evidence))
+        rows.append(Advice("build in", text, accuracy, accuracy - result.accuracy, evidence))
     return rows
 
 
-def _architectures(found: Forecast) -> list[Advice]:
-    question, seed = found.question, found.options.seed
+def _architectures(result: Forecast) -> list[Advice]:
+    question, seed = result.question, result.options.seed
     rows = []
     for name in ("conv-fc", "conv-gap"):
-        if name == found.model.name:
+        if name == result.model.name:
             continue
         try:
             model = user_model(name, question.shape, question.outputs)
             tangent = tangent_kernel(model, question.shape)
-            count = _affordable(found, tangent, 1)
+            count = _affordable(result, tangent, 1)
             if count == 0:
                 continue
             resample = draw_resample(question, count, seed)
@@ -189,17 +189,17 @@ def _architectures(found: Forecast) -> list[Advice]:
         except InputError:  # a network that does not suit these images is no advice
             continue
         accuracy = float(there.accuracy.mean())
-        if accuracy > found.accuracy:
+        if accuracy > result.accuracy:
             per = f"{_counted(count)} per {question.task.words.one}"
             evidence = f"The same forecast for {name}, {tangent.name}, {per}."
             text = f"Change the architecture to one like {name}."
-            rows.append(Advice("architecture", text, accuracy, accuracy - found.accuracy, evidence))
+            rows.append(Advice("architecture", text, accuracy, accuracy - result.accuracy, evidence))
     return rows
 
 
-def _refit(found: Forecast) -> list[Advice]:
+def _refit(result: Forecast) -> list[Advice]:
     """Regression with the kernel after training, where it generalises better than the trained network."""
-    there = found.check
+    there = result.check
     if there is None or bool(there.refit_accuracy.isnan().all()):
         return []
     both = ~(there.refit_accuracy.isnan() | there.class_accuracy.isnan())
@@ -208,7 +208,7 @@ def _refit(found: Forecast) -> list[Advice]:
     )
     if accuracy <= trained:
         return []
-    words = found.question.task.words
+    words = result.question.task.words
     evidence = (
         f"Measured on {_counted(int(both.sum()), words.one, words.many)}: the trained networks reach "
         f"{trained:.2f}, regression with their kernels {accuracy:.2f}."

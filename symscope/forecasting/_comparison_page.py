@@ -52,8 +52,8 @@ def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
     check_comparable(forecasts)
     question = forecasts[0].question
     sections = [_side_by_side(forecasts)]
-    for found in forecasts:
-        sections += forecast_sections(found, found.model.name)
+    for result in forecasts:
+        sections += forecast_sections(result, result.model.name)
     sections.append(_repeat(forecasts, command))
     title = f"Which network will learn {question.group.name} by {question.action.name}?"
     return page(title=title, lead=comparison_sentences(forecasts), sections=sections)
@@ -63,13 +63,13 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
     """Refuses forecasts that do not belong on one page."""
     if not forecasts:
         raise InputError("a comparison needs at least one forecast, got none.")
-    names = [found.model.name for found in forecasts]
+    names = [result.model.name for result in forecasts]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(f"every network of a comparison needs a name of its own, repeated: {repeated[0]}.")
     asked = {
-        (found.question.data.name, found.question.group.name, found.question.action.name)
-        for found in forecasts
+        (result.question.data.name, result.question.group.name, result.question.action.name)
+        for result in forecasts
     }
     if len(asked) > 1:
         listed = "; ".join(", ".join(one) for one in sorted(asked))
@@ -79,14 +79,14 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
 def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
     """The forecast for each network, in one sentence each; the first names what is counted."""
     sentences: list[str] = []
-    for found in forecasts:
-        words = found.question.task.words
-        what = "unseen transformations" if found.question.missing is None else "the missing cases"
-        share = f"{found.accuracy:.0%}"
+    for result in forecasts:
+        words = result.question.task.words
+        what = "unseen transformations" if result.question.missing is None else "the missing cases"
+        share = f"{result.accuracy:.0%}"
         predicted = f"predicted to {words.does.format(share=share, what=what)}" if not sentences else share
-        text = f"{found.model.name} {WILL[found.answer]}: {predicted}"
-        if found.check is not None:
-            text += f"; trained, it {words.did.format(share=f'{found.check.accuracy:.0%}')}"
+        text = f"{result.model.name} {WILL[result.answer]}: {predicted}"
+        if result.check is not None:
+            text += f"; trained, it {words.did.format(share=f'{result.check.accuracy:.0%}')}"
         sentences.append(text + ".")
     return " ".join(sentences)
 
@@ -98,7 +98,7 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
     with different optimisers.
     """
     words = forecasts[0].question.task.words
-    rows = tuple(_row(found) for found in forecasts)
+    rows = tuple(_row(result) for result in forecasts)
     columns = (
         "network",
         "learns it",
@@ -117,27 +117,27 @@ def verdict_table(forecasts: Sequence[Forecast]) -> Table:
     )
 
 
-def _row(found: Forecast) -> tuple[str, ...]:
-    low, high = found.interval
+def _row(result: Forecast) -> tuple[str, ...]:
+    low, high = result.interval
     trained = floor = math.nan
-    if found.check is not None:
-        trained, floor = found.check.accuracy, found.check.noise_floor
+    if result.check is not None:
+        trained, floor = result.check.accuracy, result.check.noise_floor
     first = "none"
-    if found.advice:
-        best = found.advice[0]
+    if result.advice:
+        best = result.advice[0]
         first = f"{best.text} Then {best.accuracy:.2f}."
     return (
-        found.model.name,
-        found.answer.lower(),
-        f"{found.accuracy:.2f}",
+        result.model.name,
+        result.answer.lower(),
+        f"{result.accuracy:.2f}",
         f"{low:.2f} to {high:.2f}",
-        *("–" if math.isnan(value) else f"{value:.2f}" for value in (trained, found.difference, floor)),
+        *("–" if math.isnan(value) else f"{value:.2f}" for value in (trained, result.difference, floor)),
         first,
     )
 
 
 def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
-    trained = any(found.check is not None for found in forecasts)
+    trained = any(result.check is not None for result in forecasts)
     heading = forecasts[0].question.task.words.heading
     alt = f"{heading}, a row for each network. {comparison_sentences(forecasts)}"
     caption = "Bars: the forecast's 95 % interval over new resamples; training adds noise of its own."
@@ -148,12 +148,12 @@ def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
     return Section("Side by side", blocks, anchor="side-by-side")
 
 
-def _question(found: Forecast, trained: bool) -> str:
-    words = found.question.task.words
-    if found.question.missing is None:
+def _question(result: Forecast, trained: bool) -> str:
+    words = result.question.task.words
+    if result.question.missing is None:
         text = (
-            f"{found.question.data.name}, {words.many} {', '.join(found.question.class_names)}: every sample "
-            f"is shown in {found.question.group.order} transformations, except the samples of one "
+            f"{result.question.data.name}, {words.many} {', '.join(result.question.class_names)}: every "
+            f"sample is shown in {result.question.group.order} transformations, except the samples of one "
             f"{words.one}, which lack one. Does the network generalise to those it lacks?"
         )
     else:
@@ -171,16 +171,16 @@ def _question(found: Forecast, trained: bool) -> str:
 def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
     """A row for each network: forecast with its interval, and what two trainings gave."""
     figure = new_figure(8.0, 1.5 + 0.55 * len(forecasts))
-    low = min(0.0, *(value for found in forecasts for _, value in _marks(found)))
+    low = min(0.0, *(value for result in forecasts for _, value in _marks(result)))
     with style():
         axes = figure.subplots()
-        for row, found in enumerate(forecasts):
-            axes.plot(found.interval, [row, row], "-", color=COLOURS[0], linewidth=5, alpha=0.35)
-            for name, value in _marks(found):
+        for row, result in enumerate(forecasts):
+            axes.plot(result.interval, [row, row], "-", color=COLOURS[0], linewidth=5, alpha=0.35)
+            for name, value in _marks(result):
                 label = name if row == 0 else None
                 axes.plot([value], [row], linestyle="none", label=label, **MARKS[name])
         axes.axvline(forecasts[0].question.target, color="#8b939c", linestyle="--", label="target")
-        axes.set_yticks(range(len(forecasts)), [found.model.name for found in forecasts])
+        axes.set_yticks(range(len(forecasts)), [result.model.name for result in forecasts])
         axes.set(
             xlabel=forecasts[0].question.task.words.heading,
             xlim=(low - 0.02, 1.02),
@@ -190,12 +190,12 @@ def comparison_figure(forecasts: Sequence[Forecast]) -> Any:
     return figure
 
 
-def _marks(found: Forecast) -> list[tuple[str, float]]:
+def _marks(result: Forecast) -> list[tuple[str, float]]:
     """The points of a row, the last one on top."""
-    marks = [("forecast", found.accuracy)]
-    if found.check is not None:
-        marks.append(("trained with a second optimiser", float(found.check.second_accuracy.nanmean())))
-        marks.append(("trained", found.check.accuracy))
+    marks = [("forecast", result.accuracy)]
+    if result.check is not None:
+        marks.append(("trained with a second optimiser", float(result.check.second_accuracy.nanmean())))
+        marks.append(("trained", result.check.accuracy))
     return marks
 
 
@@ -203,9 +203,9 @@ def _repeat(forecasts: Sequence[Forecast], command: str) -> Section:
     """One command, the settings of each network folded away, and what a forecast is."""
     blocks: list[Block] = [Command(command)] if command else []
     closing: list[Block] = []
-    for found in forecasts:
-        name = found.model.name
-        for block in repeat_section(found, "").blocks:
+    for result in forecasts:
+        name = result.model.name
+        for block in repeat_section(result, "").blocks:
             if isinstance(block, Facts):
                 blocks.append(replace(block, summary=f"Settings of {name}"))
             elif block not in closing:

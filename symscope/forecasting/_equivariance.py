@@ -160,14 +160,14 @@ def _errors(
 
 def _activations(module: nn.Module, x: Tensor) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The output of every part without parts of its own, and of the whole."""
-    found: dict[str, Tensor] = {}
+    result: dict[str, Tensor] = {}
     types: dict[str, str] = {}
     hooks = []
 
     def keep(name: str, kind: str) -> Callable[[nn.Module, Any, Any], None]:
         def hook(part: nn.Module, given: Any, out: Any) -> None:
-            if isinstance(out, Tensor) and out.ndim >= 2 and name not in found:
-                found[name], types[name] = out.detach(), kind
+            if isinstance(out, Tensor) and out.ndim >= 2 and name not in result:
+                result[name], types[name] = out.detach(), kind
 
         return hook
 
@@ -179,7 +179,7 @@ def _activations(module: nn.Module, x: Tensor) -> tuple[dict[str, Tensor], dict[
     finally:
         for hook in hooks:
             hook.remove()
-    return found, types
+    return result, types
 
 
 def _mover(
@@ -232,9 +232,9 @@ def symmetry_cautions(invariance_error: float, resample: Resample, group: Finite
     >>> symmetry_cautions(0.2, draw_resample(question, 1, 0), question.group)[0][:43]
     'The kernel is not invariant under C4 (20 %)'
     """
-    found = []
+    result = []
     if invariance_error > FAR:
-        found.append(
+        result.append(
             f"The kernel is not invariant under {group.name} ({100 * invariance_error:.0f} %): the network, "
             "or the action, breaks the symmetry. The forecast uses the nearest invariant kernel and may be "
             "off; the accuracy of each transformation, left out in turn, does not assume invariance."
@@ -244,12 +244,12 @@ def symmetry_cautions(invariance_error: float, resample: Resample, group: Finite
     if not bool(closed.all()):
         at = int((~closed).nonzero()[0])
         names = ", ".join(group.labels[g] for g in fixing[at].tolist()[:6])
-        found.append(
+        result.append(
             f"{int((~closed).sum())} of {len(closed)} samples are the same under elements of {group.name} "
             f"that are no subgroup ({names}): this is a group action only approximately, and what is left "
             "out under one of them is seen under another; use fewer transformations."
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def layer_cautions(
@@ -275,7 +275,7 @@ def layer_cautions(
         return ()
     name = question.action.name.partition(":")[0]
     turning = name in ("rotation", "dihedral") or name.startswith("flip")
-    found: list[str] = []
+    result: list[str] = []
     strides = 1
     for label, part, size in _windows(module, model, images):
         kernel, stride, padding, dilation = (
@@ -283,36 +283,36 @@ def layer_cautions(
         )
         left = (size + 2 * padding - dilation * (kernel - 1) - 1) % stride
         if turning and left:
-            found.append(
+            result.append(
                 f"Layer {label!r} ({type(part).__name__}): windows of {kernel} in steps of {stride} on "
                 f"{size} pixels leave {left} over on one side, so that turned or mirrored images are cut "
                 f"differently; use a size, padding or stride that fits."
             )
         if name.startswith("shift"):
-            found += _shift_cautions(label, part, question, stride, strides, padding)
+            result += _shift_cautions(label, part, question, stride, strides, padding)
         strides *= stride
     if name in ("rotation", "dihedral") and len(exact_elements(question, images[:2])) < question.group.order:
-        found += _corner_caution(images)
-    return tuple(found)
+        result += _corner_caution(images)
+    return tuple(result)
 
 
 def _shift_cautions(
     label: str, part: nn.Module, question: Question, stride: int, strides: int, padding: int
 ) -> list[str]:
-    found = []
+    result = []
     factors = question.group.cyclic_factors or (1,)
     step = question.shape[-1] // factors[-1]
     if stride > 1 and step % (strides * stride):
-        found.append(
+        result.append(
             f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} pixels; "
             f"shifts of {step} pixels are no whole number of positions."
         )
     if padding and getattr(part, "padding_mode", "zeros") != "circular":
-        found.append(
+        result.append(
             f"Layer {label!r} ({type(part).__name__}): zero padding of {padding} shows the network where the "
             "edge is, so that shifted images look different there; use padding_mode='circular'."
         )
-    return found
+    return result
 
 
 def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
@@ -332,13 +332,13 @@ def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
 
 def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[str, nn.Module, int]]:
     """The layers that slide windows over images, and the width they do it on, in the order they run."""
-    found: list[tuple[str, nn.Module, int]] = []
+    result: list[tuple[str, nn.Module, int]] = []
     hooks = []
     for label, part in module.named_modules():
         if isinstance(part, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
 
             def hook(own: nn.Module, given: Any, label: str = label) -> None:
-                found.append((label, own, given[0].shape[-1]))
+                result.append((label, own, given[0].shape[-1]))
 
             hooks.append(part.register_forward_pre_hook(hook))
     try:
@@ -348,7 +348,7 @@ def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[
     finally:
         for one in hooks:
             one.remove()
-    return found
+    return result
 
 
 def _first(part: nn.Module, key: str) -> int:

@@ -81,20 +81,20 @@ def forecast(
     if options.per_class is None:
         count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
         options = replace(options, per_class=count)
-    found = _architecture_forecast(question, network, tangent, options, say)
+    result = _architecture_forecast(question, network, tangent, options, say)
     settings = train if isinstance(train, CheckOptions) else CheckOptions()
-    resample = found.prediction.resample
+    resample = result.prediction.resample
     if options.pilot_epochs:
         say(f"pilot training of {options.pilot_epochs} epochs", 0, 0)
         pilot = pilot_forecast(network, question, resample, settings, options, progress)
-        found = replace(found, pilot=pilot)
+        result = replace(result, pilot=pilot)
     if train:
         say("training", 0, 0)
         check, _ = training_check(network, question, resample, settings, options, progress)
-        found = replace(found, check=check)
+        result = replace(result, check=check)
     say("advice", 0, 0)
-    found = replace(found, advice=advice(found, tangent))
-    return replace(found, seconds=time.perf_counter() - start)
+    result = replace(result, advice=advice(result, tangent))
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 def _architecture_forecast(

@@ -20,21 +20,21 @@ LETTER = 0.085  # inches of a letter below an axis
 MOST_TICKS = 70
 
 
-def cases_figure(found: Forecast) -> Any | None:
+def cases_figure(result: Forecast) -> Any | None:
     """Missing images that will be misclassified, and ones that will not; None if they are no images.
 
     The ones with the widest margin of each kind, each from another class while there are classes left. For
     regression, with the prediction beside the target.
     """
-    if found.question.action.sample_ndim != 2 or found.question.action.name == "nodes":
+    if result.question.action.sample_ndim != 2 or result.question.action.name == "nodes":
         return None
-    expected = found.prediction.resample_prediction
+    expected = result.prediction.resample_prediction
     rows = [
-        (title, colour, _widest_margins(found, correct))
+        (title, colour, _widest_margins(result, correct))
         for title, colour, correct in (("will fail", WRONG, False), ("will work", RIGHT, True))
     ]
     rows = [row for row in rows if row[2]]
-    lines = max((_case_title(found, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
+    lines = max((_case_title(result, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
     height = 1.75 + 0.2 * lines
     figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
     with style():
@@ -44,11 +44,11 @@ def cases_figure(found: Forecast) -> Any | None:
                 axes.set_axis_off()
             for axes, k in zip(line, chosen, strict=False):
                 s, g = int(expected.samples[k]), int(expected.elements[k])
-                image = found.prediction.resample.images[s, g]
+                image = result.prediction.resample.images[s, g]
                 draw_image(axes, image, float(image.min()), float(image.max()))
-                where = found.question.element_names[g]
+                where = result.question.element_names[g]
                 axes.set_title(
-                    f"{_case_title(found, k)}\n{where}",
+                    f"{_case_title(result, k)}\n{where}",
                     fontsize=8,
                     fontweight="normal",
                     loc="center",
@@ -68,17 +68,17 @@ def cases_figure(found: Forecast) -> Any | None:
     return figure
 
 
-def _case_title(found: Forecast, k: int) -> str:
+def _case_title(result: Forecast, k: int) -> str:
     """True class → predicted class of one missing point, the class alone where it is correct; or numbers."""
-    expected = found.prediction.resample_prediction
+    expected = result.prediction.resample_prediction
     s = int(expected.samples[k])
-    targets = found.prediction.resample.targets
+    targets = result.prediction.resample.targets
     if targets is not None:
         predicted = targets.in_units(expected.prediction[k : k + 1])[0]
         return f"predicted {number_text(predicted)}\nis {number_text(targets.values[s])}"
     assert expected.predicted_class is not None
-    names = found.question.class_names
-    true, other = int(found.prediction.resample.positions[s]), int(expected.predicted_class[k])
+    names = result.question.class_names
+    true, other = int(result.prediction.resample.positions[s]), int(expected.predicted_class[k])
     if other == true:
         return _shortened(names[true])
     line = f"{names[true]} → {names[other]}"
@@ -116,34 +116,34 @@ def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -
     axes.set_ylim(bottom, 1.05)
 
 
-def _widest_margins(found: Forecast, correct: bool) -> list[int]:
+def _widest_margins(result: Forecast, correct: bool) -> list[int]:
     """Positions of missing points, widest margin first, class by class."""
-    expected = found.prediction.resample_prediction
+    expected = result.prediction.resample_prediction
     ranked = expected.margin.argsort(descending=correct)
     order = ranked[expected.correct[ranked] == correct].tolist()
     turns: dict[int, int] = {}
     keyed = []
     for rank, k in enumerate(order):
-        label = int(found.prediction.resample.labels[int(expected.samples[k])])
+        label = int(result.prediction.resample.labels[int(expected.samples[k])])
         turns[label] = turns.get(label, 0) + 1
         keyed.append((turns[label], rank, k))
     return [k for _, _, k in sorted(keyed)[:SHOWN]]
 
 
-def classes_figure(found: Forecast) -> Any:
+def classes_figure(result: Forecast) -> Any:
     """The score on missing points by class: forecast, and beside it what training gave; not below -1."""
-    words = found.question.task.words
-    count = len(found.question.data.classes)
-    bars: list[tuple[str, Tensor, str]] = [("forecast", found.prediction.class_accuracy.mean(0), COLOURS[0])]
-    if found.pilot is not None:
-        after = f"forecast after a pilot of {found.pilot.epochs} epochs"
-        bars.append((after, found.pilot.class_accuracy, COLOURS[3]))
-    if found.check is not None:
-        bars.append(("trained", found.check.class_accuracy, COLOURS[1]))
-        bars.append(("trained with a second optimiser", found.check.second_accuracy, COLOURS[4]))
+    words = result.question.task.words
+    count = len(result.question.data.classes)
+    bars: list[tuple[str, Tensor, str]] = [("forecast", result.prediction.class_accuracy.mean(0), COLOURS[0])]
+    if result.pilot is not None:
+        after = f"forecast after a pilot of {result.pilot.epochs} epochs"
+        bars.append((after, result.pilot.class_accuracy, COLOURS[3]))
+    if result.check is not None:
+        bars.append(("trained", result.check.class_accuracy, COLOURS[1]))
+        bars.append(("trained with a second optimiser", result.check.second_accuracy, COLOURS[4]))
     width = 0.8 / len(bars)
     wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
-    names, upright = _tick_labels(found.question.class_names, wide - 0.8)
+    names, upright = _tick_labels(result.question.class_names, wide - 0.8)
     figure = new_figure(wide, 3.6 + (LETTER * max(map(len, names)) if upright else 0))
     with style():
         axes = figure.subplots()
@@ -153,7 +153,7 @@ def classes_figure(found: Forecast) -> Any:
             # a sliver for zero, nothing for classes that were not asked
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
-        axes.axhline(found.question.target, color="#8b939c", linestyle="--", label="target")
+        axes.axhline(result.question.target, color="#8b939c", linestyle="--", label="target")
         every = -(-count // MOST_TICKS)
         axes.set_xticks(
             places.tolist()[::every], names[::every], rotation=90 if upright else 0, parse_math=False
@@ -176,38 +176,38 @@ def _tick_labels(names: Sequence[str], room: float) -> tuple[list[str], bool]:
     return [_shortened(name, 2 * LONGEST) for name in names], True
 
 
-def group_size_figure(found: Forecast) -> Any | None:
+def group_size_figure(result: Forecast) -> Any | None:
     """The score against the number of transformations, not below -1; None if the action has no family."""
-    if len(found.prediction.group_sizes) < 2:
+    if len(result.prediction.group_sizes) < 2:
         return None
     figure = new_figure(5.6, 3.2)
     with style():
         axes = figure.subplots()
-        orders = [one.transformations for one in found.prediction.group_sizes]
+        orders = [one.transformations for one in result.prediction.group_sizes]
         axes.plot(
             orders,
-            [one.accuracy for one in found.prediction.group_sizes],
+            [one.accuracy for one in result.prediction.group_sizes],
             "o-",
             color=COLOURS[0],
             label="forecast",
         )
-        axes.axhline(found.question.target, color="#8b939c", linestyle="--", label="target")
-        axes.axvline(found.question.group.order, color=COLOURS[1], linestyle=":", label="as asked")
+        axes.axhline(result.question.target, color="#8b939c", linestyle="--", label="target")
+        axes.axvline(result.question.group.order, color=COLOURS[1], linestyle=":", label="as asked")
         axes.set_xscale("log", base=2)
         axes.set_xticks(orders, [str(n) for n in orders])
         axes.minorticks_off()
         axes.set_xlabel("transformations")
         _score_axis(
             axes,
-            [one.accuracy for one in found.prediction.group_sizes],
-            found.question.task.words.axis,
+            [one.accuracy for one in result.prediction.group_sizes],
+            result.question.task.words.axis,
             -0.03,
         )
         axes.legend(fontsize=8)
     return figure
 
 
-def spectrum_figure(found: Forecast) -> Any:
+def spectrum_figure(result: Forecast) -> Any:
     """Which irreps hold missing points in place."""
     rows = [
         {
@@ -217,6 +217,6 @@ def spectrum_figure(found: Forecast) -> Any:
             "trivial": one.trivial,
             "limits": one.limits,
         }
-        for one in found.prediction.irreps
+        for one in result.prediction.irreps
     ]
-    return irrep_figure(rows, title=f"Irreps of {found.question.group.name}")
+    return irrep_figure(rows, title=f"Irreps of {result.question.group.name}")

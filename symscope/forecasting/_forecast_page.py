@@ -44,30 +44,30 @@ REACHED = {
 }
 
 
-def forecast_page(found: Forecast, command: str = "") -> str:
+def forecast_page(result: Forecast, command: str = "") -> str:
     """The whole page as HTML text.
 
     Args:
-        found: The forecast.
+        result: The forecast.
         command: Command line that made it, for the section on how to repeat it.
     """
-    sections = [*forecast_sections(found), repeat_section(found, command)]
-    title = f"Will {found.model.name} learn {found.question.group.name} by {found.question.action.name}?"
-    return page(title=title, lead=found.verdict, sections=sections)
+    sections = [*forecast_sections(result), repeat_section(result, command)]
+    title = f"Will {result.model.name} learn {result.question.group.name} by {result.question.action.name}?"
+    return page(title=title, lead=result.verdict, sections=sections)
 
 
-def forecast_sections(found: Forecast, name: str = "") -> list[Section]:
+def forecast_sections(result: Forecast, name: str = "") -> list[Section]:
     """The sections of a page about one forecast, most important first.
 
     Args:
-        found: The forecast.
+        result: The forecast.
         name: Prefix of all titles and addresses, for a page that holds several forecasts.
     """
     prefix = f"{slug(name)}-" if name else ""
-    sections = [_answer(found, prefix), _cases(found), _advice(found)]
-    if found.check is not None:
-        sections.insert(1, _check(found, prefix))
-    sections += [_spectrum(found, prefix), _equivariance(found)]
+    sections = [_answer(result, prefix), _cases(result), _advice(result)]
+    if result.check is not None:
+        sections.insert(1, _check(result, prefix))
+    sections += [_spectrum(result, prefix), _equivariance(result)]
     return [named_section(section, name) for section in sections]
 
 
@@ -100,45 +100,45 @@ def _svg(figure: Any, prefix: str, alt: str) -> str:
     return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)
 
 
-def _answer(found: Forecast, prefix: str) -> Section:
-    low, high = found.interval
-    words = found.question.task.words
+def _answer(result: Forecast, prefix: str) -> Section:
+    low, high = result.interval
+    words = result.question.task.words
     blocks: list[Block] = [
         Verdict(
-            f"{words.forecast.format(share=f'{found.accuracy:.0%}')}; 95 % interval {low:.0%} to {high:.0%} "
+            f"{words.forecast.format(share=f'{result.accuracy:.0%}')}; 95 % interval {low:.0%} to {high:.0%} "
             "over new resamples.",
-            *REACHED[found.answer],
-            threshold=f"{found.question.target:.0%}",
-            why=_sufficient(found),
+            *REACHED[result.answer],
+            threshold=f"{result.question.target:.0%}",
+            why=_sufficient(result),
         ),
-        *(Note(caution) for caution in _symmetry(found)),
+        *(Note(caution) for caution in _symmetry(result)),
     ]
-    if found.pilot is not None:
+    if result.pilot is not None:
         blocks.append(
             Text(
-                f"This uses a pilot training of {found.pilot.epochs} epochs, continued with its kernel held "
-                f"fixed. The tables below are from the architecture alone, {found.prediction.accuracy:.0%}."
+                f"This uses a pilot training of {result.pilot.epochs} epochs, continued with its kernel held "
+                f"fixed. The tables below are from the architecture alone, {result.prediction.accuracy:.0%}."
             )
         )
-    blocks.append(_table(found))
-    curve = group_size_figure(found)
+    blocks.append(_table(result))
+    curve = group_size_figure(result)
     if curve is not None:
         alt = f"Against the number of transformations: {words.axis}, with the target as a line"
         caption = "The same forecast with fewer and more transformations of the same kind."
         blocks.append(Picture(_svg(curve, f"{prefix}density", alt), "More transformations", caption))
-    confusion = found.prediction.confusion
-    blocks.append(_groups(found) if confusion is None else _confusions(found, confusion))
+    confusion = result.prediction.confusion
+    blocks.append(_groups(result) if confusion is None else _confusions(result, confusion))
     return Section("The forecast", tuple(blocks), anchor="forecast")
 
 
-def _symmetry(found: Forecast) -> tuple[str, ...]:
+def _symmetry(result: Forecast) -> tuple[str, ...]:
     """The cautions that are about the forecast itself, not about the network's layers."""
-    prediction = found.prediction
-    return symmetry_cautions(prediction.invariance_error, prediction.resample, found.question.group)
+    prediction = result.prediction
+    return symmetry_cautions(prediction.invariance_error, prediction.resample, result.question.group)
 
 
-def _sufficient(found: Forecast) -> str:
-    tried, sufficient = found.prediction.group_sizes, found.sufficient_group
+def _sufficient(result: Forecast) -> str:
+    tried, sufficient = result.prediction.group_sizes, result.sufficient_group
     if not tried:
         return "Fewer or more transformations were not tried."
     if sufficient is None:
@@ -146,11 +146,11 @@ def _sufficient(found: Forecast) -> str:
     return f"{sufficient.group}, {sufficient.transformations} transformations, would be enough."
 
 
-def _table(found: Forecast) -> Table:
-    order = found.question.group.order
+def _table(result: Forecast) -> Table:
+    order = result.question.group.order
     step = -(-order // COLUMNS)
     shown = list(range(0, order, step))
-    there = found.prediction
+    there = result.prediction
     mean = there.class_accuracy.mean(0)
     rows = [
         (
@@ -159,10 +159,10 @@ def _table(found: Forecast) -> Table:
             _error(float(there.class_error[c])),
             *(_number(float(there.table[c, g])) for g in shown),
         )
-        for c, name in enumerate(found.question.class_names)
+        for c, name in enumerate(result.question.class_names)
     ]
-    words = found.question.task.words
-    columns = (words.one, words.score, words.error, *(found.question.element_names[g] for g in shown))
+    words = result.question.task.words
+    columns = (words.one, words.score, words.error, *(result.question.element_names[g] for g in shown))
     caption = (
         f"{words.scored}. Left: by the exact group form, which treats all transformations alike. Right: each "
         "transformation left out in turn, without assuming that the kernel is invariant under the group"
@@ -172,9 +172,9 @@ def _table(found: Forecast) -> Table:
     return Table(caption, columns, tuple(rows), numeric=(False, *(True for _ in columns[1:])))
 
 
-def _groups(found: Forecast) -> Table:
+def _groups(result: Forecast) -> Table:
     """The prediction for each group of numbers, beside the target."""
-    expected, resample = found.prediction.resample_prediction, found.prediction.resample
+    expected, resample = result.prediction.resample_prediction, result.prediction.resample
     targets = resample.targets
     assert targets is not None
     predicted, true = targets.in_units(expected.prediction), targets.values[expected.samples]
@@ -184,9 +184,9 @@ def _groups(found: Forecast) -> Table:
             name,
             number_text(true[owner == c].mean(0)),
             number_text(predicted[owner == c].mean(0)),
-            _density(float(found.prediction.pairs.density[c])),
+            _density(float(result.prediction.pairs.density[c])),
         )
-        for c, name in enumerate(found.question.class_names)
+        for c, name in enumerate(result.question.class_names)
         if bool((owner == c).any())
     )
     return Table(
@@ -200,10 +200,10 @@ def _groups(found: Forecast) -> Table:
     )
 
 
-def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
+def _confusions(result: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     rows = []
-    for a, first in enumerate(found.question.class_names):
-        for b, second in enumerate(found.question.class_names):
+    for a, first in enumerate(result.question.class_names):
+        for b, second in enumerate(result.question.class_names):
             share = float(confusion[a, b])
             if a != b and share > 0:
                 rows.append(
@@ -213,9 +213,9 @@ def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
                             first,
                             second,
                             _number(share),
-                            _number(float(found.prediction.pairs.error[a, b])),
-                            _number(float(found.prediction.pairs.separation[a, b]), 3),
-                            _density(float(found.prediction.pairs.density[a])),
+                            _number(float(result.prediction.pairs.error[a, b])),
+                            _number(float(result.prediction.pairs.separation[a, b]), 3),
+                            _density(float(result.prediction.pairs.density[a])),
                         ),
                     )
                 )
@@ -232,27 +232,27 @@ def _confusions(found: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     )
 
 
-def _cases(found: Forecast) -> Section:
-    words = found.question.task.words
-    figure = cases_figure(found)
+def _cases(result: Forecast) -> Section:
+    words = result.question.task.words
+    figure = cases_figure(result)
     if figure is None:
-        correct = found.prediction.resample_prediction.correct
+        correct = result.prediction.resample_prediction.correct
         text = Text(f"{int(correct.sum())} of {len(correct)} missing points will be {words.works}.")
         return Section("Missing cases", (text,), anchor="cases")
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
     caption = f"From the first resample: the widest margins, another {words.one} each where possible."
-    if found.question.targets is None:
+    if result.question.targets is None:
         caption += " Titles: true class → predicted class, and the transformation."
     return Section(
         "Missing cases", (Picture(element, "What will fail, what will work", caption),), anchor="cases"
     )
 
 
-def _check(found: Forecast, prefix: str) -> Section:
-    there = found.check
+def _check(result: Forecast, prefix: str) -> Section:
+    there = result.check
     assert there is not None
     plan, optimiser, second = there.plan, there.plan.optimiser, there.plan.second_optimiser
-    words = found.question.task.words
+    words = result.question.task.words
     alt = f"Bars by {words.one}: {words.key} as predicted, and of the trained network"
     caption = (
         f"For each {words.one} with bars, a network that lacks a transformation of it was trained: "
@@ -267,9 +267,9 @@ def _check(found: Forecast, prefix: str) -> Section:
         )
     refit = float(there.refit_accuracy.nanmean())
     facts = [
-        ("forecast", f"{found.accuracy:.2f}"),
+        ("forecast", f"{result.accuracy:.2f}"),
         ("trained", f"{there.accuracy:.2f}"),
-        (f"difference per {words.one}", f"{found.difference:.2f}"),
+        (f"difference per {words.one}", f"{result.difference:.2f}"),
         ("noise floor", f"{there.noise_floor:.2f}"),
         ("on seen points", f"{float(there.seen_accuracy.mean()):.2f}"),
     ]
@@ -279,7 +279,7 @@ def _check(found: Forecast, prefix: str) -> Section:
             ("refit with it", f"{refit:.2f}"),
         ]
     blocks: list[Block] = [
-        Picture(_svg(classes_figure(found), f"{prefix}classes", alt), "Forecast and training", caption),
+        Picture(_svg(classes_figure(result), f"{prefix}classes", alt), "Forecast and training", caption),
         Facts(tuple(facts)),
     ]
     if there.underfit_optimisers:
@@ -293,10 +293,10 @@ def _check(found: Forecast, prefix: str) -> Section:
     return Section("The check: trained", tuple(blocks), anchor="check")
 
 
-def _advice(found: Forecast) -> Section:
+def _advice(result: Forecast) -> Section:
     rows = tuple(
         (str(k + 1), one.text, _number(one.accuracy), f"{one.gain:+.2f}", one.evidence)
-        for k, one in enumerate(found.advice)
+        for k, one in enumerate(result.advice)
     )
     table = Table(
         "What to do, what reaches the target first and the least work first among those; numbers are the "
@@ -308,8 +308,8 @@ def _advice(found: Forecast) -> Section:
     return Section("Advice", (table,), anchor="advice")
 
 
-def _spectrum(found: Forecast, prefix: str) -> Section:
-    there = found.prediction
+def _spectrum(result: Forecast, prefix: str) -> Section:
+    there = result.prediction
     limiting = ", ".join(one.irrep for one in there.limiting_irreps[:6]) or "none"
     alt = "Share of each irrep of the group in what holds missing points in place"
     caption = (
@@ -318,22 +318,22 @@ def _spectrum(found: Forecast, prefix: str) -> Section:
         "the points it has seen."
     )
     picture = Picture(
-        _svg(spectrum_figure(found), f"{prefix}spectrum", alt), "What holds missing points in place", caption
+        _svg(spectrum_figure(result), f"{prefix}spectrum", alt), "What holds missing points in place", caption
     )
     text = Text(
         f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
-        f"invariant under {found.question.group.name} is {there.invariance_error:.2g}; the group form uses "
+        f"invariant under {result.question.group.name} is {there.invariance_error:.2g}; the group form uses "
         "the nearest invariant one."
     )
     return Section("Why: the spectrum", (text, picture), anchor="spectrum")
 
 
-def _equivariance(found: Forecast) -> Section:
-    above = _symmetry(found)
-    blocks: list[Block] = [Note(caution) for caution in found.cautions if caution not in above]
-    blocks += _layer_errors("at initialisation", found.prediction.equivariance)
-    if found.check is not None:
-        blocks += _layer_errors("after training", found.check.equivariance)
+def _equivariance(result: Forecast) -> Section:
+    above = _symmetry(result)
+    blocks: list[Block] = [Note(caution) for caution in result.cautions if caution not in above]
+    blocks += _layer_errors("at initialisation", result.prediction.equivariance)
+    if result.check is not None:
+        blocks += _layer_errors("after training", result.check.equivariance)
     return Section("Equivariance of the network", tuple(blocks), anchor="equivariance")
 
 
@@ -353,23 +353,23 @@ def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
     return [text, table]
 
 
-def repeat_section(found: Forecast, command: str) -> Section:
+def repeat_section(result: Forecast, command: str) -> Section:
     """How to repeat a forecast: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
-    settings = "centred and scaled" if found.question.standardised else "as they are"
-    samples = f"{found.options.per_class} samples of each {found.question.task.words.one}"
+    settings = "centred and scaled" if result.question.standardised else "as they are"
+    samples = f"{result.options.per_class} samples of each {result.question.task.words.one}"
     facts = (
-        ("network", f"{found.model.name}, {found.model.parameters:,} weights"),
-        ("data", f"{found.question.data.name}, {samples} per resample, {settings}"),
-        ("group and action", f"{found.question.group.name}, {found.question.action.name}"),
-        ("resamples", str(found.options.resamples)),
-        ("kernel", found.prediction.kernel),
-        ("ridge", f"{found.prediction.resample_prediction.ridge:.3g}"),
-        ("seed", str(found.options.seed)),
-        ("seconds", f"{found.seconds:.1f}"),
+        ("network", f"{result.model.name}, {result.model.parameters:,} weights"),
+        ("data", f"{result.question.data.name}, {samples} per resample, {settings}"),
+        ("group and action", f"{result.question.group.name}, {result.question.action.name}"),
+        ("resamples", str(result.options.resamples)),
+        ("kernel", result.prediction.kernel),
+        ("ridge", f"{result.prediction.resample_prediction.ridge:.3g}"),
+        ("seed", str(result.options.seed)),
+        ("seconds", f"{result.seconds:.1f}"),
     )
     blocks.append(Facts(facts))
-    blocks += [Note(note) for note in found.prediction.notes]
+    blocks += [Note(note) for note in result.prediction.notes]
     blocks.append(
         Text(
             "The forecast is regression with the network's tangent kernel: it knows the architecture and the "

@@ -93,17 +93,17 @@ def tangent_kernel(
             raise
         return _finite(model, f"The infinite-width kernel cannot take it: {_first_clause(error)}.")
     reason = "Every layer has an infinite-width form, so nothing depends on an initialisation."
-    found = TangentKernel(
+    result = TangentKernel(
         "infinite", reason, entry, lambda seed: InfiniteKernel(model.layout, before, limit.ntk)
     )
-    if kernel == "auto" and points and not found.affordable(points, effort):
+    if kernel == "auto" and points and not result.affordable(points, effort):
         times = points**2 / 2 * entry / BUDGET
         return _finite(
             model,
             f"The infinite-width kernel exists, but takes {entry:.1g} numbers for each pair of points, "
             f"{times:.0f} times the budget; kernel='infinite' insists.",
         )
-    return found
+    return result
 
 
 def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:

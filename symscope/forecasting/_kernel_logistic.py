@@ -71,13 +71,13 @@ def kernel_logistic_regression(
     base = torch.zeros_like(one_hot) if start is None else start
     rate = 2.0 / float(inner.abs().sum(1).max())
     weights = torch.zeros_like(labels)
-    ahead, f, done = weights, base[seen], 0
+    remaining, f, done = weights, base[seen], 0
     loss = _cross_entropy(f, labels)
     while loss > tolerance and done < steps:
-        fresh = ahead - rate * (torch.softmax(f, 1) - labels)
-        ahead = fresh + MOMENTUM * (fresh - weights)
+        fresh = remaining - rate * (torch.softmax(f, 1) - labels)
+        remaining = fresh + MOMENTUM * (fresh - weights)
         weights = fresh
-        f = base[seen] + inner @ ahead
+        f = base[seen] + inner @ remaining
         done += 1
         if done % 10 == 0 or done == steps:  # reading a number waits for a GPU
             loss = _cross_entropy(base[seen] + inner @ weights, labels)

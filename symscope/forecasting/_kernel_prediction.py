@@ -111,34 +111,34 @@ def resample_prediction(
         unite_coinciding(projection.profile, _fixing_mask(fixed, group), group)
     notes: list[str] = []
     try:
-        found = leave_out(projection.profile, resample.outputs, masks, group, ridge, stabilisers=fixed)
+        result = leave_out(projection.profile, resample.outputs, masks, group, ridge, stabilisers=fixed)
     except SingularKernelError:
         ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
         notes.append(
             f"The kernel is singular over these {len(gram)} points (fewer weights than points, or points "
             f"the network cannot tell apart); a ridge of {FALLBACK_RIDGE:g} of its mean diagonal was added."
         )
-        found = leave_out(projection.profile, resample.outputs, masks, group, ridge)
-    if found.explanation:
-        notes.append(found.explanation)
-    scores = resample.scores(found.prediction, found.samples)
-    truth, classes = resample.positions[found.samples], resample.classes
+        result = leave_out(projection.profile, resample.outputs, masks, group, ridge)
+    if result.explanation:
+        notes.append(result.explanation)
+    scores = resample.scores(result.prediction, result.samples)
+    truth, classes = resample.positions[result.samples], resample.classes
     confusion, margin, predicted_class = None, scores, None
     if resample.targets is None:
-        confusion, margin, predicted_class = _classification(found.prediction, truth, classes)
+        confusion, margin, predicted_class = _classification(result.prediction, truth, classes)
     return ResamplePrediction(
         group_means(scores, truth, classes),
-        _class_errors(found, resample),
-        sample_spread(scores, found.samples, truth, classes),
+        _class_errors(result, resample),
+        sample_spread(scores, result.samples, truth, classes),
         confusion,
         _table(gram, resample, group, missing, ridge),
-        found.prediction,
+        result.prediction,
         resample.task.correct(scores),
         margin,
         predicted_class,
-        found.samples,
-        found.elements,
-        found.irreps,
+        result.samples,
+        result.elements,
+        result.irreps,
         projection.invariance_error,
         ridge,
         tuple(notes),
@@ -188,12 +188,12 @@ def _table(
     return table
 
 
-def _class_errors(found: LeaveOut, resample: Resample) -> Float64[Tensor, "c"]:
-    truth = resample.positions[found.samples]
+def _class_errors(result: LeaveOut, resample: Resample) -> Float64[Tensor, "c"]:
+    truth = resample.positions[result.samples]
     errors = torch.full((resample.classes,), float("nan"), dtype=torch.float64)
     for c in truth.unique().tolist():
         here = truth == c
-        errors[c] = resample.task.error(found.prediction[here], resample, found.samples[here])
+        errors[c] = resample.task.error(result.prediction[here], resample, result.samples[here])
     return errors
 
 
@@ -276,8 +276,8 @@ def _pair_error(
         None if resample.stabilisers is None or ridge else [resample.stabilisers[s] for s in both.tolist()]
     )
     try:
-        found = leave_out(profile[both][:, both], signs, masks, group, ridge, stabilisers=fixed)
+        result = leave_out(profile[both][:, both], signs, masks, group, ridge, stabilisers=fixed)
     except InputError:  # two classes alone can be singular where all together are not
         return float("nan"), float("nan")
-    errors = 1 - found.label * found.prediction
-    return float(errors[found.sets == 0].mean()), float(errors[found.sets == 1].mean())
+    errors = 1 - result.label * result.prediction
+    return float(errors[result.sets == 0].mean()), float(errors[result.sets == 1].mean())

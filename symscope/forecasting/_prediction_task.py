@@ -269,10 +269,10 @@ def sample_spread(
     >>> sample_spread(scores, samples, torch.tensor([0, 0, 0, 1]), 2).tolist()
     [0.0, nan]
     """
-    found = torch.full((count,), float("nan"), dtype=torch.float64)
+    result = torch.full((count,), float("nan"), dtype=torch.float64)
     for c in range(count):
         own = samples[positions == c]
         means = [scores[(samples == sample) & (positions == c)].double().mean() for sample in own.unique()]
         if len(means) > 1:
-            found[c] = torch.stack(means).std()
-    return found
+            result[c] = torch.stack(means).std()
+    return result

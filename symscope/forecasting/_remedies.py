@@ -59,7 +59,7 @@ def group_size_forecasts(
     """
     kernel = tangent.kernel(options.seed)
     classes = len(question.data.classes)
-    found: list[GroupSizeForecast] = []
+    result: list[GroupSizeForecast] = []
     for action in action_family(question):
         order = action.group.order
         count = tangent.affordable_samples(classes * order, most, options.effort)
@@ -67,10 +67,10 @@ def group_size_forecasts(
             break
         resample = draw_resample(replace(question, action=action), count, options.seed)
         prediction = resample_prediction(kernel(resample.flat), resample, action.group)
-        found.append(GroupSizeForecast(action.group.name, order, float(prediction.accuracy.mean()), count))
-        if found[-1].accuracy >= question.target and order >= question.group.order:
+        result.append(GroupSizeForecast(action.group.name, order, float(prediction.accuracy.mean()), count))
+        if result[-1].accuracy >= question.target and order >= question.group.order:
             break
-    return tuple(found)
+    return tuple(result)
 
 
 def action_family(question: Question) -> tuple[Action, ...]:
@@ -178,22 +178,22 @@ def invariant_accuracy(gram: Float[Tensor, "p p"], question: Question, resample:
     constant = flat.expand(-1, -1, question.group.order).contiguous()
     masks = missing_masks(resample.labels, question.group, None)
     try:
-        found = leave_out(constant, resample.outputs, masks, question.group, 0.0)
+        result = leave_out(constant, resample.outputs, masks, question.group, 0.0)
     except SingularKernelError:  # two samples with the same orbit mean
         ridge = FALLBACK_RIDGE * float(gram.diagonal().mean())
-        found = leave_out(constant, resample.outputs, masks, question.group, ridge)
-    scores = resample.scores(found.prediction, found.samples)
-    return float(group_means(scores, found.sets, len(masks)).mean())
+        result = leave_out(constant, resample.outputs, masks, question.group, ridge)
+    scores = resample.scores(result.prediction, result.samples)
+    return float(group_means(scores, result.sets, len(masks)).mean())
 
 
 def exact_elements(question: Question, x: Float[Tensor, "m *s"]) -> tuple[int, ...]:
     """The subgroup of elements that move the given images exactly: quarter turns among rotations."""
     group = question.group
-    found = []
+    result = []
     for g in group.elements:
         back = question.action.act(group.inverse(g), question.action.act(g, x))
         if float((back - x).norm()) <= SAME * float(x.norm()):
-            found.append(g)
-    members = set(found)
-    closed = all(group.multiply(a, b) in members for a in found for b in found)
-    return tuple(found) if closed else (group.identity,)
+            result.append(g)
+    members = set(result)
+    closed = all(group.multiply(a, b) in members for a in result for b in result)
+    return tuple(result) if closed else (group.identity,)

@@ -149,9 +149,9 @@ class TrainingRuns:
     def class_scores(self, networks: list[TrainedNetworks]) -> Float64[Tensor, "c"]:
         """The score at the missing points of each class; NaN for classes that miss none."""
         if self.owners:
-            found = torch.full((self.resample.classes,), float("nan"), dtype=torch.float64)
-            found[list(self.owners)] = torch.cat([one.missing for one in networks])
-            return found
+            result = torch.full((self.resample.classes,), float("nan"), dtype=torch.float64)
+            result[list(self.owners)] = torch.cat([one.missing for one in networks])
+            return result
         module = networks[0].stack.copy(0)
         return self.missing_scores(0, self.outputs(module)[self.masks[0].flatten()])
 
@@ -177,8 +177,8 @@ class TrainingRuns:
         """A network's outputs at all points, in float64; of classes, those that occur alone."""
         points = arrange_inputs(self.resample.flat, self.model.layout).to(self.device)
         with torch.no_grad():
-            found = module.to(self.device, torch.float64)(points).cpu()
-        return found[:, self.resample.columns]
+            result = module.to(self.device, torch.float64)(points).cpu()
+        return result[:, self.resample.columns]
 
     def missing_scores(self, k: int, prediction: Float[Tensor, "p t"]) -> Float64[Tensor, "c"]:
         """The score at the missing points of one set by class; NaN for classes that miss none."""

@@ -63,13 +63,13 @@ def cyclic_irreps(group: FiniteGroup, sizes: tuple[int, ...]) -> tuple[Represent
     real_roots = roots.real.contiguous()
     elements = torch.cartesian_prod(*(torch.arange(n) for n in sizes)).reshape(-1, len(sizes))
     steps = elements * torch.tensor([exponent // n for n in sizes])
-    found = []
+    result = []
     for k in itertools.product(*(range(n) for n in sizes)):
         is_real = all(2 * ki % n == 0 for ki, n in zip(k, sizes, strict=True))
         chi = Character(real_roots if is_real else roots, steps, k)
         name = f"k={k[0]}" if len(k) == 1 else f"k={k}"
-        found.append(Representation(group, 1, name, chi.act, listing=chi.matrices))
-    return tuple(found)
+        result.append(Representation(group, 1, name, chi.act, listing=chi.matrices))
+    return tuple(result)
 
 
 def product_irreps(

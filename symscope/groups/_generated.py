@@ -119,7 +119,7 @@ def _closure(
     """All products of generators, breadth first, each with a shortest word that reaches it."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     names = [letters[i] if len(generators) <= 26 else f"g{i} " for i in range(len(generators))]
-    found = [identity[None]]
+    result = [identity[None]]
     words = ["e"]
     seen = {rounded(identity[None]).numpy().tobytes()}
     frontier, frontier_words = identity[None], [""]
@@ -138,9 +138,9 @@ def _closure(
                 "to list, or a compact group such as SO(2) if it is infinite."
             )
         frontier, frontier_words = reached[fresh], fresh_words
-        found.append(frontier)
+        result.append(frontier)
         words += fresh_words
-    return torch.cat(found), tuple(words)
+    return torch.cat(result), tuple(words)
 
 
 def _from_matrices(generators: Tensor, name: str, max_order: int) -> FiniteGroup:

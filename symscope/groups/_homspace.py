@@ -158,20 +158,20 @@ def iterative_null_space(source: Representation, target: Representation, seed: i
     is_complex = space.action(source.group.identity, torch.zeros(1, n, dtype=torch.float64)).is_complex()
     dtype = torch.complex128 if is_complex else torch.float64
     generator = torch.Generator().manual_seed(seed)
-    found = torch.zeros(0, n, dtype=dtype)
+    result = torch.zeros(0, n, dtype=dtype)
     count = 8
     while True:
         probes = torch.randn(count, n, dtype=dtype, generator=generator)
-        probes = probes - (probes @ found.mH) @ found
+        probes = probes - (probes @ result.mH) @ result
         projected = _null_projection(space, probes)
         _, sizes, right = torch.linalg.svd(projected, full_matrices=False)
         fresh = right[sizes > 1e-6 * float(torch.linalg.vector_norm(probes, dim=1).max())]
-        found = torch.linalg.qr(torch.cat([found, fresh]).mH).Q.mH
+        result = torch.linalg.qr(torch.cat([result, fresh]).mH).Q.mH
         if len(fresh) < count:
-            return HomSpace(vectors=found.contiguous())
-        count = min(2 * len(found), n - len(found))
+            return HomSpace(vectors=result.contiguous())
+        count = min(2 * len(result), n - len(result))
         if count == 0:
-            return HomSpace(vectors=found.contiguous())
+            return HomSpace(vectors=result.contiguous())
 
 
 def _constraint_matrices(source: Representation, target: Representation) -> Iterator[Tensor]:

@@ -65,9 +65,9 @@ def _irreps(group: FiniteGroup) -> tuple[Representation, ...]:
             f"{group.order}: write it as a product of smaller groups."
         )
     for seed in range(_ATTEMPTS):
-        found = split_regular(group, seed)
-        if found is not None:
-            return found
+        result = split_regular(group, seed)
+        if result is not None:
+            return result
     raise ArithmeticError(
         f"the regular representation of {group.name} did not split in {_ATTEMPTS} attempts."
     )

@@ -83,7 +83,7 @@ def isotypic_components(rep: Representation) -> tuple[IsotypicComponent, ...]:
 
 
 def _character_components(rep: Representation, group: FiniteGroup) -> tuple[IsotypicComponent, ...]:
-    found = []
+    result = []
     done: set[int] = set()
     every = irreps(group)
     characters = torch.stack([character(rho) for rho in every])
@@ -99,8 +99,8 @@ def _character_components(rep: Representation, group: FiniteGroup) -> tuple[Isot
         values, vectors = torch.linalg.eigh((real + real.mT) / 2)
         name = every[i].name if partner == i else f"{every[i].name}, {every[partner].name}"
         repeats = every[i].dim * (1 if partner == i else 2)
-        found.append(IsotypicComponent(name, repeats, vectors[:, values > 0.5], i == 0, i))
-    return tuple(found)
+        result.append(IsotypicComponent(name, repeats, vectors[:, values > 0.5], i == 0, i))
+    return tuple(result)
 
 
 def _casimir_components(rep: Representation) -> tuple[IsotypicComponent, ...]:
@@ -113,12 +113,12 @@ def _casimir_components(rep: Representation) -> tuple[IsotypicComponent, ...]:
     values, vectors = torch.linalg.eigh((casimir + casimir.mT) / 2)
     gaps = values.diff() > SAME_CASIMIR * max(1.0, float(values[-1]))
     pieces = torch.tensor_split(torch.arange(len(values)), (gaps.nonzero()[:, 0] + 1).tolist())
-    found = []
+    result = []
     for piece in pieces:
         basis, value = vectors[:, piece], float(values[piece].mean())
         # on the piece where no infinitesimal element moves anything, a discrete generator still may
         still = abs(value) < SAME_CASIMIR and all(
             float((rep.act(g, basis.mT) - basis.mT).abs().max()) < 1e-8 for g in group.generators
         )
-        found.append(IsotypicComponent(f"Casimir {round(value, 6) + 0.0:g}", 1, basis, still, None))
-    return tuple(found)
+        result.append(IsotypicComponent(f"Casimir {round(value, 6) + 0.0:g}", 1, basis, still, None))
+    return tuple(result)

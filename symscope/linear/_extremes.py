@@ -97,8 +97,10 @@ def extreme_rates(
     inverse = within(lambda w: torch.cholesky_solve(w, factor))
     inverses, vectors = _leading(inverse, k, size, count, seed, tolerance, tolerance / scale)
     if float(inverses[-1]) * scale < 0.5:  # the inverse is at least 1 / scale on asymmetric weights
-        found = int((inverses * scale >= 0.5).sum())
-        raise InputError(f"count: expected at most the {found} asymmetric directions there are, got {count}.")
+        result = int((inverses * scale >= 0.5).sum())
+        raise InputError(
+            f"count: expected at most the {result} asymmetric directions there are, got {count}."
+        )
     directions = vectors.mT.reshape(count, *shape)
     images = torch.stack([k @ v for v in directions])
     slowest = (directions * images).reshape(count, -1).sum(1)

@@ -242,13 +242,13 @@ def predicted_asymmetry(
     [1.0, 0.5, 0.25]
     """
     points = x.to(torch.float64) if x.is_floating_point() else x
-    found = []
+    result = []
     for some in network.displacements(steps, flow=flow):
         part = asymmetric_part(
             partial(network.outputs, displacements=some), points, symmetry, outputs, quadrature
         )
-        found.append(torch.linalg.vector_norm(part, dim=2).mean(0))
-    return torch.cat(found)
+        result.append(torch.linalg.vector_norm(part, dim=2).mean(0))
+    return torch.cat(result)
 
 
 def _initial(network: FunctionalModule, x: Tensor) -> Tensor:

@@ -173,15 +173,15 @@ class AsymmetryTracker:
         )
         start = lin.network.weights(torch.float64)
         chosen = self._steps(steps)
-        found: list[AsymmetryRecord] = []
+        result: list[AsymmetryRecord] = []
         for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
             states = [
                 {name: start[name] + by for name, by in lin.network.unflatten(change).items()}
                 for change in some
             ]
-            here = chosen[len(found) : len(found) + len(some)]
-            found += self._predicted_records(here, partial(lin.outputs, displacements=some), states)
-        self.theory = tuple(found)
+            here = chosen[len(result) : len(result) + len(some)]
+            result += self._predicted_records(here, partial(lin.outputs, displacements=some), states)
+        self.theory = tuple(result)
         return self.theory
 
     def predict_linear(
@@ -327,7 +327,7 @@ class AsymmetryTracker:
         self, f: Callable[[Tensor], Tensor], x: Tensor, count: int
     ) -> tuple[list[float], list[float]]:
         assert self.samples is not None
-        found = [
+        result = [
             sampled_asymmetry_loss(
                 lambda z, at=at: f(z)[:, at],  # type: ignore[misc]
                 x,
@@ -338,7 +338,7 @@ class AsymmetryTracker:
             )
             for at in range(count)
         ]
-        return [loss.value for loss in found], [loss.standard_error for loss in found]
+        return [loss.value for loss in result], [loss.standard_error for loss in result]
 
 
 def _mean_norms(part: Tensor) -> list[float]:

@@ -126,8 +126,8 @@ def ewk_spectrum(
     if rank_tolerance is not None and not 0 <= rank_tolerance < 1:
         raise InputError(f"rank_tolerance: expected a fraction from 0 up to 1, got {rank_tolerance}.")
     weights = functional_module(module, params).n_weights()
-    found = weights_kernel_spectrum(module, x, params=params, memory=memory)
-    tolerance = weights * torch.finfo(found.dtype).eps if rank_tolerance is None else rank_tolerance
-    values = torch.cat([found, found.new_zeros(weights - len(found))])
+    result = weights_kernel_spectrum(module, x, params=params, memory=memory)
+    tolerance = weights * torch.finfo(result.dtype).eps if rank_tolerance is None else rank_tolerance
+    values = torch.cat([result, result.new_zeros(weights - len(result))])
     values = torch.where(values > tolerance * values[0].clamp(min=0), values, 0.0)
     return EwkSpectrum(values, slow, int((values == 0).sum()))

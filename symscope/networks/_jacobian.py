@@ -115,7 +115,7 @@ def _first_that_works(vectorised: Callable[[], T], plain: Callable[[], T]) -> T:
 
 def _gradients(value: Tensor, leaves: NamedTensors, cotangent: Tensor, graph: bool = False) -> NamedTensors:
     """Vector-Jacobian product by plain autograd; zero for a parameter the output does not use."""
-    found = torch.autograd.grad(
+    result = torch.autograd.grad(
         value,
         list(leaves.values()),
         cotangent,
@@ -124,7 +124,7 @@ def _gradients(value: Tensor, leaves: NamedTensors, cotangent: Tensor, graph: bo
         allow_unused=True,
         materialize_grads=True,
     )
-    return dict(zip(leaves, found, strict=True))
+    return dict(zip(leaves, result, strict=True))
 
 
 def _rows_one_by_one(

@@ -165,8 +165,8 @@ def iterated_ends(
         InputError: Products that are not finite.
 
     >>> spectrum = torch.cat([torch.tensor([-0.25]), torch.zeros(150), torch.linspace(0.5, 2, 149)])
-    >>> found = iterated_ends(lambda v: spectrum[:, None] * v, 300, seed=0, tolerance=1e-8, limit=300)
-    >>> found.converged, found.values.round(decimals=10).tolist()
+    >>> result = iterated_ends(lambda v: spectrum[:, None] * v, 300, seed=0, tolerance=1e-8, limit=300)
+    >>> result.converged, result.values.round(decimals=10).tolist()
     (True, [-0.25, 2.0])
     """
     times = _Counted(product, dtype)

@@ -59,18 +59,18 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     """
     from symscope.networks import load_user_module  # here: it brings PyTorch, which completion does without
 
-    found: dict[str, tuple[Experiment, str]] = {}
+    result: dict[str, tuple[Experiment, str]] = {}
     for module in [*_found()[0], *[load_user_module("--module", name) for name in modules]]:
         for value in vars(module).values():
             if not isinstance(value, Experiment):
                 continue
-            known, where = found.setdefault(value.id, (value, module.__name__))
+            known, where = result.setdefault(value.id, (value, module.__name__))
             if known is not value:
                 raise InputError(
                     f"two experiments are called {value.id!r}, in {where} and {module.__name__}: "
                     "rename one of them"
                 )
-    return {name: found[name][0] for name in sorted(found)}
+    return {name: result[name][0] for name in sorted(result)}
 
 
 def broken_modules() -> tuple[BrokenModule, ...]:
@@ -115,10 +115,10 @@ def experiment_ids(name: str, modules: Sequence[str] = ()) -> list[str]:
     (['spectral/missing'], ['linear/decay', 'linear/decoupling'])
     """
     known = experiments(modules)
-    found = [one for one in known if name in (one, one.partition("/")[0])]
-    if not found:
+    result = [one for one in known if name in (one, one.partition("/")[0])]
+    if not result:
         raise _unknown(name, {*known, *(one.partition("/")[0] for one in known)})
-    return found
+    return result
 
 
 def absolute_modules(modules: Sequence[str]) -> tuple[str, ...]:

@@ -135,8 +135,8 @@ class RunFolder:
             ) from error
         if checksum != _checksum(record) or record.get("key") != key:
             raise InputError(f"cell file {path} is damaged (its checksum does not fit its content); {remedy}")
-        found: dict[str, Any] = record
-        return found
+        result: dict[str, Any] = record
+        return result
 
 
 def write_json(path: Path, content: Any) -> None:

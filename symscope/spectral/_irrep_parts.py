@@ -205,13 +205,13 @@ def inverse_blocks(
     if sum(k * k * len(c) + k * len(c) ** 2 for c in columns) > 2 * k**3 / 3:
         whole = torch.cholesky_inverse(factor)
         return [whole[c.to(factor.device)][:, c.to(factor.device)] for c in columns]
-    found = []
+    result = []
     for column in columns:
         unit = factor.new_zeros(k, len(column))
         unit[column.to(factor.device), torch.arange(len(column), device=factor.device)] = 1
         solved = torch.linalg.solve_triangular(factor, unit, upper=False)
-        found.append(solved.mH @ solved)
-    return found
+        result.append(solved.mH @ solved)
+    return result
 
 
 def on_points(

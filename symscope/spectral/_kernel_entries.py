@@ -53,19 +53,19 @@ def entries(
     kernel: Callable[[Tensor, Tensor], Tensor], x1: Float[Tensor, "a *sample"], x2: Float[Tensor, "b *sample"]
 ) -> Float[Tensor, "a b"]:
     """`k(x1_i, x2_j)`, after checking that there is one real entry for every pair."""
-    found = kernel(x1, x2)
-    check_tensor("kernel", found)
-    if found.shape != (len(x1), len(x2)):
+    result = kernel(x1, x2)
+    check_tensor("kernel", result)
+    if result.shape != (len(x1), len(x2)):
         raise InputError(
             f"kernel: expected one entry for every pair of {len(x1)} and {len(x2)} points, got shape "
-            f"{tuple(found.shape)}"
+            f"{tuple(result.shape)}"
         )
-    if found.dtype not in (torch.float64, torch.float32):
+    if result.dtype not in (torch.float64, torch.float32):
         raise InputError(
-            f"kernel: expected real entries in float64 or float32, got {found.dtype}; of a complex "
+            f"kernel: expected real entries in float64 or float32, got {result.dtype}; of a complex "
             "kernel whose imaginary part is zero return the real part"
         )
-    return found
+    return result
 
 
 def whole_orbits(

@@ -79,8 +79,8 @@ def leave_out(
     >>> profile = torch.tensor([[[2.0, 0.5], [0.2, 0.1]], [[0.2, 0.1], [3.0, 0.5]]], dtype=torch.float64)
     >>> missing = torch.tensor([[True, False], [False, False]])
     >>> labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
-    >>> found = leave_out(profile, labels, missing, cyclic(2), ridge=0.0)
-    >>> found.residual.round(decimals=4).tolist(), found.prediction.round(decimals=4).tolist()
+    >>> result = leave_out(profile, labels, missing, cyclic(2), ridge=0.0)
+    >>> result.residual.round(decimals=4).tolist(), result.prediction.round(decimals=4).tolist()
     ([0.8182], [0.1818])
     """
     check_ridge(ridge)

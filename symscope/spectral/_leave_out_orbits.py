@@ -70,8 +70,8 @@ def leave_out_orbits(
     >>> digits = data.mnist_sample().per_class(2, seed=0).standardised()
     >>> net = nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.ReLU(), nn.Linear(8, 10))
     >>> ntk = kernels.infinite_width(net).ntk
-    >>> found = leave_out_orbits(ntk, data.rotation(4), digits.x, digits.labels, ridge=0.0)
-    >>> found.points, len(found.residual), found.invariance_error
+    >>> result = leave_out_orbits(ntk, data.rotation(4), digits.x, digits.labels, ridge=0.0)
+    >>> result.points, len(result.residual), result.invariance_error
     (80, 20, 0.0)
     """
     check_samples(samples)
@@ -102,17 +102,17 @@ def leave_out_orbits(
                 progress=progress,
             )
         profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=progress)
-    found = leave_out(
+    result = leave_out(
         profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=progress
     )
     if not invariance_error:
-        return found
+        return result
     note = (
         f"The kernel is not invariant under {group.name} ({action.name}: {100 * invariance_error:.2g} %); it "
         "was replaced by the nearest one that is."
     )
     return replace(
-        found, invariance_error=invariance_error, explanation=f"{note} {found.explanation}".strip()
+        result, invariance_error=invariance_error, explanation=f"{note} {result.explanation}".strip()
     )
 
 
@@ -158,5 +158,5 @@ def _gram(
             'samples, or use an exact action such as rotation(n, "orthogonal")'
         )
     points = action.orbit(x).flatten(0, 1)
-    found = entries(kernel, points, points)
-    return (found + found.T) / 2
+    result = entries(kernel, points, points)
+    return (result + result.T) / 2

@@ -107,7 +107,7 @@ def missing_sets(
     if len(masks) == 0:
         raise InputError("missing: expected at least one set, got none")
     total = int((group.order // points.stabiliser_orders).sum())
-    found = []
+    result = []
     for number, mask in enumerate(masks):
         marked = torch.zeros_like(mask)
         where = mask.nonzero()
@@ -119,5 +119,5 @@ def missing_sets(
         if len(s) == total:
             raise InputError(f"{named} holds all {total} points: nothing is left to learn from")
         owners, position = s.unique(return_inverse=True)
-        found.append(MissingSet(s, g, owners, position))
-    return tuple(found)
+        result.append(MissingSet(s, g, owners, position))
+    return tuple(result)

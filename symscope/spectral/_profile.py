@@ -61,8 +61,8 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
         InputError: Not a kernel matrix, or not over whole orbits.
 
     >>> from symscope.groups import cyclic
-    >>> found = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
-    >>> found.profile.tolist(), round(found.invariance_error, 4)
+    >>> result = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
+    >>> result.profile.tolist(), round(result.invariance_error, 4)
     ([[[3.0, 1.0]]], 0.3015)
     """
     check_gram(gram)

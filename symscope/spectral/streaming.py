@@ -118,8 +118,8 @@ def leave_out_streamed(
     >>> x = torch.tensor([[1.0, 2.0], [0.5, 1.5]], dtype=torch.float64)
     >>> flips, rbf = lambda x: torch.stack([x, x.flip(-1)], 1), lambda a, b: torch.exp(-torch.cdist(a, b))
     >>> y, missing = torch.tensor([1.0, -1.0]).double(), torch.tensor([[True, False], [False, False]])
-    >>> found = leave_out_streamed(rbf, flips, x, y, missing, cyclic(2), ridge=0.0, memory="1MB")
-    >>> found.residual.round(decimals=4).tolist()
+    >>> result = leave_out_streamed(rbf, flips, x, y, missing, cyclic(2), ridge=0.0, memory="1MB")
+    >>> result.residual.round(decimals=4).tolist()
     [1.351]
     """
     check_ridge(ridge)

@@ -314,8 +314,8 @@ class MiniBatchTraining:
         self,
     ) -> tuple[Float64[Tensor, "epochs copies"], dict[str, Float64[Tensor, "measured copies"]]]:
         """Losses, and what was measured on each set."""
-        found = {name: torch.stack(values).cpu() for name, values in self.measured.items()}
-        return torch.stack(self.losses).cpu(), found
+        result = {name: torch.stack(values).cpu() for name, values in self.measured.items()}
+        return torch.stack(self.losses).cpu(), result
 
 
 def _positions(

@@ -13,27 +13,27 @@ from symscope_papers.dynamics.rotation.config import Rotation
 
 def test_it_measures_everything_it_says(tmp_path, capsys):
     main(["--device", "cpu", "--tiny", "--json", str(tmp_path / "found.json")])
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert {one["experiment"] for one in found["epochs"]} == set(TINY)
-    assert {one["strategy"] for one in found["epochs"]} == {
+    result = json.loads((tmp_path / "found.json").read_text())
+    assert {one["experiment"] for one in result["epochs"]} == set(TINY)
+    assert {one["strategy"] for one in result["epochs"]} == {
         "equivariant",
         "augmented",
         "half turns",
         "nominal",
     }
-    assert {one["precision"] for one in found["epochs"] if one["experiment"] == "rotation"} == {
+    assert {one["precision"] for one in result["epochs"] if one["experiment"] == "rotation"} == {
         "single",
         "double",
     }
-    assert all(one["seconds"] > 0 and one["flops"] > 0 for one in found["epochs"])
+    assert all(one["seconds"] > 0 and one["flops"] > 0 for one in result["epochs"])
     assert "times less than 75 hours" in capsys.readouterr().out
 
 
 def test_split_products_are_as_accurate_as_single_precision():
-    found = {(one.what, one.way): one.error for one in accuracies(50, 40, torch.device("cpu"))}
+    result = {(one.what, one.way): one.error for one in accuracies(50, 40, torch.device("cpu"))}
     for what in ("forward", "to inputs", "to layer"):
-        assert 0 < found[what, "float32"] < 1e-6
-        assert 0 < found[what, "split"] < 1e-6
+        assert 0 < result[what, "float32"] < 1e-6
+        assert 0 < result[what, "split"] < 1e-6
 
 
 def test_totals_are_runs_times_epochs_times_an_epoch():

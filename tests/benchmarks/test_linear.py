@@ -15,15 +15,15 @@ def test_a_tiny_run(tmp_path, monkeypatch, capsys):
         sys, "argv", ["linear", *arguments, "--rate-size", "32", "--device", "cpu", "--json", str(path)]
     )
     linear.main()
-    found = json.loads(path.read_text())
-    assert [(row["features"], row["samples"]) for row in found["moments"]] == [(7, 60), (12, 60)]
-    assert [row["features"] for row in found["rates"]] == [40, 48]
-    for row in found["moments"]:
+    result = json.loads(path.read_text())
+    assert [(row["features"], row["samples"]) for row in result["moments"]] == [(7, 60), (12, 60)]
+    assert [row["features"] for row in result["rates"]] == [40, 48]
+    for row in result["moments"]:
         assert row["largest relative difference"] < 1e-12
         assert row["seconds"] > 0
-    for row in found["rates"]:
+    for row in result["rates"]:
         assert row["largest relative difference"] < 1e-8
-    assert found["wanted"]["operations"] == 1e6 * 1e4 * (1e4 + 3)
+    assert result["wanted"]["operations"] == 1e6 * 1e4 * (1e4 + 3)
     assert "crossover" in capsys.readouterr().out
 
 

@@ -16,26 +16,26 @@ def test_the_gpu_run_works_on_a_cpu(tmp_path, monkeypatch):
     arguments = ["--device", "cpu", "--seeds", "3", "--angles", "4", "--rate-size", "40", "--largest", "50"]
     monkeypatch.setattr(sys, "argv", ["spectral_gpu", *arguments, "--json", str(path)])
     spectral_gpu.main()
-    found = json.loads(path.read_text())
-    assert found["subset"] == {"points": 120, "largest difference": pytest.approx(0, abs=1e-8)}
+    result = json.loads(path.read_text())
+    assert result["subset"] == {"points": 120, "largest difference": pytest.approx(0, abs=1e-8)}
     for run, seeds in (("first run", 30), ("second run", 50)):
-        assert found[run]["complete"]
-        assert found[run]["points"] == 4 * seeds
-        assert max(found[run]["rows times inverse minus identity"].values()) < 1e-8
+        assert result[run]["complete"]
+        assert result[run]["points"] == 4 * seeds
+        assert max(result[run]["rows times inverse minus identity"].values()) < 1e-8
 
 
 def test_a_run_out_of_time_says_so(monkeypatch):
     session = spectral_gpu.Session(torch.device("cpu"), 0.0, None)
     x, classes, _ = spectral_gpu.digits(20, None)
-    found = spectral_gpu.big_run(session, x, classes, 4, None, 1.0)
-    assert not found["complete"]
-    assert (found["irreps done"], found["of"]) == (1, 3)
+    result = spectral_gpu.big_run(session, x, classes, 4, None, 1.0)
+    assert not result["complete"]
+    assert (result["irreps done"], result["of"]) == (1, 3)
 
 
 def test_the_cpu_run_agrees_with_dense_regression():
-    found = spectral.scale(seeds=3, angles=4, check=2)
-    assert found["points"] == 120
-    assert found["largest difference"] < 1e-8
+    result = spectral.scale(seeds=3, angles=4, check=2)
+    assert result["points"] == 120
+    assert result["largest difference"] < 1e-8
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def ran(tmp_path_factory):
 
 def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
     heard = []
-    found = demo_forecasts(
+    result = demo_forecasts(
         replace(SMALL, networks=SMALL.networks[:1]),
         lambda network, words, done, total: heard.append((network, words[:14], done, total)),
     )
@@ -62,12 +62,12 @@ def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
         train=CheckOptions(epochs=4, max_classes=1, kernel_classes=1),
         options=ForecastOptions(per_class=2, resamples=2, seed=3),
     )
-    assert torch.equal(found[0].class_accuracy, own.class_accuracy)
-    assert [one.model.name for one in found] == ["mlp"]
+    assert torch.equal(result[0].class_accuracy, own.class_accuracy)
+    assert [one.model.name for one in result] == ["mlp"]
     assert ("mlp", "training", 0, 0) in heard
     epochs = [one for one in heard if one[3]]
     assert epochs == [("mlp", "training, loss", done, 8) for done in range(1, 9)]  # two of four epochs
-    table = verdict_table(found)
+    table = verdict_table(result)
     row = dict(zip(table.columns, table.rows[0], strict=True))
     trained = float(own.check.class_accuracy[0])  # for the first class alone
     apart = abs(float(own.class_accuracy[0]) - trained)
@@ -128,23 +128,23 @@ def test_the_page_in_a_browser(ran, tmp_path, width, dark):
       found.other = paper();
       return found;
     """
-    found = ask(ran[0], script, width=width, dark=dark, folder=tmp_path)
-    assert re.fullmatch(r"mlp (will|will not|may): .* conv-gap (will|will not|may): .*%\.", found["lead"])
-    assert found["rows"] == ["mlp", "conv-gap"]
-    assert found["empty"] == 0
-    assert len(found["pictures"]) >= 8
-    assert min(found["pictures"]) > 60
-    assert min(found["drawn"]) > 100
-    assert len(found["opened"]) >= 4
-    assert all(found["opened"])
-    assert min(found["inside"]) > 20
-    assert found["moved"] > 500
-    assert found["address"] == "#conv-gap-advice"
-    assert found["repeated"] == found["lost"] == []
-    assert found["sideways"] <= 0
-    assert found["resources"] == 0
+    result = ask(ran[0], script, width=width, dark=dark, folder=tmp_path)
+    assert re.fullmatch(r"mlp (will|will not|may): .* conv-gap (will|will not|may): .*%\.", result["lead"])
+    assert result["rows"] == ["mlp", "conv-gap"]
+    assert result["empty"] == 0
+    assert len(result["pictures"]) >= 8
+    assert min(result["pictures"]) > 60
+    assert min(result["drawn"]) > 100
+    assert len(result["opened"]) >= 4
+    assert all(result["opened"])
+    assert min(result["inside"]) > 20
+    assert result["moved"] > 500
+    assert result["address"] == "#conv-gap-advice"
+    assert result["repeated"] == result["lost"] == []
+    assert result["sideways"] <= 0
+    assert result["resources"] == 0
     black, white = "rgb(20, 23, 26)", "rgb(255, 255, 255)"
-    assert (found["paper"], found["other"]) == ((black, white) if dark else (white, black))
+    assert (result["paper"], result["other"]) == ((black, white) if dark else (white, black))
 
 
 @needs_browser

@@ -51,15 +51,15 @@ def test_a_user_s_own_network_and_data_give_a_page(few, tmp_path, capsys):
 def test_numbers_for_programs_and_a_status_for_pipelines(few, capsys):
     words = ("--model", f"{OWN}:build", *few, "--group", "C2", "--action", f"{OWN}:negative", "--json")
     assert called(*words, "--fail-below", "0") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["question"]["group"] == "C2"
-    assert found["question"]["action"] == "negative"
-    above = min(found["accuracy"] + 0.01, 1.0)
-    if found["accuracy"] < above:
+    result = json.loads(capsys.readouterr().out)
+    assert result["question"]["group"] == "C2"
+    assert result["question"]["action"] == "negative"
+    above = min(result["accuracy"] + 0.01, 1.0)
+    if result["accuracy"] < above:
         assert called(*words, "--fail-below", str(above)) == 1
         streams = capsys.readouterr()
         assert "is below" in streams.err
-        assert json.loads(streams.out)["accuracy"] == found["accuracy"]
+        assert json.loads(streams.out)["accuracy"] == result["accuracy"]
 
 
 def test_numbers_instead_of_classes(tmp_path, capsys):
@@ -179,12 +179,12 @@ def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
     assert "lapwings" in capsys.readouterr().out
     assert "<td>terns</td>" in page.read_text(encoding="utf-8")
     assert called(*birds, "--missing", "terns:0,3", "--json", "--limit", "5") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["question"]["missing"], found["question"]["class_names"]) == (
+    result = json.loads(capsys.readouterr().out)
+    assert (result["question"]["missing"], result["question"]["class_names"]) == (
         {"1": [0, 3]},
         ["lapwings", "terns"],
     )
-    assert found["question"]["data"]["samples"] == 5
+    assert result["question"]["data"]["samples"] == 5
     assert called(*birds, "--missing", "tern:0") == 2
     assert "there is no class 'tern'; did you mean 'terns'?" in capsys.readouterr().err
 
@@ -229,12 +229,12 @@ def test_an_action_of_another_group_is_refused(group, few, tmp_path, capsys):
 
 
 def test_an_action_through_a_smaller_group_is_that_group_s_and_said(few, tmp_path, capsys):
-    found = {}
+    result = {}
     for group in ("C3", "C6"):
         words = ("--model", f"{OWN}:build", *few, "--group", group, "--action", f"{OWN}:by_two")
         assert called(*words, "--json") == 0
-        found[group] = json.loads(capsys.readouterr().out)
-    assert found["C6"]["class_accuracy"] == found["C3"]["class_accuracy"]
+        result[group] = json.loads(capsys.readouterr().out)
+    assert result["C6"]["class_accuracy"] == result["C3"]["class_accuracy"]
     assert called(*words, "--out", str(tmp_path / "page.html")) == 0
     assert "Note: 6 of 6 samples are fixed by more than the identity of C6" in capsys.readouterr().out
 
@@ -243,10 +243,10 @@ def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
     page = tmp_path / "page.html"
     words = ("--model", f"{OWN}:build", *few, "--group", "C3", "--action", f"{OWN}:nearly")
     assert called(*words, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    error = found["prediction"]["invariance_error"]
+    result = json.loads(capsys.readouterr().out)
+    error = result["prediction"]["invariance_error"]
     assert error > 0.05
-    caution = found["cautions"][0]
+    caution = result["cautions"][0]
     assert caution.startswith(f"The kernel is not invariant under C3 ({100 * error:.0f} %)")
     assert called(*words, "--out", str(page)) == 0
     assert f"Caution: {caution}" in capsys.readouterr().out
@@ -283,9 +283,9 @@ def test_programs_get_a_list_and_every_network_is_held_to_the_limit(few, capsys)
     two = ("--model", "mlp", "--model", f"{OWN}:build", *few, "--group", "C4", "--json")
     status = called(*two, "--fail-below", "1")
     streams = capsys.readouterr()
-    found = json.loads(streams.out)
-    assert [one["model"]["name"] for one in found] == ["mlp", f"{OWN}:build"]
-    below = [one["model"]["name"] for one in found if one["accuracy"] < 1]
+    result = json.loads(streams.out)
+    assert [one["model"]["name"] for one in result] == ["mlp", f"{OWN}:build"]
+    below = [one["model"]["name"] for one in result if one["accuracy"] < 1]
     assert below
     assert status == 1
     assert streams.err.count("is below 1 (--fail-below)") == len(below)

@@ -26,18 +26,18 @@ def folder_of_images(path, colour=False, sizes=((5, 4), (5, 4))):
 
 
 def test_a_folder_of_images_for_each_class(tmp_path):
-    found = data_from_source(str(folder_of_images(tmp_path)))
-    assert found.x.shape == (4, 5, 4)
-    assert found.labels.tolist() == [0, 0, 1, 1]
+    result = data_from_source(str(folder_of_images(tmp_path)))
+    assert result.x.shape == (4, 5, 4)
+    assert result.labels.tolist() == [0, 0, 1, 1]
     with Image.open(tmp_path / "dogs" / "1.png") as image:
-        assert torch.allclose(found.x[3] * 255, torch.from_numpy(np.asarray(image).astype(float)))
+        assert torch.allclose(result.x[3] * 255, torch.from_numpy(np.asarray(image).astype(float)))
 
 
 def test_colour_images_have_channels_first(tmp_path):
-    found = image_folder(folder_of_images(tmp_path, colour=True))
-    assert found.x.shape == (4, 3, 5, 4)
+    result = image_folder(folder_of_images(tmp_path, colour=True))
+    assert result.x.shape == (4, 3, 5, 4)
     with Image.open(tmp_path / "cats" / "0.png") as image:
-        assert found.x[0, 2, 4, 1] == image.getpixel((1, 4))[2] / 255
+        assert result.x[0, 2, 4, 1] == image.getpixel((1, 4))[2] / 255
 
 
 def one_image_each(path, pixels, ending):
@@ -50,15 +50,15 @@ def one_image_each(path, pixels, ending):
 @pytest.mark.parametrize("ending", [".png", ".tif"])
 def test_images_of_16_bits_keep_their_values(tmp_path, ending):
     pixels = np.array([[0, 1, 300], [40000, 65534, 65535]], dtype=np.uint16)
-    found = image_folder(one_image_each(tmp_path, pixels, ending))
-    assert found.x.shape == (2, 2, 3)
-    assert np.allclose(found.x[1].numpy() * 65535, pixels, rtol=0, atol=1e-9)
+    result = image_folder(one_image_each(tmp_path, pixels, ending))
+    assert result.x.shape == (2, 2, 3)
+    assert np.allclose(result.x[1].numpy() * 65535, pixels, rtol=0, atol=1e-9)
 
 
 def test_images_of_fractions_keep_their_values_and_others_are_refused(tmp_path):
     pixels = np.array([[0.0, 0.25], [0.5, 1.0]], dtype=np.float32)
-    found = image_folder(one_image_each(tmp_path, pixels, ".tif"))
-    assert torch.equal(found.x[0], torch.from_numpy(pixels).double())
+    result = image_folder(one_image_each(tmp_path, pixels, ".tif"))
+    assert torch.equal(result.x[0], torch.from_numpy(pixels).double())
     for wrong, said in ((255 * pixels, "0 to 255"), (-pixels, "-1 to -?0"), (pixels + np.nan, "nan to nan")):
         Image.fromarray(wrong).save(tmp_path / "dogs" / "0.tif")
         with pytest.raises(InputError, match=f"0.tif: expected pixels 0 to 1 in .* fractions, got {said}"):
@@ -89,8 +89,8 @@ def test_folders_that_cannot_be_read(tmp_path):
 def test_arrays_and_datasets(tmp_path):
     np.savez(tmp_path / "mine.npz", X=np.arange(24.0).reshape(6, 2, 2), y=np.arange(6) % 2)
     assert data_from_source(str(tmp_path / "mine.npz")).classes == (0, 1)
-    found = data_from_source(f"{HERE}:dataset")
-    assert (found.x.shape, found.name) == ((12, 6, 6), "dataset")
+    result = data_from_source(f"{HERE}:dataset")
+    assert (result.x.shape, result.name) == ((12, 6, 6), "dataset")
     assert len(data_from_source(f"{HERE}:dataset", limit=6)) == 6
     np.savez(tmp_path / "objects.npz", X=np.array([{}, {}]), y=np.arange(2))
     with pytest.raises(InputError, match="object array"):
@@ -176,8 +176,8 @@ def test_the_task_is_read_off_the_labels_unless_it_is_given(tmp_path):
 def test_the_task_of_datasets():
     assert isinstance(data_from_source(f"{HERE}:dataset"), LabelledData)
     assert data_from_source(f"{HERE}:dataset", task="regression").targets.shape == (12, 1)
-    found = data_from_source(f"{HERE}:numbers", limit=8)
-    assert (type(found), found.targets.shape) == (MeasuredData, (8, 2))
+    result = data_from_source(f"{HERE}:numbers", limit=8)
+    assert (type(result), result.targets.shape) == (MeasuredData, (8, 2))
     with pytest.raises(InputError, match="expected one class number"):
         data_from_source(f"{HERE}:numbers", task="classification")
     with pytest.raises(InputError, match="its images have classes"):

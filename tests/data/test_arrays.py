@@ -158,8 +158,8 @@ def test_numbers_to_predict_are_read_as_they_are(tmp_path):
     assert load_measured(tmp_path / "two.npz").targets.tolist() == y.tolist()
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", np.arange(4))
-    found = load_measured(tmp_path / "x.npy", targets=tmp_path / "y.npy")
-    assert found.targets[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    result = load_measured(tmp_path / "x.npy", targets=tmp_path / "y.npy")
+    assert result.targets[:, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
     np.savez(tmp_path / "words.npz", X=x, y=np.array(["a", "b", "c", "d"]))
     with pytest.raises(InputError, match="expected real numbers to predict"):
         load_measured(tmp_path / "words.npz")

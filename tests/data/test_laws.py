@@ -47,8 +47,8 @@ def turned(order: int, degree: int) -> Action:
     """A user's own rotation."""
 
     def turn(g: int, x: torch.Tensor) -> torch.Tensor:
-        found = scipy.ndimage.rotate(x.numpy(), 360 * g / order, (-2, -1), reshape=False, order=degree)
-        return torch.from_numpy(found).to(x.dtype)
+        result = scipy.ndimage.rotate(x.numpy(), 360 * g / order, (-2, -1), reshape=False, order=degree)
+        return torch.from_numpy(result).to(x.dtype)
 
     return custom_action(groups.cyclic(order), turn, 2, "turned")
 

@@ -36,26 +36,26 @@ SYMMETRIC = torch.tensor([[1.0, 2.0], [2.0, 1.0]])  # kept by a half turn
 def test_acting_on_orbits_permutes_their_points(action: Action, g: int) -> None:
     """g (h x) = (gh) x, so acting on a flattened orbit is the same as renumbering its elements."""
     g = g % action.group.order
-    found = orbits(SAMPLES, action)
-    moved = action.act(g, found.points)
-    assert torch.allclose(moved, found.points[:, action.group.table[g]], atol=1e-12)
-    flat = found.flat()
-    back = torch.empty_like(found.points)
+    result = orbits(SAMPLES, action)
+    moved = action.act(g, result.points)
+    assert torch.allclose(moved, result.points[:, action.group.table[g]], atol=1e-12)
+    flat = result.flat()
+    back = torch.empty_like(result.points)
     back[flat.samples, flat.elements] = flat.points
-    assert torch.equal(back, found.points)
-    assert torch.equal(found.samples, found.points[:, 0])
+    assert torch.equal(back, result.points)
+    assert torch.equal(result.samples, result.points[:, 0])
 
 
 def test_points_labels_and_order() -> None:
-    found = orbits(SAMPLES, rotation(4), LABELS)
-    flat = found.flat()
+    result = orbits(SAMPLES, rotation(4), LABELS)
+    flat = result.flat()
     for row in range(12):
         s, g = divmod(row, 4)
         assert torch.equal(flat.points[row], torch.rot90(SAMPLES[s], g))
         assert (int(flat.samples[row]), int(flat.elements[row])) == (s, g)
     assert flat.labels is not None
     assert flat.labels.tolist() == [7] * 4 + [2] * 4 + [7] * 4
-    mixed = found.leave_out(1, samples=[2]).flat(interleaved=True)
+    mixed = result.leave_out(1, samples=[2]).flat(interleaved=True)
     for row in range(12):
         g, s = divmod(row, 3)
         assert torch.equal(mixed.points[row], torch.rot90(SAMPLES[s], g))
@@ -79,54 +79,58 @@ def test_interleaved_rotated_digits_are_the_reference_inputs() -> None:
 
 def test_free_and_not_free() -> None:
     assert orbits(SAMPLES, rotation(4)).is_free
-    found = orbits(torch.stack([SYMMETRIC, torch.tensor([[1.0, 2.0], [3.0, 4.0]])]), rotation(4))
-    assert not found.is_free
-    assert found.free.tolist() == [False, True]
-    assert [kept.tolist() for kept in found.stabilisers] == [[0, 2], [0]]
-    assert found.closed.tolist() == [True, True]
+    result = orbits(torch.stack([SYMMETRIC, torch.tensor([[1.0, 2.0], [3.0, 4.0]])]), rotation(4))
+    assert not result.is_free
+    assert result.free.tolist() == [False, True]
+    assert [kept.tolist() for kept in result.stabilisers] == [[0, 2], [0]]
+    assert result.closed.tolist() == [True, True]
     with pytest.raises(InputError, match=r"1 of 2 are not: sample 0 is kept by the subgroup {e, r\^2}.*take"):
-        found.require_free()
-    rest = found.take(found.free)
+        result.require_free()
+    rest = result.take(result.free)
     assert rest.require_free() is rest
     assert rest.points.shape == (1, 4, 2, 2)
     assert rest.stabilisers[0].tolist() == [0]
 
 
 def test_many_bad_samples_are_counted_not_listed() -> None:
-    found = orbits(SYMMETRIC.expand(9, 2, 2), rotation(4))
+    result = orbits(SYMMETRIC.expand(9, 2, 2), rotation(4))
     with pytest.raises(InputError, match=r"9 of 9 are not.*and 4 more"):
-        found.require_free()
+        result.require_free()
 
 
 def test_near_symmetry_that_is_no_subgroup_is_said() -> None:
     """A coarse tolerance keeps a sample by small turns only: the message must not call that a stabiliser."""
     column = torch.arange(24, dtype=torch.float64)
     wave = 2 + torch.cos(2 * torch.pi * column / 24)
-    found = orbits(wave.expand(1, 1, 24), shift(24), tolerance=0.15)
-    assert not bool(found.closed[0])
-    assert 1 in found.stabilisers[0].tolist()
+    result = orbits(wave.expand(1, 1, 24), shift(24), tolerance=0.15)
+    assert not bool(result.closed[0])
+    assert 1 in result.stabilisers[0].tolist()
     with pytest.raises(
         InputError, match="not closed under multiplication, so the action is only approximate"
     ):
-        found.require_free()
+        result.require_free()
 
 
 def test_leave_out() -> None:
-    found = orbits(SAMPLES, flip(), LABELS)
-    assert found.leave_out().missing.tolist() == [[True, False]] * 3
-    assert found.leave_out(1, samples=[1]).missing.tolist() == [[False, False], [False, True], [False, False]]
-    assert found.leave_out(1, classes=[7]).missing.tolist() == [[False, True], [False, False], [False, True]]
-    twice = found.leave_out(0, samples=[0]).leave_out(1, samples=[1])
+    result = orbits(SAMPLES, flip(), LABELS)
+    assert result.leave_out().missing.tolist() == [[True, False]] * 3
+    assert result.leave_out(1, samples=[1]).missing.tolist() == [
+        [False, False],
+        [False, True],
+        [False, False],
+    ]
+    assert result.leave_out(1, classes=[7]).missing.tolist() == [[False, True], [False, False], [False, True]]
+    twice = result.leave_out(0, samples=[0]).leave_out(1, samples=[1])
     assert twice.missing.tolist() == [[True, False], [False, True], [False, False]]
-    assert not bool(found.missing.any())
+    assert not bool(result.missing.any())
 
 
 def test_take_keeps_everything_together() -> None:
-    found = orbits(SAMPLES, flip(), LABELS).leave_out(1, samples=[2]).take([2, 0])
-    assert torch.equal(found.samples, SAMPLES[[2, 0]])
-    assert found.labels is not None
-    assert found.labels.tolist() == [7, 7]
-    assert found.missing.tolist() == [[False, True], [False, False]]
+    result = orbits(SAMPLES, flip(), LABELS).leave_out(1, samples=[2]).take([2, 0])
+    assert torch.equal(result.samples, SAMPLES[[2, 0]])
+    assert result.labels is not None
+    assert result.labels.tolist() == [7, 7]
+    assert result.missing.tolist() == [[False, True], [False, False]]
 
 
 def test_given_missing_mask_is_kept() -> None:
@@ -181,26 +185,26 @@ def test_bad_labels_mask_tolerance() -> None:
 
 
 def test_bad_choices() -> None:
-    found = orbits(SAMPLES, flip(), LABELS)
+    result = orbits(SAMPLES, flip(), LABELS)
     with pytest.raises(InputError, match=r"expected a class that occurs, one of \[2, 7\], got 3"):
-        found.leave_out(classes=[3])
+        result.leave_out(classes=[3])
     with pytest.raises(InputError, match="these orbits have none"):
         orbits(SAMPLES, flip()).leave_out(classes=[3])
     with pytest.raises(InputError, match="got both"):
-        found.leave_out(samples=[0], classes=[7])
+        result.leave_out(samples=[0], classes=[7])
     with pytest.raises(InputError, match="expected an element of C2, 0 to 1, got 2"):
-        found.leave_out(2)
+        result.leave_out(2)
     with pytest.raises(InputError, match="expected samples from 0 to 2"):
-        found.leave_out(samples=[3])
+        result.leave_out(samples=[3])
     with pytest.raises(InputError, match="every point is marked missing"):
-        found.leave_out(0).leave_out(1)
+        result.leave_out(0).leave_out(1)
     with pytest.raises(InputError, match="at least one sample"):
-        found.take([])
+        result.take([])
     with pytest.raises(InputError, match="expected a mask over 3 samples"):
-        found.take(torch.tensor([True]))
+        result.take(torch.tensor([True]))
 
 
 def test_custom_actions_have_orbits() -> None:
     sign = custom_action(groups.cyclic(2), lambda g, x: -x if g else x, 1)
-    found = orbits(torch.tensor([[1.0, 2.0], [0.0, 0.0]]), sign)
-    assert found.free.tolist() == [True, False]
+    result = orbits(torch.tensor([[1.0, 2.0], [0.0, 0.0]]), sign)
+    assert result.free.tolist() == [True, False]

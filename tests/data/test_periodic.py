@@ -31,14 +31,14 @@ def _largest(x: torch.Tensor) -> float:
 
 @given(size=st.integers(1, 9), n=st.integers(1, 24), mirrored=st.booleans())
 def test_orthogonal_periodic_and_right_at_quarter_turns(size: int, n: int, mirrored: bool) -> None:
-    found = rotation_basis(size, n, mirrored)
-    turn = found.matrix(1)
+    result = rotation_basis(size, n, mirrored)
+    turn = result.matrix(1)
     assert _largest(turn @ turn.T - _eye(size)) < ROUNDING
     assert _largest(torch.linalg.matrix_power(turn, n) - _eye(size)) < 10 * ROUNDING
     quarter = _quarter(size)
     if n % 4 == 0:
         away = torch.linalg.matrix_power(turn, n // 4) - quarter
-        assert int(torch.linalg.matrix_rank(away, atol=1e-8)) == found.defect
+        assert int(torch.linalg.matrix_rank(away, atol=1e-8)) == result.defect
     elif n % 2 == 0:
         assert _largest(torch.linalg.matrix_power(turn, n // 2) - quarter @ quarter) < 10 * ROUNDING
     if mirrored:
@@ -67,10 +67,10 @@ def test_the_unavoidable_defect_is_the_finest_cosine() -> None:
 
 
 def test_powers_in_the_basis_are_powers_of_the_matrix() -> None:
-    found = rotation_basis(7, 12)
+    result = rotation_basis(7, 12)
     for k in (0, 1, 5, 11):
-        expected = torch.linalg.matrix_power(found.matrix(1), k)
-        assert _largest(found.matrix(k) - expected) < ROUNDING
+        expected = torch.linalg.matrix_power(result.matrix(1), k)
+        assert _largest(result.matrix(k) - expected) < ROUNDING
 
 
 def _objective(matrices: list[torch.Tensor], targets: list[torch.Tensor]) -> float:
@@ -121,8 +121,8 @@ def test_every_sweep_comes_nearer(size: int, n: int, monkeypatch: pytest.MonkeyP
     distances = []
     for sweeps in (0, 1, 2, 5, 20):
         monkeypatch.setattr(sectors, "SWEEPS", sweeps)
-        found = rotation_basis.__wrapped__(size, n, True)
-        distances.append(_objective([found.matrix(k) for k in range(n)], targets))
+        result = rotation_basis.__wrapped__(size, n, True)
+        distances.append(_objective([result.matrix(k) for k in range(n)], targets))
     assert distances == sorted(distances, reverse=True)
     assert distances[-1] < distances[0]
 

@@ -48,10 +48,10 @@ def test_seen_matrices_are_the_symmetrised_turn() -> None:
         dense = torch.polar(torch.tensor(1.0).double(), torch.tensor(-angle).double()) * dense
         cosine, sine = sector.seen(turn)
         expected = (dense + dense.mH) / 2
-        found = (
+        result = (
             torch.cos(torch.tensor(angle).double()) * cosine + torch.sin(torch.tensor(angle).double()) * sine
         )
-        assert float((found - expected).abs().max()) < ROUNDING
+        assert float((result - expected).abs().max()) < ROUNDING
 
 
 def test_shares_fill_the_sector_and_climbing_keeps_it_orthonormal() -> None:

@@ -24,33 +24,33 @@ from symscope.errors import InputError
 def test_a_linear_network_has_gl_and_its_page_says_so():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 3, bias=False))
     stages = []
-    found = discover(
+    result = discover(
         parameter_problem(net, "squared", gaussian_data((2,), (3,))),
         seed=3,
         points=4,
         progress=lambda *now: stages.append(now),
     )
-    assert found.exact.dimension == 4
-    assert found.algebra is not None
-    assert found.algebra.name == "gl(2)"
-    assert len(found.conserved) == 3  # symmetric part of W1 W1^T - W2^T W2
-    assert "4 continuous (gl(2)) linear symmetries" in found.answer()
+    assert result.exact.dimension == 4
+    assert result.algebra is not None
+    assert result.algebra.name == "gl(2)"
+    assert len(result.conserved) == 3  # symmetric part of W1 W1^T - W2^T W2
+    assert "4 continuous (gl(2)) linear symmetries" in result.answer()
     assert [(done, total) for _, done, total in stages] == [(0, 4), (1, 4), (2, 4)]
-    page = discovery_page(found, "Mine")
+    page = discovery_page(result, "Mine")
     for words in ("<h1>Mine</h1>", "Lie algebra", "gl(2)", "mixing of unit", "chance of such a gap"):
         assert words in page
-    assert found.learned is None
+    assert result.learned is None
     assert "Learned symmetries" not in page
 
 
 def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypatch):
     monkeypatch.setattr("symscope.discovery.exact._lie_algebra.LARGEST", 100)
     net = nn.Sequential(nn.Linear(2, 3, bias=False), nn.ReLU(), nn.Linear(3, 1, bias=False))
-    found = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
-    assert found.algebra is None
-    assert len(found.tests) == found.exact.dimension == 3
-    assert "3 continuous (a Lie algebra too large to name) linear symmetries" in found.answer()
-    page = discovery_page(found, "Mine")
+    result = discover(parameter_problem(net, "mse", gaussian_data((2,), (1,))), seed=0, points=4)
+    assert result.algebra is None
+    assert len(result.tests) == result.exact.dimension == 3
+    assert "3 continuous (a Lie algebra too large to name) linear symmetries" in result.answer()
+    page = discovery_page(result, "Mine")
     assert ">too large to name<" in page
     assert "rescaling of unit 0" in page
 
@@ -61,44 +61,44 @@ def test_an_algebra_too_large_to_name_is_left_out_and_the_rest_is_kept(monkeypat
 def test_what_holds_on_rows_it_was_found_on_is_not_said_to_be_held_out(rows, said):
     x = torch.eye(2, dtype=torch.float64)[:rows]
     net = nn.Linear(2, 1, bias=False)
-    found = discover(parameter_problem(net, "squared", dataset(x, x[:, :1])), seed=0, points=8)
-    assert found.answer().endswith(said)
-    held = sum(test.holds for test in found.tests)
-    assert (held == len(found.tests) > 0) == (rows == 1)  # of one row, the weight of the zero is free
+    result = discover(parameter_problem(net, "squared", dataset(x, x[:, :1])), seed=0, points=8)
+    assert result.answer().endswith(said)
+    held = sum(test.holds for test in result.tests)
+    assert (held == len(result.tests) > 0) == (rows == 1)  # of one row, the weight of the zero is free
 
 
 def test_translations_and_learned_fields_are_on_the_page():
     made = parameter_problem(nn.Linear(2, 2), "cross-entropy", class_data((2,), 2))
     short = ActionTraining(steps=2, points=20, held_out=8, minibatch=8)
     learning = LearningOptions(2, seeds=2, training=short, flow_steps=1)
-    found = discover(made, seed=0, points=4, learning=learning)
-    assert len(found.exact.translations) == 3
-    assert [len(tests) for tests in found.learned_tests] == [2, 2]
-    page = discovery_page(found, "Mine")
+    result = discover(made, seed=0, points=4, learning=learning)
+    assert len(result.exact.translations) == 3
+    assert [len(tests) for tests in result.learned_tests] == [2, 2]
+    page = discovery_page(result, "Mine")
     assert "Learned symmetries" in page
-    assert "3 translations" in found.answer()
+    assert "3 translations" in result.answer()
 
 
 def test_a_network_without_symmetries():
-    found = discover(
+    result = discover(
         parameter_problem(nn.Linear(2, 1, bias=False), "squared", gaussian_data((2,), (1,))), seed=0
     )
-    assert found.algebra is None
-    assert found.tests == ()
-    page = discovery_page(found, "Mine")
+    assert result.algebra is None
+    assert result.tests == ()
+    page = discovery_page(result, "Mine")
     assert "no continuous linear symmetry" in page
     assert "No layer of this model is in the catalogue" in page
 
 
 def test_what_holds_only_where_the_search_looked_is_not_counted():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2))  # rarely above 6 at random parameters
-    found = discover(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
-    assert [test.holds for test in found.tests] == [False, False]
-    assert found.exact.dimension == 0
-    assert found.algebra is None
-    assert "have 0 continuous linear symmetries and 2 known" in found.answer()
-    assert "0 of 2 tested ones hold" in found.answer()
-    assert "Not counted: fields the search gave" in discovery_page(found, "Mine")
+    result = discover(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
+    assert [test.holds for test in result.tests] == [False, False]
+    assert result.exact.dimension == 0
+    assert result.algebra is None
+    assert "have 0 continuous linear symmetries and 2 known" in result.answer()
+    assert "0 of 2 tested ones hold" in result.answer()
+    assert "Not counted: fields the search gave" in discovery_page(result, "Mine")
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
@@ -107,9 +107,9 @@ def test_a_network_without_forward_derivatives():
     made = parameter_problem(
         nn.Sequential(layer, nn.Linear(1, 1, bias=False)), "squared", gaussian_data((2,), (1,))
     )
-    found = discover(made, seed=0, points=4)
-    assert found.exact.dimension == 2  # the scale of the direction, and size against the layer after
-    assert all(test.holds for test in found.tests)
+    result = discover(made, seed=0, points=4)
+    assert result.exact.dimension == 2  # the scale of the direction, and size against the layer after
+    assert all(test.holds for test in result.tests)
 
 
 def test_heat_maps_are_labelled_by_parameters_and_show_constants():

@@ -43,8 +43,8 @@ def test_a_data_dependent_flow_in_closed_form_and_one_system_for_all_points():
     growth = FunctionField(lambda theta, x, y: x[0, 0] * theta**2, "growth")
     theta = torch.tensor([[0.5, -1.0], [0.25, 2.0]]).double()
     x = torch.tensor([[[0.5]], [[-1.0]]]).double()
-    found = point_flows(growth, ParameterPoints(theta, x, x), 0.8)
-    assert torch.allclose(found, theta / (1 - 0.8 * x[:, 0] * theta), atol=ODE)
+    result = point_flows(growth, ParameterPoints(theta, x, x), 0.8)
+    assert torch.allclose(result, theta / (1 - 0.8 * x[:, 0] * theta), atol=ODE)
 
 
 def test_flows_that_blow_up_are_refused():

@@ -63,8 +63,8 @@ def test_brackets_satisfy_jacobi(seed):
 
 def test_a_left_action_has_minus_the_commutator():
     A, B = _affine(1).matrix, _affine(2).matrix
-    found = lie_bracket(linear_field(A), linear_field(B))
-    assert torch.allclose(found.dense(4), -(A @ B - B @ A))
+    result = lie_bracket(linear_field(A), linear_field(B))
+    assert torch.allclose(result.dense(4), -(A @ B - B @ A))
 
 
 def test_brackets_of_fields_on_different_entries():

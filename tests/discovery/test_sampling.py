@@ -44,10 +44,10 @@ def test_data_has_the_asked_shape_and_range():
 def test_rows_to_test_on_are_others_than_those_to_find_on(count):
     rows = torch.arange(float(count))
     source = dataset(rows, rows)
-    found, tested = (set(draw(200, _seeded())[0].tolist()) for draw in (source, source.held_out))
+    result, tested = (set(draw(200, _seeded())[0].tolist()) for draw in (source, source.held_out))
     assert source.has_test_rows
-    assert not found & tested
-    assert found | tested == set(range(count))
+    assert not result & tested
+    assert result | tested == set(range(count))
     assert len(tested) == count // 2
 
 

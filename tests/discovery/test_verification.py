@@ -24,26 +24,26 @@ def _rescaling(h: int, n: int, m: int, unit: int, power: float = 1.0):
 
 def test_a_rescaling_of_relu_passes_with_all_its_figures():
     made = two_layers(2, 3, 4, "relu")
-    found = verify(made, _rescaling(3, 4, 2, unit=1), seed=0, points=59)
-    assert found.verdict is SymmetryVerdict.SYMMETRY
-    assert found.holds
-    assert max(found.loss_drift, found.output_drift, found.group_law, found.derivative) < 1e-12
-    assert found.random_loss_drift > 0.1
-    assert found.random_output_drift > 0.1
-    assert found.data_dependence == 0
-    assert found.other_data_drift < 1e-12
-    assert found.failures == 0
-    assert found.failing_share == pytest.approx(0.05, abs=1e-3)  # the rule of three: 59 points, 95 %
-    assert found.chance == 1 / 20
-    assert max(drift for _, drift in found.batch_drifts) <= found.tolerance
-    assert str(found).startswith("rescaling: symmetry; loss drift")
+    result = verify(made, _rescaling(3, 4, 2, unit=1), seed=0, points=59)
+    assert result.verdict is SymmetryVerdict.SYMMETRY
+    assert result.holds
+    assert max(result.loss_drift, result.output_drift, result.group_law, result.derivative) < 1e-12
+    assert result.random_loss_drift > 0.1
+    assert result.random_output_drift > 0.1
+    assert result.data_dependence == 0
+    assert result.other_data_drift < 1e-12
+    assert result.failures == 0
+    assert result.failing_share == pytest.approx(0.05, abs=1e-3)  # the rule of three: 59 points, 95 %
+    assert result.chance == 1 / 20
+    assert max(drift for _, drift in result.batch_drifts) <= result.tolerance
+    assert str(result).startswith("rescaling: symmetry; loss drift")
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
 def test_the_same_rescaling_fails_for_smooth_activations(activation):
-    found = verify(two_layers(2, 3, 4, activation), _rescaling(3, 4, 2, unit=1), seed=0)
-    assert not found.holds
-    assert found.loss_drift > 1e-2
+    result = verify(two_layers(2, 3, 4, activation), _rescaling(3, 4, 2, unit=1), seed=0)
+    assert not result.holds
+    assert result.loss_drift > 1e-2
 
 
 def test_near_misses_are_told_from_symmetries():
@@ -79,12 +79,12 @@ def test_a_field_orthogonal_to_one_gradient_depends_on_data_and_on_the_batch_siz
         start = matrix @ theta
         return start - gradient * (gradient @ start) / (gradient @ gradient)
 
-    found = verify(
+    result = verify(
         made, FunctionField(projected, "projected"), seed=0, points=6, batch_sizes=(1,), lengths=(0.05,)
     )
-    assert found.holds
-    assert found.data_dependence > 0.01
-    assert found.other_data_drift > 1e-3
+    assert result.holds
+    assert result.data_dependence > 0.01
+    assert result.other_data_drift > 1e-3
     wider = verify(made, FunctionField(projected), seed=0, points=6, batch_sizes=(1, 2), lengths=(0.05,))
     assert not wider.holds
     assert [drift <= wider.tolerance for _, drift in wider.batch_drifts] == [True, False]
@@ -96,9 +96,9 @@ def test_an_action_that_breaks_the_group_law_is_seen():
     def bent(t, theta, x, y):
         return theta * torch.stack([1 + t, 1 / (1 + t)])
 
-    found = verify(made, OneParameterAction(bent, "bent"), seed=0)
-    assert found.loss_drift < 1e-10  # every element is a symmetry, but t does not add up
-    assert found.group_law > 1e-2
+    result = verify(made, OneParameterAction(bent, "bent"), seed=0)
+    assert result.loss_drift < 1e-10  # every element is a symmetry, but t does not add up
+    assert result.group_law > 1e-2
 
 
 def test_the_derivative_is_the_cosine_with_the_gradient():
@@ -107,10 +107,10 @@ def test_the_derivative_is_the_cosine_with_the_gradient():
     def gradient(theta, x, y):
         return torch.func.grad(lambda point: made.losses(point, x, y).sum())(theta)
 
-    found = verify(
+    result = verify(
         made, FunctionField(gradient, "ascent"), seed=0, points=4, batch_sizes=(1,), lengths=(0.01,)
     )
-    assert found.derivative == pytest.approx(1)
+    assert result.derivative == pytest.approx(1)
     assert point_gradients(made, made.random_points(1, 1, 0)).norm() > 0
 
 
@@ -150,6 +150,6 @@ def test_transformations_may_look_at_data():
     by_input = Transformation(
         lambda t, x, y: t * torch.stack([1 + x[0, 0] ** 2, 1 / (1 + x[0, 0] ** 2)]), "x"
     )
-    found = verify(made, by_input, seed=0)
-    assert found.holds
-    assert found.data_dependence > 0.1
+    result = verify(made, by_input, seed=0)
+    assert result.holds
+    assert result.data_dependence > 0.1

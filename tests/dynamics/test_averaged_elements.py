@@ -14,8 +14,8 @@ from tests.dynamics.networks import seeded
 def test_all_elements_of_listed_and_generated_groups():
     assert all_elements(cyclic(5)) == [0, 1, 2, 3, 4]
     small = PermutationGroup("S4", torch.tensor([[1, 2, 3, 0], [1, 0, 2, 3]]))
-    found = {tuple(g.tolist()) for g in all_elements(small)}
-    assert len(found) == 24
+    result = {tuple(g.tolist()) for g in all_elements(small)}
+    assert len(result) == 24
 
 
 def test_groups_too_large_offer_monte_carlo():

@@ -22,8 +22,8 @@ def test_hessian_is_that_of_torch(name, monkeypatch):
     net = given.network
     weights = gaussian_weights(net, seeded(0), scale="preserving")
     dense = torch.func.hessian(lambda v: nominal_risk(given, unflatten(net, v)))(flatten(weights))
-    found = hessian(given, weights)
-    assert torch.allclose(found, dense, atol=ROUNDING)
+    result = hessian(given, weights)
+    assert torch.allclose(result, dense, atol=ROUNDING)
     monkeypatch.setattr(room, "LARGEST_PIECE_BYTES", 1)
     direction = gaussian_weights(net, seeded(1))
     product = hessian_product(given, weights)(direction)

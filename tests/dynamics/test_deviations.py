@@ -32,12 +32,12 @@ def test_drift_grows_at_the_rate_of_the_curvature(rate, penalty):
     given = saddle(rate)
     off = random_deviation(given, 1e-6, seeded(0))
     start = [torch.zeros(1, 3, dtype=torch.float64)]
-    found = drift(given, start, off, [0.0, 1.0, 2.0], penalty=penalty)
+    result = drift(given, start, off, [0.0, 1.0, 2.0], penalty=penalty)
     expected = rate - 2 * penalty
-    assert found.rate() == pytest.approx(expected, abs=1e-6)
+    assert result.rate() == pytest.approx(expected, abs=1e-6)
     exact = 1e-6 * torch.tensor([1.0, math.exp(expected), math.exp(2 * expected)]).double()
-    assert torch.allclose(found.measured, exact, rtol=1e-6, atol=0)
-    assert found.error < 1e-6
+    assert torch.allclose(result.measured, exact, rtol=1e-6, atol=0)
+    assert result.error < 1e-6
 
 
 @pytest.mark.parametrize("name", ["C5", "D4"])
@@ -47,8 +47,8 @@ def test_prediction_errs_at_second_order(name):
     gaps = []
     for size in (1e-2, 5e-3):
         off = random_deviation(given, size, seeded(2))
-        found = drift(given, start, off, [0.0, 0.5])
-        gaps.append(float((found.predicted - found.measured).abs()[-1]) / size)
+        result = drift(given, start, off, [0.0, 0.5])
+        gaps.append(float((result.predicted - result.measured).abs()[-1]) / size)
     assert gaps[1] < 0.7 * gaps[0] < 0.05
     tiny = drift(given, start, random_deviation(given, 1e-7, seeded(2)), [0.0, 0.5])
     assert tiny.error < 1e-5

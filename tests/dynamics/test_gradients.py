@@ -47,10 +47,10 @@ def test_gradients_are_slopes(name, pair):
     weights = gaussian_weights(given.network, seeded(1), runs=(2,))
     direction = gaussian_weights(given.network, seeded(2), runs=(2,))
     step = 1e-5
-    ahead = risk(given, tuple(w + step * d for w, d in zip(weights, direction, strict=True)))
+    remaining = risk(given, tuple(w + step * d for w, d in zip(weights, direction, strict=True)))
     behind = risk(given, tuple(w - step * d for w, d in zip(weights, direction, strict=True)))
     slope = inner(gradient(given, weights), direction)
-    assert torch.allclose((ahead - behind) / (2 * step), slope, rtol=1e-6)
+    assert torch.allclose((remaining - behind) / (2 * step), slope, rtol=1e-6)
 
 
 def test_pieces_add_up(monkeypatch):
@@ -72,9 +72,9 @@ def test_monte_carlo_error_is_what_repetition_shows():
     exact = augmented_gradient(given, weights)
     squares, claimed = [], []
     for seed in range(20):
-        found = monte_carlo_gradient(given, weights, 12, seeded(seed))
-        squares.append(float(norm(subtract(found.value, exact))) ** 2)
-        claimed.append(float(found.standard_error) ** 2)
+        result = monte_carlo_gradient(given, weights, 12, seeded(seed))
+        squares.append(float(norm(subtract(result.value, exact))) ** 2)
+        claimed.append(float(result.standard_error) ** 2)
     mean, spread = sum(squares) / 20, torch.tensor(squares).std().item() / 20**0.5
     assert abs(mean - sum(claimed) / 20) < MONTE_CARLO_SIGMAS * spread
 

@@ -20,9 +20,9 @@ def test_the_guide_runs_and_its_numbers_are_those_printed(capsys):
         torch.manual_seed(0)
         for block in blocks:
             exec(compile(block, GUIDE.name, "exec"), names)
-    found = names["found"]
-    assert f"lowest curvature of {found.outside.lowest:.4f}" in text
-    assert f"stabilising penalty of {found.stabilising_penalty:.4f}" in text
+    result = names["found"]
+    assert f"lowest curvature of {result.outside.lowest:.4f}" in text
+    assert f"stabilising penalty of {result.stabilising_penalty:.4f}" in text
     assert f"{names['rough'].outside.lowest:.3f} with a standard error" in text
-    assert found.growth_rate * 60 == pytest.approx(0.7, abs=0.05)
+    assert result.growth_rate * 60 == pytest.approx(0.7, abs=0.05)
     assert "2 breaks equivariance" in capsys.readouterr().out

@@ -42,9 +42,9 @@ def cases():
 
 @pytest.mark.parametrize("name", cases())
 def test_every_identity_holds(name):
-    found = identity_errors(cases()[name], seed=4)
-    assert [one.name for one in found] == list(IDENTITIES)
-    for one in found:
+    result = identity_errors(cases()[name], seed=4)
+    assert [one.name for one in result] == list(IDENTITIES)
+    for one in result:
         assert one.error < DYNAMICS, one
 
 
@@ -75,7 +75,7 @@ def test_equation_3_is_a_bound():
 
 def test_induced_matrices_are_kronecker_products():
     net = declare_network([plane(), plane()])
-    found = induced_matrices(net)
+    result = induced_matrices(net)
     for g in net.group.elements:
         rho = plane()(g)
-        assert torch.allclose(found[g], torch.kron(rho, rho), atol=1e-12)
+        assert torch.allclose(result[g], torch.kron(rho, rho), atol=1e-12)

@@ -37,14 +37,14 @@ def test_convolutions_with_and_without_borders():
         "2": LayerSpaces(2 * image, 3 * image, (2, 5, 5)),
         "4": (3 * image, trivial(image.group, 4)),
     }
-    found = layer_equivariance(model, spaces)
-    assert [layer.name for layer in found] == ["4", "2", "0"]
-    assert [layer.breaks for layer in found] == [True, True, False]
-    assert 0.5 < found[0].relative <= 1
-    assert 0.05 < found[1].relative < 0.5
-    assert found[2].relative < 1e-6
-    assert "breaks equivariance, most for element" in str(found[0])
-    assert "is equivariant" in str(found[2])
+    result = layer_equivariance(model, spaces)
+    assert [layer.name for layer in result] == ["4", "2", "0"]
+    assert [layer.breaks for layer in result] == [True, True, False]
+    assert 0.5 < result[0].relative <= 1
+    assert 0.05 < result[1].relative < 0.5
+    assert result[2].relative < 1e-6
+    assert "breaks equivariance, most for element" in str(result[0])
+    assert "is equivariant" in str(result[2])
     assert model.training  # left as it was
     x = torch.randn(3, 2, 5, 5, generator=seeded(1))
     matrix, bias = affine_parts(model[2], spaces["2"])
@@ -72,10 +72,10 @@ def test_a_bias_can_break_equivariance_alone():
     with torch.no_grad():
         linear.weight.copy_(torch.eye(4))
         linear.bias.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
-    [found] = layer_equivariance(linear, {"": (w, w)})
-    assert found.residual < 1e-12
-    assert found.breaks
-    assert found.bias_residual == pytest.approx(5**0.5)
+    [result] = layer_equivariance(linear, {"": (w, w)})
+    assert result.residual < 1e-12
+    assert result.breaks
+    assert result.bias_residual == pytest.approx(5**0.5)
 
 
 def test_bad_input():
@@ -135,10 +135,10 @@ def test_the_element_that_moves_a_bias_is_named():
     with torch.no_grad():
         linear.weight.copy_(torch.eye(8))
         linear.bias.copy_(torch.arange(8.0))
-    [found] = layer_equivariance(linear, {"": (v, v)})
-    assert found.breaks
-    assert found.element == "4 (r^4)"  # half a turn moves a ramp most
-    assert found.bias_relative == pytest.approx(42**0.5 / 140**0.5)
+    [result] = layer_equivariance(linear, {"": (v, v)})
+    assert result.breaks
+    assert result.element == "4 (r^4)"  # half a turn moves a ramp most
+    assert result.bias_relative == pytest.approx(42**0.5 / 140**0.5)
 
 
 def test_the_worst_layer_is_the_one_that_is_relatively_worst():
@@ -148,10 +148,10 @@ def test_the_worst_layer_is_the_one_that_is_relatively_worst():
         large.weight.copy_(1e4 * torch.eye(8))
         large.bias.copy_(torch.arange(8.0))
         broken.weight.copy_(torch.randn(8, 8, generator=seeded(0)))
-    found = layer_equivariance(nn.Sequential(large, broken), {"0": (v, v), "1": (v, v)})
-    assert [layer.name for layer in found] == ["1", "0"]
-    assert found[1].breaks
-    assert found[1].bias_relative == pytest.approx(42**0.5 / (1e4 * 8**0.5))
+    result = layer_equivariance(nn.Sequential(large, broken), {"0": (v, v), "1": (v, v)})
+    assert [layer.name for layer in result] == ["1", "0"]
+    assert result[1].breaks
+    assert result[1].bias_relative == pytest.approx(42**0.5 / (1e4 * 8**0.5))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
@@ -197,8 +197,8 @@ def test_rectifiers_are_not_affine_even_on_one_coordinate():
 def test_layers_without_parameters_in_double_precision():
     v = shifts()
     for layer in (nn.BatchNorm1d(2, affine=False).double(), nn.BatchNorm1d(2, affine=False)):
-        [found] = layer_equivariance(layer, {"": LayerSpaces(2 * v, 2 * v, (2, 8))})
-        assert not found.breaks
+        [result] = layer_equivariance(layer, {"": LayerSpaces(2 * v, 2 * v, (2, 8))})
+        assert not result.breaks
 
 
 class Named(nn.Module):

@@ -24,11 +24,11 @@ def test_a_linear_layer_has_the_circulant_least_squares_solution():
     x = torch.randn(9, 4, dtype=torch.float64, generator=seeded(0))
     y = torch.randn(9, 4, dtype=torch.float64, generator=seeded(1))
     given = TrainingProblem(declare_network([v, v]), half_squared_loss, x, y)
-    found = equivariant_minimum(given, gaussian_weights(given.network, seeded(2)))
+    result = equivariant_minimum(given, gaussian_weights(given.network, seeded(2)))
     shifts = torch.stack([x.roll(k, 1).flatten() for k in range(4)], dim=1)
     taps = torch.linalg.lstsq(shifts, y.flatten()[:, None]).solution[:, 0]
     exact = sum(taps[k] * torch.eye(4, dtype=torch.float64).roll(k, 0) for k in range(4))
-    assert torch.allclose(found[0], exact, atol=1e-9)
+    assert torch.allclose(result[0], exact, atol=1e-9)
 
 
 def test_the_gradient_vanishes_and_the_risk_is_lower():
@@ -36,19 +36,19 @@ def test_the_gradient_vanishes_and_the_risk_is_lower():
     start = equivariant_weights(given.network, seeded(2), scale="preserving")
     # near a teacher: with labels that are all noise, weights would go to infinity
     given = replace(given, y=given.network.forward(start, given.x) + 0.2 * given.y)
-    found = equivariant_minimum(given, start)
-    assert float(norm(equivariant_gradient(given, found))) < 1e-11
-    assert float(nominal_risk(given, found)) < float(nominal_risk(given, start))
+    result = equivariant_minimum(given, start)
+    assert float(norm(equivariant_gradient(given, result))) < 1e-11
+    assert float(nominal_risk(given, result)) < float(nominal_risk(given, start))
 
 
 @pytest.mark.parametrize("loss", [half_squared_loss, soft_cross_entropy_loss, binary_cross_entropy_loss])
 def test_targets_make_layers_stationary_for_e_alone(loss):
     given = replace(problem("C5", samples=8), loss=loss)
     layers = equivariant_weights(given.network, seeded(2), scale="preserving")
-    found = stationary_targets(given, layers)
+    result = stationary_targets(given, layers)
     assert float(norm(equivariant_gradient(given, layers))) > 1e-3
-    assert float(norm(equivariant_gradient(found, layers))) < 1e-13
-    assert float(norm(nominal_gradient(found, layers))) > 1e-3
+    assert float(norm(equivariant_gradient(result, layers))) < 1e-13
+    assert float(norm(nominal_gradient(result, layers))) > 1e-3
 
 
 @pytest.mark.parametrize("name", networks())

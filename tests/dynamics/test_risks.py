@@ -41,9 +41,9 @@ def test_risks_are_the_sums_they_stand_for(name):
         moved, labels = given.x @ net.sources[0](g).T, given.y @ net.output(g).T
         total += float((net.forward(alone, moved) - labels).square().sum(1).mean() / 2)
     for over in ("data", "layers"):
-        found = augmented_risk(given, weights, over=over)
-        assert found.shape == (2,)
-        assert abs(float(found[1]) - total / net.group.order) < ROUNDING * total
+        result = augmented_risk(given, weights, over=over)
+        assert result.shape == (2,)
+        assert abs(float(result[1]) - total / net.group.order) < ROUNDING * total
 
 
 @pytest.mark.parametrize("name", networks())
@@ -74,11 +74,11 @@ def test_normalisation_sees_one_batch_per_element():
 def test_monte_carlo_agrees_with_the_exact_average():
     given = problem("S4")
     weights = gaussian_weights(given.network, seeded(3), runs=(2,))
-    found = monte_carlo_risk(given, weights, 200, seeded(4))
+    result = monte_carlo_risk(given, weights, 200, seeded(4))
     exact = augmented_risk(given, weights)
-    assert bool(((found.value - exact).abs() < MONTE_CARLO_SIGMAS * found.standard_error).all())
-    assert bool((found.standard_error < 0.2 * exact).all())
-    assert found.passes == 200
+    assert bool(((result.value - exact).abs() < MONTE_CARLO_SIGMAS * result.standard_error).all())
+    assert bool((result.standard_error < 0.2 * exact).all())
+    assert result.passes == 200
 
 
 def test_bad_input():

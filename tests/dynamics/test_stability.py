@@ -42,12 +42,12 @@ def test_ends_of_the_spectrum_are_the_dense_ones(name):
     given = problem(name)
     net = given.network
     weights = equivariant_weights(net, seeded(1), scale="preserving")
-    found = stability(given, weights, tolerance=1e-12)
+    result = stability(given, weights, tolerance=1e-12)
     h = hessian(augmented_problem(given), weights)
     projector = basis_of_e(net)
     values, vectors = torch.linalg.eigh(projector)
     inside, outside = vectors[:, values > 0.5], vectors[:, values < 0.5]
-    for extremes, basis in ((found.inside, inside), (found.outside, outside)):
+    for extremes, basis in ((result.inside, inside), (result.outside, outside)):
         spectrum = torch.linalg.eigvalsh(basis.T @ h @ basis)
         assert extremes.dimension == basis.shape[1]
         assert extremes.lowest == pytest.approx(float(spectrum[0]), abs=LANCZOS)
@@ -61,8 +61,8 @@ def test_ends_of_the_spectrum_are_the_dense_ones(name):
             assert float(norm(layers)) == pytest.approx(1)
         assert extremes.residual < 1e-6
         assert extremes.products > 0
-    assert float(equivariant_split(net, found.outside.lowest_direction).total_equivariant) < LANCZOS
-    assert float(equivariant_split(net, found.inside.lowest_direction).total_residual) < LANCZOS
+    assert float(equivariant_split(net, result.outside.lowest_direction).total_equivariant) < LANCZOS
+    assert float(equivariant_split(net, result.inside.lowest_direction).total_residual) < LANCZOS
 
 
 def test_verdicts_and_penalty():
@@ -73,20 +73,20 @@ def test_verdicts_and_penalty():
     bilinear = lambda p, y: (y * p**2).sum(-1) / 2  # noqa: E731
     for scale, verdict, gamma in ((6.0, "stable", 0.0), (-6.0, "unstable", 1.0), (0.0, "neutral", 0.0)):
         given = TrainingProblem(net, bilinear, x, torch.full((3, 1), scale, dtype=torch.float64))
-        found = stability(given, zero)
-        assert found.verdict == verdict
-        assert found.outside.lowest == pytest.approx(scale / 3, abs=1e-12)
-        assert found.growth_rate == -found.outside.lowest
-        assert found.stabilising_penalty == pytest.approx(gamma)
-        assert float(norm(residual(net, found.outside.lowest_direction))) == pytest.approx(1)
+        result = stability(given, zero)
+        assert result.verdict == verdict
+        assert result.outside.lowest == pytest.approx(scale / 3, abs=1e-12)
+        assert result.growth_rate == -result.outside.lowest
+        assert result.stabilising_penalty == pytest.approx(gamma)
+        assert float(norm(residual(net, result.outside.lowest_direction))) == pytest.approx(1)
 
 
 def test_where_e_is_everything_or_nothing():
     g = cyclic(2)
     one, x = trivial(g), torch.ones(2, 1, dtype=torch.float64)
-    found = stability(TrainingProblem(declare_network([one, one]), half_squared_loss, x, x), [x[:1]])
-    assert found.outside is None
-    assert (found.verdict, found.stabilising_penalty, found.growth_rate) == ("stable", 0.0, -math.inf)
+    result = stability(TrainingProblem(declare_network([one, one]), half_squared_loss, x, x), [x[:1]])
+    assert result.outside is None
+    assert (result.verdict, result.stabilising_penalty, result.growth_rate) == ("stable", 0.0, -math.inf)
     from symscope.groups import from_matrices
 
     sign = from_matrices(g, torch.tensor([[[1.0]], [[-1.0]]]), name="sign")
@@ -100,10 +100,10 @@ def test_sampled_elements_carry_a_standard_error():
     weights = equivariant_weights(given.network, seeded(1), scale="preserving")
     exact = stability(given, weights)
     assert exact.standard_error == 0
-    found = stability(given, weights, elements=drawn_elements(given.network.group, 300, seeded(2)))
-    assert found.elements == 300
-    gap = abs(found.outside.lowest - exact.outside.lowest)
-    assert 0 < gap < MONTE_CARLO_SIGMAS * found.standard_error + 0.1 * abs(exact.outside.highest)
+    result = stability(given, weights, elements=drawn_elements(given.network.group, 300, seeded(2)))
+    assert result.elements == 300
+    gap = abs(result.outside.lowest - exact.outside.lowest)
+    assert 0 < gap < MONTE_CARLO_SIGMAS * result.standard_error + 0.1 * abs(exact.outside.highest)
     g = symmetric(10)
     v = permutation(g)
     net = declare_network([v, 2 * v, trivial(g)], "tanh")
@@ -163,11 +163,11 @@ def test_networks_that_fit_their_data(shape, seed, noise):
     """The lowest curvature is zero or next to it, and must not be passed over for one above."""
     given, weights = taught(*shape, seed, noise)
     spectrum = explicit(given, weights)
-    found = stability(given, weights)
-    assert found.verdict == verdict_of(spectrum)
-    assert found.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-13)
-    assert found.outside.highest == pytest.approx(float(spectrum[-1]), rel=1e-12)
-    assert found.outside.products == found.outside.dimension
+    result = stability(given, weights)
+    assert result.verdict == verdict_of(spectrum)
+    assert result.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-13)
+    assert result.outside.highest == pytest.approx(float(spectrum[-1]), rel=1e-12)
+    assert result.outside.products == result.outside.dimension
 
 
 def test_no_curvature_is_passed_over_for_one_above():
@@ -175,9 +175,9 @@ def test_no_curvature_is_passed_over_for_one_above():
     spectrum = explicit(given, weights)
     assert int((spectrum.abs() > 1e-10).sum()) < len(spectrum) / 2
     for seed in range(4):
-        found = stability(given, weights, seed=seed)
-        assert found.verdict == "neutral"
-        assert abs(found.outside.lowest) < 1e-13
+        result = stability(given, weights, seed=seed)
+        assert result.verdict == "neutral"
+        assert abs(result.outside.lowest) < 1e-13
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-3, 0.5])
@@ -185,13 +185,13 @@ def test_no_curvature_is_passed_over_for_one_above():
 def test_every_path_finds_the_ends(path, shape, noise):
     given, weights = taught(*shape, 1, noise)
     spectrum = explicit(given, weights)
-    found = stability(given, weights)
+    result = stability(given, weights)
     largest = float(spectrum.abs().max())
-    assert found.verdict == verdict_of(spectrum)
-    assert found.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-8 * largest)
-    assert found.outside.highest == pytest.approx(float(spectrum[-1]), abs=1e-8 * largest)
-    assert found.outside.residual < 1e-8 * largest
-    for layers in (found.outside.lowest_direction, found.outside.highest_direction):
+    assert result.verdict == verdict_of(spectrum)
+    assert result.outside.lowest == pytest.approx(float(spectrum[0]), abs=1e-8 * largest)
+    assert result.outside.highest == pytest.approx(float(spectrum[-1]), abs=1e-8 * largest)
+    assert result.outside.residual < 1e-8 * largest
+    for layers in (result.outside.lowest_direction, result.outside.highest_direction):
         assert float(norm(layers)) == pytest.approx(1)
         assert float(equivariant_split(given.network, layers).total_equivariant) < 1e-12
 
@@ -199,9 +199,9 @@ def test_every_path_finds_the_ends(path, shape, noise):
 def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
     given, weights = taught(8, 4, 60, 0, 0.0)
     monkeypatch.setattr(module, "EXACT_UP_TO", 128)
-    found = stability(given, weights)
-    assert found.outside.dimension < found.outside.products <= 2 * found.outside.dimension + 2
-    assert found.outside.residual < 1e-13
+    result = stability(given, weights)
+    assert result.outside.dimension < result.outside.products <= 2 * result.outside.dimension + 2
+    assert result.outside.residual < 1e-13
     monkeypatch.setattr(module, "LARGEST_DENSE", 0)
     monkeypatch.setattr(module, "MOST_PRODUCTS", 60)
     with pytest.raises(InputError, match=r"outside E to 1e-08 .* after 62 Hessian .* larger tolerance"):
@@ -214,9 +214,9 @@ def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
 def test_single_precision_calls_its_rounding_neutral(path):
     given, weights = taught(6, 4, 10, 1, 0.0)
     single = TrainingProblem(given.network, half_squared_loss, given.x.float(), given.y.float())
-    found = stability(single, [w.float() for w in weights])
-    assert found.verdict == "neutral"
-    assert found.outside.lowest_direction[0].dtype == torch.float32
+    result = stability(single, [w.float() for w in weights])
+    assert result.verdict == "neutral"
+    assert result.outside.lowest_direction[0].dtype == torch.float32
 
 
 def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
@@ -226,10 +226,10 @@ def test_rounding_of_curvature_on_e_is_no_curvature_outside(path):
     net = declare_network([v, trivial(g, 24)])
     x = torch.linspace(0.3, 2.1, 7, dtype=torch.float64)[:, None].expand(7, 12)
     weights = equivariant_weights(net, seeded(0))
-    found = stability(TrainingProblem(net, half_squared_loss, x, x[:, :1].expand(7, 24)), weights)
-    assert found.verdict == "neutral"
-    assert found.inside.highest > 1
-    assert abs(found.outside.lowest) < 1e-12
+    result = stability(TrainingProblem(net, half_squared_loss, x, x[:, :1].expand(7, 24)), weights)
+    assert result.verdict == "neutral"
+    assert result.inside.highest > 1
+    assert abs(result.outside.lowest) < 1e-12
 
 
 def test_infinite_curvature_is_refused():
@@ -246,9 +246,9 @@ def test_infinite_curvature_is_refused():
 def test_elements_all_alike_have_no_error_to_show(elements):
     given = problem("C5")
     weights = equivariant_weights(given.network, seeded(1), scale="preserving")
-    found = stability(given, weights, elements=elements)
-    assert found.standard_error == math.inf
-    assert found.verdict == "neutral"
+    result = stability(given, weights, elements=elements)
+    assert result.standard_error == math.inf
+    assert result.verdict == "neutral"
     assert 0 < stability(given, weights, elements=[0, 2]).standard_error < math.inf
 
 

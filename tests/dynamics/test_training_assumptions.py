@@ -30,11 +30,11 @@ def with_data(net, loss=half_squared_loss):
 
 @pytest.mark.parametrize("name", networks())
 def test_sound_problems_pass(name):
-    found = training_assumptions(problem(name))
-    assert [one.number for one in found] == [1, 2, 3]
-    assert all(one.holds and one.error < 1e-12 for one in found)
+    result = training_assumptions(problem(name))
+    assert [one.number for one in result] == [1, 2, 3]
+    assert all(one.holds and one.error < 1e-12 for one in result)
     check_training_assumptions(problem(name))
-    assert "Assumption 2 holds" in str(found[1])
+    assert "Assumption 2 holds" in str(result[1])
 
 
 def test_large_groups_are_tested_on_samples():
@@ -95,9 +95,9 @@ def test_a_loose_tolerance_is_a_choice():
 def test_values_that_are_not_finite_are_not_forgotten():
     v = permutation(cyclic(4))
     net = declare_network([v, 2 * v, 2 * v, trivial(v.group)], [pointwise(torch.log), "tanh", ()])
-    found = training_assumptions(with_data(net))
-    assert [one.holds for one in found] == [True, False, True]
-    assert math.isinf(found[1].error)
+    result = training_assumptions(with_data(net))
+    assert [one.holds for one in result] == [True, False, True]
+    assert math.isinf(result[1].error)
     with pytest.raises(
         InputError, match=r"log after layer 0 on 2 V4 gives values that are not finite.*finite"
     ):

@@ -73,14 +73,14 @@ def test_the_elements_that_move_pixels_exactly_are_found():
 
 
 def test_advice_is_ranked_with_numbers_and_nothing_is_needed_where_the_target_is_met():
-    found = forecast(small_net, blobs(items=5), "C4", options=ForecastOptions(per_class=3, resamples=1))
-    assert found.accuracy < 0.9
-    kinds = [one.kind for one in found.advice]
+    result = forecast(small_net, blobs(items=5), "C4", options=ForecastOptions(per_class=3, resamples=1))
+    assert result.accuracy < 0.9
+    kinds = [one.kind for one in result.advice]
     assert kinds[0] == "augment"
     assert {"pool", "build in"} <= set(kinds)
     assert "nothing" not in kinds
-    for one in found.advice:
-        assert one.gain == pytest.approx(one.accuracy - found.accuracy)
+    for one in result.advice:
+        assert one.gain == pytest.approx(one.accuracy - result.accuracy)
         assert any(character.isdigit() for character in one.evidence)
     easy = forecast(
         small_net, blobs(items=5), "C4", target=0.1, options=ForecastOptions(per_class=3, resamples=1)
@@ -89,33 +89,33 @@ def test_advice_is_ranked_with_numbers_and_nothing_is_needed_where_the_target_is
 
 
 def test_refitting_is_advised_only_with_a_measured_gain():
-    found = forecast(
+    result = forecast(
         small_net,
         blobs(items=5),
         "C4",
         train=CheckOptions(epochs=30, kernel_classes=3),
         options=ForecastOptions(per_class=3, resamples=1),
     )
-    there = found.check
+    there = result.check
     gain = float((there.refit_accuracy - there.class_accuracy).mean())
-    refits = [one for one in found.advice if one.kind == "refit"]
+    refits = [one for one in result.advice if one.kind == "refit"]
     assert len(refits) == (gain > 0)
     assert all(one.gain == pytest.approx(gain) for one in refits)
 
 
 def test_more_transformations_are_tried_until_the_target():
-    found = forecast(
+    result = forecast(
         small_net,
         blobs(items=5),
         "C4 rotation",
         target=0.95,
         options=FEW,
     )
-    orders = [one.transformations for one in found.prediction.group_sizes]
+    orders = [one.transformations for one in result.prediction.group_sizes]
     assert orders[:2] == [2, 4]
     assert orders == sorted(orders)
-    if found.sufficient_group is not None:
-        assert found.sufficient_group.accuracy >= 0.95
+    if result.sufficient_group is not None:
+        assert result.sufficient_group.accuracy >= 0.95
     assert sufficient_group((GroupSizeForecast("C2", 2, 0.3, 1),), 0.9) is None
     flips = forecast(small_net, blobs(), "flip", options=FEW)
     assert flips.prediction.group_sizes == ()
@@ -132,12 +132,12 @@ def test_ranking():
 
 
 def test_architectures_are_compared_by_the_same_forecast():
-    found = forecast(small_net, blobs(items=4), "C4", options=FEW)
+    result = forecast(small_net, blobs(items=4), "C4", options=FEW)
     other = forecast("conv-gap", blobs(items=4), "C4", options=FEW)
     advised = {
-        one.text.split()[-1].rstrip("."): one.accuracy for one in found.advice if one.kind == "architecture"
+        one.text.split()[-1].rstrip("."): one.accuracy for one in result.advice if one.kind == "architecture"
     }
-    if other.accuracy > found.accuracy:
+    if other.accuracy > result.accuracy:
         assert advised["conv-gap"] == other.accuracy
     else:
         assert "conv-gap" not in advised

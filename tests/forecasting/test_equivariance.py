@@ -53,17 +53,17 @@ def test_an_equivariant_layer_has_no_error_of_its_own_and_the_grid_s_part_is_apa
 
 def test_a_group_without_exact_elements_is_held_against_quarter_turns():
     net = nn.Sequential(Isotropic(), nn.Flatten(), nn.Linear(36, 3)).double()
-    found = measured(net, "C3 rotation")
-    assert found.control == "quarter turns of the same images"
-    assert found.layers[0].model < ROUNDING < found.layers[0].discretisation
+    result = measured(net, "C3 rotation")
+    assert result.control == "quarter turns of the same images"
+    assert result.layers[0].model < ROUNDING < result.layers[0].discretisation
 
 
 def test_an_ordinary_convolution_s_error_is_its_own():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         net = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.Flatten(), nn.Linear(108, 3)).double()
-    found = measured(net, "C4")
-    assert found.layers[0].model > 0.3
+    result = measured(net, "C4")
+    assert result.layers[0].model > 0.3
     x = blobs().x[:6]
     x = (x - x.mean((1, 2), keepdim=True)) / x.std((1, 2), keepdim=True, correction=0)
     with torch.no_grad():
@@ -72,7 +72,7 @@ def test_an_ordinary_convolution_s_error_is_its_own():
             (net[0](torch.rot90(x, k, (1, 2))[:, None]) - torch.rot90(plain, k, (2, 3))).norm() / plain.norm()
             for k in (1, 2, 3)
         ]
-    assert abs(found.layers[0].model - float(sum(errors)) / 3) < 1e-10
+    assert abs(result.layers[0].model - float(sum(errors)) / 3) < 1e-10
 
 
 def test_tokens_are_moved_on_their_grid():
@@ -87,9 +87,9 @@ def test_tokens_are_moved_on_their_grid():
             tokens = nn.functional.unfold(x, 2, stride=2).transpose(1, 2)
             return self.readout(self.inner(tokens.sort(-1).values).mean(1))
 
-    found = measured(Patches().double(), "C4")
-    assert found.layers[0].target == "equivariant"
-    assert found.layers[0].model < ROUNDING  # sorted patches do not know their own orientation
+    result = measured(Patches().double(), "C4")
+    assert result.layers[0].target == "equivariant"
+    assert result.layers[0].model < ROUNDING  # sorted patches do not know their own orientation
 
 
 def warned(net, action, side=6):

@@ -29,31 +29,31 @@ def dense_accuracy(data: LabelledData, net: nn.Module, per_class: int, seed: int
     points = (points / points.square().mean(2, keepdim=True).sqrt()).flatten(0, 1)
     gram = infinite_width(net[1:], parameterisation="standard").ntk(points)
     one_hot = nn.functional.one_hot(few.labels).double().repeat_interleave(4, 0)
-    found = []
+    result = []
     for label in data.classes:
         at = (few.labels == label).nonzero()[:, 0] * 4
         predicted = regression(gram, one_hot, at, ridge=0.0)
-        found.append(float((predicted.argmax(1) == label).double().mean()))
-    return found
+        result.append(float((predicted.argmax(1) == label).double().mean()))
+    return result
 
 
 def test_the_group_form_is_dense_regression_when_the_action_is_exact():
     data = blobs(items=6, classes=4)
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 4))
-    found = forecast(
+    result = forecast(
         lambda: net, data, "C4 rotation", options=ForecastOptions(per_class=3, resamples=2, seed=5)
     )
     for resample in range(2):
-        assert found.prediction.class_accuracy[resample].tolist() == dense_accuracy(
+        assert result.prediction.class_accuracy[resample].tolist() == dense_accuracy(
             data, net, 3, 5 + resample
         )
-    assert found.prediction.invariance_error < DENSE_PREDICTION
+    assert result.prediction.invariance_error < DENSE_PREDICTION
     # the action is exact and the kernel invariant, so that every missing element is like every other
     assert torch.allclose(
-        found.prediction.table, found.prediction.class_accuracy.mean(0)[:, None].expand(4, 4)
+        result.prediction.table, result.prediction.class_accuracy.mean(0)[:, None].expand(4, 4)
     )
-    assert 0 < found.accuracy < 1
-    assert found.prediction.kernel == "infinite-width NTK"
+    assert 0 < result.accuracy < 1
+    assert result.prediction.kernel == "infinite-width NTK"
 
 
 def test_inputs_are_moved_in_the_network_s_own_layout():
@@ -65,28 +65,28 @@ def test_inputs_are_moved_in_the_network_s_own_layout():
 
 def test_missing_cases_can_be_named():
     data = blobs(items=5, classes=3)
-    found = forecast(
+    result = forecast(
         small_net, data, "C4", missing={1: [0, 2], 2: [3]}, options=ForecastOptions(per_class=4, resamples=1)
     )
-    asked = ~found.prediction.table.isnan()
+    asked = ~result.prediction.table.isnan()
     assert asked.int().tolist() == [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
-    assert bool(found.prediction.class_accuracy[0, 0].isnan())
-    assert found.prediction.resample_prediction.correct.shape == (12,)
-    assert 0 <= found.accuracy <= 1
-    assert found.prediction.group_sizes == ()  # other groups have no such elements
+    assert bool(result.prediction.class_accuracy[0, 0].isnan())
+    assert result.prediction.resample_prediction.correct.shape == (12,)
+    assert 0 <= result.accuracy <= 1
+    assert result.prediction.group_sizes == ()  # other groups have no such elements
     # all are missing at once: each alone would leave the others in the training data
     whole = forecast(
         small_net, data, "C4", missing={1: [0]}, options=ForecastOptions(per_class=4, resamples=1)
     )
-    assert whole.prediction.class_error[1] < found.prediction.class_error[1]
+    assert whole.prediction.class_error[1] < result.prediction.class_error[1]
 
 
 def test_the_uncertainty_covers_new_draws():
     data = blobs(items=60, classes=3, seed=3)
-    found = forecast(small_net, data, "C4", options=ForecastOptions(per_class=4, resamples=4))
-    low, high = found.interval
-    kernel = tangent_kernel(found.model, (6, 6)).kernel(0)
-    resamples = [draw_resample(found.question, 4, 100 + k) for k in range(40)]
+    result = forecast(small_net, data, "C4", options=ForecastOptions(per_class=4, resamples=4))
+    low, high = result.interval
+    kernel = tangent_kernel(result.model, (6, 6)).kernel(0)
+    resamples = [draw_resample(result.question, 4, 100 + k) for k in range(40)]
     others = [float(resample_prediction(kernel(d.flat), d, cyclic(4)).accuracy.mean()) for d in resamples]
     assert sum(low <= one <= high for one in others) >= 34
     assert high - low < 0.8
@@ -106,27 +106,27 @@ def test_an_invariant_network_has_no_error():
         nn.Flatten(),
         nn.Linear(4, 3),
     )
-    found = forecast(conv, blobs(), "C3 shift-x", options=FEW)
-    assert found.accuracy == 1.0
-    assert "exactly zero" in found.prediction.notes[0]
+    result = forecast(conv, blobs(), "C3 shift-x", options=FEW)
+    assert result.accuracy == 1.0
+    assert "exactly zero" in result.prediction.notes[0]
     plain = forecast(small_net, blobs(), "C3 shift-x", options=FEW)
     assert plain.accuracy < 1.0
 
 
 def test_without_an_infinite_form_the_network_itself_is_used():
     pooled = nn.Sequential(nn.Conv2d(1, 6, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(24, 3))
-    found = forecast(pooled, blobs(), "C4", options=ForecastOptions(per_class=3, resamples=2))
-    assert found.prediction.kernel == "finite-width NTK at initialisation"
-    assert "MaxPool2d" in found.prediction.kernel_reason
+    result = forecast(pooled, blobs(), "C4", options=ForecastOptions(per_class=3, resamples=2))
+    assert result.prediction.kernel == "finite-width NTK at initialisation"
+    assert "MaxPool2d" in result.prediction.kernel_reason
 
 
 def test_a_singular_kernel_gets_a_ridge_and_a_note():
     tiny = nn.Sequential(nn.Flatten(), nn.Linear(36, 3, bias=False))
-    found = forecast(
+    result = forecast(
         tiny, blobs(items=8), "C4", options=ForecastOptions(per_class=8, resamples=1, kernel="finite")
     )
-    assert found.prediction.resample_prediction.ridge > 0
-    assert "singular" in found.prediction.notes[0]
+    assert result.prediction.resample_prediction.ridge > 0
+    assert "singular" in result.prediction.notes[0]
 
 
 @pytest.mark.parametrize("ridge", [-1.0, float("nan")])
@@ -137,9 +137,9 @@ def test_a_ridge_that_is_none_is_refused_and_not_taken_for_a_singular_kernel(rid
 
 def test_a_user_s_own_action():
     sign = custom_action(cyclic(2), negated, sample_ndim=2, name="sign")
-    found = forecast(small_net, blobs(), sign, options=FEW)
-    assert found.question.group.name == "C2"
-    assert found.prediction.group_sizes == ()
+    result = forecast(small_net, blobs(), sign, options=FEW)
+    assert result.question.group.name == "C2"
+    assert result.prediction.group_sizes == ()
 
 
 def test_items_that_the_group_keeps_are_treated_as_cosets():
@@ -148,8 +148,8 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
     x[0] = (x[0] + x[0].flip(-1)) / 2
     symmetric = LabelledData(x, data.labels, "half", "tests")
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 2))
-    found = forecast(net, symmetric, "flip", options=ForecastOptions(per_class=3, resamples=1))
-    assert "cosets" in found.prediction.notes[0]
+    result = forecast(net, symmetric, "flip", options=ForecastOptions(per_class=3, resamples=1))
+    assert "cosets" in result.prediction.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -247,6 +247,6 @@ def test_the_answer_is_the_same_on_a_gpu(model):
 
 def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridge_settles():
     """Advice asks for the network averaged over the group: its blocks are rounding, above zero and below."""
-    found = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", options=FEW)
-    assert any(one.text.startswith("Pool over the group") for one in found.advice)
-    assert found.cautions == ()
+    result = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", options=FEW)
+    assert any(one.text.startswith("Pool over the group") for one in result.advice)
+    assert result.cautions == ()

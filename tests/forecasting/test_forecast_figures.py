@@ -20,7 +20,7 @@ BIRDS = ("great crested grebe", "lapwing", "oystercatcher", "common ringed plove
 def checked(classes, names=None):
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, classes))
     training = CheckOptions(epochs=1, kernel_classes=0)
-    found = forecast(
+    result = forecast(
         net,
         blobs(classes=classes),
         "flip",
@@ -29,7 +29,7 @@ def checked(classes, names=None):
         options=FEW,
     )
     there = torch.ones(classes, dtype=torch.float64)
-    return replace(found, pilot=PilotForecast(1000, there, 0 * there))  # the longest key there is
+    return replace(result, pilot=PilotForecast(1000, there, 0 * there))  # the longest key there is
 
 
 def apart(boxes):
@@ -40,13 +40,13 @@ def apart(boxes):
     ("classes", "names"), [(2, None), (6, BIRDS), (20, [f"{BIRDS[k % 6]} {k}" for k in range(20)])]
 )
 def test_key_and_names_are_whole_and_apart(classes, names):
-    found = checked(classes, names)
-    figure = classes_figure(found)
+    result = checked(classes, names)
+    figure = classes_figure(result)
     figure.draw_without_rendering()
     [key], [axes] = figure.legends, figure.axes
     labels = axes.get_xticklabels()
     shown = [label.get_text() for label in labels]
-    assert [text.replace("\n", " ") for text in shown] == list(found.question.class_names)
+    assert [text.replace("\n", " ") for text in shown] == list(result.question.class_names)
     for part in (key, *labels):
         box = part.get_window_extent()
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
@@ -55,8 +55,8 @@ def test_key_and_names_are_whole_and_apart(classes, names):
 
 
 def test_missing_cases_carry_the_names_of_classes_without_touching():
-    found = checked(6, BIRDS)
-    figure = cases_figure(found)
+    result = checked(6, BIRDS)
+    figure = cases_figure(result)
     figure.draw_without_rendering()
     for row in {axes.get_subplotspec().rowspan.start for axes in figure.axes}:
         line = [axes.title for axes in figure.axes if axes.get_subplotspec().rowspan.start == row]

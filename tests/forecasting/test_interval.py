@@ -43,11 +43,11 @@ def test_single_items_draws_and_groups_are_never_sure():
 def test_intervals_hold_new_draws_about_as_often_as_they_say(per_group):
     question = as_question(spots(items=400, seed=2), "C4")
     kernel = tangent_kernel(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
-    found = []
+    result = []
     for k in range(60):
         resample = draw_resample(question, per_group, k)
-        found.append(resample_prediction(kernel(resample.flat), resample, question.group))
-    scores, spreads = (torch.stack([getattr(one, name) for one in found]) for name in ("accuracy", "spread"))
+        result.append(resample_prediction(kernel(resample.flat), resample, question.group))
+    scores, spreads = (torch.stack([getattr(one, name) for one in result]) for name in ("accuracy", "spread"))
     held = []
     for start in range(0, 60, 3):  # three resamples make an interval, the other 57 are new
         own = torch.zeros(60, dtype=torch.bool)

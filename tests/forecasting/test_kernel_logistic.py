@@ -22,13 +22,13 @@ def by_weights(x, one_hot, seen, first, steps):
     """A linear model with cross-entropy summed over points and Nesterov's momentum, written for weights."""
     rate = 2.0 / float((x[seen] @ x[seen].T).abs().sum(1).max())
     weights = first.clone()
-    ahead = weights.clone()
+    remaining = weights.clone()
     for _ in range(steps):
-        at = ahead.clone().requires_grad_()
+        at = remaining.clone().requires_grad_()
         loss = torch.nn.functional.cross_entropy(x[seen] @ at, one_hot[seen].argmax(1), reduction="sum")
         (gradient,) = torch.autograd.grad(loss, at)
-        fresh = ahead - rate * gradient
-        ahead, weights = fresh + MOMENTUM * (fresh - weights), fresh
+        fresh = remaining - rate * gradient
+        remaining, weights = fresh + MOMENTUM * (fresh - weights), fresh
     return x @ weights
 
 
@@ -38,14 +38,14 @@ def test_it_is_descent_of_a_linear_model(started):
     first = torch.zeros(4, 3, dtype=torch.float64)
     if started:
         first = torch.randn(4, 3, generator=seeded(5), dtype=torch.float64)
-    found = kernel_logistic_regression(
+    result = kernel_logistic_regression(
         x @ x.T, one_hot, seen, x @ first if started else None, steps=37, tolerance=0.0
     )
     expected = by_weights(x, one_hot, seen, first, 37)
-    assert found.steps == 37
-    torch.testing.assert_close(found.outputs, expected[~seen], atol=STACKED, rtol=STACKED)
+    assert result.steps == 37
+    torch.testing.assert_close(result.outputs, expected[~seen], atol=STACKED, rtol=STACKED)
     loss = torch.nn.functional.cross_entropy(expected[seen], one_hot[seen].argmax(1))
-    assert found.loss == pytest.approx(float(loss), abs=STACKED)
+    assert result.loss == pytest.approx(float(loss), abs=STACKED)
 
 
 def test_labels_of_unseen_points_change_nothing():
@@ -62,17 +62,17 @@ def test_labels_of_unseen_points_change_nothing():
 def test_what_fits_already_is_left_alone():
     x, one_hot, seen = linear_problem()
     start = 20 * one_hot + 0.1 * x[:, :3]
-    found = kernel_logistic_regression(x @ x.T, one_hot, seen, start, steps=50, tolerance=0.01)
-    assert found.steps == 0
-    assert torch.equal(found.outputs, start[~seen])
+    result = kernel_logistic_regression(x @ x.T, one_hot, seen, start, steps=50, tolerance=0.01)
+    assert result.steps == 0
+    assert torch.equal(result.outputs, start[~seen])
 
 
 def test_it_stops_at_the_tolerance():
     x, one_hot, seen = linear_problem()
     gram = x @ x.T + 5 * torch.eye(9, dtype=torch.float64)
-    found = kernel_logistic_regression(gram, one_hot, seen, steps=5000, tolerance=0.1)
-    assert found.loss <= 0.1
-    assert found.steps < 5000
+    result = kernel_logistic_regression(gram, one_hot, seen, steps=5000, tolerance=0.1)
+    assert result.loss <= 0.1
+    assert result.steps < 5000
 
 
 @pytest.mark.parametrize("value", [True, False])

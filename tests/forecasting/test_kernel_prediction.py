@@ -33,37 +33,37 @@ def test_every_transformation_is_left_out_in_turn_without_assuming_symmetry():
     question = as_question(blobs(items=5), "C4")
     resample = draw_resample(question, 4, 0)
     gram = random_gram(resample)
-    found = resample_prediction(gram, resample, question.group)
+    result = resample_prediction(gram, resample, question.group)
     labels = resample.one_hot.repeat_interleave(4, 0)
     for c in range(3):
         for g in range(4):
             at = (resample.labels == c).nonzero()[:, 0] * 4 + g
             predicted = regression(gram, labels, at, ridge=0.0)
-            assert found.table[c, g] == (predicted.argmax(1) == c).double().mean()
-    assert found.invariance_error > 0.01
-    assert torch.allclose(found.confusion.sum(1), torch.ones(3, dtype=torch.float64))
-    assert torch.equal(found.confusion.diagonal(), found.accuracy)
-    assert bool(((found.margin > 0) == found.correct).all())
+            assert result.table[c, g] == (predicted.argmax(1) == c).double().mean()
+    assert result.invariance_error > 0.01
+    assert torch.allclose(result.confusion.sum(1), torch.ones(3, dtype=torch.float64))
+    assert torch.equal(result.confusion.diagonal(), result.accuracy)
+    assert bool(((result.margin > 0) == result.correct).all())
 
 
 def test_pairs_are_problems_of_two_classes():
     question = as_question(blobs(items=5), "C4")
     resample = draw_resample(question, 3, 1)
     gram = tangent_kernel(user_model(small_net, (6, 6), 3), (6, 6)).kernel(0)(resample.flat)
-    found = class_pairs(gram, resample, question.group, ridge=0.0)
+    result = class_pairs(gram, resample, question.group, ridge=0.0)
     rows = torch.arange(36).reshape(9, 4)
     both = torch.cat([rows[resample.labels == 0], rows[resample.labels == 2]]).flatten()
     signs = torch.cat([torch.ones(12), -torch.ones(12)]).double()
     predicted = regression(gram[both][:, both], signs, torch.tensor([0, 4, 8]), ridge=0.0)
-    assert float(found.error[0, 2]) == pytest.approx(float((1 - predicted).mean()), abs=DENSE_PREDICTION)
-    assert bool(found.error.diagonal().isnan().all())
+    assert float(result.error[0, 2]) == pytest.approx(float((1 - predicted).mean()), abs=DENSE_PREDICTION)
+    assert bool(result.error.diagonal().isnan().all())
     centres = resample.points.mean(1).flatten(1)
     apart = (centres[resample.labels == 0][:, None] - centres[resample.labels == 1][None]).square().sum(
         -1
     ).mean() / 36
-    assert float(found.separation[0, 1]) == pytest.approx(float(apart))
+    assert float(result.separation[0, 1]) == pytest.approx(float(apart))
     radius = (resample.points.flatten(2) - centres[:, None]).norm(dim=2)[resample.labels == 1].mean() / 6
-    assert float(found.density[1]) == pytest.approx(1 / float(radius))
+    assert float(result.density[1]) == pytest.approx(1 / float(radius))
 
 
 def test_pooling_the_data_first_changes_no_number():
@@ -92,9 +92,9 @@ def test_a_kernel_that_takes_too_long_is_replaced_by_the_network_s_own():
     )
     model = user_model(net, (6, 6), 3)
     assert tangent_kernel(model, (6, 6), "auto", 24).kind == "infinite"
-    found = tangent_kernel(model, (6, 6), "auto", 24, effort=1e-6)
-    assert found.kind == "finite"
-    assert "times the budget" in found.reason
+    result = tangent_kernel(model, (6, 6), "auto", 24, effort=1e-6)
+    assert result.kind == "finite"
+    assert "times the budget" in result.reason
     assert tangent_kernel(model, (6, 6), "infinite", 24, effort=1e-6).kind == "infinite"
 
 

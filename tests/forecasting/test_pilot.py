@@ -23,8 +23,8 @@ PLAIN = CheckOptions(batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes
 def features(net, x):
     """Gradients of every output in every weight, [points, outputs, weights]."""
     weights = {name: weight.detach() for name, weight in net.named_parameters()}
-    found = jacrev(lambda own: functional_call(net, own, (x,)))(weights)
-    return torch.cat([part.flatten(2) for part in found.values()], 2)
+    result = jacrev(lambda own: functional_call(net, own, (x,)))(weights)
+    return torch.cat([part.flatten(2) for part in result.values()], 2)
 
 
 def trained(data, build, outputs, settings, seed):
@@ -40,7 +40,7 @@ def trained(data, build, outputs, settings, seed):
 def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
     settings = CheckOptions(epochs=3, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
     question, resample, model, net, mask = trained(blobs(items=6), small_net, 3, settings, seed=1)
-    found = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=3, seed=1))
+    result = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=3, seed=1))
     x = resample.flat[:, None]
     gradients = features(net, x)
     gram = torch.einsum("ioj,koj->ik", gradients, gradients) / 3
@@ -57,13 +57,13 @@ def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
         share = share - rate * (torch.softmax(f[~mask], 1) - wanted[~mask])
     assert float(loss) < 0.011
     right = (f[mask].argmax(1) == 0).double().mean()
-    assert float(found.class_accuracy[0]) == float(right)
+    assert float(result.class_accuracy[0]) == float(right)
 
 
 def test_numbers_go_on_with_squared_loss_to_its_end():
     settings = CheckOptions(epochs=4, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
     question, resample, model, net, mask = trained(spots(), number_net, 1, settings, seed=4)
-    found = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=4, seed=4))
+    result = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=4, seed=4))
     x = resample.flat[:, None]
     phi = features(net, x)[:, 0]
     with torch.no_grad():
@@ -75,20 +75,20 @@ def test_numbers_go_on_with_squared_loss_to_its_end():
     )
     predicted = start[mask] + phi[mask] @ step
     samples = mask.nonzero()[:, 0] // 4
-    assert float(found.class_accuracy[0]) == pytest.approx(
+    assert float(result.class_accuracy[0]) == pytest.approx(
         float(resample.scores(predicted, samples).mean()), abs=1e-6
     )
 
 
 def test_what_is_expected_is_the_pilot_s_and_so_is_the_interval():
-    found = forecast(
+    result = forecast(
         small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2, pilot_epochs=2)
     )
-    assert found.pilot.epochs == 2
-    assert found.accuracy == pytest.approx(found.pilot.accuracy, abs=DENSE_PREDICTION)
-    assert found.interval == accuracy_interval(found.pilot.class_accuracy[None], 3)
-    assert "after a pilot training of 2 epochs" in found.verdict
-    assert "uses a pilot training of 2 epochs" in forecast_page(found)
+    assert result.pilot.epochs == 2
+    assert result.accuracy == pytest.approx(result.pilot.accuracy, abs=DENSE_PREDICTION)
+    assert result.interval == accuracy_interval(result.pilot.class_accuracy[None], 3)
+    assert "after a pilot training of 2 epochs" in result.verdict
+    assert "uses a pilot training of 2 epochs" in forecast_page(result)
     assert (
         forecast(small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2)).pilot
         is None
@@ -97,22 +97,22 @@ def test_what_is_expected_is_the_pilot_s_and_so_is_the_interval():
 
 def test_classes_that_miss_nothing_are_not_asked():
     lacking = {1: [0, 2]}
-    found = forecast(
+    result = forecast(
         small_net,
         blobs(items=6),
         "C4",
         missing=lacking,
         options=ForecastOptions(per_class=2, resamples=1, pilot_epochs=1),
     )
-    assert found.pilot.class_accuracy.isnan().tolist() == [True, False, True]
-    assert 0 <= found.accuracy <= 1
+    assert result.pilot.class_accuracy.isnan().tolist() == [True, False, True]
+    assert 0 <= result.accuracy <= 1
 
 
 def test_numbers_have_an_interval_after_a_pilot():
-    found = forecast(
+    result = forecast(
         number_net, spots(), "C4", options=ForecastOptions(per_class=3, resamples=1, pilot_epochs=2)
     )
-    low, high = found.interval
-    assert low < found.accuracy <= high <= 1
-    wanted = explained_interval(found.pilot.class_accuracy[None], found.pilot.class_spread[None], 3)
+    low, high = result.interval
+    assert low < result.accuracy <= high <= 1
+    wanted = explained_interval(result.pilot.class_accuracy[None], result.pilot.class_spread[None], 3)
     assert (low, high) == wanted

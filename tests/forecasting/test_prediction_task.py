@@ -55,7 +55,7 @@ def test_training_scores_numbers_in_the_same_way():
     hidden[0, ::4] = True
     points = StoredPoints(resample.flat[:, None], 4)
     settings = MiniBatch(30, 40, Optimiser("sgd", 0.05))
-    found = train_networks(model.builder, points, resample, hidden, settings, 3)
+    result = train_networks(model.builder, points, resample, hidden, settings, 3)
     net = model.builder(3)
     steps = torch.optim.SGD(net.parameters(), lr=0.05)
     y = resample.outputs.repeat_interleave(4, 0)
@@ -67,8 +67,8 @@ def test_training_scores_numbers_in_the_same_way():
         said = net(resample.flat)
     items = torch.arange(40) // 4
     scores = resample.scores(said, items)
-    assert float(found.missing[0]) == pytest.approx(float(scores[hidden[0]].mean()), abs=1e-9)
-    assert float(found.seen[0]) == pytest.approx(float(scores[~hidden[0]].mean()), abs=1e-9)
+    assert float(result.missing[0]) == pytest.approx(float(scores[hidden[0]].mean()), abs=1e-9)
+    assert float(result.seen[0]) == pytest.approx(float(scores[~hidden[0]].mean()), abs=1e-9)
 
 
 def test_networks_need_an_output_for_each_number():

@@ -42,8 +42,8 @@ def test_the_group_form_is_dense_regression_when_the_action_is_exact(both):
     """Everything again from the raw numbers: points, standardisation, groups, regression, scores."""
     data = spots(both=both)
     net = number_net(1 + both)
-    found = forecast(lambda: net, data, "C4", options=ForecastOptions(per_class=3, resamples=1, seed=5))
-    items = found.question.data.per_class(3, 5).indices
+    result = forecast(lambda: net, data, "C4", options=ForecastOptions(per_class=3, resamples=1, seed=5))
+    items = result.question.data.per_class(3, 5).indices
     points = torch.stack([torch.rot90(data.x[items], k, (-2, -1)) for k in range(4)], 1).flatten(2)
     points = points - points.mean(2, keepdim=True)
     points = (points / points.square().mean(2, keepdim=True).sqrt()).flatten(0, 1)
@@ -55,40 +55,40 @@ def test_the_group_form_is_dense_regression_when_the_action_is_exact(both):
         said = regression(gram, y.repeat_interleave(4, 0), own * 4, ridge=0.0)
         apart = said - y[own]
         explained = 1 - apart.square().sum(1).mean() / (y - y.mean(0)).square().sum(1).mean()
-        assert float(found.prediction.class_accuracy[0, c]) == pytest.approx(
+        assert float(result.prediction.class_accuracy[0, c]) == pytest.approx(
             float(explained), abs=DENSE_PREDICTION
         )
         error = (apart * unit).square().sum(1).mean().sqrt()
-        assert float(found.prediction.class_error[c]) == pytest.approx(float(error), rel=1e-7)
-        rows = found.prediction.resample_prediction.samples // 3 == c
+        assert float(result.prediction.class_error[c]) == pytest.approx(float(error), rel=1e-7)
+        rows = result.prediction.resample_prediction.samples // 3 == c
         assert torch.allclose(
-            found.prediction.resample_prediction.prediction[rows], said, atol=DENSE_PREDICTION
+            result.prediction.resample_prediction.prediction[rows], said, atol=DENSE_PREDICTION
         )
     assert torch.allclose(
-        found.prediction.table, found.prediction.class_accuracy.mean(0)[:, None].expand(5, 4), atol=1e-8
+        result.prediction.table, result.prediction.class_accuracy.mean(0)[:, None].expand(5, 4), atol=1e-8
     )
-    assert found.prediction.confusion is None
-    assert bool(found.prediction.pairs.error.isnan().all())
-    assert bool((found.prediction.pairs.density > 0).all())
+    assert result.prediction.confusion is None
+    assert bool(result.prediction.pairs.error.isnan().all())
+    assert bool((result.prediction.pairs.density > 0).all())
     # items of a group really are of one fifth
     lowest, highest = data.targets[items][:3, 0], data.targets[items][-3:, 0]
     assert both or float(lowest.max()) < float(highest.min())
 
 
 def test_missing_groups_can_be_named():
-    found = forecast(
+    result = forecast(
         number_net,
         spots(),
         "C4",
         missing={0: [0, 2], 4: [1]},
         options=ForecastOptions(per_class=3, resamples=2),
     )
-    asked = (~found.prediction.table.isnan()).int().tolist()
+    asked = (~result.prediction.table.isnan()).int().tolist()
     assert asked == [[1, 0, 1, 0], [0] * 4, [0] * 4, [0] * 4, [0, 1, 0, 0]]
-    assert bool(found.prediction.class_accuracy[:, 1:4].isnan().all())
-    low, high = found.interval
-    assert low < found.accuracy < high <= 1
-    assert "the missing cases" in found.verdict
+    assert bool(result.prediction.class_accuracy[:, 1:4].isnan().all())
+    low, high = result.interval
+    assert low < result.accuracy < high <= 1
+    assert "the missing cases" in result.verdict
 
 
 def test_an_invariant_network_explains_everything():
@@ -96,8 +96,8 @@ def test_an_invariant_network_explains_everything():
         nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular"), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
         nn.Flatten(), nn.Linear(4, 1),
     )  # fmt: skip
-    found = forecast(pooled, spots(), "C3 shift-x", options=FEW)
-    assert found.accuracy == pytest.approx(1.0, abs=DENSE_PREDICTION)
+    result = forecast(pooled, spots(), "C3 shift-x", options=FEW)
+    assert result.accuracy == pytest.approx(1.0, abs=DENSE_PREDICTION)
     assert forecast(number_net, spots(), "C3 shift-x", options=FEW).accuracy < 0.9
 
 
@@ -118,7 +118,7 @@ def test_training_is_squared_loss_on_standardised_numbers():
     resample = draw_resample(question, 2, 0)
     model = user_model(number_net, (6, 6), 1)
     settings = CheckOptions(epochs=50, batch=40, optimiser=Optimiser("sgd", 0.05), kernel_classes=5)
-    found, first = training_check(model, question, resample, settings, ForecastOptions(seed=4))
+    result, first = training_check(model, question, resample, settings, ForecastOptions(seed=4))
     seen = torch.ones(10, 4, dtype=torch.bool)
     seen[:2, 0] = False
     net = model.builder(4).float()
@@ -131,11 +131,11 @@ def test_training_is_squared_loss_on_standardised_numbers():
     with torch.no_grad():
         said = net(resample.points[:2, :1].float()).double()
     assert torch.allclose(first(resample.points[:2, :1]), said, atol=1e-4)
-    assert float(found.class_accuracy[0]) == pytest.approx(
+    assert float(result.class_accuracy[0]) == pytest.approx(
         float(resample.scores(said, torch.arange(2)).mean()), abs=1e-3
     )
-    assert not bool(found.refit_accuracy.isnan().any())
-    assert 0 < found.kernel_change < 1
+    assert not bool(result.refit_accuracy.isnan().any())
+    assert 0 < result.kernel_change < 1
 
 
 def test_words_speak_of_explained_variation(checked):
@@ -153,15 +153,15 @@ def test_words_speak_of_explained_variation(checked):
 
 
 def test_programs_are_told_what_the_numbers_are(checked):
-    found = checked.to_dict()
-    assert found["question"]["task"] == "regression"
-    assert found["explained"] == checked.accuracy
-    assert found["prediction"]["group_explained"] == checked.prediction.class_accuracy.mean(0).tolist()
-    assert found["prediction"]["group_error"] == checked.prediction.class_error.tolist()
-    assert found["question"]["group_names"][0] == "lowest fifth"
-    assert found["check"]["group_explained"] == checked.check.class_accuracy.tolist()
-    assert found["advice"][0]["explained"] == checked.advice[0].accuracy
-    assert found["prediction"]["confusion"] is None
+    result = checked.to_dict()
+    assert result["question"]["task"] == "regression"
+    assert result["explained"] == checked.accuracy
+    assert result["prediction"]["group_explained"] == checked.prediction.class_accuracy.mean(0).tolist()
+    assert result["prediction"]["group_error"] == checked.prediction.class_error.tolist()
+    assert result["question"]["group_names"][0] == "lowest fifth"
+    assert result["check"]["group_explained"] == checked.check.class_accuracy.tolist()
+    assert result["advice"][0]["explained"] == checked.advice[0].accuracy
+    assert result["prediction"]["confusion"] is None
     text = json.dumps(checked.to_dict())
     assert '"accuracy"' not in text
     assert "_class" not in text

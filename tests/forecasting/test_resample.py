@@ -18,8 +18,8 @@ def test_how_large_the_numbers_are_does_not_matter(scale):
     images = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     flat = images.flatten(2)
     usual = (flat - flat.mean(2, keepdim=True)) / flat.std(2, correction=0, keepdim=True)
-    found = standardise_points(scale * images, True, "scaled").flatten(2)
-    torch.testing.assert_close(found, usual, rtol=0, atol=1e-12)
+    result = standardise_points(scale * images, True, "scaled").flatten(2)
+    torch.testing.assert_close(result, usual, rtol=0, atol=1e-12)
 
 
 def test_constant_points_are_refused_by_number():

@@ -36,16 +36,16 @@ def test_the_verdict_is_one_sentence_with_its_numbers(checked):
 
 
 def test_programs_get_plain_numbers_without_nan(checked):
-    found = checked.to_dict()
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["accuracy"] == checked.accuracy
-    prediction = found["prediction"]
+    result = checked.to_dict()
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert result["accuracy"] == checked.accuracy
+    prediction = result["prediction"]
     assert prediction["table"] == checked.prediction.table.tolist()
-    assert found["question"]["elements"] == ["0°", "90°", "180°", "270°"]
+    assert result["question"]["elements"] == ["0°", "90°", "180°", "270°"]
     assert prediction["pair_error"][0][0] is None
     assert prediction["pair_error"][0][1] == float(checked.prediction.pairs.error[0, 1])
-    assert found["check"]["noise_floor"] == checked.check.noise_floor
-    assert found["advice"][0]["kind"] == checked.advice[0].kind
+    assert result["check"]["noise_floor"] == checked.check.noise_floor
+    assert result["advice"][0]["kind"] == checked.advice[0].kind
     assert prediction["equivariance"]["layers"][0]["kind"] == "Linear"
 
 
@@ -63,11 +63,11 @@ def test_the_page_says_everything_and_needs_no_network(checked):
 
 def test_classes_are_called_by_their_names_everywhere():
     names = ("ash", "birch <b>", "elm")
-    found = forecast(small_net, blobs(), "C4", class_names=names, options=FEW)
-    assert found.to_dict()["question"]["class_names"] == list(names)
-    assert found.question.class_names == names
-    assert found.accuracy == forecast(small_net, blobs(), "C4", options=FEW).accuracy
-    cells = re.findall(r"<td>([^<]*)</td>", forecast_page(found))
+    result = forecast(small_net, blobs(), "C4", class_names=names, options=FEW)
+    assert result.to_dict()["question"]["class_names"] == list(names)
+    assert result.question.class_names == names
+    assert result.accuracy == forecast(small_net, blobs(), "C4", options=FEW).accuracy
+    cells = re.findall(r"<td>([^<]*)</td>", forecast_page(result))
     assert {"ash", "birch &lt;b&gt;", "elm"} <= set(cells)
     assert "0" not in cells
     part = blobs().of_classes(0, 2)

@@ -47,9 +47,9 @@ def test_three_ways_agree_on_permutations(group):
 
 @given(simple_groups)
 def test_irreps_obey_schurs_lemma(group):
-    found = irreps(group)
-    for i, a in enumerate(found[-3:]):
-        for j, b in enumerate(found[-3:]):
+    result = irreps(group)
+    for i, a in enumerate(result[-3:]):
+        for j, b in enumerate(result[-3:]):
             assert dense_null_space(a, b).dimension == (i == j)
 
 

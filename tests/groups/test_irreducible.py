@@ -31,10 +31,10 @@ from tests.tolerances import FOURIER
 
 @given(finite_groups)
 def test_squares_of_dimensions_sum_to_the_order(group):
-    found = irreps(group)
-    assert sum(rho.dim**2 for rho in found) == group.order
-    assert len(found) == len(conjugacy_classes(group))
-    assert trivial_index(found) == 0
+    result = irreps(group)
+    assert sum(rho.dim**2 for rho in result) == group.order
+    assert len(result) == len(conjugacy_classes(group))
+    assert trivial_index(result) == 0
 
 
 @given(finite_groups)
@@ -110,13 +110,13 @@ def test_abelian_groups_without_known_factors_split_into_characters():
 
 @given(finite_groups, st.data())
 def test_multiplicities_of_sums(group, data):
-    found = irreps(group)
-    i, j = (data.draw(st.integers(0, len(found) - 1)) for _ in range(2))
-    counts = torch.zeros(len(found), dtype=torch.int64)
+    result = irreps(group)
+    i, j = (data.draw(st.integers(0, len(result) - 1)) for _ in range(2))
+    counts = torch.zeros(len(result), dtype=torch.int64)
     counts[i] += 2
     counts[j] += 1
-    assert torch.equal(multiplicities(2 * found[i] + found[j]), counts)
-    dims = torch.tensor([rho.dim for rho in found])
+    assert torch.equal(multiplicities(2 * result[i] + result[j]), counts)
+    dims = torch.tensor([rho.dim for rho in result])
     assert torch.equal(multiplicities(regular(group)), dims)
 
 
@@ -134,9 +134,9 @@ def test_large_product_of_small_groups():
 
 def test_large_cyclic_groups_hold_no_matrices():
     group = cyclic(2048)
-    found = irreps(group)
-    tables = {id(rho.listing.__self__.steps) for rho in found}
-    assert len(found) == 2048
+    result = irreps(group)
+    tables = {id(rho.listing.__self__.steps) for rho in result}
+    assert len(result) == 2048
     assert len(tables) == 1
     assert conjugate_indices(group)[3] == 2045
 

@@ -25,12 +25,12 @@ def test_rounds_of_products_reach_every_element_once(group):
 def test_products_of_many_elements_are_as_accurate():
     group = dihedral(150)  # of 300 elements, most are products
     assert _products(group)[1]
-    found = irreps(group)
-    assert [rho.dim for rho in found] == [1] * 4 + [2] * 74
-    for rho in found[::15]:
+    result = irreps(group)
+    assert [rho.dim for rho in result] == [1] * 4 + [2] * 74
+    for rho in result[::15]:
         assert_representation(rho, tolerance=FOURIER)
     turn = 2 * torch.pi / 150
-    halves = sorted(float(character(rho)[1].real) for rho in found[4:])
+    halves = sorted(float(character(rho)[1].real) for rho in result[4:])
     expected = sorted(2 * torch.cos(turn * torch.arange(1, 75, dtype=torch.float64)))
     assert torch.allclose(torch.tensor(halves, dtype=torch.float64), torch.stack(expected), atol=FOURIER)
 

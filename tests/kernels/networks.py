@@ -125,9 +125,9 @@ def dense_jacobian(net: nn.Module, x: Tensor) -> Tensor:
     for one in x:
         out = net(one[None])[0]
         for value in out:
-            found = torch.autograd.grad(
+            result = torch.autograd.grad(
                 value, weights, retain_graph=True, allow_unused=True, materialize_grads=True
             )
-            rows.append(torch.cat([g.flatten() for g in found]))
+            rows.append(torch.cat([g.flatten() for g in result]))
     net.train(training)
     return torch.stack(rows).reshape(len(x), -1, rows[0].numel())

@@ -37,8 +37,8 @@ def test_the_guide_runs_from_top_to_bottom():
     ],
 )
 def test_examples_run_and_learn(example, worst):
-    found = runpy.run_path(str(ROOT / "examples" / f"{example}.py"))["main"]()
+    result = runpy.run_path(str(ROOT / "examples" / f"{example}.py"))["main"]()
     for name, value in worst.items():
-        assert found[name] > value, name
-    if "last loss" in found:
-        assert found["last loss"] < found["first loss"]
+        assert result[name] > value, name
+    if "last loss" in result:
+        assert result["last loss"] < result["first loss"]

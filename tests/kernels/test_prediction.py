@@ -41,7 +41,7 @@ def test_flow_agrees_with_an_ode_solver_in_weight_space(ridge, n):
 
     solved = solve_ivp(descent, (0, 6.0), w0.numpy().ravel(), t_eval=times, rtol=1e-11, atol=1e-12)
     expected = np.stack([test.numpy() @ w.reshape(6, 2) for w in solved.y.T])
-    found = gradient_flow_prediction(
+    result = gradient_flow_prediction(
         phi @ phi.T,
         test @ phi.T,
         y,
@@ -51,8 +51,8 @@ def test_flow_agrees_with_an_ode_solver_in_weight_space(ridge, n):
         initial_train=phi @ w0,
         initial_test=test @ w0,
     )
-    assert np.allclose(found.mean, expected, rtol=ODE, atol=ODE)
-    assert found.rank == min(n, 6)
+    assert np.allclose(result.mean, expected, rtol=ODE, atol=ODE)
+    assert result.rank == min(n, 6)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.2])
@@ -64,7 +64,7 @@ def test_descent_agrees_with_descent(ridge):
         if step in (0, 1, 7, 40):
             expected[step] = test @ w
         w = w - rate * (phi.T @ (phi @ w - y) + ridge * (w - w0))
-    found = gradient_descent_prediction(
+    result = gradient_descent_prediction(
         phi @ phi.T,
         test @ phi.T,
         y,
@@ -74,7 +74,7 @@ def test_descent_agrees_with_descent(ridge):
         initial_train=phi @ w0,
         initial_test=test @ w0,
     )
-    assert torch.allclose(found.mean, torch.stack(list(expected.values())), rtol=1e-11, atol=1e-11)
+    assert torch.allclose(result.mean, torch.stack(list(expected.values())), rtol=1e-11, atol=1e-11)
 
 
 def test_small_steps_become_the_flow():
@@ -108,15 +108,15 @@ def test_a_singular_kernel_is_answered_exactly_or_refused():
     k, cross = phi @ phi.T, test @ phi.T
     with pytest.raises(SingularKernelError, match="rank 4 of 9"):
         gradient_flow_prediction(k, cross, y, times=[1.0, INF], learning_rate=1.0, ridge=0.0)
-    found = gradient_flow_prediction(
+    result = gradient_flow_prediction(
         k, cross, y, times=[1e12, INF], learning_rate=1.0, ridge=0.0, singular="pseudo_inverse"
     )
     least_norm = test @ torch.linalg.lstsq(phi, y).solution
-    assert torch.allclose(found.mean[0], least_norm, rtol=1e-10, atol=1e-10)  # no blow-up at huge times
-    assert torch.allclose(found.mean[1], least_norm, rtol=1e-10, atol=1e-10)
+    assert torch.allclose(result.mean[0], least_norm, rtol=1e-10, atol=1e-10)  # no blow-up at huge times
+    assert torch.allclose(result.mean[1], least_norm, rtol=1e-10, atol=1e-10)
     unlearned = y - phi @ torch.linalg.lstsq(phi, y).solution
-    assert found.rank == 4
-    assert torch.allclose(found.unlearned, unlearned.norm(dim=0), rtol=1e-10)
+    assert result.rank == 4
+    assert torch.allclose(result.unlearned, unlearned.norm(dim=0), rtol=1e-10)
     finite = gradient_flow_prediction(k, cross, y, times=[3.0], learning_rate=1.0, ridge=0.0)  # no error
     assert torch.isfinite(finite.mean).all()
 
@@ -135,7 +135,7 @@ def test_ensemble_agrees_with_an_ensemble(ridge):
     phi, test, spread, w0 = random_feature_ensemble(20_000)
     y, rate, time = normal(5, 1, seed=2), 0.5, 0.8
     prior = torch.diag(spread**2)
-    found = ntk_ensemble_prediction(
+    result = ntk_ensemble_prediction(
         phi @ phi.T,
         test @ phi.T,
         phi @ prior @ phi.T,
@@ -155,11 +155,11 @@ def test_ensemble_agrees_with_an_ensemble(ridge):
         outputs = test @ w
         mean, centred = outputs.mean(1), outputs - outputs.mean(1, keepdim=True)
         error = outputs.std(1) / w0.shape[1] ** 0.5
-        assert ((mean - found.mean[index, :, 0]).abs() < MONTE_CARLO_SIGMAS * error + 1e-9).all()
+        assert ((mean - result.mean[index, :, 0]).abs() < MONTE_CARLO_SIGMAS * error + 1e-9).all()
         products = centred[:, None] * centred[None]
         spread_of_products = products.std(-1) / w0.shape[1] ** 0.5
         assert (
-            (products.mean(-1) - found.covariance[index]).abs()
+            (products.mean(-1) - result.covariance[index]).abs()
             < MONTE_CARLO_SIGMAS * spread_of_products + 1e-9
         ).all()
 
@@ -176,11 +176,11 @@ def test_ensemble_of_equal_kernels_ends_in_the_nngp_posterior():
 def test_posterior_agrees_with_scikit_learn():
     x, test, y = normal(6, 2), normal(4, 2, seed=1), normal(6, 1, seed=2)
     k = rbf_kernel(0.7)
-    found = nngp_posterior(k(x), k(test, x), k(test), y, noise_variance=0.1)
+    result = nngp_posterior(k(x), k(test, x), k(test), y, noise_variance=0.1)
     model = GaussianProcessRegressor(as_sklearn_process(k), alpha=0.1, optimizer=None).fit(x, y[:, 0])
     mean, covariance = model.predict(test.numpy(), return_cov=True)
-    assert np.allclose(found.mean[0, :, 0], mean, rtol=1e-10, atol=1e-12)
-    assert np.allclose(found.covariance[0], covariance, rtol=1e-10, atol=1e-12)
+    assert np.allclose(result.mean[0, :, 0], mean, rtol=1e-10, atol=1e-12)
+    assert np.allclose(result.covariance[0], covariance, rtol=1e-10, atol=1e-12)
 
 
 K, C, Y = (

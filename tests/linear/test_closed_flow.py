@@ -20,10 +20,10 @@ INFINITE = torch.tensor([math.inf], dtype=torch.float64)
 def solved(problem: Problem):
     equivariant = problem.y.ndim == 2
     labels = problem.rep if equivariant else None
-    found = orbit_regression(second_moments(problem.x, problem.y), problem.rep, labels)
-    scale = float(torch.linalg.matrix_norm(found.k, 2))
+    result = orbit_regression(second_moments(problem.x, problem.y), problem.rep, labels)
+    scale = float(torch.linalg.matrix_norm(result.k, 2))
     # one unit of time is the fastest relaxation time, so that the solver is not asked for stiff problems
-    return found, regression_flow(found.k / scale, found.c / scale, 1e-10)
+    return result, regression_flow(result.k / scale, result.c / scale, 1e-10)
 
 
 def integrated(k: np.ndarray, c: np.ndarray, start: np.ndarray, times: list[float]) -> np.ndarray:
@@ -44,10 +44,12 @@ def integrated(k: np.ndarray, c: np.ndarray, start: np.ndarray, times: list[floa
 @given(data=st.data())
 def test_the_closed_form_is_the_integrated_flow(equivariant, data):
     problem = data.draw(problems(equivariant))
-    found, solution = solved(problem)
-    scale = float(torch.linalg.matrix_norm(found.k, 2))
+    result, solution = solved(problem)
+    scale = float(torch.linalg.matrix_norm(result.k, 2))
     times = [0.0, 0.7, 3.0, 11.0]
-    expected = integrated((found.k / scale).numpy(), (found.c / scale).numpy(), problem.start.numpy(), times)
+    expected = integrated(
+        (result.k / scale).numpy(), (result.c / scale).numpy(), problem.start.numpy(), times
+    )
     size = 1 + float(np.abs(expected).max())
     gap = solution.weights(problem.start, torch.tensor(times, dtype=torch.float64)).numpy() - expected
     assert np.abs(gap).max() < ODE * size
@@ -59,8 +61,8 @@ def test_descent_is_gradient_descent_step_by_step(equivariant, data, share):
     problem = data.draw(problems(equivariant))
     x = torch.cat([problem.x @ g for g in problem.elements])
     y = torch.cat([problem.y @ g if equivariant else problem.y for g in problem.elements])
-    found, _ = solved(problem)
-    solution = regression_flow(found.k, found.c, 1e-10)
+    result, _ = solved(problem)
+    solution = regression_flow(result.k, result.c, 1e-10)
     rate = share / 2 * solution.stable_rate
     w = problem.start.clone()
     for _ in range(25):  # on the data themselves, not on their moments
@@ -72,11 +74,11 @@ def test_descent_is_gradient_descent_step_by_step(equivariant, data, share):
 
 @given(problem=problems())
 def test_the_limit_is_a_minimum_and_keeps_what_the_data_do_not_reach(problem):
-    found, solution = solved(problem)
+    result, solution = solved(problem)
     limit = solution.limit(problem.start)
     size = 1 + float(limit.abs().max()) + float(problem.start.abs().max())
-    scale = float(torch.linalg.matrix_norm(found.k, 2)) + float(found.c.abs().max())
-    assert (found.k @ limit - found.c).abs().max() < ODE * scale * size
+    scale = float(torch.linalg.matrix_norm(result.k, 2)) + float(result.c.abs().max())
+    assert (result.k @ limit - result.c).abs().max() < ODE * scale * size
     assert (solution.weights(problem.start, INFINITE)[0] - limit).abs().max() < FOURIER * size
     # numpy's pseudo-inverse of the data themselves, which are not squared
     x = torch.cat([problem.x @ g for g in problem.elements]).numpy()

@@ -33,21 +33,21 @@ def test_a_problem_solved_on_both(basis):
     x, y, start = draw(0, 40, 5), draw(1, 40), draw(2, 5)
     here = orbit_regression(second_moments(x, y), rep)
     pieces = zip(x.split(7), y.split(7), strict=True)
-    found = orbit_regression(streamed_moments(pieces, device="cuda"), there)
+    result = orbit_regression(streamed_moments(pieces, device="cuda"), there)
     scale = float(here.k.abs().max())
-    assert found.k.is_cuda
-    assert (found.k.cpu() - here.k).abs().max() < FOURIER * scale
+    assert result.k.is_cuda
+    assert (result.k.cpu() - here.k).abs().max() < FOURIER * scale
     times = torch.tensor([0.0, 1e-4, 1e-3], dtype=torch.float64)
-    path = regression_flow(found.k, found.c).weights(start.cuda(), times)
+    path = regression_flow(result.k, result.c).weights(start.cuda(), times)
     expected = regression_flow(here.k, here.c).weights(start, times)
     assert (path.cpu() - expected).abs().max() < FOURIER * (1 + float(expected.abs().max()))
     parts = weight_split(path, there).asymmetric.cpu()
     assert (parts - weight_split(expected, rep).asymmetric).abs().max() < FOURIER * (
         1 + float(expected.abs().max())
     )
-    assert coupling(found.k, there).decoupled
-    rates, dense = extreme_rates(found, 2, seed=0), extreme_rates(here, 2, seed=0)
+    assert coupling(result.k, there).decoupled
+    rates, dense = extreme_rates(result, 2, seed=0), extreme_rates(here, 2, seed=0)
     assert (rates.slowest.cpu() - dense.slowest).abs().max() < LANCZOS * scale
     if basis != "matrices":
-        for ours, theirs in zip(irrep_rates(found), irrep_rates(here), strict=True):
+        for ours, theirs in zip(irrep_rates(result), irrep_rates(here), strict=True):
             assert (ours.rates.cpu() - theirs.rates).abs().max() < FOURIER * scale

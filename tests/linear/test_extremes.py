@@ -27,14 +27,14 @@ def test_both_ends_of_the_dense_spectrum(points):
     rep = 10 * groups.permutation(group)
     problem = orbit_regression(second_moments(draw(0, points, 60), draw(1, points)), rep)
     rates = dense(problem, lambda w: weight_split(w, rep).asymmetric)
-    found = extreme_rates(problem, 4, seed=0)
-    assert (found.slowest - rates[:4]).abs().max() < LANCZOS * float(rates[-1])
-    assert (found.fastest - rates.flip(0)[:4]).abs().max() < LANCZOS * float(rates[-1])
-    assert found.residuals.max() < 1e-6 * float(rates[-1])
-    for direction in found.slowest_directions:
+    result = extreme_rates(problem, 4, seed=0)
+    assert (result.slowest - rates[:4]).abs().max() < LANCZOS * float(rates[-1])
+    assert (result.fastest - rates.flip(0)[:4]).abs().max() < LANCZOS * float(rates[-1])
+    assert result.residuals.max() < 1e-6 * float(rates[-1])
+    for direction in result.slowest_directions:
         assert weight_split(direction, rep).symmetric.abs().max() < LANCZOS
         assert abs(float(direction.norm()) - 1) < LANCZOS
-    assert (float(found.slowest[0]) < 1e-12 * float(rates[-1])) == (points == 9)
+    assert (float(result.slowest[0]) < 1e-12 * float(rates[-1])) == (points == 9)
     assert float(rates[-1] - rates[-2]) < LANCZOS * float(rates[-1]) or points == 200  # repeated rates
 
 
@@ -42,10 +42,10 @@ def test_equivariant_problems_and_groups_too_big_to_list():
     rep = groups.permutation(groups.symmetric(8))
     problem = orbit_regression(second_moments(draw(2, 30, 8), draw(3, 30, 8)), rep, rep)
     rates = dense(problem, lambda w: weight_split(w, rep, rep).asymmetric)
-    found = extreme_rates(problem, 3, seed=1)
-    assert found.slowest_directions.shape == (3, 8, 8)
-    assert (found.slowest - rates[:3]).abs().max() < LANCZOS * float(rates[-1])
-    assert (found.fastest - rates.flip(0)[:3]).abs().max() < LANCZOS * float(rates[-1])
+    result = extreme_rates(problem, 3, seed=1)
+    assert result.slowest_directions.shape == (3, 8, 8)
+    assert (result.slowest - rates[:3]).abs().max() < LANCZOS * float(rates[-1])
+    assert (result.fastest - rates.flip(0)[:3]).abs().max() < LANCZOS * float(rates[-1])
 
 
 def made(rates):
@@ -60,17 +60,17 @@ def made(rates):
 
 def test_slow_rates_beside_one_that_is_zero_keep_their_digits():
     rates = [0.0, 3e-4, 0.07, *torch.linspace(0.5, 9.0, 37).tolist()]
-    found = extreme_rates(made(rates), 3, seed=0)
-    assert found.slowest.tolist() == pytest.approx(rates[:3], rel=1e-9, abs=1e-14)
-    assert found.fastest.tolist() == pytest.approx(rates[:-4:-1], rel=1e-8)
+    result = extreme_rates(made(rates), 3, seed=0)
+    assert result.slowest.tolist() == pytest.approx(rates[:3], rel=1e-9, abs=1e-14)
+    assert result.fastest.tolist() == pytest.approx(rates[:-4:-1], rel=1e-8)
 
 
 def test_a_rate_with_more_copies_than_the_block_is_wide():
     rates = [0.2] * 9 + torch.linspace(0.5, 2.0, 22).tolist() + [5.0] * 9
-    found = extreme_rates(made(rates), 2, seed=0)
-    assert found.slowest.tolist() == pytest.approx([0.2, 0.2], rel=1e-9)
-    assert found.fastest.tolist() == pytest.approx([5.0, 5.0], rel=1e-9)
-    first, second = found.slowest_directions
+    result = extreme_rates(made(rates), 2, seed=0)
+    assert result.slowest.tolist() == pytest.approx([0.2, 0.2], rel=1e-9)
+    assert result.fastest.tolist() == pytest.approx([5.0, 5.0], rel=1e-9)
+    first, second = result.slowest_directions
     assert abs(float(first @ second)) < LANCZOS
 
 

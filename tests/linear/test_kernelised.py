@@ -38,12 +38,12 @@ def points(n, d, seed):
 
 def test_polynomial_features_carry_the_permutation_of_example_f1():
     x = points(40, 2, 0)
-    found = kernelised_element(quadratic, x, x.flip(1))
+    result = kernelised_element(quadratic, x, x.flip(1))
     expected = torch.eye(5, dtype=torch.float64)[[1, 0, 4, 3, 2]]
-    assert found.rank == 5
-    assert (found.matrix - expected).abs().max() < 1e3 * ROUNDING  # conditioning of squares and products
+    assert result.rank == 5
+    assert (result.matrix - expected).abs().max() < 1e3 * ROUNDING  # conditioning of squares and products
     fresh = points(30, 2, 1)
-    assert feature_error(quadratic, fresh, fresh.flip(1), found.matrix).norm < 1e3 * ROUNDING
+    assert feature_error(quadratic, fresh, fresh.flip(1), result.matrix).norm < 1e3 * ROUNDING
 
 
 @given(st.integers(0, 10_000), st.integers(1, 40))
@@ -51,12 +51,12 @@ def test_streamed_sums_are_dense_least_squares_even_when_singular(seed, batch):
     generator = torch.Generator().manual_seed(seed)
     mixing = torch.randn(3, 6, generator=generator, dtype=torch.float64)  # 6 features of rank 3
     x, images = (torch.randn(20, 3, generator=generator, dtype=torch.float64) for _ in range(2))
-    found = kernelised_element(lambda z: z @ mixing, x, images, rank_tolerance=1e-10, batch=batch)
+    result = kernelised_element(lambda z: z @ mixing, x, images, rank_tolerance=1e-10, batch=batch)
     phi, there = x @ mixing, images @ mixing
     dense = torch.linalg.pinv(phi, rtol=1e-6) @ there
-    assert found.rank == 3
-    assert (found.matrix - dense).abs().max() < 1e-8 * (1 + dense.abs().max())
-    error = feature_error(lambda z: z @ mixing, x, images, found.matrix, batch=batch)
+    assert result.rank == 3
+    assert (result.matrix - dense).abs().max() < 1e-8 * (1 + dense.abs().max())
+    error = feature_error(lambda z: z @ mixing, x, images, result.matrix, batch=batch)
     gap = (phi @ dense - there).norm(dim=1)
     assert error.norm == pytest.approx(float(gap.mean()), rel=1e-8)
     assert error.standard_error == pytest.approx(float(gap.std() / math.sqrt(20)), rel=1e-6)

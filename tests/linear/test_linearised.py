@@ -157,11 +157,11 @@ def test_float32_modules_and_equivariant_outputs():
     x = normal(30, 2, seed=1).float()
     whole, targets = torch.cat([x, x.flip(1)]), torch.cat([x.flip(1) ** 2, x**2])
     lin = linearised_network(net, whole, targets, learning_rate=0.1, loss="mean")
-    found = predicted_asymmetry(lin, x, swap, [0, 400], outputs=swap)
+    result = predicted_asymmetry(lin, x, swap, [0, 400], outputs=swap)
     with torch.no_grad():
         start = asymmetry_loss(net, x, swap, swap)
-    assert float(found[0]) == pytest.approx(float(start), rel=1e-5)
-    assert float(found[1]) < 1e-6 * float(found[0])
+    assert float(result[0]) == pytest.approx(float(start), rel=1e-5)
+    assert float(result[1]) < 1e-6 * float(result[0])
 
 
 def test_bad_input():

@@ -24,35 +24,35 @@ def completed(problem, moved_labels):
 @given(problem=problems())
 def test_invariant_problems_are_plain_regression_on_the_completed_data(problem):
     x, y = completed(problem, False)
-    found = orbit_regression(second_moments(problem.x, problem.y), problem.rep)
+    result = orbit_regression(second_moments(problem.x, problem.y), problem.rep)
     scale = float((x.T @ x).abs().max()) + 1
-    assert (found.k - x.T @ x).abs().max() < FOURIER * scale
-    assert (found.c - x.T @ y).abs().max() < FOURIER * scale
+    assert (result.k - x.T @ x).abs().max() < FOURIER * scale
+    assert (result.c - x.T @ y).abs().max() < FOURIER * scale
     direct = ((y - x @ problem.start) ** 2).sum() / 2
-    assert abs(found.loss(problem.start) - direct) < FOURIER * (1 + float(direct))
+    assert abs(result.loss(problem.start) - direct) < FOURIER * (1 + float(direct))
 
 
 @given(problem=problems(equivariant=True))
 def test_equivariant_problems_are_plain_regression_on_the_completed_data(problem):
     x, y = completed(problem, True)
-    found = orbit_regression(second_moments(problem.x, problem.y), problem.rep, problem.rep)
+    result = orbit_regression(second_moments(problem.x, problem.y), problem.rep, problem.rep)
     scale = float((x.T @ x).abs().max()) + float((x.T @ y).abs().max()) + 1
-    assert (found.k - x.T @ x).abs().max() < FOURIER * scale
-    assert (found.c - x.T @ y).abs().max() < FOURIER * scale
+    assert (result.k - x.T @ x).abs().max() < FOURIER * scale
+    assert (result.c - x.T @ y).abs().max() < FOURIER * scale
     direct = ((y - x @ problem.start) ** 2).sum() / 2
-    assert abs(found.loss(problem.start) - direct) < FOURIER * (1 + float(direct))
+    assert abs(result.loss(problem.start) - direct) < FOURIER * (1 + float(direct))
     # both commute with the group, as the paper's proof of Theorem 4.2 needs
     for g in problem.elements:
-        assert (found.k @ g - g @ found.k).abs().max() < FOURIER * scale
-        assert (found.c @ g - g @ found.c).abs().max() < FOURIER * scale
+        assert (result.k @ g - g @ result.k).abs().max() < FOURIER * scale
+        assert (result.c @ g - g @ result.c).abs().max() < FOURIER * scale
 
 
 def test_matrices_will_do_and_labels_may_have_their_own_representation():
     toy = swapped_squares(6, 0)
-    found = orbit_regression(second_moments(toy.features, toy.targets), toy.group, toy.group)
+    result = orbit_regression(second_moments(toy.features, toy.targets), toy.group, toy.group)
     whole = toy.completed()
-    assert (found.k - whole.features.T @ whole.features).abs().max() < FOURIER
-    assert (found.c - whole.features.T @ whole.targets).abs().max() < FOURIER
+    assert (result.k - whole.features.T @ whole.features).abs().max() < FOURIER
+    assert (result.c - whole.features.T @ whole.targets).abs().max() < FOURIER
     group = groups.symmetric(3)
     v, sign = groups.permutation(group), groups.irreps(group)[1]
     x, y = draw(0, 5, 3), draw(1, 5, 1)
@@ -64,9 +64,9 @@ def test_matrices_will_do_and_labels_may_have_their_own_representation():
 def test_invariant_labels_under_a_group_that_is_not_orthogonal():
     x, y = draw(2, 4, 2), draw(3, 4)
     whole = torch.cat([x @ g for g in SHEARED])
-    found = orbit_regression(second_moments(x, y), SHEARED)
-    assert (found.k - whole.T @ whole).abs().max() < FOURIER
-    assert (found.c - whole.T @ y.repeat(2)).abs().max() < FOURIER
+    result = orbit_regression(second_moments(x, y), SHEARED)
+    assert (result.k - whole.T @ whole).abs().max() < FOURIER
+    assert (result.c - whole.T @ y.repeat(2)).abs().max() < FOURIER
 
 
 def test_bad_input():

@@ -37,9 +37,9 @@ def test_points_that_are_there_more_often_are_seen_in_the_moments():
     whole = toy.completed()
     x = torch.cat([whole.features, whole.features[:3]])
     y = torch.cat([whole.targets, whole.targets[:3]])
-    found = regression_assumptions(x, y, toy.group)[0]
-    assert found.holds is False
-    assert "some points are there more often" in found.verdict
+    result = regression_assumptions(x, y, toy.group)[0]
+    assert result.holds is False
+    assert "some points are there more often" in result.verdict
 
 
 def test_equivariant_data_need_the_other_two():

@@ -55,10 +55,10 @@ def test_the_symmetric_part_of_a_matrix_commutes_with_the_group(problem):
 def test_the_parts_evolve_independently_and_the_asymmetric_one_ignores_the_labels(equivariant, data):
     problem = data.draw(problems(equivariant))
     labels = problem.rep if equivariant else None
-    found = orbit_regression(second_moments(problem.x, problem.y), problem.rep, labels)
-    scale = float(torch.linalg.matrix_norm(found.k, 2))
-    solution = regression_flow(found.k / scale, found.c / scale, 1e-10)
-    silent = regression_flow(found.k / scale, 0 * found.c, 1e-10)
+    result = orbit_regression(second_moments(problem.x, problem.y), problem.rep, labels)
+    scale = float(torch.linalg.matrix_norm(result.k, 2))
+    solution = regression_flow(result.k / scale, result.c / scale, 1e-10)
+    silent = regression_flow(result.k / scale, 0 * result.c, 1e-10)
     parts = weight_split(problem.start, problem.rep, labels)
     path = weight_split(solution.weights(problem.start, TIMES), problem.rep, labels)
     size = 1 + float(problem.start.abs().max()) + float(solution.minimum.abs().max())
@@ -68,29 +68,29 @@ def test_the_parts_evolve_independently_and_the_asymmetric_one_ignores_the_label
     assert (
         weight_split(other, problem.rep, labels).symmetric - path.symmetric
     ).abs().max() < FOURIER * size * 10
-    assert coupling(found.k, problem.rep, labels).decoupled
+    assert coupling(result.k, problem.rep, labels).decoupled
 
 
 @given(problem=problems())
 def test_a_positive_definite_problem_ends_invariant(problem):
     x = torch.cat([problem.x, torch.eye(problem.rep.dim, dtype=torch.float64)])
     y = torch.cat([problem.y, draw(5, problem.rep.dim)])
-    found = orbit_regression(second_moments(x, y), problem.rep)
-    limit = regression_flow(found.k, found.c).limit(problem.start)
+    result = orbit_regression(second_moments(x, y), problem.rep)
+    limit = regression_flow(result.k, result.c).limit(problem.start)
     assert weight_split(limit, problem.rep).asymmetric.abs().max() < FOURIER * (1 + float(limit.abs().max()))
 
 
 def test_where_transposes_are_missing_the_parts_drive_each_other():
     x = draw(0, 6, 2)
     k = orbit_regression(second_moments(x, draw(1, 6)), SHEARED).k
-    found = coupling(k, SHEARED)
-    assert not found.decoupled
-    assert found.relative > 0.01
+    result = coupling(k, SHEARED)
+    assert not result.decoupled
+    assert result.relative > 0.01
     b = invariant_weights(SHEARED)
     p = b @ b.T
     expected = torch.linalg.matrix_norm(p @ k @ (torch.eye(2).double() - p), 2)
-    assert abs(found.absolute - float(expected)) < ROUNDING
-    assert "coupled: one part drives the other at up to" in found.verdict
+    assert abs(result.absolute - float(expected)) < ROUNDING
+    assert "coupled: one part drives the other at up to" in result.verdict
     # measured on the flow: another symmetric start changes the path of the asymmetric part
     solution = regression_flow(k / 10, torch.zeros(2, dtype=torch.float64))
     start = draw(1, 2)

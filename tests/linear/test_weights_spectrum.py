@@ -26,17 +26,17 @@ def test_the_slow_eigenvalue_is_the_one_descent_leaves_the_share_of(rate, steps,
 def test_spectrum_against_dense_and_every_relu_unit_has_a_zero():
     """Scaling a unit's inputs up and its output down changes nothing: one null direction per unit."""
     x, net = permuted_cube(300, 2).features, mlp((3, 12, 1), seed=3)
-    found = ewk_spectrum(net, x, **PAPER)
+    result = ewk_spectrum(net, x, **PAPER)
     dense = torch.linalg.eigvalsh(weights_kernel(net, x)).flip(0)
-    assert len(found.values) == 61
-    kept = found.values > 0
-    assert torch.allclose(found.values[kept], dense[kept])
-    assert found.zeros >= 12
-    assert found.zero_share == found.zeros / 61
+    assert len(result.values) == 61
+    kept = result.values > 0
+    assert torch.allclose(result.values[kept], dense[kept])
+    assert result.zeros >= 12
+    assert result.zero_share == result.zeros / 61
     below = float((dense < 0.2).double().mean())
-    assert found.share_below(0.2, of_nonzero=False) == pytest.approx(below)
-    assert found.share_below(0.2, of_nonzero=True) < below
-    assert found.decades == pytest.approx(float((dense[0] / found.values[kept][-1]).log10()))
+    assert result.share_below(0.2, of_nonzero=False) == pytest.approx(below)
+    assert result.share_below(0.2, of_nonzero=True) < below
+    assert result.decades == pytest.approx(float((dense[0] / result.values[kept][-1]).log10()))
 
 
 def test_more_weights_than_points_leaves_zeros():

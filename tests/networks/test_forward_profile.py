@@ -17,9 +17,9 @@ def test_a_profile_has_outputs_flops_and_activations():
     network = functional_module(
         nn.Sequential(nn.Linear(4, 7, bias=False), nn.Tanh(), nn.Linear(7, 3, bias=False))
     )
-    found = forward_profile(network, inputs(5, (4,)))
-    assert (found.outputs, found.flops) == (3, 2 * (4 * 7 + 7 * 3))
-    assert found.activations >= 7 + 7 + 3
+    result = forward_profile(network, inputs(5, (4,)))
+    assert (result.outputs, result.flops) == (3, 2 * (4 * 7 + 7 * 3))
+    assert result.activations >= 7 + 7 + 3
 
 
 class Noisy(nn.Linear):

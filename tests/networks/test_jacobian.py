@@ -17,9 +17,9 @@ def test_rows_are_those_of_the_dense_jacobian(name):
     dense = dense_jacobian(net, x)
     cotangents = inputs(2, (dense.shape[1],), seed=5)
     rows = Jacobian(functional_module(net), x).rows(cotangents)
-    found = torch.cat([t.flatten(2) for t in rows.values()], dim=2)
+    result = torch.cat([t.flatten(2) for t in rows.values()], dim=2)
     expected = torch.einsum("ao,iop->iap", cotangents, dense)
-    assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+    assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 @every_module

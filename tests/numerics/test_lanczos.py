@@ -30,15 +30,15 @@ def gram(n: int) -> torch.Tensor:
 @pytest.mark.parametrize(("n", "count"), [(5, 2), (5, 5), (60, 1), (60, 7), (60, 60)])
 def test_pairs_are_those_of_the_dense_matrix(n, count):
     a = gram(n)
-    found = top_eigenpairs(lambda v: a @ v, n, count, seed=0)
+    result = top_eigenpairs(lambda v: a @ v, n, count, seed=0)
     values, vectors = torch.linalg.eigh(a)
-    assert torch.allclose(found.values, values.flip(0)[:count], rtol=LANCZOS, atol=LANCZOS)
-    overlap = (found.vectors * vectors.flip(1)[:, :count]).sum(0).abs()
+    assert torch.allclose(result.values, values.flip(0)[:count], rtol=LANCZOS, atol=LANCZOS)
+    overlap = (result.vectors * vectors.flip(1)[:, :count]).sum(0).abs()
     assert torch.allclose(overlap, torch.ones(count, dtype=torch.float64), atol=LANCZOS)
     assert torch.allclose(
-        found.residuals, (a @ found.vectors - found.values * found.vectors).norm(dim=0), atol=1e-14
+        result.residuals, (a @ result.vectors - result.values * result.vectors).norm(dim=0), atol=1e-14
     )
-    assert found.residuals.max() < LANCZOS
+    assert result.residuals.max() < LANCZOS
 
 
 @given(
@@ -51,21 +51,21 @@ def test_repeated_and_clustered_eigenvalues_are_found_as_often_as_they_occur(lev
     noise = torch.rand(120, dtype=torch.float64, generator=seeded(seed, 1))
     values = torch.tensor(levels, dtype=torch.float64).repeat(120)[:120] + clusters * noise
     a = turned(values, seed)
-    found = top_eigenpairs(lambda v: a @ v, 120, count, seed=seed)
+    result = top_eigenpairs(lambda v: a @ v, 120, count, seed=seed)
     exact = torch.linalg.eigvalsh(a).flip(0)[:count]
     # a residual r in a cluster leaves an error of at most r; beside rounding of the largest eigenvalue
     allowed = 1e-10 * exact.abs() + 4 * ROUNDING * EPS * values.abs().max()
-    assert ((found.values - exact).abs() <= allowed).all()
-    orthogonality = found.vectors.T @ found.vectors - torch.eye(count, dtype=torch.float64)
+    assert ((result.values - exact).abs() <= allowed).all()
+    orthogonality = result.vectors.T @ result.vectors - torch.eye(count, dtype=torch.float64)
     assert orthogonality.abs().max() < 1e-12
 
 
 def test_few_products_are_taken_and_counted():
     values = torch.logspace(0, -6, 400, dtype=torch.float64)
     calls = []
-    found = top_eigenpairs(columnwise(lambda v: calls.append(1) or values * v), 400, 3, seed=1)
-    assert found.products == len(calls) < 200
-    assert torch.allclose(found.values, values[:3], rtol=LANCZOS)
+    result = top_eigenpairs(columnwise(lambda v: calls.append(1) or values * v), 400, 3, seed=1)
+    assert result.products == len(calls) < 200
+    assert torch.allclose(result.values, values[:3], rtol=LANCZOS)
 
 
 def test_a_loose_tolerance_shows_in_the_residuals():
@@ -80,10 +80,10 @@ def test_a_loose_tolerance_shows_in_the_residuals():
 
 def test_products_in_single_precision_are_as_good_as_they_can_be():
     a = gram(80)
-    found = top_eigenpairs(lambda v: a.float() @ v, 80, 3, seed=0, dtype=torch.float32)
-    assert found.vectors.dtype == torch.float64
+    result = top_eigenpairs(lambda v: a.float() @ v, 80, 3, seed=0, dtype=torch.float32)
+    assert result.vectors.dtype == torch.float64
     exact = torch.linalg.eigvalsh(a).flip(0)[:3]
-    torch.testing.assert_close(found.values, exact, rtol=1e-5, atol=0)
+    torch.testing.assert_close(result.values, exact, rtol=1e-5, atol=0)
 
 
 def test_the_seed_decides_the_start():
@@ -94,8 +94,8 @@ def test_the_seed_decides_the_start():
 
 def test_small_values_are_left_to_the_caller_who_asks_for_that():
     values = torch.cat([torch.tensor([1e12, 1.0], dtype=torch.float64), torch.linspace(0, 0.5, 98).double()])
-    found = top_eigenpairs(lambda v: values[:, None] * v, 100, 2, seed=0, floor=0.0, ratio=1e-6)
-    assert float(found.values[0]) == pytest.approx(1e12, rel=1e-12)
+    result = top_eigenpairs(lambda v: values[:, None] * v, 100, 2, seed=0, floor=0.0, ratio=1e-6)
+    assert float(result.values[0]) == pytest.approx(1e12, rel=1e-12)
 
 
 def test_what_does_not_converge_is_said(monkeypatch):
@@ -144,7 +144,7 @@ def test_iteration_finds_both_ends_on_a_subspace(name):
     def within(columns):
         return inner @ (inner.T @ columns)
 
-    found = iterated_ends(
+    result = iterated_ends(
         lambda v: within(matrix @ v),
         SIZE,
         within=within,
@@ -155,32 +155,32 @@ def test_iteration_finds_both_ends_on_a_subspace(name):
         floor=ROUNDING * EPS * float(matrix.abs().max()),
     )
     largest = float(values.abs().max())
-    assert found.converged
-    assert found.scale == pytest.approx(largest, rel=1e-8, abs=1e-13 * (largest == 0))
-    for value, true in zip(found.values.tolist(), (values.min(), values.max()), strict=True):
+    assert result.converged
+    assert result.scale == pytest.approx(largest, rel=1e-8, abs=1e-13 * (largest == 0))
+    for value, true in zip(result.values.tolist(), (values.min(), values.max()), strict=True):
         assert value == pytest.approx(float(true), abs=1e-8 * largest + 1e-13 * (largest == 0))
-    assert float(found.residuals.max()) <= 1e-8 * largest + 1e-13 * (largest == 0)
-    assert torch.allclose(within(found.vectors), found.vectors, atol=1e-12)
-    assert torch.allclose(found.vectors.norm(dim=0), torch.ones(2).double())
+    assert float(result.residuals.max()) <= 1e-8 * largest + 1e-13 * (largest == 0)
+    assert torch.allclose(within(result.vectors), result.vectors, atol=1e-12)
+    assert torch.allclose(result.vectors.norm(dim=0), torch.ones(2).double())
 
 
 @pytest.mark.parametrize("name", SPECTRA)
 def test_the_matrix_gives_both_ends(name):
     _, _, values = operator(name)
-    found = exact_ends(lambda v: values[:, None] * v, len(values))
-    assert found.values.tolist() == pytest.approx([float(values.min()), float(values.max())], rel=1e-12)
-    assert found.products == len(values)
-    assert found.converged
+    result = exact_ends(lambda v: values[:, None] * v, len(values))
+    assert result.values.tolist() == pytest.approx([float(values.min()), float(values.max())], rel=1e-12)
+    assert result.products == len(values)
+    assert result.converged
 
 
 def test_iteration_says_when_it_gave_up():
     values = torch.linspace(0, 1, 400).double() ** 4
     options = {"seed": 0, "tolerance": 1e-8, "limit": 100}
-    found, again = (iterated_ends(lambda v: values[:, None] * v, 400, **options) for _ in range(2))
-    assert not found.converged
-    assert found.products <= 102
-    assert float(found.residuals[0]) > 1e-10
-    assert torch.equal(found.values, again.values)
+    result, again = (iterated_ends(lambda v: values[:, None] * v, 400, **options) for _ in range(2))
+    assert not result.converged
+    assert result.products <= 102
+    assert float(result.residuals[0]) > 1e-10
+    assert torch.equal(result.values, again.values)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

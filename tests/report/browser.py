@@ -60,10 +60,10 @@ def ask(page: Path, script: str, *, width: int = 1200, dark: bool = False, folde
         encoding="utf-8",
     )
     dom = _chromium("--allow-file-access-from-files", "--dump-dom", outer.as_uri())
-    found = re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)
-    assert found is not None, f"the page did not answer:\n{dom[-2000:]}"
-    assert found[1], f"the script did not run:\n{dom[-2000:]}"
-    return json.loads(unescape(found[1]))
+    result = re.search(r'<pre id="answer">(.*?)</pre>', dom, re.DOTALL)
+    assert result is not None, f"the page did not answer:\n{dom[-2000:]}"
+    assert result[1], f"the script did not run:\n{dom[-2000:]}"
+    return json.loads(unescape(result[1]))
 
 
 def screenshot(page: Path, target: Path, *, width: int, height: int, scale: int = 1) -> None:

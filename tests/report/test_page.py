@@ -94,11 +94,11 @@ def test_every_text_stands_out(shown, tmp_path, dark):
         !["SCRIPT", "STYLE"].includes(e.tagName));
       return texts.map(e => [e.className || e.tagName, window.getComputedStyle(e).color, paper(e)]);
     """
-    found = ask(shown, script, dark=dark, folder=tmp_path)
-    assert len(found) > 30
-    papers = {_hex(paper) for _, _, paper in found}
+    result = ask(shown, script, dark=dark, folder=tmp_path)
+    assert len(result) > 30
+    papers = {_hex(paper) for _, _, paper in result}
     assert ("#14171a" in papers) == dark
-    for name, ink, paper in found:
+    for name, ink, paper in result:
         assert contrast(_hex(ink), _hex(paper)) >= 4.5, name
 
 
@@ -119,15 +119,15 @@ def test_figures_have_names_headings_have_order_and_all_is_reached_by_keyboard(s
       return {names, levels, scrolling, before, after, repeated: ids.length - new Set(ids).size, first,
               lang: document.documentElement.lang};
     """
-    found = ask(shown, script, folder=tmp_path)
-    assert found["names"] == ["a line going up"]
-    assert found["levels"] == [1, 2, 2]
-    assert found["scrolling"]
-    assert set(found["scrolling"]) == {0}
-    assert found["before"] != found["after"]
-    assert found["repeated"] == 0
-    assert found["first"] == "skip"
-    assert found["lang"] == "en"
+    result = ask(shown, script, folder=tmp_path)
+    assert result["names"] == ["a line going up"]
+    assert result["levels"] == [1, 2, 2]
+    assert result["scrolling"]
+    assert set(result["scrolling"]) == {0}
+    assert result["before"] != result["after"]
+    assert result["repeated"] == 0
+    assert result["first"] == "skip"
+    assert result["lang"] == "en"
 
 
 def test_bad_pages_are_refused(tmp_path):

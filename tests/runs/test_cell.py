@@ -28,10 +28,10 @@ def test_keys_are_unique_file_names(a, b):
 
 @given(parameters, st.integers(0, 99))
 def test_seeds_fit_every_generator(a, seed):
-    found = cell_seed(seed, "a/b", a)
-    assert 0 <= found < 2**48
-    assert found != cell_seed(seed + 1, "a/b", a)
-    torch.Generator().manual_seed(found)
+    result = cell_seed(seed, "a/b", a)
+    assert 0 <= result < 2**48
+    assert result != cell_seed(seed + 1, "a/b", a)
+    torch.Generator().manual_seed(result)
 
 
 def test_a_cell_leaves_a_plain_record_and_no_trace():
@@ -60,11 +60,11 @@ def test_an_exception_becomes_part_of_the_record():
 
 
 def test_numbers_of_numpy_and_torch_become_plain():
-    found = result_columns(
+    result = result_columns(
         {"t": [{"a": np.float64(0.1), "b": torch.tensor(3), "c": [1, 2], "d": None, "e": True}]}, {"n": 1}
     )
-    assert found == {"t": {"n": [1], "a": [0.1], "b": [3], "c": ["(1, 2)"], "d": [None], "e": [True]}}
-    assert [type(value[0]) for value in found["t"].values()] == [int, float, int, str, type(None), bool]
+    assert result == {"t": {"n": [1], "a": [0.1], "b": [3], "c": ["(1, 2)"], "d": [None], "e": [True]}}
+    assert [type(value[0]) for value in result["t"].values()] == [int, float, int, str, type(None), bool]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from symscope.runs._environment import chosen_device, environment, revision, usa
 
 
 def test_versions_and_machine_are_written_down():
-    found = environment("cpu")
-    assert found["packages"]["torch"] == torch.__version__
-    assert found["cores"] == usable_cores() >= 1
-    assert found["processor"]
+    result = environment("cpu")
+    assert result["packages"]["torch"] == torch.__version__
+    assert result["cores"] == usable_cores() >= 1
+    assert result["processor"]
 
 
 def test_revision_knows_commits_changes_and_their_absence(tmp_path):

@@ -20,9 +20,9 @@ def test_equal_runs_are_equal_and_others_say_where_they_differ(tmp_path):
     other = compare_runs(base, toy_run(tmp_path / "a", "cells=3", "threshold=1000", seed=1).folder)
     assert not other.same
     assert other.settings == (("seed", "0", "1"), ("threshold", "1.0", "1000.0"))
-    found = {(table, column): difference for table, column, difference in other.tables}
-    assert found["norms", "index"] == "equal"
-    assert found["norms", "norm"].startswith("largest difference ")
+    result = {(table, column): difference for table, column, difference in other.tables}
+    assert result["norms", "index"] == "equal"
+    assert result["norms", "norm"].startswith("largest difference ")
     statement, a, b = other.claims[0]
     assert statement == "Random matrices have a norm."
     assert (a.split(" (")[0], b.split(" (")[0]) == ("reproduced", "not reproduced")

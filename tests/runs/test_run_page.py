@@ -63,15 +63,15 @@ def test_a_report_of_two_runs_in_a_browser(runs, tmp_path, width, dark):
         resources: window.performance.getEntriesByType("resource").length,
       };
     """
-    found = ask(path, script, width=width, dark=dark, folder=tmp_path)
-    assert found["sideways"] <= 0
-    assert found["repeated"] == found["broken"] == []
-    assert min(found["names"]) > 10
-    assert len(found["heights"]) == 4
-    assert min(found["heights"]) > 100
-    assert ("rgb(230, 233, 236)" if dark else "rgb(27, 31, 36)") in found["ink"]
-    assert found["verdicts"][:3] == ["✗", "○", "○"]
-    assert found["resources"] == 0
+    result = ask(path, script, width=width, dark=dark, folder=tmp_path)
+    assert result["sideways"] <= 0
+    assert result["repeated"] == result["broken"] == []
+    assert min(result["names"]) > 10
+    assert len(result["heights"]) == 4
+    assert min(result["heights"]) > 100
+    assert ("rgb(230, 233, 236)" if dark else "rgb(27, 31, 36)") in result["ink"]
+    assert result["verdicts"][:3] == ["✗", "○", "○"]
+    assert result["resources"] == 0
 
 
 def test_runs_are_found_in_a_folder_of_runs(runs):

@@ -74,15 +74,15 @@ def test_cells_of_earlier_code_are_kept_and_told(mine):
     mine_run(mine)
     edited(mine, SOURCE.replace("randn(40, 40", "randn(50, 50"))
     next((folder / "cells").iterdir()).unlink()
-    told = []
-    mine_run(mine, warn=told.append)
-    assert told == [
+    reported = []
+    mine_run(mine, warn=reported.append)
+    assert reported == [
         "toy/matrices: 2 of 2 finished cells were made with earlier code of this experiment and are kept; "
         "--fresh makes them anew"
     ]
-    told.clear()
-    mine_run(mine, warn=told.append)
-    assert told[0].startswith("toy/matrices: 2 of 3 finished cells")
+    reported.clear()
+    mine_run(mine, warn=reported.append)
+    assert reported[0].startswith("toy/matrices: 2 of 3 finished cells")
     mine_run(mine, fresh=True)
     mine_run(mine)
 

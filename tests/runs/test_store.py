@@ -50,9 +50,9 @@ def record(key: str, **more: object) -> dict[str, object]:
 
 def test_cells_come_back_as_they_went(folder):
     folder.save_cell(record("a=1-00"))
-    found = folder.cell("a=1-00")
-    assert found["value"] == 0.1 + 0.2
-    assert found["nothing"] != found["nothing"]
+    result = folder.cell("a=1-00")
+    assert result["value"] == 0.1 + 0.2
+    assert result["nothing"] != result["nothing"]
     assert folder.cell("a=2-00") is None
 
 

@@ -86,9 +86,9 @@ def test_leave_out_after_a_lookalike_is_still_dense_regression(which, fill, swap
         for seed, ridge in ((1, 0.0), (2, 0.2)):
             profile, labels = random_profile(group, 2, seed), random_labels(2, seed, 2)
             missing = random_missing(group, 2, seed)
-            found = leave_out(profile, labels, missing, group, ridge).residual
+            result = leave_out(profile, labels, missing, group, ridge).residual
             dense = dense_residuals(profile, labels, missing, group, ridge)
-            torch.testing.assert_close(found, dense, rtol=0, atol=GROUP_LEAVE_OUT)
+            torch.testing.assert_close(result, dense, rtol=0, atol=GROUP_LEAVE_OUT)
 
 
 @pytest.mark.parametrize("swapped", [True, False])

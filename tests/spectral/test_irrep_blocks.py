@@ -20,12 +20,12 @@ from tests.tolerances import FOURIER
 @pytest.mark.parametrize("make", [*GROUPS.values(), frobenius])
 def test_the_frequencies_stand_for_all_irreps(make):
     group = make()
-    found = frequencies(group)
-    assert found[0].index == 0
-    assert float((found[0].matrices - 1).abs().max()) < FOURIER
-    assert sum(f.copies for f in found) == len(irreps(group))
-    assert sum(f.weight for f in found) == pytest.approx(1, abs=1e-12)
-    for one in found:
+    result = frequencies(group)
+    assert result[0].index == 0
+    assert float((result[0].matrices - 1).abs().max()) < FOURIER
+    assert sum(f.copies for f in result) == len(irreps(group))
+    assert sum(f.weight for f in result) == pytest.approx(1, abs=1e-12)
+    for one in result:
         characters = torch.einsum("gii->g", one.matrices.to(torch.complex128))
         is_real = float(characters.imag.abs().max()) < 1e-9
         assert (one.copies == 1) == is_real
@@ -53,12 +53,12 @@ def test_blocks_are_the_groups_transform(name, m, seed):
 def test_blocks_hold_the_eigenvalues_of_the_whole_matrix(name, m, seed):
     group = GROUPS[name]()
     profile = random_profile(group, m, seed)
-    found = [
+    result = [
         torch.linalg.eigvalsh(block).repeat(frequency.dim * frequency.copies)
         for frequency, block in fourier_blocks(profile, group)
     ]
     whole = torch.linalg.eigvalsh(profile_gram(profile, group))
-    torch.testing.assert_close(torch.cat(found).sort().values, whole, rtol=0, atol=1e-9)
+    torch.testing.assert_close(torch.cat(result).sort().values, whole, rtol=0, atol=1e-9)
 
 
 def test_bad_stabilisers_are_refused():

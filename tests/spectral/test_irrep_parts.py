@@ -18,8 +18,8 @@ def test_both_ways_give_the_blocks_of_the_inverse(complex, columns):
         turn = torch.polar(torch.ones(8).double(), torch.arange(8).double())
         gram = turn[:, None] * gram * turn.conj()
     expected = torch.linalg.inv(gram + 0.1 * torch.eye(8, dtype=torch.float64))
-    found = inverse_blocks(cholesky(gram, 0.1, "a"), [torch.tensor(c) for c in columns])
-    for block, c in zip(found, columns, strict=True):
+    result = inverse_blocks(cholesky(gram, 0.1, "a"), [torch.tensor(c) for c in columns])
+    for block, c in zip(result, columns, strict=True):
         torch.testing.assert_close(block, expected[c][:, c], rtol=0, atol=LEAVE_OUT)
 
 

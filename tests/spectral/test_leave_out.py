@@ -39,15 +39,15 @@ def test_every_group_gives_the_dense_residuals(name, m, seed, ridge, shape):
     m = m if group.order > 1 else m + 1
     profile, labels = random_profile(group, m, seed), random_labels(m, seed, *shape)
     missing = random_missing(group, m, seed)
-    found = leave_out(profile, labels, missing, group, ridge)
+    result = leave_out(profile, labels, missing, group, ridge)
     dense = dense_residuals(profile, labels, missing, group, ridge)
-    torch.testing.assert_close(found.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
-    torch.testing.assert_close(found.prediction + found.residual, found.label, rtol=0, atol=ROUNDING)
-    torch.testing.assert_close(torch.stack([found.samples, found.elements], 1), missing.nonzero())
-    assert sum(one.share for one in found.irreps) == pytest.approx(1, abs=1e-9)
-    assert sum(one.weight for one in found.irreps) == pytest.approx(1, abs=1e-9)
-    assert found.explanation == ""
-    assert found.points == m * group.order
+    torch.testing.assert_close(result.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
+    torch.testing.assert_close(result.prediction + result.residual, result.label, rtol=0, atol=ROUNDING)
+    torch.testing.assert_close(torch.stack([result.samples, result.elements], 1), missing.nonzero())
+    assert sum(one.share for one in result.irreps) == pytest.approx(1, abs=1e-9)
+    assert sum(one.weight for one in result.irreps) == pytest.approx(1, abs=1e-9)
+    assert result.explanation == ""
+    assert result.points == m * group.order
 
 
 @given(names, seeds, st.sampled_from([0.0, 0.3]))
@@ -61,12 +61,12 @@ def test_orbits_that_are_not_free_give_the_dense_residuals_on_different_points(n
     labels, missing = random_labels(m, seed, 2), random_missing(group, m, seed, share=0.15)
     missing[0, 0] = False  # so that something stays
     missing[1, 0] = True
-    found = leave_out(profile, labels, missing, group, ridge, stabilisers=stabilisers)
+    result = leave_out(profile, labels, missing, group, ridge, stabilisers=stabilisers)
     dense = dense_residuals(profile, labels, missing, group, ridge, stabilisers)
-    torch.testing.assert_close(found.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
-    assert found.points == sum(group.order // len(h) for h in stabilisers)
-    assert ("cosets" in found.explanation) == any(len(h) > 1 for h in stabilisers)
-    assert sum(one.weight for one in found.irreps) == pytest.approx(1, abs=1e-9)
+    torch.testing.assert_close(result.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
+    assert result.points == sum(group.order // len(h) for h in stabilisers)
+    assert ("cosets" in result.explanation) == any(len(h) > 1 for h in stabilisers)
+    assert sum(one.weight for one in result.irreps) == pytest.approx(1, abs=1e-9)
 
 
 def test_every_leave_out_class_comes_from_one_factorisation():
@@ -91,9 +91,9 @@ def test_the_way_to_the_inverse_changes_nothing():
     small = torch.zeros(m, group.order, dtype=torch.bool)
     small[4, 1] = True
     large = torch.stack([random_missing(group, m, k) for k in range(5)])
-    found = leave_out(profile, labels, torch.cat([small[None], large]), group, 0.0)
+    result = leave_out(profile, labels, torch.cat([small[None], large]), group, 0.0)
     dense = dense_residuals(profile, labels, small, group, 0.0)
-    torch.testing.assert_close(found.residual[found.sets == 0], dense, rtol=0, atol=GROUP_LEAVE_OUT)
+    torch.testing.assert_close(result.residual[result.sets == 0], dense, rtol=0, atol=GROUP_LEAVE_OUT)
     alone = leave_out(profile, labels, small, group, 0.0)
     torch.testing.assert_close(alone.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
 
@@ -108,9 +108,9 @@ def test_two_interleaved_orbits_of_a_circulant_kernel_give_equation_7(half, seed
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
     missing = torch.zeros(2, half, dtype=torch.bool)
     missing[0, 0] = True
-    found = leave_out(profile, labels, missing, cyclic(half), ridge)
+    result = leave_out(profile, labels, missing, cyclic(half), ridge)
     formula = spectral_error(circulant_spectrum(row), ridge)
-    torch.testing.assert_close(found.residual[0], formula, rtol=0, atol=GROUP_LEAVE_OUT)
+    torch.testing.assert_close(result.residual[0], formula, rtol=0, atol=GROUP_LEAVE_OUT)
 
 
 def test_shares_are_the_sensitivities_of_the_error():
@@ -119,9 +119,9 @@ def test_shares_are_the_sensitivities_of_the_error():
     profile, labels = random_profile(group, m, 8), random_labels(m, 8)
     missing = torch.zeros(m, group.order, dtype=torch.bool)
     missing[1, 4] = True
-    found = leave_out(profile, labels, missing, group, 0.0)
+    result = leave_out(profile, labels, missing, group, 0.0)
     step = 1e-6
-    for frequency, one in zip(frequencies(group), found.irreps, strict=True):
+    for frequency, one in zip(frequencies(group), result.irreps, strict=True):
         characters = torch.einsum("gii->g", frequency.matrices)
         # the part of the profile on this irrep: convolution with its character
         part = (
@@ -130,7 +130,7 @@ def test_shares_are_the_sensitivities_of_the_error():
             * torch.einsum("stg,gd->std", profile, characters[group.table[group.inverses]])
         )
         moved = leave_out(profile + step * part, labels, missing, group, 0.0)
-        slope = float((moved.residual / found.residual - 1) / step)
+        slope = float((moved.residual / result.residual - 1) / step)
         assert slope == pytest.approx(one.share - (frequency.index == 0), abs=1e-4)
 
 
@@ -141,12 +141,12 @@ def test_pooling_over_the_symmetry_itself_leaves_no_error_and_says_why(name):
     profile = feature_profile(group, features.expand(-1, -1, group.order).clone())
     missing = torch.zeros(m, group.order, dtype=torch.bool)
     missing[0, 0] = missing[0, 1] = missing[2, 1] = True
-    found = leave_out(profile, random_labels(m, 1), missing, group, 0.0)
-    assert torch.equal(found.residual, torch.zeros(3, dtype=torch.float64))
-    assert "zero to rounding on every non-trivial irrep" in found.explanation
-    assert "exactly zero" in found.explanation
-    assert found.irreps[0].share == 0
-    assert found.irreps[1].stiffness == float("inf")
+    result = leave_out(profile, random_labels(m, 1), missing, group, 0.0)
+    assert torch.equal(result.residual, torch.zeros(3, dtype=torch.float64))
+    assert "zero to rounding on every non-trivial irrep" in result.explanation
+    assert "exactly zero" in result.explanation
+    assert result.irreps[0].share == 0
+    assert result.irreps[1].stiffness == float("inf")
     # the limit of a vanishing ridge
     ridged = leave_out(profile, random_labels(m, 1), missing, group, 1e-7)
     assert float(ridged.residual.abs().max()) < 1e-6
@@ -163,13 +163,13 @@ def test_pooling_over_a_part_of_the_symmetry_is_the_limit_of_a_vanishing_ridge()
     missing[0, 1, 2] = True  # its twin, 5, is seen
     missing[1, 1, [2, 5]] = True  # both gone
     missing[1, 2, 1] = True
-    found = leave_out(profile, labels, missing, group, 0.0)
+    result = leave_out(profile, labels, missing, group, 0.0)
     near = leave_out(profile, labels, missing, group, 1e-9)
-    torch.testing.assert_close(found.residual, near.residual, rtol=0, atol=1e-6)
-    assert float(found.residual[0]) == 0
-    assert float(found.residual[1].abs()) > 0.05
-    assert "irreps k=1, k=3" in found.explanation
-    assert "exactly zero" not in found.explanation
+    torch.testing.assert_close(result.residual, near.residual, rtol=0, atol=1e-6)
+    assert float(result.residual[0]) == 0
+    assert float(result.residual[1].abs()) > 0.05
+    assert "irreps k=1, k=3" in result.explanation
+    assert "exactly zero" not in result.explanation
 
 
 @pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -196,8 +196,8 @@ def test_memory_decides_how_not_what():
 def test_labels_of_points_may_be_given_if_constant_on_orbits():
     group, m = cyclic(3), 2
     profile, labels, missing = random_profile(group, m, 4), random_labels(m, 4), random_missing(group, m, 4)
-    found = leave_out(profile, labels.repeat_interleave(3), missing, group, 0.0)
-    assert torch.equal(found.residual, leave_out(profile, labels, missing, group, 0.0).residual)
+    result = leave_out(profile, labels.repeat_interleave(3), missing, group, 0.0)
+    assert torch.equal(result.residual, leave_out(profile, labels, missing, group, 0.0).residual)
     with pytest.raises(InputError, match=r"vary within orbits \[0, 1\].*dense form"):
         leave_out(profile, random_labels(6, 0), missing, group, 0.0)
     with pytest.raises(InputError, match="one label per orbit, 2, or per point, 6; got 5"):
@@ -208,10 +208,10 @@ def test_labels_of_points_may_be_given_if_constant_on_orbits():
 
 def test_the_table_has_the_largest_share_first():
     group = dihedral(4)
-    found = leave_out(
+    result = leave_out(
         random_profile(group, 2, 0), random_labels(2, 0), random_missing(group, 2, 0), group, 0.0
     )
-    rows = found.table()
+    rows = result.table()
     assert len(rows) == 5
     assert [row["share"] for row in rows] == sorted((row["share"] for row in rows), reverse=True)
     assert [row["trivial"] for row in rows].count(True) == 1
@@ -222,12 +222,12 @@ def test_every_missing_point_is_a_row_of_the_point_table():
     group, m = dihedral(3), 3
     profile, missing = random_profile(group, m, 2), random_missing(group, m, 2)
     one_hot = torch.eye(3, dtype=torch.float64)[[2, 0, 1]]
-    found = leave_out(profile, one_hot, missing, group, 0.1)
-    rows = found.point_table()
+    result = leave_out(profile, one_hot, missing, group, 0.1)
+    rows = result.point_table()
     assert [(row["sample"], row["element"]) for row in rows] == [tuple(p) for p in missing.nonzero().tolist()]
-    assert [[row[f"prediction {c}"] for c in range(3)] for row in rows] == found.prediction.tolist()
+    assert [[row[f"prediction {c}"] for c in range(3)] for row in rows] == result.prediction.tolist()
     assert [row["right"] for row in rows] == (
-        found.prediction.argmax(1) == one_hot.argmax(1)[found.samples]
+        result.prediction.argmax(1) == one_hot.argmax(1)[result.samples]
     ).tolist()
     signs = leave_out(profile, torch.tensor([1.0, -1.0, 1.0], dtype=torch.float64), missing, group, 0.1)
     assert [row["right"] for row in signs.point_table()] == (signs.prediction * signs.label > 0).tolist()
@@ -288,8 +288,8 @@ def test_single_points_agree_with_dense_leave_one_out():
     profile, labels = random_profile(group, 2, 9), torch.tensor([1.0, -1.0], dtype=torch.float64)
     dense = leave_one_out_residuals(precision(profile_gram(profile, group), 0.0), labels.repeat_interleave(5))
     masks = torch.eye(10, dtype=torch.bool).reshape(10, 2, 5)
-    found = leave_out(profile, labels, masks, group, 0.0)
-    torch.testing.assert_close(found.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
+    result = leave_out(profile, labels, masks, group, 0.0)
+    torch.testing.assert_close(result.residual, dense, rtol=0, atol=GROUP_LEAVE_OUT)
 
 
 @pytest.mark.parametrize("name", ["C8", "D5", "Q8"])
@@ -309,11 +309,11 @@ def test_a_gpu_gives_the_same(name):
     group, m = GROUPS[name](), 6
     profile, labels, missing = random_profile(group, m, 2), random_labels(m, 2), random_missing(group, m, 2)
     here = leave_out(profile, labels, missing, group, 0.0).residual
-    for found in (
+    for result in (
         leave_out(profile, labels, missing, group, 0.0, device="cuda"),
         leave_out(profile.cuda(), labels.cuda(), missing, group, 0.0),
     ):
-        torch.testing.assert_close(found.residual, here, rtol=0, atol=GROUP_LEAVE_OUT)
+        torch.testing.assert_close(result.residual, here, rtol=0, atol=GROUP_LEAVE_OUT)
 
 
 def test_projected_profiles_in_single_precision_go_through():
@@ -333,8 +333,8 @@ def test_stabilisers_are_checked_to_the_precision_of_the_profile():
     missing = torch.zeros(2, 6, dtype=torch.bool)
     missing[0, 0] = missing[1, 2] = True
     labels = torch.tensor([1.0, -0.5])
-    found = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
+    result = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
     expected = leave_out(exact, labels.double(), missing, group, 0.0, stabilisers=stabilisers)
-    torch.testing.assert_close(found.prediction.double(), expected.prediction, rtol=0, atol=100 * SINGLE)
+    torch.testing.assert_close(result.prediction.double(), expected.prediction, rtol=0, atol=100 * SINGLE)
     with pytest.raises(InputError, match="does not fix sample 0"):
         leave_out(profile.double(), labels.double(), missing, group, 0.0, stabilisers=stabilisers)

@@ -51,29 +51,29 @@ def test_it_is_dense_regression_over_all_points(action, shape, ridge):
     labels = torch.randn(len(x), 2, generator=generator, dtype=torch.float64)
     masks = torch.rand(3, len(x), action.group.order, generator=generator) < 0.3
     masks[:, 0, 0] = True
-    found = leave_out_orbits(RBF, action, x, labels, ridge, missing=masks)
+    result = leave_out_orbits(RBF, action, x, labels, ridge, missing=masks)
     for k, mask in enumerate(masks):
         expected = dense(RBF, action, x, labels, mask, ridge)
-        assert torch.allclose(found.residual[found.sets == k], expected, atol=1e-8)
-    assert found.invariance_error == 0.0
+        assert torch.allclose(result.residual[result.sets == k], expected, atol=1e-8)
+    assert result.invariance_error == 0.0
 
 
 def test_classes_are_left_out_in_turn():
     x, classes = images(5, 6, 6), torch.tensor([7, 2, 7, 9, 2])
-    found = leave_out_orbits(RBF, data.rotation(4), x, classes, 0.0)
-    assert found.samples.tolist() == [1, 4, 0, 2, 3]
-    assert found.elements.tolist() == [0] * 5
-    assert found.label.argmax(1).tolist() == [0, 0, 1, 1, 2]
-    right = found.prediction.argmax(1) == found.label.argmax(1)
+    result = leave_out_orbits(RBF, data.rotation(4), x, classes, 0.0)
+    assert result.samples.tolist() == [1, 4, 0, 2, 3]
+    assert result.elements.tolist() == [0] * 5
+    assert result.label.argmax(1).tolist() == [0, 0, 1, 1, 2]
+    right = result.prediction.argmax(1) == result.label.argmax(1)
     assert 0 < int(right.sum()) < 5
-    assert found.right.tolist() == right.tolist()
+    assert result.right.tolist() == right.tolist()
     expected = [float(right[rows].double().mean()) for rows in ([0, 1], [2, 3], [4])]
-    assert found.accuracy().tolist() == expected
+    assert result.accuracy().tolist() == expected
     mask = torch.zeros(5, 4, dtype=torch.bool)
     mask[[1, 4], 0] = True
     one_hot = nn.functional.one_hot(torch.tensor([1, 0, 1, 2, 0])).double()
     expected = dense(RBF, data.rotation(4), x, one_hot, mask, 0.0)
-    assert torch.allclose(found.residual[:2], expected, atol=1e-10)
+    assert torch.allclose(result.residual[:2], expected, atol=1e-10)
 
 
 def test_samples_that_elements_keep_are_found():
@@ -82,27 +82,27 @@ def test_samples_that_elements_keep_are_found():
     labels = torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
     missing = torch.zeros(3, 4, dtype=torch.bool)
     missing[1, 1] = True
-    found = leave_out_orbits(RBF, data.rotation(4), x, labels, 0.0, missing=missing)
-    assert found.points == 10
-    assert "cosets" in found.explanation
+    result = leave_out_orbits(RBF, data.rotation(4), x, labels, 0.0, missing=missing)
+    assert result.points == 10
+    assert "cosets" in result.explanation
     points = data.rotation(4).orbit(x).flatten(0, 1)[[0, 1, 2, 3, 4, 5, 8, 9, 10, 11]]
     values = labels[[0, 0, 0, 0, 1, 1, 2, 2, 2, 2]]
     expected = leave_out_residual(precision(RBF(points, points), 0.0), values, torch.tensor([5]))
-    assert torch.allclose(found.residual, expected, atol=1e-8)
+    assert torch.allclose(result.residual, expected, atol=1e-8)
 
 
 def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
     action, x, labels = data.rotation(8), images(4, 9, 9), torch.tensor([0, 1, 1, 0])
-    found = leave_out_orbits(RBF, action, x, labels, 0.0)
+    result = leave_out_orbits(RBF, action, x, labels, 0.0)
     points = action.orbit(x).flatten(0, 1)
     projected = projected_profile(RBF(points, points), action.group)
-    assert found.invariance_error == pytest.approx(projected.invariance_error)
-    assert found.invariance_error > 1e-4
-    assert "not invariant under C8 (rotation" in found.explanation
+    assert result.invariance_error == pytest.approx(projected.invariance_error)
+    assert result.invariance_error > 1e-4
+    assert "not invariant under C8 (rotation" in result.explanation
     one_hot, masks = nn.functional.one_hot(labels).double(), torch.zeros(2, 4, 8, dtype=torch.bool)
     masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
     expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
-    assert torch.equal(found.residual, expected.residual)
+    assert torch.equal(result.residual, expected.residual)
 
 
 def test_a_profile_too_large_for_the_memory_is_streamed():
@@ -111,12 +111,12 @@ def test_a_profile_too_large_for_the_memory_is_streamed():
     missing = torch.zeros(40, 64, dtype=torch.bool)
     missing[3, 5] = missing[17, 0] = True
     calls = []
-    found = leave_out_orbits(
+    result = leave_out_orbits(
         RBF, ring, x, labels, 0.1, missing=missing, memory="1.5MB", progress=lambda *now: calls.append(now)
     )
     assert {what for what, _, _ in calls} == {"irreps"}  # blocks are made, used and dropped: no profile
     expected = dense(RBF, ring, x, labels, missing, 0.1)
-    assert torch.allclose(found.residual, expected, atol=1e-8)
+    assert torch.allclose(result.residual, expected, atol=1e-8)
 
 
 def test_progress_ends_with_all_of_the_kernel_and_all_irreps():
@@ -172,7 +172,7 @@ def test_samples_that_elements_keep_are_streamed_too():
     x = images(40, 64)
     x[3], x[8] = 1.0, x[8].roll(32) + x[8]
     classes = torch.arange(40) % 3
-    found = leave_out_orbits(RBF, ring, x, classes, 0.1, memory="1.5MB")
+    result = leave_out_orbits(RBF, ring, x, classes, 0.1, memory="1.5MB")
     whole = leave_out_orbits(RBF, ring, x, classes, 0.1)
-    assert found.points == whole.points == 38 * 64 + 32 + 1
-    assert torch.allclose(found.residual, whole.residual, atol=1e-10)
+    assert result.points == whole.points == 38 * 64 + 32 + 1
+    assert torch.allclose(result.residual, whole.residual, atol=1e-10)

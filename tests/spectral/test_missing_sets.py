@@ -17,20 +17,20 @@ from symscope.spectral.irrep_blocks import quotient
 def test_points_are_listed_seed_by_seed():
     mask = torch.zeros(3, 4, dtype=torch.bool)
     mask[2, 1] = mask[0, 3] = mask[2, 0] = True
-    (found,) = missing_sets(mask, cyclic(4), quotient(cyclic(4), None, 3))
-    assert found.samples.tolist() == [0, 2, 2]
-    assert found.elements.tolist() == [3, 0, 1]
-    assert found.owners.tolist() == [0, 2]
-    assert found.position.tolist() == [0, 1, 1]
-    assert not found.one_element
+    (result,) = missing_sets(mask, cyclic(4), quotient(cyclic(4), None, 3))
+    assert result.samples.tolist() == [0, 2, 2]
+    assert result.elements.tolist() == [3, 0, 1]
+    assert result.owners.tolist() == [0, 2]
+    assert result.position.tolist() == [0, 1, 1]
+    assert not result.one_element
 
 
 def test_elements_that_give_one_point_are_one():
     points = quotient(cyclic(4), [torch.tensor([0, 2]), torch.tensor([0])], 2)
     mask = torch.zeros(2, 4, dtype=torch.bool)
     mask[0, [1, 3]] = mask[1, 3] = True
-    (found,) = missing_sets(mask, cyclic(4), points)
-    assert list(zip(found.samples.tolist(), found.elements.tolist(), strict=True)) == [(0, 1), (1, 3)]
+    (result,) = missing_sets(mask, cyclic(4), points)
+    assert list(zip(result.samples.tolist(), result.elements.tolist(), strict=True)) == [(0, 1), (1, 3)]
 
 
 def test_a_class_loses_one_element_of_each_of_its_orbits():

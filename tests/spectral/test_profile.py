@@ -25,15 +25,15 @@ def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name,
     group = GROUPS[name]()
     n = group.order
     gram = random_gram(m * n, seed)
-    found = projected_profile(gram, group)
-    check_profile(found.profile, group)
+    result = projected_profile(gram, group)
+    check_profile(result.profile, group)
     s, t, d = m - 1, 0, (seed + 1) % n
     mean = sum(gram[s * n + g, t * n + int(group.table[g, d])] for g in range(n)) / n
-    torch.testing.assert_close(found.profile[s, t, d], mean, rtol=0, atol=ROUNDING)
-    projected = profile_gram(found.profile, group)
-    assert found.invariance_error == pytest.approx(float((gram - projected).norm() / gram.norm()), abs=1e-10)
+    torch.testing.assert_close(result.profile[s, t, d], mean, rtol=0, atol=ROUNDING)
+    projected = profile_gram(result.profile, group)
+    assert result.invariance_error == pytest.approx(float((gram - projected).norm() / gram.norm()), abs=1e-10)
     again = projected_profile(projected, group)
-    torch.testing.assert_close(again.profile, found.profile, rtol=0, atol=ROUNDING)
+    torch.testing.assert_close(again.profile, result.profile, rtol=0, atol=ROUNDING)
     assert again.invariance_error < 1e-14
 
 
@@ -91,10 +91,10 @@ def test_bad_input_is_refused():
 def angles_between(a, b):
     """`1 - angle / pi` by inner products, as kernels of networks have it: coarse where points coincide."""
     cosines = (a @ b.T) / (a.norm(dim=1)[:, None] * b.norm(dim=1))
-    found = torch.acos(cosines.clamp(-1, 1)) / torch.pi
+    result = torch.acos(cosines.clamp(-1, 1)) / torch.pi
     if b is a:
-        found.fill_diagonal_(0)
-    return 1 - found
+        result.fill_diagonal_(0)
+    return 1 - result
 
 
 def test_a_seed_meets_itself_without_the_rounding_of_a_pair():
@@ -173,7 +173,7 @@ def single_only(kernel):
             raise RuntimeError("expected scalar type Float but found Double")
         return kernel(a, b)
 
-    return found
+    return result
 
 
 def relu_ntk(a, b, layers=3):
@@ -181,12 +181,12 @@ def relu_ntk(a, b, layers=3):
     a, b = a.flatten(1), b.flatten(1)
     size = (a.norm(dim=1)[:, None] * b.norm(dim=1)) / a.shape[1]
     cosine = (a @ b.T / a.shape[1] / size).clamp(-1, 1)
-    found = size * cosine
+    result = size * cosine
     for _ in range(layers):
         flat = 1 - torch.acos(cosine) / torch.pi
         cosine = (cosine * flat + (1 - cosine * cosine).sqrt() / torch.pi).clamp(-1, 1)
-        found = found * flat + size * cosine
-    return found
+        result = result * flat + size * cosine
+    return result
 
 
 def features(x):
@@ -210,9 +210,9 @@ def test_honest_kernels_in_single_precision_go_through(kernel, only):
     digits = data.mnist_sample().per_class(2, seed=0).standardised().x.float()
     for action in (data.shift(14), data.dihedral_action(4)):
         asked = single_only(kernel) if only else kernel
-        found = kernel_profile(asked, action.act_all, digits, action.group)
-        assert found.dtype == torch.float32
-        assert found.isfinite().all()
+        result = kernel_profile(asked, action.act_all, digits, action.group)
+        assert result.dtype == torch.float32
+        assert result.isfinite().all()
 
 
 def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
@@ -232,11 +232,11 @@ def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
 def test_the_invariance_error_does_not_depend_on_the_scale(scale):
     gram = random_gram(12, 3) + torch.diag(torch.linspace(0, 2, 12, dtype=torch.float64))
     gram = gram / gram.abs().max()
-    found = projected_profile((gram * scale).float(), cyclic(6))
+    result = projected_profile((gram * scale).float(), cyclic(6))
     plain = projected_profile(gram, cyclic(6))
     assert plain.invariance_error > 0.02
-    assert found.invariance_error == pytest.approx(plain.invariance_error, rel=1e-5)
-    torch.testing.assert_close(found.profile.double() / scale, plain.profile, rtol=0, atol=1e-6)
+    assert result.invariance_error == pytest.approx(plain.invariance_error, rel=1e-5)
+    torch.testing.assert_close(result.profile.double() / scale, plain.profile, rtol=0, atol=1e-6)
     if scale in (1e-38, 3e38):  # as far as double precision goes, too
         far = projected_profile(gram * scale**8, cyclic(6))
         assert far.invariance_error == pytest.approx(plain.invariance_error, rel=1e-9)

@@ -39,7 +39,7 @@ def test_streaming_gives_what_the_profile_gives(name, panel):
     profile = kernel_profile(kernel, orbit, x, group, memory="40KB")
     whole = leave_out(profile, labels, missing, group, 0.01)
     steps = []
-    found = leave_out_streamed(
+    result = leave_out_streamed(
         kernel,
         orbit,
         x,
@@ -51,8 +51,8 @@ def test_streaming_gives_what_the_profile_gives(name, panel):
         panel=panel,
         progress=lambda *at: steps.append(at),
     )
-    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
-    for one, other in zip(found.irreps, whole.irreps, strict=True):
+    torch.testing.assert_close(result.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+    for one, other in zip(result.irreps, whole.irreps, strict=True):
         assert one.irrep == other.irrep
         assert one.share == pytest.approx(other.share, abs=1e-8)
     assert steps[-1] == ("irreps", len(whole.irreps), len(whole.irreps))
@@ -72,13 +72,13 @@ def test_samples_that_elements_keep_are_streamed_as_cosets(name, panel, ridge):
     missing[0, 0, 1], missing[0, 1, kept[1]], missing[1, 4, kept[4]] = True, True, True
     profile = kernel_profile(kernel, orbit, x, group)
     whole = leave_out(profile, labels, missing, group, ridge, stabilisers=kept)
-    found = leave_out_streamed(
+    result = leave_out_streamed(
         kernel, orbit, x, labels, missing, group, ridge, memory="2MB", panel=panel, stabilisers=kept
     )
-    assert found.points == whole.points < m * group.order
-    assert found.explanation == whole.explanation
-    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
-    for one, other in zip(found.irreps, whole.irreps, strict=True):
+    assert result.points == whole.points < m * group.order
+    assert result.explanation == whole.explanation
+    torch.testing.assert_close(result.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+    for one, other in zip(result.irreps, whole.irreps, strict=True):
         assert (one.irrep, one.weight) == (other.irrep, other.weight)
         assert one.share == pytest.approx(other.share, abs=1e-8)
 
@@ -111,9 +111,9 @@ def test_a_network_on_rotated_digits_streams_in_several_passes():
     masks = class_masks(digits.labels, action.group)
     profile = kernel_profile(ntk, orbit, x, action.group)
     whole = leave_out(profile, labels, masks, action.group, 0.0)
-    found = leave_out_streamed(ntk, orbit, x, labels, masks, action.group, 0.0, memory="100KB", panel=16)
+    result = leave_out_streamed(ntk, orbit, x, labels, masks, action.group, 0.0, memory="100KB", panel=16)
     assert len(irrep_batches(40, action.group, 16, 94_000)) > 1
-    torch.testing.assert_close(found.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
+    torch.testing.assert_close(result.residual, whole.residual, rtol=0, atol=GROUP_LEAVE_OUT)
 
 
 @pytest.mark.parametrize(("turns", "method"), [(4, "spline"), (16, "orthogonal")])
@@ -131,10 +131,10 @@ def test_streamed_residuals_are_those_of_dense_regression(turns, method):
     inverse = precision(ntk(orbit(x).flatten(0, 1)), 0.0)
     everywhere = labels.repeat_interleave(turns, 0)
     for kernel in (ntk, lambda a, b: ntk(a, b)):
-        found = leave_out_streamed(kernel, orbit, x, labels, masks, action.group, 0.0, memory="100MB")
+        result = leave_out_streamed(kernel, orbit, x, labels, masks, action.group, 0.0, memory="100MB")
         for number, mask in enumerate(masks):
             dense = leave_out_residual(inverse, everywhere, mask.flatten().nonzero()[:, 0])
-            assert (found.residual[found.sets == number] - dense).abs().max() < GROUP_LEAVE_OUT
+            assert (result.residual[result.sets == number] - dense).abs().max() < GROUP_LEAVE_OUT
 
 
 def test_coarse_pairs_do_not_reach_the_residuals():
@@ -145,8 +145,8 @@ def test_coarse_pairs_do_not_reach_the_residuals():
     orbit = lambda x: action.act_all(x.unflatten(1, (28, 28))).flatten(2)  # noqa: E731
 
     def coarse(a, b):
-        found = ntk(a, b)
-        return found if b is a else found - 1e-8 * (torch.cdist(a, b) < 1e-6)
+        result = ntk(a, b)
+        return result if b is a else result - 1e-8 * (torch.cdist(a, b) < 1e-6)
 
     x, labels = digits.x.flatten(1), torch.nn.functional.one_hot(digits.labels, 10).double()
     masks = class_masks(digits.labels, action.group)
@@ -161,9 +161,9 @@ def test_blocks_the_kernel_does_not_see_are_explained():
     x, orbit, _ = permuted(group, m, 1)
     sums = lambda a, b: torch.exp(-(a.sum(1)[:, None] - b.sum(1)).square() / 50)  # noqa: E731
     missing = random_missing(group, m, 2, share=0.1)
-    found = leave_out_streamed(sums, orbit, x, random_labels(m, 1), missing, group, 0.0, memory="2MB")
-    assert torch.equal(found.residual, torch.zeros_like(found.residual))
-    assert "every non-trivial irrep" in found.explanation
+    result = leave_out_streamed(sums, orbit, x, random_labels(m, 1), missing, group, 0.0, memory="2MB")
+    assert torch.equal(result.residual, torch.zeros_like(result.residual))
+    assert "every non-trivial irrep" in result.explanation
 
 
 def test_bad_input_is_refused():
@@ -242,9 +242,9 @@ def test_a_network_that_pools_over_the_group_has_no_error_within_any_budget(memo
     pooled = lambda a, b: torch.exp(-(torch.cdist(a.sin().sum(1)[:, None], b.sin().sum(1)[:, None]) ** 2))  # noqa: E731
     labels, missing = random_labels(m, 0), torch.zeros(m, 8, dtype=torch.bool)
     missing[3, 2], missing[7, 1:4] = True, True
-    found = leave_out_streamed(pooled, orbit, x, labels, missing, group, 0.0, memory=memory, panel=10)
-    assert torch.equal(found.residual, torch.zeros_like(found.residual))
-    assert found.explanation
+    result = leave_out_streamed(pooled, orbit, x, labels, missing, group, 0.0, memory=memory, panel=10)
+    assert torch.equal(result.residual, torch.zeros_like(result.residual))
+    assert result.explanation
 
 
 @pytest.mark.parametrize("streamed", [False, True])

@@ -69,10 +69,10 @@ def test_the_limit_is_regression_of_least_norm(name, m, seed, share, data):
     points = labels.repeat_interleave(group.order)
     dense, unclear = least_norm_residual(profile_gram(profile, group), points, missing.flatten())
     assume(not unclear)
-    found = leave_out(profile, labels, missing, group, 0.0)
-    torch.testing.assert_close(found.residual, dense, rtol=0, atol=DIRECT)
-    assert "zero to rounding" in found.explanation
-    assert sum(one.share for one in found.irreps) == pytest.approx(1, abs=1e-9)
+    result = leave_out(profile, labels, missing, group, 0.0)
+    torch.testing.assert_close(result.residual, dense, rtol=0, atol=DIRECT)
+    assert "zero to rounding" in result.explanation
+    assert sum(one.share for one in result.irreps) == pytest.approx(1, abs=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -85,9 +85,9 @@ def test_an_orbit_nobody_has_seen_is_predicted_from_the_others(name, dtype):
     missing[0] = True
     labels = torch.tensor([1.0, -1.0, 0.5], dtype=dtype)
     expected = float(base[0, 1:] @ torch.linalg.solve(base[1:, 1:], labels[1:]))
-    found = leave_out(profile, labels, missing, group, 0.0)
-    assert found.prediction.dtype == dtype
-    assert found.prediction.tolist() == pytest.approx([expected] * group.order, abs=SINGLE)
+    result = leave_out(profile, labels, missing, group, 0.0)
+    assert result.prediction.dtype == dtype
+    assert result.prediction.tolist() == pytest.approx([expected] * group.order, abs=SINGLE)
     streamed = leave_out_streamed(
         lambda a, b: base[a[:, 0].long()][:, b[:, 0].long()],
         lambda x: x[:, None].expand(-1, group.order, -1),
@@ -114,21 +114,21 @@ def test_a_band_of_waves_reaches_over_a_long_gap(order, highest, gone):
     missing = torch.zeros(2, order, dtype=torch.bool)
     missing[0, :gone] = True
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
-    found = leave_out(waves(order, highest), labels, missing, cyclic(order), 0.0)
-    assert torch.equal(found.residual, torch.zeros(gone, dtype=torch.float64))
-    assert "exactly zero" in found.explanation
+    result = leave_out(waves(order, highest), labels, missing, cyclic(order), 0.0)
+    assert torch.equal(result.residual, torch.zeros(gone, dtype=torch.float64))
+    assert "exactly zero" in result.explanation
 
 
 def test_waves_with_fewer_points_than_unknowns_leave_a_residual():
     missing = torch.zeros(2, 16, dtype=torch.bool)
     missing[0, :12] = True  # four points for seven waves
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
-    found = leave_out(waves(16, 3), labels, missing, cyclic(16), 0.0)
+    result = leave_out(waves(16, 3), labels, missing, cyclic(16), 0.0)
     dense, _ = least_norm_residual(
         profile_gram(waves(16, 3), cyclic(16)), labels.repeat_interleave(16), missing.flatten()
     )
-    torch.testing.assert_close(found.residual, dense, rtol=0, atol=DIRECT)
-    assert float(found.residual.abs().max()) > 0.1
+    torch.testing.assert_close(result.residual, dense, rtol=0, atol=DIRECT)
+    assert float(result.residual.abs().max()) > 0.1
 
 
 @pytest.mark.parametrize(("order", "gone"), [(32, 10), (48, 20)])
@@ -141,8 +141,8 @@ def test_what_depends_on_rounding_is_refused(order, gone):
     with pytest.raises(InputError, match=r"depend on irreps k=13, .* only to rounding.*or use a ridge"):
         leave_out(profile, torch.ones(1, dtype=torch.float64), missing, cyclic(order), 0.0)
     missing[0, 1:] = False  # one point alone does not
-    found = leave_out(profile, torch.ones(1, dtype=torch.float64), missing, cyclic(order), 0.0)
-    assert found.prediction.tolist() == pytest.approx([1.0], abs=1e-6)
+    result = leave_out(profile, torch.ones(1, dtype=torch.float64), missing, cyclic(order), 0.0)
+    assert result.prediction.tolist() == pytest.approx([1.0], abs=1e-6)
 
 
 def test_irreps_that_do_not_occur_on_cosets_are_not_called_zero():
@@ -150,11 +150,11 @@ def test_irreps_that_do_not_occur_on_cosets_are_not_called_zero():
     profile = torch.tensor([2.0, 0.5, 2.0, 0.5], dtype=torch.float64)[None, None]
     missing = torch.tensor([[True, False, False, False]])
     labels = torch.ones(1, dtype=torch.float64)
-    found = leave_out(profile, labels, missing, group, 0.0, stabilisers=[torch.tensor([0, 2])])
-    assert "zero to rounding" not in found.explanation
-    assert [(one.irrep, one.weight) for one in found.irreps if one.irrep == "k=1"] == [("k=1", 0.0)]
-    assert all(math.isfinite(one.stiffness) for one in found.irreps)
-    assert found.prediction.tolist() == pytest.approx([0.25])  # from one point: 0.5 / 2
+    result = leave_out(profile, labels, missing, group, 0.0, stabilisers=[torch.tensor([0, 2])])
+    assert "zero to rounding" not in result.explanation
+    assert [(one.irrep, one.weight) for one in result.irreps if one.irrep == "k=1"] == [("k=1", 0.0)]
+    assert all(math.isfinite(one.stiffness) for one in result.irreps)
+    assert result.prediction.tolist() == pytest.approx([0.25])  # from one point: 0.5 / 2
 
 
 @pytest.mark.parametrize("name", ["C8", "D5", "S4", "Q8"])
@@ -167,7 +167,7 @@ def test_cosets_of_a_kernel_that_is_zero_on_an_irrep(name):
     last = frequencies(group)[-1].index
     profile = without_irreps(kept_profile(group, stabilisers, 3), group, {last})
     missing, labels = random_missing(group, 2, 5), random_labels(2, 5)
-    found = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
+    result = leave_out(profile, labels, missing, group, 0.0, stabilisers=stabilisers)
     near = leave_out(profile, labels, missing, group, 1e-9, stabilisers=stabilisers)
-    torch.testing.assert_close(found.residual, near.residual, rtol=0, atol=DIRECT)
-    assert "zero to rounding" in found.explanation
+    torch.testing.assert_close(result.residual, near.residual, rtol=0, atol=DIRECT)
+    assert "zero to rounding" in result.explanation

@@ -144,12 +144,12 @@ def test_accuracy_on_some_points_only():
 
 
 def test_the_seed_decides_and_progress_is_told():
-    told = []
-    first = classifiers(None, lambda *a: told.append(a))
+    reported = []
+    first = classifiers(None, lambda *a: reported.append(a))
     again = classifiers(None)
     assert torch.equal(first.losses, again.losses)  # dropout too
-    assert [(epoch, epochs) for _, epoch, epochs in told] == [(i, 6) for i in range(1, 7)]
-    assert told[-1][0] == f"training, loss {float(first.losses[-1].mean()):.3g}"
+    assert [(epoch, epochs) for _, epoch, epochs in reported] == [(i, 6) for i in range(1, 7)]
+    assert reported[-1][0] == f"training, loss {float(first.losses[-1].mean()):.3g}"
 
 
 def normed(seed):
@@ -213,9 +213,12 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     path = tmp_path / "state.pt"
     command = [sys.executable, "-m", "tests.training.interrupted", "classifiers", str(path), "5"]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    told = []
-    resumed, whole = classifiers(str(path), lambda what, epoch, epochs: told.append(epoch)), classifiers(None)
-    assert told == [5, 6]  # epochs 1 to 4 were kept
+    reported = []
+    resumed, whole = (
+        classifiers(str(path), lambda what, epoch, epochs: reported.append(epoch)),
+        classifiers(None),
+    )
+    assert reported == [5, 6]  # epochs 1 to 4 were kept
     for name, weight in whole.stack.weights.items():
         assert torch.equal(resumed.stack.weights[name], weight)
     assert torch.equal(resumed.losses, whole.losses)

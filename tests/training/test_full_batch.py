@@ -111,12 +111,12 @@ def test_the_paper_s_network_learns_a_pair():
 
 def test_the_seed_decides_and_progress_is_told():
     x, y = pairs()
-    told = []
-    first = train_copies(small, x, y, LONG, [5, 6, 7], progress=lambda *a: told.append(a))
+    reported = []
+    first = train_copies(small, x, y, LONG, [5, 6, 7], progress=lambda *a: reported.append(a))
     assert torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 7]).history)
     assert not torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 8]).history)
-    assert [epoch for _, epoch, _ in told] == list(first.looked_at)
-    assert told[0] == (f"training, loss {float(first.history[0].mean()):.3g}", 0, 200)
+    assert [epoch for _, epoch, _ in reported] == list(first.looked_at)
+    assert reported[0] == (f"training, loss {float(first.history[0].mean()):.3g}", 0, 200)
 
 
 @pytest.mark.parametrize("killed_at", [30, 100])

@@ -94,8 +94,8 @@ def linear_symmetries(
     >>> from torch import nn
     >>> from symscope.discovery import gaussian_data, parameter_problem
     >>> net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 2, bias=False))
-    >>> found = linear_symmetries(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
-    >>> found.fields[0].name
+    >>> result = linear_symmetries(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)
+    >>> result.fields[0].name
     'rescaling of unit 0 of the hidden units between 0 and 2'
     """
     if method not in ("auto", "all", "layers"):
@@ -169,12 +169,12 @@ def translation_symmetries(
         lambda count, turn: gradient_rows(problem, count, seed + STRIDE * turn)[1], problem.size, level
     )
     directions = echelon(null.basis.cpu())
-    found = []
+    result = []
     for direction in directions.T:
         support = torch.nonzero(direction)[:, 0]
         zero = direction.new_zeros(len(support), len(support))
-        found.append(LinearField(support, zero, direction[support]))
-    return named_fields(problem, found, kind="translation")
+        result.append(LinearField(support, zero, direction[support]))
+    return named_fields(problem, result, kind="translation")
 
 
 def _layered(problem: ParameterProblem, affine: bool) -> list[Ansatz]:
@@ -221,15 +221,15 @@ def _layer_fields(
 ) -> tuple[LinearField, ...]:
     """Fields of several null spaces, without those that are zero or move along translations only."""
     directions = _directions(problem, constant)
-    points, found = problem.random_points(8, 1, seed=1), []
+    points, result = problem.random_points(8, 1, seed=1), []
     for ansatz, space in zip(ansatze, spaces, strict=True):
         for coefficients in echelon(space.basis).T:
             field = ansatz.field(coefficients.double().cpu())
             values = field_values(field, points).double().cpu()
             across = values - (values @ directions) @ directions.T
             if float(across.norm()) > DISTINCT * float(field.matrix.norm() + field.offset.norm()):
-                found.append(field)
-    return _distinct(problem, named_fields(problem, found), constant)
+                result.append(field)
+    return _distinct(problem, named_fields(problem, result), constant)
 
 
 def _distinct(

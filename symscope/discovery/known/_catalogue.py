@@ -103,7 +103,7 @@ def verified_catalogue(
         points: Number of held-out points of each test.
     """
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    result = []
     for entry in catalogue(problem):
         tests = []
         if entry.fields:
@@ -113,8 +113,8 @@ def verified_catalogue(
         count = len(entry.transformations)
         drawn = torch.randperm(count, generator=generator)[:3].tolist()
         tests += [verify(problem, entry.transformations[i], seed=seed, points=points) for i in drawn]
-        found.append(VerifiedSymmetry(entry, tuple(tests)))
-    return tuple(found)
+        result.append(VerifiedSymmetry(entry, tuple(tests)))
+    return tuple(result)
 
 
 def space_symmetries(space: HiddenSpace, parameters: int) -> list[KnownSymmetry]:

@@ -154,12 +154,12 @@ def _space(
     layout: ParameterLayout,
     calls: dict[str, list[fx.Node]],
 ) -> HiddenSpace | None:
-    found = _UnitPath()
+    result = _UnitPath()
     for user in node.users:
-        _follow(user, node, named, found)
-    readers = dict(found.readers)
+        _follow(user, node, named, result)
+    readers = dict(result.readers)
     reused = any(len(calls[n]) != 1 or not _own(m, named[""]) for n, m in readers.items())
-    if not found.known or not readers or reused:
+    if not result.known or not readers or reused:
         return None
     writer = named[name]
     sides = [_writing_side(name, writer, layout), *(_reading_side(n, m, layout) for n, m in readers.items())]
@@ -169,42 +169,42 @@ def _space(
         kept = _split_channels(kept, units) if len(kept) == len(sides) else []
     if not kept:
         return None
-    carried = [_carried(n, named[n], units, layout) for n in found.carriers]
+    carried = [_carried(n, named[n], units, layout) for n in result.carriers]
     alike = [positions for positions in carried if positions is not None]
-    first = all(list(calls).index(name) < list(calls).index(n) for n in found.carriers)
+    first = all(list(calls).index(name) < list(calls).index(n) for n in result.carriers)
     single = isinstance(writer, ONE_NUMBER)
     return HiddenSpace(
         f"hidden units between {name} and {' and '.join(readers)}",
         tuple(kept),
-        found.between,
-        _shifts(name, readers, kept, layout) if found.between is ActivationKind.LINEAR else (),
+        result.between,
+        _shifts(name, readers, kept, layout) if result.between is ActivationKind.LINEAR else (),
         mixes=not single,
         permutes=not single and first and len(alike) == len(carried),
         carried=tuple(alike),
     )
 
 
-def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], found: _UnitPath) -> None:
+def _follow(node: fx.Node, source: fx.Node, named: dict[str, nn.Module], result: _UnitPath) -> None:
     """Follow the units through one operation."""
     if looks_at_shape(node):
         return
     module = named.get(str(node.target)) if node.op == "call_module" else None
     if isinstance(module, READS) and getattr(module, "groups", 1) == 1:
-        found.readers.append((str(node.target), module))
+        result.readers.append((str(node.target), module))
         return
     kind = _kind(node, module, source)
     gate = _gate(node, source, named)
     if gate is not None:
         kind = ActivationKind.HOMOGENEOUS
-        found.carriers.append(gate)
+        result.carriers.append(gate)
     if kind is None or node.op == "output":
-        found.known = False
+        result.known = False
         return
     if module is not None and any(weight.numel() > 1 for weight in module.parameters()):
-        found.carriers.append(str(node.target))
-    found.between = _weaker(found.between, kind)
+        result.carriers.append(str(node.target))
+    result.between = _weaker(result.between, kind)
     for user in node.users:
-        _follow(user, node, named, found)
+        _follow(user, node, named, result)
 
 
 def _gate(node: fx.Node, source: fx.Node, named: dict[str, nn.Module]) -> str | None:

@@ -87,13 +87,13 @@ def written_spaces(
             interpreter.run(problem.random_points(1, 2, seed=0).x[0])
     except Exception:  # a graph that was traced on other ways than this input takes shows no heads
         return []
-    found = []
+    result = []
     for name, node in layers:
         rows = unit_rows(name, named[name], layout)
         if rows is not None:
-            found.append(_followed(_Layer(name, rows), node, interpreter.env, named))
-    spaces = [space for left in found for right in found for space in _products(left, right)]
-    return spaces + [s for v in found if v.name not in known for s in _values(v, named, layout)]
+            result.append(_followed(_Layer(name, rows), node, interpreter.env, named))
+    spaces = [space for left in result for right in result for space in _products(left, right)]
+    return spaces + [s for v in result if v.name not in known for s in _values(v, named, layout)]
 
 
 def _followed(
@@ -205,10 +205,10 @@ def _products(left: _Layer, right: _Layer) -> Iterator[HiddenSpace]:
 def _values(layer: _Layer, named: dict[str, nn.Module], layout: ParameterLayout) -> Iterator[HiddenSpace]:
     for rows in layer.values:
         heads = torch.unique(rows, dim=0)
-        found = _reader(layer, heads, named, layout) if layer.once(heads) else None
-        if found is None:
+        result = _reader(layer, heads, named, layout) if layer.once(heads) else None
+        if result is None:
             continue
-        reader, columns = found
+        reader, columns = result
         bias, after = f"{layer.name}.bias", f"{reader}.bias"
         for head, (group, read) in enumerate(zip(heads, columns, strict=True)):
             sides = (

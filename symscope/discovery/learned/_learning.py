@@ -126,9 +126,9 @@ def learn_actions(
     >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
     >>> made = parameter_problem(net, "squared", gaussian_data((1,), (1,)))
     >>> short = ActionTraining(steps=600, points=1000, learning_rate=1e-2)
-    >>> found = learn_actions(made, 1, dependent=False, seeds=[0], objective=LearningObjective(),
+    >>> result = learn_actions(made, 1, dependent=False, seeds=[0], objective=LearningObjective(),
     ...                       training=short, action=lambda seed: LinearAction())
-    >>> h = found.generators[0, 0] / found.generators[0, 0].norm() * 2**0.5
+    >>> h = result.generators[0, 0] / result.generators[0, 0].norm() * 2**0.5
     >>> h.diagonal().sum().abs() < 0.05, (h[0, 0] * h[1, 1] + 1).abs() < 0.05  # +-diag(1, -1)
     (tensor(True), tensor(True))
     """

@@ -84,8 +84,9 @@ def health(
     Raises:
         InputError: K is not a square floating-point matrix.
 
-    >>> found = health(torch.tensor([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]], dtype=torch.float64))
-    >>> found.rank, found.collapsed, found.good
+    >>> K = torch.tensor([[1.0, 0.5, 1.0], [0.5, 1.0, 0.5], [1.0, 0.5, 1.0]], dtype=torch.float64)
+    >>> result = health(K)
+    >>> result.rank, result.collapsed, result.good
     (2, ((0, 2),), False)
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0 or not K.is_floating_point():
@@ -149,10 +150,10 @@ def _estimated_extremes(K: Tensor, seed: int) -> tuple[float, float, float, int 
     """By Lanczos, to a residual of 1e-9 of the largest eigenvalue, or as far as rounding and patience go."""
     eps = torch.finfo(K.dtype).eps
     asked = max(1e-9, ROUNDING * eps) * math.sqrt(len(K))
-    found = iterated_ends(
+    result = iterated_ends(
         lambda v: K @ v, len(K), seed=seed, tolerance=asked, limit=_PRODUCTS, dtype=K.dtype, device=K.device
     )
-    (smallest, largest), residual = found.values.tolist(), float(found.residuals[0])
+    (smallest, largest), residual = result.values.tolist(), float(result.residuals[0])
     certain = smallest - residual > len(K) * eps * largest
     return smallest, largest, residual, len(K) if certain else None
 

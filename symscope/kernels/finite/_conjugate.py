@@ -133,8 +133,8 @@ def _checked(seen: list[Any], layer: str | None, n: int) -> Tensor:
         raise InputError(f"The module's forward pass does not run {what}; name a layer that runs.")
     last = seen[-1]
     if not isinstance(last, Tensor) or last.ndim < 2 or last.shape[0] != n:
-        found = list(last.shape) if isinstance(last, Tensor) else type(last).__name__
-        raise InputError(f"Expected activations [n, *shape] with n = {n} from {what}, got {found}.")
+        result = list(last.shape) if isinstance(last, Tensor) else type(last).__name__
+        raise InputError(f"Expected activations [n, *shape] with n = {n} from {what}, got {result}.")
     return last.flatten(1)
 
 

@@ -233,14 +233,14 @@ class _Tangent:
         first, second = x1.flatten(0, 1), None if x2 is None else x2.flatten(0, 1)
         self.network.check_inputs(first, second)
         size, cotangents = self._look(first)
-        found = tangent_matrix(self.network, size, x1, x2, cotangents, self.memory, self.method, False)
-        return found / len(cotangents)
+        result = tangent_matrix(self.network, size, x1, x2, cotangents, self.memory, self.method, False)
+        return result / len(cotangents)
 
     def diagonal(self, x: Tensor) -> Tensor:
         self.network.check_inputs(x)
         size, cotangents = self._look(x)
-        found = tangent_norms(self.network, size, x, cotangents, self.memory, self.method)
-        return found / len(cotangents)
+        result = tangent_norms(self.network, size, x, cotangents, self.memory, self.method)
+        return result / len(cotangents)
 
     def _look(self, x: Tensor) -> tuple[ForwardProfile, Tensor]:
         size = forward_profile(self.network, x)

@@ -140,8 +140,8 @@ def _sum_of_parts(
         if how.network is None or how.rest is None:
             assert total is not None  # every weight is in one of the parts
             return total
-        found = general(how.rest, how.network)
-        return found if total is None else total.add_(found)
+        result = general(how.rest, how.network)
+        return result if total is None else total.add_(result)
 
 
 def weight_parts(

@@ -62,10 +62,10 @@ class Pass:
         edges: Any = [self.seen.calls[layer.name][0].edge for layer in self.layers]
         out = self.seen.outputs
         for cotangent in cotangents:
-            found = torch.autograd.grad(out, edges, cotangent.expand_as(out), retain_graph=True)
+            result = torch.autograd.grad(out, edges, cotangent.expand_as(out), retain_graph=True)
             yield {
                 layer.name: _signal(layer, self.network.module.get_submodule(layer.name), s)
-                for layer, s in zip(self.layers, found, strict=True)
+                for layer, s in zip(self.layers, result, strict=True)
             }
 
 
@@ -129,13 +129,13 @@ def _columns(network: FunctionalModule, layer: Layer, x: Tensor) -> Tensor:
     if layer.weight is None:
         return x.new_ones(layer.groups, n, layer.positions, 1)
     if type(m) is nn.Linear:
-        found = x.reshape(1, n, layer.positions, m.in_features)
+        result = x.reshape(1, n, layer.positions, m.in_features)
     else:
         patches = _patches(m, x)  # [n, groups * columns, positions]
-        found = patches.reshape(n, layer.groups, -1, layer.positions).permute(1, 0, 3, 2)
+        result = patches.reshape(n, layer.groups, -1, layer.positions).permute(1, 0, 3, 2)
     if layer.bias is None:
-        return found
-    return torch.cat([found, found.new_ones(*found.shape[:3], 1)], dim=3)
+        return result
+    return torch.cat([result, result.new_ones(*result.shape[:3], 1)], dim=3)
 
 
 def _signal(layer: Layer, m: nn.Module, signal: Tensor) -> Tensor:

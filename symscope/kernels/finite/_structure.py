@@ -208,7 +208,7 @@ def _candidates(network: FunctionalModule) -> dict[str, tuple[str, ...]]:
     """Modules of the known kinds, unaltered, with their trainable parameters, which no other module has."""
     names = {id(p): name for name, p in network.module.named_parameters() if name in network.trainable}
     owners = Counter(id(p) for m in network.module.modules() for p in _own_parameters(m).values())
-    found = {}
+    result = {}
     for name, m in network.module.named_modules():
         kind = type(m)  # not isinstance: a subclass may compute anything
         if kind is not nn.Linear and kind not in SPACE_AXES and kind not in NORMS:
@@ -219,8 +219,8 @@ def _candidates(network: FunctionalModule) -> dict[str, tuple[str, ...]]:
             continue
         trained = tuple(names[id(p)] for p in own.values() if id(p) in names)
         if trained and all(owners[id(p)] == 1 for p in own.values()):
-            found[name] = trained
-    return found
+            result[name] = trained
+    return result
 
 
 def _own_parameters(module: nn.Module) -> dict[str, Tensor]:

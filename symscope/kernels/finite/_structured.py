@@ -86,22 +86,22 @@ def structured_norms(
     for some in cotangents.split(how.outputs_at_once):
         start = 0
         for chunk in x.split(max(1, how.inputs_at_once)):
-            found = features(how, network, chunk[None], some)
+            result = features(how, network, chunk[None], some)
             part = total[start : start + len(chunk)]
-            for rows in found.gradients.values():
+            for rows in result.gradients.values():
                 part += rows[0].flatten(1).square().sum(1)
             for layer in how.layers:
                 if layer.name in how.factored:
-                    part += _squares(how, layer, found)
+                    part += _squares(how, layer, result)
             start += len(chunk)
     return total
 
 
-def _squares(how: StructuredPlan, layer: Layer, found: LayerFeatures) -> Tensor:
+def _squares(how: StructuredPlan, layer: Layer, result: LayerFeatures) -> Tensor:
     """Squared norms of a layer's gradients from its factors, as many inputs at a time as scratch holds."""
     at_once = max(1, how.scratch // how.pair_numbers(layer))
-    columns = found.columns[layer.name][:, 0].split(at_once, dim=1)
-    signals = found.signals[layer.name][:, 0].flatten(3).split(at_once, dim=1)
+    columns = result.columns[layer.name][:, 0].split(at_once, dim=1)
+    signals = result.signals[layer.name][:, 0].flatten(3).split(at_once, dim=1)
     parts = [((k @ k.mT) * (s @ s.mT)).sum((0, 2, 3)) for k, s in zip(columns, signals, strict=True)]
     return torch.cat(parts)
 

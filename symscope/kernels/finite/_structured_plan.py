@@ -183,10 +183,10 @@ def structured_plan(
 
 
 def _halves(count: int) -> Sequence[int]:
-    found = [count]
-    while found[-1] > 1:
-        found.append(-(-found[-1] // 2))
-    return found
+    result = [count]
+    while result[-1] > 1:
+        result.append(-(-result[-1] // 2))
+    return result
 
 
 def _kept_numbers(layers: tuple[Layer, ...], factored: set[str], count: int) -> int:

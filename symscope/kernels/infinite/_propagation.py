@@ -128,9 +128,9 @@ def _chained(
     ntk: bool,
 ) -> Kernels:
     """Convolutions and read-out in one pass, what follows them (a few small layers) as usual."""
-    found = Kernels(*conv_blocks(chain, x1, x2, one, two, ntk))
+    result = Kernels(*conv_blocks(chain, x1, x2, one, two, ntk))
     axes = len(shapes[chain.last]) - 1
-    begun = {chain.last: found.map(lambda t: t.reshape(*t.shape, *[1] * axes))}
+    begun = {chain.last: result.map(lambda t: t.reshape(*t.shape, *[1] * axes))}
     same = slice(0, x1.shape[1]) if x2 is None else None
     kernels = _propagated(network, shapes, one, two, ntk, same, begun)
     if same is not None:
@@ -159,10 +159,10 @@ def _piecewise(
     def compute(place: tuple[slice, slice, slice]) -> None:
         batch, rows, cols = place
         same = _overlap(rows, cols) if x2 is None else None
-        found = _propagated(network, shapes, one.part(batch, rows), two.part(batch, cols), ntk, same)
-        for whole, part in ((nngp, found.nngp), (theta, found.ntk)):
+        result = _propagated(network, shapes, one.part(batch, rows), two.part(batch, cols), ntk, same)
+        for whole, part in ((nngp, result.nngp), (theta, result.ntk)):
             if whole is not None:
-                values = torch.zeros_like(found.nngp) if part is None else part
+                values = torch.zeros_like(result.nngp) if part is None else part
                 if same is not None:
                     _mirror(values, same)
                 whole[batch, rows, cols] = values

@@ -102,7 +102,7 @@ def _own_propagated(
     network: WideNetwork, shapes: tuple[tuple[int, ...], ...], data: list[Tensor | None]
 ) -> list[Tensor | None]:
     """Variances at every activation and norm, from covariances of each input with itself, `[b, n, ...]`."""
-    found: list[Tensor | None] = [None] * len(shapes)
+    result: list[Tensor | None] = [None] * len(shapes)
     states: dict[int, Tensor] = {}
     for index, node in enumerate(network.nodes):
         operation, wanted = node.operation, network.own_extents[index]
@@ -122,7 +122,7 @@ def _own_propagated(
                 given.append(layers.restricted_covariance(states[i], a, network.own_extents[i], need).clone())
         variance = layers.restricted_covariance(given[0], axes[0], need, Extent.EQUAL) if divides else None
         if variance is not None:
-            found[index] = variance.clone()
+            result[index] = variance.clone()
             _check_norm(node.name, operation, variance)
         if wanted is not Extent.NONE:
             k = _own_step(operation, given, variance, axes[0], need)
@@ -132,7 +132,7 @@ def _own_propagated(
         for i in node.inputs:
             if network.last_uses[i] == index:
                 states.pop(i, None)
-    return found
+    return result
 
 
 def _own_step(

@@ -60,7 +60,7 @@ def segments(window: Window, tap: int, positions: int) -> list[tuple[slice, slic
     turns: Sequence[int] = [0]
     if window.circular:
         turns = range(start // positions, (start + (outputs - 1) * step) // positions + 1)
-    found = []
+    result = []
     for turn in turns:
         origin = start - turn * positions
         first = max(0, -(origin // step))  # smallest o with origin + o step >= 0
@@ -68,8 +68,8 @@ def segments(window: Window, tap: int, positions: int) -> list[tuple[slice, slic
         if first <= last:
             begin = origin + first * step
             end = origin + last * step + 1
-            found.append((slice(first, last + 1), slice(begin, end, step)))
-    return found
+            result.append((slice(first, last + 1), slice(begin, end, step)))
+    return result
 
 
 def window_sum(x: Tensor, axes: Sequence[int], window: Window) -> Tensor:

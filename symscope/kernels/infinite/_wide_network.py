@@ -68,11 +68,11 @@ def laws(nodes: tuple[Node, ...]) -> tuple[Law, ...]:
         UnsupportedLayer: An activation or norm on values that are not centred Gaussians, or a sum of
             branches that are correlated.
     """
-    found: list[Law] = []
+    result: list[Law] = []
     for index, node in enumerate(nodes):
-        given = [found[i] for i in node.inputs]
-        found.append(_law(index, node, given))
-    return tuple(found)
+        given = [result[i] for i in node.inputs]
+        result.append(_law(index, node, given))
+    return tuple(result)
 
 
 def _law(index: int, node: Node, given: list[Law]) -> Law:
@@ -206,15 +206,15 @@ class WideNetwork:
         Raises:
             InputError: Names the layer that cannot take its input.
         """
-        found: list[tuple[int, ...]] = []
+        result: list[tuple[int, ...]] = []
         for node in self.nodes:
-            found.append(_shape(node, [found[i] for i in node.inputs] or [features]))
-        if len(found[-1]) > 1 and math.prod(found[-1][1:]) > 1:
+            result.append(_shape(node, [result[i] for i in node.inputs] or [features]))
+        if len(result[-1]) > 1 and math.prod(result[-1][1:]) > 1:
             raise InputError(
-                f"{self.name}: expected one vector per input at the end, got positions {found[-1][1:]}; "
+                f"{self.name}: expected one vector per input at the end, got positions {result[-1][1:]}; "
                 "end with Flatten and Linear, or with global average pooling"
             )
-        return tuple(found)
+        return tuple(result)
 
     def entry_numbers(self, features: tuple[int, ...]) -> float:
         """How many covariances are propagated for one entry of a Gram matrix of inputs of shape `features`.

@@ -74,10 +74,10 @@ def powers(group: FiniteGroup) -> Int64[Tensor, "n"]:
             f"interleaving two orbits needs a cyclic group, got {group.name}; use leave_out, which needs none"
         )
     times = group.table[:, int(generators[0])].tolist()  # h -> h g
-    found = [group.identity]
-    while len(found) < group.order:
-        found.append(times[found[-1]])
-    return torch.tensor(found)
+    result = [group.identity]
+    while len(result) < group.order:
+        result.append(times[result[-1]])
+    return torch.tensor(result)
 
 
 def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: float) -> Float[Tensor, "m m"]:

@@ -36,24 +36,24 @@ def measure_cell(config: Exact, cell: Mapping[str, Any], context: CellContext) -
     layered = cell["network"] == config.wide
     seed, started = context.seed % 10**6, time.perf_counter()
     method = "layers" if layered else "all"
-    found = linear_symmetries(known.problem, seed=seed, method=method, affine=known.affine)
+    result = linear_symmetries(known.problem, seed=seed, method=method, affine=known.affine)
     seconds = time.perf_counter() - started
-    everything = (*found.fields, *found.translations)
+    everything = (*result.fields, *result.translations)
     theta = known.problem.random_points(1, 1, seed + 17).theta[0]
-    algebra = None if layered else lie_algebra(found.fields, known.problem.size, found.translations)
-    drift, rival = _drifts(config, known, found, seed)
+    algebra = None if layered else lie_algebra(result.fields, known.problem.size, result.translations)
+    drift, rival = _drifts(config, known, result, seed)
     row = {
         "family": known.family,
         "parameters": known.problem.size,
-        "method": found.method,
-        "unknowns": found.unknowns,
+        "method": result.method,
+        "unknowns": result.unknowns,
         "expected": known.dimension,
-        "found": found.dimension,
+        "found": result.dimension,
         "expected_translations": known.translations,
-        "translations": len(found.translations),
-        "largest_chance": max((n.chance for n in found.null_spaces if n.dimension), default=None),
-        "held_out": max(n.held_out or 0.0 for n in found.null_spaces),
-        "span_sine": _span_sine(known, found),
+        "translations": len(result.translations),
+        "largest_chance": max((n.chance for n in result.null_spaces if n.dimension), default=None),
+        "held_out": max(n.held_out or 0.0 for n in result.null_spaces),
+        "span_sine": _span_sine(known, result),
         "algebra": algebra.name if algebra is not None else None,
         "closure": algebra.closure if algebra is not None else None,
         "orbit": orbit_dimension(everything, theta),
@@ -64,32 +64,32 @@ def measure_cell(config: Exact, cell: Mapping[str, Any], context: CellContext) -
         "conservation": None if layered else _conservation(known, everything, seed),
         "seconds": seconds,
     }
-    spectrum = found.null_spaces[0]
+    spectrum = result.null_spaces[0]
     values = [
         {"index": k, "value": v, "floor": spectrum.floor} for k, v in enumerate(spectrum.singular_values)
     ]
-    return {"networks": [row], "spectra": values, "generators": [] if layered else _generators(known, found)}
+    return {"networks": [row], "spectra": values, "generators": [] if layered else _generators(known, result)}
 
 
-def _span_sine(known: Known, found: LinearSymmetries) -> float | None:
+def _span_sine(known: Known, result: LinearSymmetries) -> float | None:
     """Largest sine of the principal angles between what was found and the theory's generators."""
-    if known.span is None or not found.fields:
+    if known.span is None or not result.fields:
         return None
     size = known.problem.size
     if size > 60:
         return None
     theory = torch.linalg.qr(known.span).Q
-    ours = torch.linalg.qr(torch.stack([f.dense(size).reshape(-1) for f in found.fields], 1)).Q
+    ours = torch.linalg.qr(torch.stack([f.dense(size).reshape(-1) for f in result.fields], 1)).Q
     if ours.shape != theory.shape:
         return 1.0
     return float((ours - theory @ (theory.T @ ours)).norm(dim=0).max())
 
 
 def _drifts(
-    config: Exact, known: Known, found: LinearSymmetries, seed: int
+    config: Exact, known: Known, result: LinearSymmetries, seed: int
 ) -> tuple[float | None, float | None]:
     """Held-out loss drift of a random element of the algebra, and of random fields of its norm."""
-    fields = (*found.fields, *found.translations)
+    fields = (*result.fields, *result.translations)
     if not fields:
         return None, None
     generator = torch.Generator().manual_seed(seed)
@@ -113,10 +113,10 @@ def _conservation(known: Known, fields: Any, seed: int) -> float | None:
     return max(conservation_error(quantity, path) for quantity in quantities)
 
 
-def _generators(known: Known, found: LinearSymmetries) -> list[dict[str, Any]]:
+def _generators(known: Known, result: LinearSymmetries) -> list[dict[str, Any]]:
     """Entries of the first few generators, for pictures."""
     layout, rows = known.problem.layout, []
-    for number, field in enumerate(found.fields[:6]):
+    for number, field in enumerate(result.fields[:6]):
         table = field.dense(layout.size)
         table = table / table.abs().max()
         for i, j in torch.nonzero(table).tolist():

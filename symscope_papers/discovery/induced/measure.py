@@ -91,8 +91,8 @@ def _inside(config: Induced, seed: int) -> CellResults:
     names = [name for name in whole.layout.names if name.startswith("block")]
     positions = whole.layout.only(names)
     rows = []
-    found = linear_symmetries(part, seed=seed, affine=False).fields
-    field = _element(found, seed, "rescalings of the block")
+    result = linear_symmetries(part, seed=seed, affine=False).fields
+    field = _element(result, seed, "rescalings of the block")
     tested = verify(part, field, seed=seed, points=config.points)
     carried = verify(whole, induced_symmetry(field, positions), seed=seed, points=config.points)
     rows.append(_row("ReLU block beside a skip connection", "data-independent", tested, carried))
@@ -144,16 +144,16 @@ def _wider(config: Induced, seed: int) -> CellResults:
         units = torch.randperm(h, generator=torch.Generator().manual_seed(seed))[: config.narrow].tolist()
         for name, activation in (("linear", nn.Identity()), ("ReLU", nn.ReLU())):
             narrow, wide = _two_layers(config.narrow, activation), _two_layers(h, activation)
-            found = linear_symmetries(narrow, seed=seed, affine=False).fields
-            field = _element(found, seed, f"element of the narrow {name} network")
+            result = linear_symmetries(narrow, seed=seed, affine=False).fields
+            field = _element(result, seed, f"element of the narrow {name} network")
             tested = verify(narrow, field, seed=seed, points=config.points)
             carried = widened_symmetry(field, narrow, wide, units)
             checked = verify(wide, carried, seed=seed, points=config.points)
             rows.append(_row(f"{name}, {config.narrow} to {h} units", "data-independent", tested, checked))
             if h == config.wide[0] and name == "linear":
                 pictures = [
-                    *_entries("narrow", found[1], narrow),
-                    *_entries("wide", widened_symmetry(found[1], narrow, wide, units), wide),
+                    *_entries("narrow", result[1], narrow),
+                    *_entries("wide", widened_symmetry(result[1], narrow, wide, units), wide),
                 ]
         small, large = _two_layers(config.narrow, nn.Tanh()), _two_layers(h, nn.Tanh())
         level = level_field(small, _direction(small.size, seed))

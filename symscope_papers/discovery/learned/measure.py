@@ -49,27 +49,27 @@ def measure_cell(config: LearnedRun, cell: Mapping[str, Any], context: CellConte
     """Train, test on held-out points, and compare with the exact algebra where the field ignores data."""
     made = small_problem(cell["network"])
     began = time.perf_counter()
-    found = _learned(config, cell, made, context)
+    result = _learned(config, cell, made, context)
     seconds = time.perf_counter() - began
     held_out = made.random_points(200, 1, context.seed + 1)
     rows: list[dict[str, Any]] = []
     for index in range(config.seeds):
-        rows += _field_rows(config, made, found, index, held_out, context.seed)
+        rows += _field_rows(config, made, result, index, held_out, context.seed)
     tables: dict[str, list[dict[str, Any]]] = {
         "fields": rows,
-        "curves": _curve_rows(found),
-        "generators": _generator_rows(made, found, held_out),
+        "curves": _curve_rows(result),
+        "generators": _generator_rows(made, result, held_out),
         "training": [
             {
                 "seconds": seconds,
-                "steps": found.recorded_steps[-1],
-                "stopped_early": found.stopped_early,
-                "per_step": seconds / max(found.recorded_steps[-1], 1),
+                "steps": result.recorded_steps[-1],
+                "stopped_early": result.stopped_early,
+                "per_step": seconds / max(result.recorded_steps[-1], 1),
             }
         ],
     }
     if not config.dependent:
-        tables["angles"] = _angle_rows(made, found, held_out, cell["action"])
+        tables["angles"] = _angle_rows(made, result, held_out, cell["action"])
     return tables
 
 
@@ -102,15 +102,15 @@ def _learned(
 def _field_rows(
     config: LearnedRun,
     made: ParameterProblem,
-    found: LearnedActions,
+    result: LearnedActions,
     index: int,
     held_out: ParameterPoints,
     seed: int,
 ) -> list[dict[str, Any]]:
     """Held-out tests of every field of one seed, and in which layers it moves."""
     rows = []
-    values = found.values(index, held_out)
-    for number, field in enumerate(found.fields(index)):
+    values = result.values(index, held_out)
+    for number, field in enumerate(result.fields(index)):
         flowing = runge_kutta_action(field, config.flow_steps)
         test = verify(
             made,
@@ -152,27 +152,27 @@ def _field_rows(
     return rows
 
 
-def _curve_rows(found: LearnedActions) -> list[dict[str, Any]]:
+def _curve_rows(result: LearnedActions) -> list[dict[str, Any]]:
     return [
         {
             "seed": seed,
             "step": step,
-            **{name: float(curve[look, seed]) for name, curve in found.curves.items()},
+            **{name: float(curve[look, seed]) for name, curve in result.curves.items()},
         }
-        for seed in range(len(found.seeds))
-        for look, step in enumerate(found.recorded_steps)
+        for seed in range(len(result.seeds))
+        for look, step in enumerate(result.recorded_steps)
     ]
 
 
 def _generator_rows(
-    made: ParameterProblem, found: LearnedActions, sample: ParameterPoints
+    made: ParameterProblem, result: LearnedActions, sample: ParameterPoints
 ) -> list[dict[str, Any]]:
     """Learned matrices, and the matrix M of the field itself: the best fit of `V(theta) = M theta`."""
     names = [made.layout.entry(i).replace(".weight", "") for i in range(made.size)]
     rows = []
-    for seed in range(len(found.seeds)):
-        values = found.values(seed, sample)
-        for number, (h, field) in enumerate(zip(found.generators[seed], values, strict=True)):
+    for seed in range(len(result.seeds)):
+        values = result.values(seed, sample)
+        for number, (h, field) in enumerate(zip(result.generators[seed], values, strict=True)):
             matrix = torch.linalg.lstsq(sample.theta, field).solution.T
             left = (field - sample.theta @ matrix.T).square().sum() / field.square().sum()
             for i, row in enumerate(names):
@@ -192,7 +192,7 @@ def _generator_rows(
 
 
 def _angle_rows(
-    made: ParameterProblem, found: LearnedActions, sample: ParameterPoints, action: str
+    made: ParameterProblem, result: LearnedActions, sample: ParameterPoints, action: str
 ) -> list[dict[str, Any]]:
     """Angles, in degrees, to the exact orbit at held-out parameters: of each field, and of their span.
 
@@ -201,16 +201,16 @@ def _angle_rows(
     """
     exact = linear_symmetries(made, seed=0, affine=False).fields
     tangents = torch.stack([field_values(field, sample) for field in exact])
-    randomness = torch.Generator().manual_seed(found.seeds[0])
-    shape = (found.generators.shape[1], *sample.theta.shape)
+    randomness = torch.Generator().manual_seed(result.seeds[0])
+    shape = (result.generators.shape[1], *sample.theta.shape)
     random = torch.randn(shape, generator=randomness, dtype=torch.float64)
     algebra = torch.stack([field.dense(made.size).flatten() for field in exact], 1)
     rows = []
-    for seed in range(len(found.seeds)):
-        values = found.values(seed, sample)
+    for seed in range(len(result.seeds)):
+        values = result.values(seed, sample)
         angles = largest_angle(values, tangents)
         alone = torch.stack([largest_angle(field[None], tangents) for field in values])
-        spans = found.generators[seed].flatten(1).T if action == "linear" else None
+        spans = result.generators[seed].flatten(1).T if action == "linear" else None
         rows.append(
             {
                 "seed": seed,

@@ -12,11 +12,11 @@ from symscope_papers.discovery.learned.config import LearnedRun
 def _cosines(tables: RunTables, objective: str, action: str) -> np.ndarray:
     """Of every seed's matrix h with diag(1, -1)."""
     rows = part(tables["generators"], objective, action)
-    found = []
+    result = []
     for _, one in rows.groupby("seed"):
         square = one["learned"].to_numpy(float).reshape(2, 2)
-        found.append(abs(square[0, 0] - square[1, 1]) / (np.sqrt(2) * np.linalg.norm(square)))
-    return np.array(found)
+        result.append(abs(square[0, 0] - square[1, 1]) / (np.sqrt(2) * np.linalg.norm(square)))
+    return np.array(result)
 
 
 def scalar_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:

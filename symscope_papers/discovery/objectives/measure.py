@@ -92,15 +92,15 @@ def _form(config: Objectives, form: str, seed: int) -> dict[str, Any]:
     )
     objective = replace(SCALE_FREE, form=form, invariance="eq5", time=0.5)
     began = time.process_time()  # not the clock on the wall: other programs' work is none of ours
-    found = learn_actions(made, 2, dependent=False, seeds=[seed], objective=objective, training=settings)
+    result = learn_actions(made, 2, dependent=False, seeds=[seed], objective=objective, training=settings)
     seconds = time.process_time() - began
     tests = [
         verify(made, runge_kutta_action(field, STEPS), seed=seed, points=config.points, batch_sizes=(1,))
-        for field in found.fields(0)
+        for field in result.fields(0)
     ]
     return {
         "seconds_per_step": seconds / config.steps,
-        "length": found.values(0, made.random_points(200, 1, seed + 1)).norm(dim=-1).mean(),
+        "length": result.values(0, made.random_points(200, 1, seed + 1)).norm(dim=-1).mean(),
         "derivative": max(test.derivative or 0.0 for test in tests),
         "drift_ratio": max(test.loss_drift / test.random_loss_drift for test in tests),
     }
@@ -112,7 +112,7 @@ def _orthogonality(config: Objectives, name: str, seed: int) -> list[dict[str, A
     settings = ActionTraining(
         config.steps, 2e-2, decay_every=max(config.steps // 3, 1), points=config.samples
     )
-    found = learn_actions(
+    result = learn_actions(
         made,
         2,
         dependent=False,
@@ -121,6 +121,6 @@ def _orthogonality(config: Objectives, name: str, seed: int) -> list[dict[str, A
         training=settings,
         action=lambda seed: LinearAction(),
     )
-    flat = found.generators.flatten(2)
+    flat = result.generators.flatten(2)
     cosines = torch.cosine_similarity(flat[:, 0], flat[:, 1], dim=1)
     return [{"seed": number, "cosine": cosine} for number, cosine in enumerate(cosines.tolist())]

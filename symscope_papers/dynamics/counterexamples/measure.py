@@ -29,28 +29,28 @@ def _made(name: str, size: int) -> Counterexample:
 
 def measure_cell(config: Counterexamples, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Rows of one cell."""
-    found = _made(cell["example"], cell["size"])
+    result = _made(cell["example"], cell["size"])
     _, of, not_of, _ = EXAMPLES[cell["example"]]
     rows = [
         {"risk": name, "gradient": at.gradient, "lowest": at.lowest, "strict": at.strict}
         for name, at in (
-            ("nominal", found.nominal),
-            ("augmented", found.augmented),
-            ("equivariant", found.equivariant),
+            ("nominal", result.nominal),
+            ("augmented", result.augmented),
+            ("equivariant", result.equivariant),
         )
     ]
-    return {"minima": rows, "curves": _curves(found, of, not_of, config.steps)}
+    return {"minima": rows, "curves": _curves(result, of, not_of, config.steps)}
 
 
-def _curves(found: Counterexample, of: str, not_of: str, steps: int) -> list[dict[str, Any]]:
+def _curves(result: Counterexample, of: str, not_of: str, steps: int) -> list[dict[str, Any]]:
     """Each of the two risks along its own direction of least curvature, against the step."""
     rows = []
     for name in (of, not_of):
-        problem = found.problem if name == "nominal" else augmented_problem(found.problem)
-        direction = _lowest_direction(problem, found.weights, inside=name == "equivariant")
-        base = float(nominal_risk(problem, found.weights))
+        problem = result.problem if name == "nominal" else augmented_problem(result.problem)
+        direction = _lowest_direction(problem, result.weights, inside=name == "equivariant")
+        base = float(nominal_risk(problem, result.weights))
         for t in torch.linspace(-1, 1, steps, dtype=torch.float64).tolist():
-            moved = tuple(w + t * d for w, d in zip(found.weights, direction, strict=True))
+            moved = tuple(w + t * d for w, d in zip(result.weights, direction, strict=True))
             rows.append({"risk": name, "step": t, "change": float(nominal_risk(problem, moved)) - base})
     return rows
 

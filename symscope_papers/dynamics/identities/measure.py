@@ -28,8 +28,8 @@ def measure_cell(config: Identities, cell: Mapping[str, Any], context: CellConte
         "parameters": network.parameters,
         "equivariant_parameters": network.equivariant_dimension,
     }
-    found = identity_errors(problem, seed=context.seed)
+    result = identity_errors(problem, seed=context.seed)
     return {
-        "identities": [{"identity": one.name, "error": one.error, **shared} for one in found],
+        "identities": [{"identity": one.name, "error": one.error, **shared} for one in result],
         "feature_averaging": [{"gap": equation_3_gap(problem, seed=context.seed), **shared}],
     }

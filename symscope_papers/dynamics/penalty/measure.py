@@ -51,8 +51,13 @@ def measure_cell(config: Penalty, cell: Mapping[str, Any], context: CellContext)
             )
     along = add(weights, ends.outside.lowest_direction, DEVIATION)
     measured = _smallest(problem, along, 3 * gamma, descent, config.bisections) if gamma else 0.0
-    found = {"lowest": ends.outside.lowest, "verdict": ends.verdict, "predicted": gamma, "measured": measured}
-    return {"penalties": [found], "paths": paths}
+    result = {
+        "lowest": ends.outside.lowest,
+        "verdict": ends.verdict,
+        "predicted": gamma,
+        "measured": measured,
+    }
+    return {"penalties": [result], "paths": paths}
 
 
 @final

@@ -41,9 +41,9 @@ def measure_cell(config: Stability, cell: Mapping[str, Any], context: CellContex
     problem, start = taught_problem(cell["group"], config.samples, generator, cell["layers"])
     off = random_deviation(problem, config.deviation, generator)
     times = _times(config)
-    found = drift(problem, start, off, times, rtol=1e-10)
+    result = drift(problem, start, off, times, rtol=1e-10)
     spectrum, rates = [], []
-    for time, weights in zip(found.times, found.weights, strict=True):
+    for time, weights in zip(result.times, result.weights, strict=True):
         ends = stability(problem, weights, seed=context.seed % 2**31)
         assert ends.outside is not None
         assert ends.inside is not None
@@ -77,7 +77,7 @@ def measure_cell(config: Stability, cell: Mapping[str, Any], context: CellContex
                     "verdict": ends.verdict,
                 }
             )
-    measured = zip(found.times, found.predicted.tolist(), found.measured.tolist(), strict=True)
+    measured = zip(result.times, result.predicted.tolist(), result.measured.tolist(), strict=True)
     return {
         "spectrum": spectrum,
         "rates": rates,

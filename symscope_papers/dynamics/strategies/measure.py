@@ -54,12 +54,12 @@ def strategy_rows(
         rows["noise"] += [{"run": run, "step": one} for run, one in zip(runs, noise.tolist(), strict=True)]
         for strategy in strategies:
             begin = _now(device)
-            found = follow_paths(
+            result = follow_paths(
                 config, problem, start, strategy, runs, seed, config.epochs, config.precision
             )
             seconds[strategy.name] += _now(device) - begin
-            samples[strategy.name] += found.samples
-            rows["paths"] += path_rows(found, runs, strategy.name)
+            samples[strategy.name] += result.samples
+            rows["paths"] += path_rows(result, runs, strategy.name)
     rows["work"] = _work_rows(problem, config.precision, seconds, samples, len(block))
     return rows
 
@@ -116,15 +116,15 @@ def follow_paths(
     )
 
 
-def path_rows(found: Path, runs: Sequence[int], strategy: str) -> list[dict[str, Any]]:
+def path_rows(result: Path, runs: Sequence[int], strategy: str) -> list[dict[str, Any]]:
     """`|A - A_0|` and `|A_{E_perp}|` of every run after every epoch.
 
     `published` is what the authors' scripts plot as `|A_{E_perp}|`: they add squares of squared norms of
     layers, `sqrt(sum_i |A_{i, E_perp}|^4)`, which is of the size of the square of the norm.
     """
-    travelled, drift = found.travelled.norm(dim=1), found.drift.norm(dim=1)
-    published = found.drift.square().norm(dim=1)
-    risk = torch.cat([found.risk, torch.full_like(found.risk[:1], torch.nan)])
+    travelled, drift = result.travelled.norm(dim=1), result.drift.norm(dim=1)
+    published = result.drift.square().norm(dim=1)
+    risk = torch.cat([result.risk, torch.full_like(result.risk[:1], torch.nan)])
     return [
         {
             "run": run,
@@ -163,19 +163,19 @@ def _precision_rows(
     single = build(config, seed, DTYPES[lower], device)
     start = starting_layers(single, [run], seed, config.initial)
     double = TrainingProblem(single.network, single.loss, single.x.double(), single.y.double())
-    found: dict[str, list[Path]] = {}
+    result: dict[str, list[Path]] = {}
     for name, problem in ((lower, single), ("double", double)):
         layers = tuple(layer.to(problem.x.dtype) for layer in start)
-        found[name] = [
+        result[name] = [
             follow_paths(config, problem, layers, strategy, [run], seed, config.check_epochs, name)
             for strategy in strategies
         ]
     return [
         {"run": run, "strategy": strategy.name, "epoch": t}
         | {
-            f"{what}_{name}": float(getattr(found[name][at], what)[t].norm())
+            f"{what}_{name}": float(getattr(result[name][at], what)[t].norm())
             for what in ("travelled", "drift")
-            for name in found
+            for name in result
         }
         for at, strategy in enumerate(strategies)
         for t in range(1, config.check_epochs + 1)

@@ -95,8 +95,8 @@ def path(
     >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
     >>> x, y = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[3.0]]])
     >>> problem = TrainingProblem(net, half_squared_loss, x, y)
-    >>> found = path(problem, [torch.ones(1, 1, 2)], "nominal", rate=0.1, epochs=1)
-    >>> found.change[0].tolist(), [round(v, 6) for v in found.drift.flatten().tolist()]
+    >>> result = path(problem, [torch.ones(1, 1, 2)], "nominal", rate=0.1, epochs=1)
+    >>> result.change[0].tolist(), [round(v, 6) for v in result.drift.flatten().tolist()]
     ([[[0.20000000298023224, 0.0]]], [0.0, 0.141421])
     """
     _check(problem, start, strategy, rate, epochs, generators, mixed)
@@ -155,12 +155,12 @@ def pass_gradient(
         prediction = problem.network.forward([leaf[:, None] for leaf in leaves], x, multiply)
         losses = sample_losses(problem.loss, prediction, y).mean(-1)
         value = (losses * piece.shares).sum(-1)
-        found = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
+        result = torch.autograd.grad(value.sum(), leaves, materialize_grads=True)
         risk += value.detach()
         if not total:
-            total = list(found)
+            total = list(result)
         else:
-            for layer, more in zip(total, found, strict=True):
+            for layer, more in zip(total, result, strict=True):
                 layer += more
     return tuple(total), risk
 

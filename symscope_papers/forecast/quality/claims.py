@@ -156,8 +156,8 @@ def _best(tables: RunTables) -> Claim:
 
 
 def _covers(tables: RunTables, variant: str, *, of_classes: bool) -> Claim:
-    found = errors(tables) if of_classes else case_means(tables)
-    mine = found[found["variant"] == variant]
+    result = errors(tables) if of_classes else case_means(tables)
+    mine = result[result["variant"] == variant]
     count = len(mine)
     asked = NOMINAL - 1.645 * math.sqrt(NOMINAL * (1 - NOMINAL) / max(count, 1))
     what = "single classes" if of_classes else "the mean over classes"
@@ -172,34 +172,34 @@ def _covers(tables: RunTables, variant: str, *, of_classes: bool) -> Claim:
     )
 
 
-def _remembers(found: pd.DataFrame) -> Claim:
+def _remembers(result: pd.DataFrame) -> Claim:
     """Training fits most while the kernel is still moving, and does not fit it again afterwards."""
-    first, own, last = (found[name].mean() for name in ("refit_initial", "own", "refit"))
-    low, high = found["own"] - found["refit_initial"], found["refit"] - found["own"]
-    head = float(found["refit_head_gain"].mean())
+    first, own, last = (result[name].mean() for name in ("refit_initial", "own", "refit"))
+    low, high = result["own"] - result["refit_initial"], result["refit"] - result["own"]
+    head = float(result["refit_head_gain"].mean())
     return Claim.from_check(
         "The network lies between its first kernel and its last: what it fitted early, it keeps.",
         SOURCE,
         bool(low.mean() > 2 * standard_error(low) and high.mean() > 2 * standard_error(high)),
         measured=f"first kernel {first:.3f}, network {own:.3f}, last kernel {last:.3f}",
         threshold="both gaps more than two standard errors",
-        why=f"Means over {len(found)} cases. Refitting the last layer alone gains {head:+.3f}: what else is "
+        why=f"Means over {len(result)} cases. Refitting the last layer alone gains {head:+.3f}: what else is "
         "gained is in the layers before it.",
     )
 
 
 def _overshoot(tables: RunTables) -> list[Claim]:
-    found = gains(tables)
-    gain, error = float(found["refit_gain"].mean()), standard_error(found["refit_gain"])
+    result = gains(tables)
+    gain, error = float(result["refit_gain"].mean()), standard_error(result["refit_gain"])
     words = ", ".join(
-        f"{name} {part['refit_gain'].mean():+.3f}" for name, part in found.groupby("network", sort=False)
+        f"{name} {part['refit_gain'].mean():+.3f}" for name, part in result.groupby("network", sort=False)
     )
     over = "Regression with the kernel after training reads more missing points than the network itself."
-    why = f"Mean over {len(found)} cases; by network: {words}."
-    if len(found) < 2:
+    why = f"Mean over {len(result)} cases; by network: {words}."
+    if len(result) < 2:
         return [Claim.not_checked(over, SOURCE, "needs two cases")]
-    logistic = float(found["refit_logistic_gain"].mean())
-    continued = float(found["continued_gain"].abs().mean())
+    logistic = float(result["refit_logistic_gain"].mean())
+    continued = float(result["continued_gain"].abs().mean())
     return [
         Claim.from_check(
             over,
@@ -218,7 +218,7 @@ def _overshoot(tables: RunTables) -> list[Claim]:
             threshold="at least half",
             why="Both start from zero and forget the network's outputs. Threshold is ours.",
         ),
-        _remembers(found),
+        _remembers(result),
         Claim.at_most(
             "Trained on with its kernel held, the network stays what it is: its outputs fit already.",
             SOURCE,

@@ -79,8 +79,8 @@ def scatter_plot(config: Any, tables: RunTables) -> Plot:
             grid[row, 0].set_ylabel(f"trained accuracy (mean of {config.repeats})")
         handles: dict[str, Any] = {}
         for axes in grid.flat[: len(present)]:
-            found, labels = axes.get_legend_handles_labels()
-            handles |= dict(zip(labels, found, strict=True))
+            result, labels = axes.get_legend_handles_labels()
+            handles |= dict(zip(labels, result, strict=True))
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize=9
         )
@@ -217,7 +217,7 @@ def coverage_plot(tables: RunTables, names: dict[str, str]) -> Plot:
 
 def overshoot_plot(tables: RunTables) -> Plot:
     """The network's own accuracy against regression with its trained kernel."""
-    found = gains(tables)
+    result = gains(tables)
     ways = {
         "refit_initial": "first\nkernel",
         "own": "the\nnetwork",
@@ -230,7 +230,7 @@ def overshoot_plot(tables: RunTables) -> Plot:
     with style():
         left, right = figure.subplots(1, 2, width_ratios=(2, 3))
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--")
-        for colour, (name, part) in zip(COLOURS, found.groupby("network", sort=False), strict=False):
+        for colour, (name, part) in zip(COLOURS, result.groupby("network", sort=False), strict=False):
             left.plot(
                 part["own"], part["refit"], "o", fillstyle="none", color=colour, label=NETWORKS[str(name)]
             )

@@ -125,10 +125,10 @@ def train_networks(
     labels = task.one_hot.argmax(1)
     step = AT_ONCE if together or task.device.type == "cuda" else 1
     settings = MiniBatch(epochs, batch, optimiser, measured_every=epochs)
-    found = []
+    result = []
     for start in range(0, len(seeds), step):
         rows = hidden[start : start + step]
-        found.append(
+        result.append(
             train_classifiers(
                 builder,
                 points,
@@ -142,6 +142,6 @@ def train_networks(
         )
     shape = (len(task.seeds), len(task.left_out))
     missing, seen = (
-        torch.cat([one.accuracies[name][-1] for one in found]).reshape(shape) for name in ("missing", "seen")
+        torch.cat([one.accuracies[name][-1] for one in result]).reshape(shape) for name in ("missing", "seen")
     )
-    return TrainedNetworks(missing, seen, tuple(one.stack for one in found))
+    return TrainedNetworks(missing, seen, tuple(one.stack for one in result))

@@ -54,7 +54,7 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     """Forecasts of one case, trainings of it, and what its trained kernels predict."""
     asked = quality_question(cell["dataset"], cell["action"], config.classes, config.mnist, context.run_seed)
     task = _task(config, cell["network"], asked, context)
-    found = _architecture(config, asked, task, context.run_seed)
+    result = _architecture(config, asked, task, context.run_seed)
     points = len(task.draw.flat)
     epochs = max(EPOCHS, -(-config.steps // -(-points // config.batch)))
     how = CheckOptions(epochs=epochs, batch=config.batch).plan(task.model.builder(0), points)
@@ -62,10 +62,10 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     for k in config.pilots:
         pilot = train_networks(task, task.model.builder, k, how.batch, how.optimiser, how.batched)
         regression, linearised = after_pilot(task, pilot, config.kernel_repeats, config.logistic_steps)
-        found |= {f"pilot-{k}": regression, f"linearised-{k}": linearised, f"own-{k}": pilot.missing}
+        result |= {f"pilot-{k}": regression, f"linearised-{k}": linearised, f"own-{k}": pilot.missing}
     last = config.pilots[-1]
-    found[f"calibrated-{last}"] = calibrate_forecast(found["architecture"], found[f"own-{last}"], BORROWED)
-    found["borrowed"] = calibrate_forecast(found["architecture"], runs["base"].missing, None)
+    result[f"calibrated-{last}"] = calibrate_forecast(result["architecture"], result[f"own-{last}"], BORROWED)
+    result["borrowed"] = calibrate_forecast(result["architecture"], runs["base"].missing, None)
     per_class = len(task.draw.labels) // task.draw.one_hot.shape[1]
     kernel = tangent_kernel(task.model, asked.shape, "auto")
     return {
@@ -79,8 +79,8 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
                 "kernel": kernel.name,
             }
         ],
-        "forecasts": _forecast_rows(found, task, per_class),
-        "means": _mean_rows(found, per_class),
+        "forecasts": _forecast_rows(result, task, per_class),
+        "means": _mean_rows(result, per_class),
         "trainings": [row for name, run in runs.items() for row in _training_rows(name, run, task)],
         "refits": refits(task, runs["base"], config.kernel_repeats, config.logistic_steps),
     }
@@ -111,15 +111,15 @@ def _architecture(
     samples = len(task.draw.labels) // task.draw.one_hot.shape[1]
     gram = architecture_gram(tangent, task, task.draw, run_seed)
     same = architecture(gram, task.draw, task.group, task.left_out)
-    found = {"architecture": same, "logistic": by_logistic(gram, task, config.logistic_steps)}
+    result = {"architecture": same, "logistic": by_logistic(gram, task, config.logistic_steps)}
     every = [same]
     for k in range(1, config.draws):
         draw = draw_resample(asked, samples, run_seed + k)
         gram = architecture_gram(tangent, task, draw, run_seed + k)
         every.append(architecture(gram, draw, task.group, task.left_out))
-    found["architecture-draws"] = torch.cat(every)
-    found["initial"] = initial(task, config.kernel_repeats)
-    return found
+    result["architecture-draws"] = torch.cat(every)
+    result["initial"] = initial(task, config.kernel_repeats)
+    return result
 
 
 def _trainings(task: LeaveOutCase, how: TrainingPlan, name: str) -> dict[str, TrainedNetworks]:
@@ -134,9 +134,9 @@ def _trainings(task: LeaveOutCase, how: TrainingPlan, name: str) -> dict[str, Tr
     }
 
 
-def _forecast_rows(found: Mapping[str, Tensor], task: LeaveOutCase, samples: int) -> list[dict[str, Any]]:
+def _forecast_rows(result: Mapping[str, Tensor], task: LeaveOutCase, samples: int) -> list[dict[str, Any]]:
     rows = []
-    for variant, values in found.items():
+    for variant, values in result.items():
         for k, label in enumerate(task.left_out):
             column = values[:, [k]]
             missing = bool(column.isnan().any())
@@ -147,9 +147,9 @@ def _forecast_rows(found: Mapping[str, Tensor], task: LeaveOutCase, samples: int
     return rows
 
 
-def _mean_rows(found: Mapping[str, Tensor], samples: int) -> list[dict[str, Any]]:
+def _mean_rows(result: Mapping[str, Tensor], samples: int) -> list[dict[str, Any]]:
     rows = []
-    for variant, values in found.items():
+    for variant, values in result.items():
         missing = bool(values.isnan().any())
         low, high = (float("nan"),) * 2 if missing else accuracy_interval(values, samples)
         rows.append({"variant": variant, "accuracy": values.mean(), "low": low, "high": high})

@@ -51,15 +51,15 @@ def floors(tables: RunTables) -> pd.DataFrame:
     """
     rows = tables["trainings"]
     base = rows[rows["training"] == "base"]
-    found = []
+    result = []
     for other in ("optimiser", "width"):
         pair = base.merge(rows[rows["training"] == other], on=[*CLASS, "repeat"], suffixes=("", "_other"))
         pair["single"] = (pair["accuracy"] - pair["accuracy_other"]).abs()
         by = pair.groupby(CLASS, sort=False)
         part = by[["single", "accuracy", "accuracy_other"]].mean().reset_index()
         part["mean"] = (part["accuracy"] - part["accuracy_other"]).abs()
-        found.append(part[[*CLASS, "single", "mean"]].assign(other=other))
-    both = pd.concat(found, ignore_index=True)
+        result.append(part[[*CLASS, "single", "mean"]].assign(other=other))
+    both = pd.concat(result, ignore_index=True)
     return both.assign(group=_groups(both))
 
 
@@ -74,19 +74,19 @@ def errors(tables: RunTables) -> pd.DataFrame:
     each = tables["forecasts"].merge(base, on=CLASS, suffixes=("", "_trained"))
     each["single"] = (each["accuracy"] - each["accuracy_trained"]).abs()
     single = each.groupby([*CLASS, "variant"], sort=False)["single"].mean().reset_index()
-    found = match_forecasts(tables).merge(single, on=[*CLASS, "variant"])
-    found["bias"] = found["accuracy"] - found["trained"]
-    found["mean"] = found["bias"].abs()
-    found["covered"] = (found["low"] <= found["trained"]) & (found["trained"] <= found["high"])
-    return found.assign(group=_groups(found)).dropna(subset=["accuracy"])
+    result = match_forecasts(tables).merge(single, on=[*CLASS, "variant"])
+    result["bias"] = result["accuracy"] - result["trained"]
+    result["mean"] = result["bias"].abs()
+    result["covered"] = (result["low"] <= result["trained"]) & (result["trained"] <= result["high"])
+    return result.assign(group=_groups(result)).dropna(subset=["accuracy"])
 
 
 def case_means(tables: RunTables) -> pd.DataFrame:
     """Forecasts of the mean over classes, with the trained mean and whether the interval holds it."""
     by_case = _trained(tables).groupby(CASE, sort=False)["trained"].mean().reset_index()
-    found = tables["means"].merge(by_case, on=CASE).dropna(subset=["accuracy"])
-    found["covered"] = (found["low"] <= found["trained"]) & (found["trained"] <= found["high"])
-    return found
+    result = tables["means"].merge(by_case, on=CASE).dropna(subset=["accuracy"])
+    result["covered"] = (result["low"] <= result["trained"]) & (result["trained"] <= result["high"])
+    return result
 
 
 @final
@@ -116,9 +116,9 @@ class Score:
 def scores(tables: RunTables) -> dict[str, Score]:
     """The score of every variant."""
     cases = case_means(tables)
-    found = {}
+    result = {}
     for variant, part in errors(tables).groupby("variant", sort=False):
-        found[str(variant)] = Score(
+        result[str(variant)] = Score(
             float(part["single"].mean()),
             float(part["mean"].mean()),
             float(part["bias"].mean()),
@@ -127,7 +127,7 @@ def scores(tables: RunTables) -> dict[str, Score]:
             float(cases[cases["variant"] == variant]["covered"].mean()),
             len(part),
         )
-    return found
+    return result
 
 
 def noise_floor(tables: RunTables) -> float:

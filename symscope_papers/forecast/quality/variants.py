@@ -81,8 +81,8 @@ def logistic_accuracy(
 ) -> float:
     """Accuracy of logistic regression at the missing points of one set."""
     seen = ~task.hidden[which]
-    found = kernel_logistic_regression(gram, task.one_hot, seen, start, steps=steps, tolerance=HELD_LOSS)
-    return task.share(found.outputs, which)
+    result = kernel_logistic_regression(gram, task.one_hot, seen, start, steps=steps, tolerance=HELD_LOSS)
+    return task.share(result.outputs, which)
 
 
 def outputs(task: LeaveOutCase, module: nn.Module) -> Float[Tensor, "p c"]:

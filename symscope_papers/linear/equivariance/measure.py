@@ -76,13 +76,13 @@ def _rates(
     """The fitted rate of the asymmetric weights along either eigenvector of K_G, beside its eigenvalue."""
     swap = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=weights.dtype)
     asymmetric = (weights - swap @ weights @ swap) / 2
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for i, name in enumerate(("slow", "fast")):
         sizes = torch.linalg.vector_norm(directions[:, i] @ asymmetric, dim=-1)
         rate, straight, _ = decay_fit(times, sizes)
-        found |= {
+        result |= {
             f"{name}_rate": rate,
             f"{name}_eigenvalue": float(eigenvalues[i]),
             f"{name}_straightness": straight,
         }
-    return found
+    return result

@@ -30,8 +30,8 @@ def mean_accuracy(table: pd.DataFrame, method: str) -> pd.DataFrame:
     """
     own = table[table["method"] == method]
     trials = own.groupby(["angles", "trial"])["accuracy"].mean().reset_index()
-    found = trials.groupby("angles")["accuracy"].agg(["mean", "sem"]).reset_index()
-    return found.rename(columns={"sem": "error"}).fillna({"error": 0.0}).sort_values("angles")
+    result = trials.groupby("angles")["accuracy"].agg(["mean", "sem"]).reset_index()
+    return result.rename(columns={"sem": "error"}).fillna({"error": 0.0}).sort_values("angles")
 
 
 def half_way(angles: Sequence[int], accuracy: Sequence[float]) -> float | None:

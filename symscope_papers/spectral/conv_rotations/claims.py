@@ -25,17 +25,17 @@ FEW = (4, 8, 16)  # numbers of angles at which the two forms were compared befor
 
 def judge_claims(config: ConvRotations, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 5C-D, 7, 16 and App. G.1, for each side of the filters."""
-    found: list[Claim] = []
+    result: list[Claim] = []
     for side in config.filters:
         mine = tables["pairs"][tables["pairs"]["filter"] == side]
         fc, gap, apart = (mine[mine["readout"] == readout] for readout in READOUTS)
         name = f"filters {side} x {side}"
-        found.append(_tracking(fc, name))
-        found += _low(fc, gap, config.shown, name)
-        found += _formulas(gap, name)
-        found += _apart(gap, apart, config.shown, name)
-        found += _geometry(fc, gap, config.shown, name)
-    return found
+        result.append(_tracking(fc, name))
+        result += _low(fc, gap, config.shown, name)
+        result += _formulas(gap, name)
+        result += _apart(gap, apart, config.shown, name)
+        result += _geometry(fc, gap, config.shown, name)
+    return result
 
 
 def _tracking(fc: pd.DataFrame, name: str) -> Claim:
@@ -156,11 +156,11 @@ def _geometry(fc: pd.DataFrame, gap: pd.DataFrame, shown: int, name: str) -> lis
         ("lambda_n", "separation", "λ_N and the squared distance of orbit centres"),
         ("mean_inverse", "density", "mean inverse spectrum and orbit density"),
     )
-    found = []
+    result = []
     for one, other, words in relations:
         dense = agreement(fc[fc["angles"] == shown], one, other)[0]
         pooled = agreement(gap[gap["angles"] == shown], one, other)[0]
-        found += [
+        result += [
             Claim.at_least(
                 f"With a dense read-out {words} are nearly proportional ({shown} angles, {name}).",
                 "Fig. 7",
@@ -176,4 +176,4 @@ def _geometry(fc: pd.DataFrame, gap: pd.DataFrame, shown: int, name: str) -> lis
                 why="Pearson r without its sign. Threshold is ours.",
             ),
         ]
-    return found
+    return result

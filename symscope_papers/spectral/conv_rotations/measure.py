@@ -37,23 +37,23 @@ def measure_cell(config: ConvRotations, cell: Mapping[str, Any], context: CellCo
     points = rotated(data.x[chosen].to(context.device), cell["angles"])
     apart = cell["readout"] == "gap-apart"
     kernel = pooled_apart(cell["filter"]) if apart else conv_kernels(cell["readout"], cell["filter"]).ntk
-    found = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)
+    result = pair_errors(kernel.batched(points.flatten(1, 2).unflatten(2, (1, SIDE, SIDE))), RIDGE)
     separation, density = pair_geometry(points)
     columns = {
         "pair": torch.arange(count),
         "class_a": data.labels[chosen[:, 0]],
         "class_b": data.labels[chosen[:, 1]],
-        **found.columns(),
+        **result.columns(),
         "separation": separation,
         "density": density,
     }
-    return {"pairs": rows_of(columns), "spectra": _spectra(found)}
+    return {"pairs": rows_of(columns), "spectra": _spectra(result)}
 
 
-def _spectra(found: PairErrors) -> list[dict[str, Any]]:
+def _spectra(result: PairErrors) -> list[dict[str, Any]]:
     """The inverse spectrum of the pair whose error is in the middle."""
-    pair = int(found.exact.argsort()[len(found.exact) // 2])
-    inverse = inverse_spectrum(found.spectra[pair], RIDGE).tolist()
+    pair = int(result.exact.argsort()[len(result.exact) // 2])
+    inverse = inverse_spectrum(result.spectra[pair], RIDGE).tolist()
     return [
         {"pair": pair, "frequency": f, "inverse_lambda": inverse[f]} for f in range(len(inverse) // 2 + 1)
     ]

@@ -77,12 +77,12 @@ def _errors(profile: Float[Tensor, "2 2 n"]) -> dict[str, Any]:
     group = cyclic(profile.shape[-1])
     masks = class_masks(torch.arange(2), group)
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
-    found = leave_out(profile, labels, masks, group, RIDGE)
+    result = leave_out(profile, labels, masks, group, RIDGE)
     return {
-        "exact": float((found.residual * found.label).mean()),
-        "unseen": sum(one.stiffness == float("inf") for one in found.irreps),
-        "irreps": len(found.irreps),
-        "explanation": found.explanation,
+        "exact": float((result.residual * result.label).mean()),
+        "unseen": sum(one.stiffness == float("inf") for one in result.irreps),
+        "irreps": len(result.irreps),
+        "explanation": result.explanation,
     }
 
 

@@ -40,7 +40,7 @@ def measure_cell(config: Groups, cell: Mapping[str, Any], context: CellContext) 
     profile = kernel_profile(asked.kernel, asked.action.act_all, asked.samples, group)
     first, different = _different_points(asked)
     masks = missing_masks(first, config.seeds, context.seed)
-    found = leave_out(profile, asked.labels, masks, group, ridge=0.0, stabilisers=asked.stabilisers)
+    result = leave_out(profile, asked.labels, masks, group, ridge=0.0, stabilisers=asked.stabilisers)
     points = asked.action.act_all(asked.samples).flatten(0, 1)[different]
     # given one tensor twice the kernel's diagonal is exact; as a pair of points it is off by up to 1e-8, and
     # so were residuals. Not so where points share all their features: there every entry must round alike
@@ -48,7 +48,7 @@ def measure_cell(config: Groups, cell: Mapping[str, Any], context: CellContext) 
     gram = (gram + gram.T) / 2
     place = torch.full((m * group.order,), -1)
     place[different] = torch.arange(len(different))
-    errors = _error_rows(found, dense_residuals(gram, asked, different, place, found), len(masks))
+    errors = _error_rows(result, dense_residuals(gram, asked, different, place, result), len(masks))
     single = leave_out(profile, asked.labels, masks[:m], group, ridge=0.0, stabilisers=asked.stabilisers)
     slopes = {} if cell["case"] in INVARIANT else _slopes(profile, asked, different, place)
     irreps = _irrep_rows(single, group, slopes)
@@ -99,7 +99,7 @@ def dense_residuals(
     asked: OrbitProblem,
     different: Int64[Tensor, "p"],
     place: Int64[Tensor, "all"],
-    found: LeaveOut,
+    result: LeaveOut,
 ) -> Float[Tensor, "q"]:
     """The same residuals by dense regression over all different points; of least norm where K is singular."""
     n = asked.action.group.order
@@ -108,9 +108,9 @@ def dense_residuals(
     regular = bool(values[0] > SINGULAR * values[-1])
     inverse = precision(gram, ridge=0.0) if regular else gram
     residuals = []
-    for number in found.sets.unique():
-        rows = found.sets == number
-        missing = place[found.samples[rows] * n + found.elements[rows]].to(gram.device)
+    for number in result.sets.unique():
+        rows = result.sets == number
+        missing = place[result.samples[rows] * n + result.elements[rows]].to(gram.device)
         solved = leave_out_residual(inverse, labels, missing) if regular else _least(gram, labels, missing)
         residuals.append(solved.cpu())
     return torch.cat(residuals)
@@ -128,17 +128,17 @@ def _least(
     return labels[missing] - gram[missing][:, there] @ weights
 
 
-def _error_rows(found: LeaveOut, dense: Float[Tensor, "q"], sets: int) -> list[dict[str, Any]]:
+def _error_rows(result: LeaveOut, dense: Float[Tensor, "q"], sets: int) -> list[dict[str, Any]]:
     rows = []
     for i in range(len(dense)):
-        number, residual, label = int(found.sets[i]), float(found.residual[i]), float(found.label[i])
+        number, residual, label = int(result.sets[i]), float(result.residual[i]), float(result.label[i])
         kind = KINDS[0] if number < sets - 4 else KINDS[1] if number < sets - 2 else KINDS[2]
         rows.append(
             {
                 "missing": kind,
                 "set": number,
-                "orbit": int(found.samples[i]),
-                "element": int(found.elements[i]),
+                "orbit": int(result.samples[i]),
+                "element": int(result.elements[i]),
                 "error": residual * label,
                 "dense_error": float(dense[i]) * label,
                 "difference": abs(residual - float(dense[i])),
@@ -184,9 +184,9 @@ def _slopes(
     return slopes
 
 
-def _irrep_rows(found: LeaveOut, group: FiniteGroup, slopes: Mapping[int, float]) -> list[dict[str, Any]]:
+def _irrep_rows(result: LeaveOut, group: FiniteGroup, slopes: Mapping[int, float]) -> list[dict[str, Any]]:
     rows = []
-    for frequency, one in zip(frequencies(group), found.irreps, strict=True):
+    for frequency, one in zip(frequencies(group), result.irreps, strict=True):
         absent = (
             one.weight == 0
         )  # no function on these orbits is of this irrep: their samples are too symmetric

@@ -99,8 +99,8 @@ def orbit_problem(case: str, sizes: ProblemSizes, seed: int, device: str) -> Orb
     Raises:
         InputError: An unknown case, or sizes that do not fit.
 
-    >>> found = orbit_problem("set-mlp", ProblemSizes(2, 14, (2, 2), 4, 3), seed=0, device="cpu")
-    >>> found.action.group.name, tuple(found.samples.shape), found.labels.tolist()
+    >>> result = orbit_problem("set-mlp", ProblemSizes(2, 14, (2, 2), 4, 3), seed=0, device="cpu")
+    >>> result.action.group.name, tuple(result.samples.shape), result.labels.tolist()
     ('S3', (4, 3, 2), [1.0, 1.0, -1.0, -1.0])
     """
     if case not in CASES:
@@ -168,18 +168,18 @@ def threes_and_fives(count: int, side: int, seed: int) -> Float[Tensor, "m side 
 def different_graphs(count: int, size: int, seed: int) -> Float[Tensor, "m n n"]:
     """Connected graphs, then others, no two the same up to names of nodes, none kept by all of S_n."""
     action = node_permutation(_permutations(size))
-    found: dict[bool, dict[bytes, Tensor]] = {True: {}, False: {}}
+    result: dict[bool, dict[bytes, Tensor]] = {True: {}, False: {}}
     for batch in _graph_batches(size, seed):
         for graph, connected in zip(batch.x, batch.labels.tolist(), strict=True):
             same = action.act_all(graph).flatten(1).to(torch.uint8).unique(dim=0)
-            wanted = found[bool(connected)]
+            wanted = result[bool(connected)]
             if len(same) > 1 and len(wanted) < count:
                 wanted.setdefault(same[0].numpy().tobytes(), graph)  # sorted: one name for all of the orbit
-        if all(len(wanted) == count for wanted in found.values()):
+        if all(len(wanted) == count for wanted in result.values()):
             break
     else:
         raise InputError(f"there are not {count} different graphs of each class on {size} nodes")
-    return torch.stack([*found[True].values(), *found[False].values()])
+    return torch.stack([*result[True].values(), *result[False].values()])
 
 
 def _permutations(n: int) -> FiniteGroup:

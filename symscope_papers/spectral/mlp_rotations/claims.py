@@ -18,16 +18,16 @@ SAME = 0.95  # share of pairs on which two verdicts agree
 def judge_claims(config: MlpRotations, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 4, App. D and Fig. 10, and what the exact group form adds."""
     table = tables["pairs"]
-    found: list[Claim] = []
+    result: list[Claim] = []
     for hidden in config.hidden:
         mine = table[table["hidden"] == hidden]
         ntk, nngp = (mine[mine["kernel"] == kernel] for kernel in ("NTK", "NNGP"))
         source = "Fig. 4B, App. D" if hidden == 1 else "Fig. 10"
-        found += _tracking(ntk, layers_text(hidden), source)
-        found += _closeness(ntk, layers_text(hidden))
-        found += _geometry(ntk, hidden, config.shown)
-        found += _other_kernel(ntk, nngp, layers_text(hidden))
-    return found
+        result += _tracking(ntk, layers_text(hidden), source)
+        result += _closeness(ntk, layers_text(hidden))
+        result += _geometry(ntk, hidden, config.shown)
+        result += _other_kernel(ntk, nngp, layers_text(hidden))
+    return result
 
 
 def _tracking(ntk: pd.DataFrame, layers: str, source: str) -> list[Claim]:
@@ -71,14 +71,14 @@ def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
         f"exact error than the spectral error is, for n <= 16 ({layers}).",
     }
     few = ntk[ntk["angles"] <= 16]
-    found = []
+    result = []
     for column, statement in statements.items():
         if few.empty:
-            found.append(Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer"))
+            result.append(Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer"))
             continue
         projected = distances(few, "projected", column)
         factors = {n: gap / max(projected[n], 1e-12) for n, gap in distances(few, "spectral", column).items()}
-        found.append(
+        result.append(
             Claim.at_least(
                 statement,
                 "beyond the paper",
@@ -87,17 +87,17 @@ def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
                 why=f"Smallest factor between mean absolute differences: {at_angles(factors, form='.3g')}.",
             )
         )
-    return found
+    return result
 
 
 def _geometry(ntk: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
-    found = []
+    result = []
     for one, other, statement, letter in (
         ("lambda_n", "separation", "λ_N is nearly linear in the squared distance of orbit centres", "D"),
         ("mean_inverse", "density", "The mean inverse spectrum is nearly linear in orbit density", "E"),
     ):
         each = correlations(ntk, one, other)
-        found.append(
+        result.append(
             Claim.at_least(
                 f"{statement} ({layers_text(hidden)}, {shown} angles).",
                 f"Fig. 4{letter}" if hidden == 1 else f"Fig. 10 (as 4{letter})",
@@ -106,7 +106,7 @@ def _geometry(ntk: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
                 why=f"Pearson r: {at_angles(each)}. Threshold is ours.",
             )
         )
-    return found
+    return result
 
 
 def _other_kernel(ntk: pd.DataFrame, nngp: pd.DataFrame, layers: str) -> list[Claim]:

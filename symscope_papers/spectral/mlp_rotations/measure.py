@@ -39,19 +39,19 @@ def measure_cell(config: MlpRotations, cell: Mapping[str, Any], context: CellCon
     rows: list[dict[str, Any]] = []
     for name, kernel in (("NTK", wide.ntk), ("NNGP", wide.nngp)):
         gram = kernel.batched(points.flatten(1, 2))
-        found = pair_errors(gram, RIDGE)
-        rows += rows_of({"pair": torch.arange(config.pairs), **found.columns(), **geometry}, kernel=name)
+        result = pair_errors(gram, RIDGE)
+        rows += rows_of({"pair": torch.arange(config.pairs), **result.columns(), **geometry}, kernel=name)
         if name == "NTK":
-            spectra = _spectra(found)
+            spectra = _spectra(result)
             matrices = _matrices(gram[0]) if cell["angles"] == config.shown else []
     return {"pairs": rows, "spectra": spectra, "matrices": matrices}
 
 
-def _spectra(found: PairErrors) -> list[dict[str, Any]]:
+def _spectra(result: PairErrors) -> list[dict[str, Any]]:
     """The inverse spectra of three pairs: the best predicted, the one nearest to the border, the worst."""
-    chosen = [int(found.exact.argmin()), int((found.exact - 1).abs().argmin()), int(found.exact.argmax())]
-    half = found.spectra.shape[1] // 2
-    inverse = inverse_spectrum(found.spectra, RIDGE)
+    chosen = [int(result.exact.argmin()), int((result.exact - 1).abs().argmin()), int(result.exact.argmax())]
+    half = result.spectra.shape[1] // 2
+    inverse = inverse_spectrum(result.spectra, RIDGE)
     return [
         {"place": place, "pair": pair, "frequency": f, "inverse_lambda": inverse[pair, f]}
         for place, pair in zip(("best", "border", "worst"), chosen, strict=True)

@@ -29,8 +29,8 @@ def final_accuracy(course: pd.DataFrame) -> pd.DataFrame:
 
     >>> row = {"part": "figure", "network": "mlp", "angles": 8, "epoch": 1}
     >>> digits = [{"left_out": d, "train": 1.0, "in-test": 0.5, "out-test": 0.2 * d} for d in (1, 2)]
-    >>> found = final_accuracy(pd.DataFrame([{**row, **digit} for digit in digits]))
-    >>> found[["out-test", "out-test error"]].round(4).values.tolist()
+    >>> result = final_accuracy(pd.DataFrame([{**row, **digit} for digit in digits]))
+    >>> result[["out-test", "out-test error"]].round(4).values.tolist()
     [[0.3, 0.1]]
     """
     figure = course[course["part"] == "figure"]

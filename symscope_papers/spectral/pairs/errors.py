@@ -167,8 +167,8 @@ def pair_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> PairErrors:
         SingularKernelError: A matrix or a block of it that is singular to rounding.
 
     >>> K = torch.tensor([[[2.0, 1.0], [1.0, 2.0]]], dtype=torch.float64)
-    >>> found = pair_errors(K, ridge=0.0)
-    >>> [round(float(e), 6) for e in (found.exact, found.spectral, found.projected)]
+    >>> result = pair_errors(K, ridge=0.0)
+    >>> [round(float(e), 6) for e in (result.exact, result.spectral, result.projected)]
     [1.5, 1.5, 1.5]
     """
     exact = exact_errors(gram, ridge).mean(1)

@@ -19,7 +19,7 @@ def judge_claims(config: Seeds, tables: RunTables) -> list[Claim]:
     size = f"{config.trials} trials of 2 x {config.seeds} digits"
     gaps = at_angles(near, nearer, form=".2g", between=" against ")
     beyond = {n: gap / max(nearer[n], 1e-12) for n, gap in near.items() if n <= 16}
-    found = [
+    result = [
         Claim.at_least(
             "The pair-averaged spectral error predicts the exact error over the whole set, trial by trial.",
             "Fig. 6A, 12",
@@ -51,6 +51,6 @@ def judge_claims(config: Seeds, tables: RunTables) -> list[Claim]:
     ]
     statement = "The group form is 10 times closer to the exact error than the average over pairs, n <= 16."
     if not beyond:
-        return [*found, Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer")]
+        return [*result, Claim.not_checked(statement, "beyond the paper", "needs 16 angles or fewer")]
     why = f"Smallest factor of mean absolute differences. They are: {gaps} (pairs against group form)."
-    return [*found, Claim.at_least(statement, "beyond the paper", min(beyond.values()), CLOSER, why=why)]
+    return [*result, Claim.at_least(statement, "beyond the paper", min(beyond.values()), CLOSER, why=why)]

@@ -93,11 +93,11 @@ def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles
     masks = torch.zeros(2, len(classes), angles, dtype=torch.bool)
     for one in (0, 1):
         masks[one, (classes == one).cpu(), 0] = True
-    found = leave_out(projection.profile, signs, masks, group, RIDGE)
+    result = leave_out(projection.profile, signs, masks, group, RIDGE)
     pairs = pair_errors(projection.profile, group, RIDGE)
     return {
         "exact": sum(exact) / 2,
         "spectral": float(mean_pair_error(pairs, classes)),
-        "projected": float(mean_set_error(found.residual, found.label, found.sets)),
+        "projected": float(mean_set_error(result.residual, result.label, result.sets)),
         "departure": projection.invariance_error,
     }

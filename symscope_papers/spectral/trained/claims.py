@@ -17,7 +17,7 @@ SIDE = 0.8  # share of pairs on the same side of 1
 def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
     """The claims of Fig. 5B and 11 for each run."""
     table = tables["pairs"]
-    found: list[Claim] = []
+    result: list[Claim] = []
     for run in config.runs:
         mine = table[table["run"] == run]
         name, source = RUNS[run]
@@ -29,7 +29,7 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
             f"pairs, {done:.0%} trained to a mean squared error of {config.tolerance:g} in {config.epochs} "
             "epochs. Threshold is ours."
         )
-        found.append(
+        result.append(
             Claim.at_least(
                 f"The spectral error ranks pairs as trained networks do at every number of angles ({name}).",
                 source,
@@ -39,7 +39,7 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
             )
         )
         same = float(((mine["spectral"] > 1) == (mine["trained"] > 1)).mean())
-        found.append(
+        result.append(
             Claim.at_least(
                 f"The spectral error predicts which pairs trained networks get right ({name}).",
                 source,
@@ -48,8 +48,8 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
                 why="Share of pairs, over all n, on the same side of 1. Threshold is ours.",
             )
         )
-        found.append(_falls(mine, name, source))
-    return found
+        result.append(_falls(mine, name, source))
+    return result
 
 
 def rank_correlations(mine: pd.DataFrame, column: str) -> dict[int, float]:

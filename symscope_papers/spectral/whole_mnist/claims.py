@@ -26,8 +26,8 @@ def run_accuracy(table: pd.DataFrame) -> pd.DataFrame:
     [[0.3, 0.1]]
     """
     keys = ["seeds", "angles", "orbits", "points", "seconds", "device"]
-    found = table.groupby(keys, sort=False)["accuracy"].agg(["mean", "sem"]).reset_index()
-    return found.rename(columns={"sem": "error"}).sort_values(["orbits", "angles"])
+    result = table.groupby(keys, sort=False)["accuracy"].agg(["mean", "sem"]).reset_index()
+    return result.rename(columns={"sem": "error"}).sort_values(["orbits", "angles"])
 
 
 def judge_claims(config: WholeMnist, tables: RunTables) -> list[Claim]:

@@ -47,15 +47,15 @@ def measure_cell(config: WholeMnist, cell: Mapping[str, Any], context: CellConte
     if cell["part"] == "check":
         points, difference = problem.difference_to_dense()
         return {"checks": [{"points": points, "largest_difference": difference}]}
-    found, seconds = problem.streamed()
-    accuracy = found.accuracy()
+    result, seconds = problem.streamed()
+    accuracy = result.accuracy()
     rows = [
         {
             "left_out": label,
             "orbits": len(source),
-            "points": found.points,
+            "points": result.points,
             "accuracy": float(accuracy[label]),
-            "mean_absolute_residual": float(found.residual[found.sets == label].abs().mean()),
+            "mean_absolute_residual": float(result.residual[result.sets == label].abs().mean()),
             "seconds": seconds,
             "device": device.type,
         }
@@ -63,7 +63,7 @@ def measure_cell(config: WholeMnist, cell: Mapping[str, Any], context: CellConte
     ]
     shares = [
         {"irrep": one.irrep, "place": place, "share": one.share, "weight": one.weight, "limits": one.limits}
-        for place, one in enumerate(found.irreps)
+        for place, one in enumerate(result.irreps)
     ]
     return {"accuracy": rows, "irreps": shares}
 
@@ -115,7 +115,7 @@ class DigitRegression:
         masks = class_masks(self.data.labels, self.action.group)
         memory = memory_budget(self.config.memory, self.samples.device)
         started = _now(self.samples.device)
-        found = leave_out_streamed(
+        result = leave_out_streamed(
             self.kernel,
             self.orbit,
             self.samples,
@@ -125,11 +125,11 @@ class DigitRegression:
             self.config.ridge,
             memory=memory,
         )
-        return found, _now(self.samples.device) - started
+        return result, _now(self.samples.device) - started
 
     def difference_to_dense(self) -> tuple[int, float]:
         """How many points there are, and how far residuals are from those of regression over all of them."""
-        found, _ = self.streamed()
+        result, _ = self.streamed()
         everything = self.orbit(self.samples).flatten(0, 1)
         inverse = precision(self.kernel(everything, everything), self.config.ridge)
         values = self.labels.repeat_interleave(self.action.group.order, 0)
@@ -137,7 +137,7 @@ class DigitRegression:
         for label, mask in enumerate(class_masks(self.data.labels, self.action.group)):
             missing = mask.flatten().nonzero()[:, 0].to(self.samples.device)
             dense = leave_out_residual(inverse, values, missing).cpu()
-            worst = max(worst, float((found.residual[found.sets == label] - dense).abs().max()))
+            worst = max(worst, float((result.residual[result.sets == label] - dense).abs().max()))
         return len(everything), worst
 
 

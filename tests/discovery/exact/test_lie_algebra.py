@@ -22,13 +22,13 @@ def _orthogonal(p, q):
     """so(p, q): matrices M with M^T J + J M = 0."""
     n = p + q
     J = torch.diag(torch.tensor([1.0] * p + [-1.0] * q).double())
-    found = []
+    result = []
     for a in range(n):
         for b in range(a):
             skew = torch.zeros(n, n, dtype=torch.float64)
             skew[a, b], skew[b, a] = 1, -1
-            found.append(J @ skew)
-    return found
+            result.append(J @ skew)
+    return result
 
 
 def _heisenberg():
@@ -75,23 +75,23 @@ def test_known_algebras_in_a_random_basis(name):
     turn = torch.randn(n, n, generator=generator, dtype=torch.float64) + 2 * torch.eye(n)
     mixed = torch.einsum("ij,jab->iab", mix, torch.stack(matrices))
     fields = [linear_field(turn @ m @ torch.linalg.inv(turn)) for m in mixed]
-    found = lie_algebra(fields, n)
-    assert found.name == name
-    assert found.dimension == d
-    assert (found.signature, found.centre, found.derived, found.radical) == (
+    result = lie_algebra(fields, n)
+    assert result.name == name
+    assert result.dimension == d
+    assert (result.signature, result.centre, result.derived, result.radical) == (
         signature,
         centre,
         derived,
         radical,
     )
-    assert found.closure < 1e-9
+    assert result.closure < 1e-9
 
 
 @settings(max_examples=5)
 @given(st.integers(0, 10**5))
 def test_the_killing_form_is_invariant_and_constants_satisfy_jacobi(seed):
-    found = linear_symmetries(two_layers(2, 2, 3, "linear"), seed=seed)
-    algebra = lie_algebra(found.fields, 10)
+    result = linear_symmetries(two_layers(2, 2, 3, "linear"), seed=seed)
+    algebra = lie_algebra(result.fields, 10)
     c, B = algebra.constants, algebra.killing
     assert torch.allclose(c, -c.transpose(0, 1), atol=1e-9)
     jacobi = torch.einsum("ijl,lkm->ijkm", c, c)
@@ -114,24 +114,24 @@ def test_the_killing_form_is_invariant_and_constants_satisfy_jacobi(seed):
 )
 def test_algebras_found_in_networks(widths, activation, name):
     made = chain(widths, activation)
-    found = linear_symmetries(made, seed=0, affine=False)
-    assert lie_algebra(found.fields, made.size).name == name
+    result = linear_symmetries(made, seed=0, affine=False)
+    assert lie_algebra(result.fields, made.size).name == name
 
 
 def test_translations_are_taken_off_before_brackets():
     made = chain((2, 2, 3), "linear", bias=True, loss="cross-entropy")
-    found = linear_symmetries(made, seed=0)
-    algebra = lie_algebra(found.fields, made.size, found.translations)
-    assert found.dimension == 4 + 2  # gl(2) and shifts of two units
+    result = linear_symmetries(made, seed=0)
+    algebra = lie_algebra(result.fields, made.size, result.translations)
+    assert result.dimension == 4 + 2  # gl(2) and shifts of two units
     assert algebra.closure < 1e-8
     assert algebra.name == "sl(2) with a solvable radical of dimension 3"
 
 
 def test_sets_that_are_no_algebra_and_bad_input():
     e, f = _elementary(2)[1], _elementary(2)[2]
-    found = lie_algebra([linear_field(e), linear_field(f)], 2)
-    assert found.name == "not closed under brackets"
-    assert found.closure > 0.5
+    result = lie_algebra([linear_field(e), linear_field(f)], 2)
+    assert result.name == "not closed under brackets"
+    assert result.closure > 0.5
     with pytest.raises(InputError, match="depend on each other"):
         lie_algebra([linear_field(e), linear_field(2 * e)], 2)
     many = [linear_field(torch.randn(1100, 1100).double()) for _ in range(42)]

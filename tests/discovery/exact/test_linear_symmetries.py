@@ -48,19 +48,19 @@ def largest_angle_sine(a, b):
 @pytest.mark.parametrize("activation", ["linear", "relu", "leaky", "tanh", "sigmoid"])
 def test_dimensions_of_two_layers(sizes, activation):
     made = two_layers(*sizes, activation)
-    found = linear_symmetries(made, seed=sum(sizes), affine=False)
-    assert found.dimension == known_dimension(*sizes, activation)
-    assert found.method == "all"
-    null = found.null_spaces[0]
+    result = linear_symmetries(made, seed=sum(sizes), affine=False)
+    assert result.dimension == known_dimension(*sizes, activation)
+    assert result.method == "all"
+    null = result.null_spaces[0]
     assert null.rows > null.singular_values.numel()
-    assert found.dimension == 0 or null.chance < 1e-6
+    assert result.dimension == 0 or null.chance < 1e-6
 
 
 @settings(max_examples=5)
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(2, 3), st.integers(2, 3))
 def test_the_span_of_linear_layers_is_gl(seed, m, h, n):
     made = two_layers(m, h, n, "linear")
-    found = linear_symmetries(made, seed=seed)
+    result = linear_symmetries(made, seed=seed)
     by_hand = []
     for a in range(h):
         for b in range(h):
@@ -70,18 +70,18 @@ def test_the_span_of_linear_layers_is_gl(seed, m, h, n):
             second = torch.kron(torch.eye(m, dtype=torch.float64), -E.T.contiguous())  # W2 -> -W2 E
             by_hand.append(torch.block_diag(first, second).reshape(-1))
     expected = torch.linalg.qr(torch.stack(by_hand, 1)).Q
-    assert found.dimension == h * h
-    assert largest_angle_sine(span(found.fields, made.size), expected) < NULL_SPACE
+    assert result.dimension == h * h
+    assert largest_angle_sine(span(result.fields, made.size), expected) < NULL_SPACE
 
 
 @pytest.mark.parametrize("h", [2, 3])
 def test_the_span_of_scalar_linear_layers_is_that_of_an_indefinite_form(h):
     made = two_layers(1, h, 1, "linear")
-    found = linear_symmetries(made, seed=1)
+    result = linear_symmetries(made, seed=1)
     zero, eye = torch.zeros(h, h).double(), torch.eye(h).double()
     S = torch.cat([torch.cat([zero, eye], 1), torch.cat([eye, zero], 1)])  # w2 . w1 = theta^T S theta / 2
-    assert found.dimension == h * (2 * h - 1)
-    for field in found.fields:
+    assert result.dimension == h * (2 * h - 1)
+    for field in result.fields:
         M = field.dense(2 * h)
         assert (M.T @ S + S @ M).abs().max() < NULL_SPACE
 
@@ -96,9 +96,9 @@ def test_deeper_networks(widths, activation, expected):
 
 def test_biases_bring_shifts_only_between_linear_layers():
     assert linear_symmetries(two_layers(2, 2, 2, "linear", bias=True), seed=0).dimension == 4 + 2
-    found = linear_symmetries(two_layers(2, 2, 2, "relu", bias=True), seed=0)
-    assert found.dimension == 2
-    assert [f.name for f in found.fields] == [
+    result = linear_symmetries(two_layers(2, 2, 2, "relu", bias=True), seed=0)
+    assert result.dimension == 2
+    assert [f.name for f in result.fields] == [
         f"rescaling of unit {k} of the hidden units between 0 and 2" for k in range(2)
     ]
     assert linear_symmetries(two_layers(2, 2, 2, "tanh", bias=True), seed=0).dimension == 0
@@ -106,13 +106,13 @@ def test_biases_bring_shifts_only_between_linear_layers():
 
 def test_softmax_adds_translations_and_the_rest_is_counted_modulo_them():
     made = chain((2, 2, 3), "relu", bias=True, loss="cross-entropy")
-    found = linear_symmetries(made, seed=0)
-    assert len(found.translations) == 2 + 1  # a constant for every column of the last weight, and its bias
-    assert found.dimension == 2
-    assert found.fields[1].name == "rescaling of unit 1 of the hidden units between 0 and 2"
-    assert "before the softmax" in found.translations[0].name
+    result = linear_symmetries(made, seed=0)
+    assert len(result.translations) == 2 + 1  # a constant for every column of the last weight, and its bias
+    assert result.dimension == 2
+    assert result.fields[1].name == "rescaling of unit 1 of the hidden units between 0 and 2"
+    assert "before the softmax" in result.translations[0].name
     theta = made.random_points(1, 1, seed=4).theta[0]
-    everything = (*found.fields, *found.translations)
+    everything = (*result.fields, *result.translations)
     assert orbit_dimension(everything, theta) == 5
     assert all(verify(made, field, seed=1, points=4).holds for field in everything)
     squared = chain((2, 2, 3), "relu", bias=True)
@@ -124,34 +124,34 @@ def test_normalisation_is_free_of_scale_and_commutes_with_rotations(norm, shifts
     # without scales of its own, it commutes with rotations: so(h), so(h - 1) where the mean is taken off
     net = nn.Sequential(nn.Linear(2, 3), norm(3, eps=0, elementwise_affine=False), nn.Linear(3, 1))
     made = parameter_problem(net, "squared", gaussian_data((2,), (1,)))
-    found = linear_symmetries(made, seed=0)
-    assert len(found.translations) == shifts
-    assert found.dimension == 1 + turns
-    assert found.fields[0].name == "scaling of 0 before 1"
-    assert all(verify(made, field, seed=1, points=4).holds for field in found.fields)
+    result = linear_symmetries(made, seed=0)
+    assert len(result.translations) == shifts
+    assert result.dimension == 1 + turns
+    assert result.fields[0].name == "scaling of 0 before 1"
+    assert all(verify(made, field, seed=1, points=4).holds for field in result.fields)
 
 
 def test_attention_has_gl_on_queries_and_keys_and_on_values_and_outputs():
-    found = linear_symmetries(
+    result = linear_symmetries(
         parameter_problem(Attention(2, 2, 2), "squared", gaussian_data((3, 2), (2,))), seed=0
     )
-    assert found.dimension == 4 + 4
-    assert found.fields[1].name == "mixing of unit 1 into unit 0 of the products of query and key"
-    assert found.fields[-1].name == "rescaling of unit 1 of the hidden units between value and out"
+    assert result.dimension == 4 + 4
+    assert result.fields[1].name == "mixing of unit 1 into unit 0 of the products of query and key"
+    assert result.fields[-1].name == "rescaling of unit 1 of the hidden units between value and out"
 
 
 def test_a_key_bias_that_cancels_to_rounding_is_a_translation():
     made = parameter_problem(Attention(2, 1, 2, bias=True), "squared", gaussian_data((3, 2), (2,)))
-    found = linear_symmetries(made, seed=0)
-    assert [field.name for field in found.translations] == [
+    result = linear_symmetries(made, seed=0)
+    assert [field.name for field in result.translations] == [
         "translation field on key.bias: key.bias[0] moves by 1"
     ]
-    assert [field.name for field in found.fields] == [
+    assert [field.name for field in result.fields] == [
         "rescaling of unit 0 of the products of query and key",
         "rescaling of unit 0 of the hidden units between value and out",
         "shift of unit 0 of the hidden units between value and out",
     ]
-    assert lie_algebra(found.fields, made.size, found.translations).closure < NULL_SPACE
+    assert lie_algebra(result.fields, made.size, result.translations).closure < NULL_SPACE
 
 
 @pytest.mark.parametrize(
@@ -174,11 +174,11 @@ def test_the_layers_give_the_same_algebra(widths, activation, bias, loss):
 
 def test_a_thousand_parameters_through_the_layers():
     made = chain((10, 24, 24, 8), "relu", bias=True)
-    found = linear_symmetries(made, seed=0)
+    result = linear_symmetries(made, seed=0)
     assert made.size == 1064
-    assert found.method == "layers"
-    assert found.dimension == 48
-    assert {f.name for f in found.fields} == {
+    assert result.method == "layers"
+    assert result.dimension == 48
+    assert {f.name for f in result.fields} == {
         f"rescaling of unit {k} of the hidden units between {a} and {a + 2}"
         for a in (0, 2)
         for k in range(24)
@@ -202,8 +202,8 @@ def test_fibres_bound_orbits():
     ]:
         theta = made.random_points(1, 1, seed=7).theta[0]
         assert fibre_dimension(made, theta, seed=0) == expected
-        found = linear_symmetries(made, seed=0, affine=False)
-        assert orbit_dimension(found.fields, theta) == expected
+        result = linear_symmetries(made, seed=0, affine=False)
+        assert orbit_dimension(result.fields, theta) == expected
     # with one input and no biases, a ReLU network is two slopes: its fibre is larger than its linear orbit
     made = two_layers(1, 3, 1, "relu")
     theta = torch.tensor([1.0, 2.0, -1.0, 0.5, -0.7, 0.3]).double()

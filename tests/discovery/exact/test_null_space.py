@@ -24,27 +24,27 @@ def _matrix(rows, columns, null, seed):
 def test_planted_null_spaces_are_found_in_blocks(columns, null, seed):
     null = min(null, columns - 2)
     matrix = _matrix(2 * columns + 5, columns, null, seed)
-    found = null_space([matrix[:columns], matrix[columns:]])
-    assert found.dimension == null
-    assert found.rows == 2 * columns + 5
-    assert (matrix @ found.basis).norm() < 1e-10 * matrix.norm()
+    result = null_space([matrix[:columns], matrix[columns:]])
+    assert result.dimension == null
+    assert result.rows == 2 * columns + 5
+    assert (matrix @ result.basis).norm() < 1e-10 * matrix.norm()
     if null:
         eye = torch.eye(null, dtype=torch.float64)
-        assert torch.allclose(found.basis.T @ found.basis, eye, atol=1e-12)
+        assert torch.allclose(result.basis.T @ result.basis, eye, atol=1e-12)
         _, _, right = torch.linalg.svd(matrix)  # the same space from the whole matrix
         oracle = right[columns - null :].T
-        assert torch.linalg.svdvals(oracle.T @ found.basis).min() > 1 - 1e-8
-        assert found.chance < 1e-3 < found.gap
+        assert torch.linalg.svdvals(oracle.T @ result.basis).min() > 1 - 1e-8
+        assert result.chance < 1e-3 < result.gap
     else:
-        assert found.chance == 1.0
+        assert result.chance == 1.0
 
 
 def test_a_column_of_rounding_is_a_null_vector():
     matrix = _matrix(30, 8, 0, seed=1)
     matrix[:, 3] = 1e-17 * matrix[:, 3].sign()  # what a sum that cancels leaves
-    found = null_space([matrix])
-    assert found.dimension == 1
-    assert float(found.basis[3, 0].abs()) > 1 - 1e-12
+    result = null_space([matrix])
+    assert result.dimension == 1
+    assert float(result.basis[3, 0].abs()) > 1 - 1e-12
 
 
 def test_a_spectrum_that_runs_into_rounding_has_no_dimension():
@@ -52,10 +52,10 @@ def test_a_spectrum_that_runs_into_rounding_has_no_dimension():
     n = 14
     index = torch.arange(1, n + 1, dtype=torch.float64)
     hilbert = 1 / (index[:, None] + index[None] - 1)
-    found = null_space([hilbert])
-    assert (found.singular_values < found.floor).any()
-    assert found.dimension == 0
-    assert found.chance > found.level
+    result = null_space([hilbert])
+    assert (result.singular_values < result.floor).any()
+    assert result.dimension == 0
+    assert result.chance > result.level
 
 
 def test_the_chance_is_that_of_exponential_steps():
@@ -78,10 +78,10 @@ def test_fresh_constraints_are_added_until_they_change_nothing():
         return rows
 
     assert converged_null_space(block, 5).dimension == 2  # settles before: nothing contradicts it
-    found = converged_null_space(lambda count, turn: block(count, turn + 1), 5)
-    assert found.dimension == 1
-    assert found.held_out < 1e-12
-    assert found.basis[1].abs().item() == pytest.approx(1)
+    result = converged_null_space(lambda count, turn: block(count, turn + 1), 5)
+    assert result.dimension == 1
+    assert result.held_out < 1e-12
+    assert result.basis[1].abs().item() == pytest.approx(1)
     with pytest.raises(InputError, match="most gradients vanish"):
         converged_null_space(lambda count, turn: torch.zeros(count, 5).double(), 5)
 
@@ -101,7 +101,7 @@ def test_echelon_keeps_the_space_and_finds_planted_sparsity(seed):
     for k in range(3):
         sparse[4 * k : 4 * k + 4, k] = 0.5 + torch.rand(4, generator=generator, dtype=torch.float64)
     mix = torch.linalg.qr(torch.randn(3, 3, generator=generator, dtype=torch.float64)).Q
-    found = echelon(torch.linalg.qr(sparse).Q @ mix)
-    assert ((found != 0).sum(0) == 4).all()
-    assert torch.linalg.matrix_rank(torch.cat([found, sparse], 1)) == 3
-    assert (found.abs().amax(0) == 1).all()
+    result = echelon(torch.linalg.qr(sparse).Q @ mix)
+    assert ((result != 0).sum(0) == 4).all()
+    assert torch.linalg.matrix_rank(torch.cat([result, sparse], 1)) == 3
+    assert (result.abs().amax(0) == 1).all()

@@ -45,20 +45,20 @@ def test_multiples_of_a_rescaling_are_no_news():
     assert len(known) == 1
     for degree, data, expected in [(1, 0, 1), (2, 0, 3), (3, 0, 6), (1, 1, 2), (2, 1, 6)]:
         dictionary = monomials(2, degree, inputs=data, data_degree=data)
-        found = polynomial_symmetries(made, dictionary, seed=0, known=known)
-        assert (found.dimension, found.known, found.new) == (expected, expected, 0)
+        result = polynomial_symmetries(made, dictionary, seed=0, known=known)
+        assert (result.dimension, result.known, result.new) == (expected, expected, 0)
         multiples = known_multiples(known, dictionary)
         span = torch.linalg.qr(multiples).Q
-        basis = found.null_space.basis
+        basis = result.null_space.basis
         assert (basis - span @ (span.T @ basis)).norm() < NULL_SPACE
 
 
 def test_a_quadratic_field_is_found():
     made = parameter_problem(_Cubic(), "squared", SCALARS)
     assert linear_symmetries(made, seed=0).dimension == 0
-    found = polynomial_symmetries(made, monomials(2, 2), seed=0)
-    assert found.dimension == found.new == 1
-    [field] = found.fields
+    result = polynomial_symmetries(made, monomials(2, 2), seed=0)
+    assert result.dimension == result.new == 1
+    [field] = result.fields
     sample = made.random_points(3, 1, seed=1)
     a, b = sample.theta.T
     exact = torch.stack([2 * b, -3 * a**2], 1)
@@ -72,8 +72,8 @@ def test_a_quadratic_field_is_found():
 def test_a_data_dependent_field_is_found_and_holds_for_one_data_point():
     made = parameter_problem(_TwoPowers(), "squared", SCALARS)
     assert polynomial_symmetries(made, monomials(2, 2), seed=0).dimension == 0
-    found = polynomial_symmetries(made, monomials(2, 0, inputs=1, data_degree=1), seed=0)
-    [field] = found.fields
+    result = polynomial_symmetries(made, monomials(2, 0, inputs=1, data_degree=1), seed=0)
+    [field] = result.fields
     assert field.data_dependent
     tested = verify(made, field, seed=0, points=6, batch_sizes=(1,))
     assert tested.holds

@@ -133,8 +133,8 @@ class _Normed(nn.Module):
 @pytest.mark.parametrize("way", ["products", "all, chunked"])
 def test_fields_that_others_make_up_are_counted_once(way):
     """Scaling all that three layers read is scaling each of them: 4 scales, 4 times gl(2), no more."""
-    found = linear_symmetries(
+    result = linear_symmetries(
         parameter_problem(_Normed(way), "squared", gaussian_data((3, 4), (4,))), seed=0, method="layers"
     )
-    assert (len(found.fields), found.dimension) == (20, 20)
-    assert found.translations == ()
+    assert (len(result.fields), result.dimension) == (20, 20)
+    assert result.translations == ()

@@ -49,10 +49,10 @@ def test_every_entry_holds_on_random_perceptrons(widths, activations, bias, clas
     classes = classes and widths[-1] > 1
     data = class_data((widths[0],), widths[-1]) if classes else gaussian_data((widths[0],), (widths[-1],))
     made = parameter_problem(nn.Sequential(*layers), "cross-entropy" if classes else "squared", data)
-    found = verified_catalogue(made, seed=seed, points=3)
-    for entry in found:
+    result = verified_catalogue(made, seed=seed, points=3)
+    for entry in result:
         assert entry.holds, (entry.symmetry.name, [str(t) for t in entry.tests])
-    dimension = sum(e.symmetry.dimension for e in found)
+    dimension = sum(e.symmetry.dimension for e in result)
     expected = widths[-2] + bias if classes else 0
     for h, activation in zip(widths[1:-1], activations, strict=False):
         expected += {"relu": h, "leaky": h, "linear": h * h + bias * h}.get(activation, 0)

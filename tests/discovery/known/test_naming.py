@@ -13,9 +13,9 @@ from tests.discovery.networks import two_layers
 
 def test_known_fields_take_the_name_of_the_catalogue_whatever_their_scale():
     made = two_layers(2, 2, 2, "relu")
-    found = linear_symmetries(made, seed=0).fields
-    scaled = [linear_field(-7.0 * field.dense(made.size)) for field in found]
-    assert [f.name for f in named_fields(made, scaled)] == [f.name for f in found]
+    result = linear_symmetries(made, seed=0).fields
+    scaled = [linear_field(-7.0 * field.dense(made.size)) for field in result]
+    assert [f.name for f in named_fields(made, scaled)] == [f.name for f in result]
 
 
 def test_others_say_what_moves():
@@ -33,11 +33,11 @@ def test_others_say_what_moves():
 
 def test_a_mixed_basis_is_resolved_into_known_fields_and_the_rest():
     made = two_layers(1, 2, 1, "linear")  # so(2, 2): gl(2) and two fields more
-    found = linear_symmetries(made, seed=0, affine=False)
+    result = linear_symmetries(made, seed=0, affine=False)
     generator = torch.Generator().manual_seed(1)
-    span = torch.stack([f.dense(4).reshape(-1) for f in found.fields], 1)
+    span = torch.stack([f.dense(4).reshape(-1) for f in result.fields], 1)
     mixed = torch.linalg.qr(span @ torch.randn(6, 6, generator=generator, dtype=torch.float64)).Q
     again = named_basis(made, mixed, torch.zeros(4, 0).double(), affine=False)
-    assert [f.name for f in again[:4]] == [f.name for f in found.fields[:4]]
+    assert [f.name for f in again[:4]] == [f.name for f in result.fields[:4]]
     assert "mixing of unit 1 into unit 0" in again[1].name
     assert all(name.startswith("linear field on 0.weight, 2.weight") for name in (f.name for f in again[4:]))

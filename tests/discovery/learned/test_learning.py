@@ -36,7 +36,7 @@ def scalar():
 
 def test_linear_action_finds_the_rescaling(scalar):
     settings = ActionTraining(steps=150, points=300, learning_rate=3e-2, evaluate_every=50)
-    found = learn_actions(
+    result = learn_actions(
         scalar,
         1,
         dependent=False,
@@ -45,20 +45,20 @@ def test_linear_action_finds_the_rescaling(scalar):
         training=settings,
         action=lambda seed: LinearAction(),
     )
-    for h in found.generators[:, 0]:
+    for h in result.generators[:, 0]:
         cosine = (h[0, 0] - h[1, 1]) / (2**0.5 * h.norm())
         assert abs(float(cosine)) > 0.99
-    assert bool((found.totals() <= found.curves["total"][0]).all())
+    assert bool((result.totals() <= result.curves["total"][0]).all())
 
 
 def test_the_network_finds_the_rescaling_field(scalar):
     settings = ActionTraining(steps=300, points=500, learning_rate=4e-3, evaluate_every=100, minibatch=32)
-    found = learn_actions(
+    result = learn_actions(
         scalar, 1, dependent=False, seeds=[0], objective=LearningObjective(), training=settings
     )
     sample = scalar.random_points(200, 1, seed=77)
     known = sample.theta * torch.tensor([1.0, -1.0])
-    cosines = torch.cosine_similarity(found.values(0, sample)[0], known).abs()
+    cosines = torch.cosine_similarity(result.values(0, sample)[0], known).abs()
     random = torch.cosine_similarity(torch.randn_like(known), known).abs()
     assert float(cosines.median()) > 0.97
     assert float(cosines.median()) > float(random.median())
@@ -92,7 +92,7 @@ def test_it_stops_when_nothing_gets_better_and_keeps_the_best(scalar):
         steps=200, points=30, held_out=8, evaluate_every=1, patience=2, learning_rate=5.0, decay_every=0
     )
     heard: list[int] = []
-    found = learn_actions(
+    result = learn_actions(
         scalar,
         1,
         dependent=False,
@@ -101,11 +101,11 @@ def test_it_stops_when_nothing_gets_better_and_keeps_the_best(scalar):
         training=eager,
         progress=lambda what, step, steps: heard.append(step),
     )
-    assert found.stopped_early
-    assert found.recorded_steps[-1] < 200
-    assert heard == list(found.recorded_steps)
-    kept = found.recorded_steps.index(int(found.best[0]))
-    assert float(found.curves["total"][kept, 0]) == float(found.totals()[0])
+    assert result.stopped_early
+    assert result.recorded_steps[-1] < 200
+    assert heard == list(result.recorded_steps)
+    kept = result.recorded_steps.index(int(result.best[0]))
+    assert float(result.curves["total"][kept, 0]) == float(result.totals()[0])
 
 
 def test_the_global_random_state_is_left_alone(scalar):
@@ -124,10 +124,10 @@ def test_the_held_out_axiom_of_many_generators_looks_at_some_pairs(scalar, monke
 
     monkeypatch.setattr("symscope.discovery.learned._learning.objective_terms", watched)
     short = ActionTraining(steps=1, points=30, held_out=8)
-    found = learn_actions(
+    result = learn_actions(
         scalar, 80, dependent=True, seeds=[0], objective=LearningObjective(), training=short
     )
-    assert found.generators.shape[1] == 80
+    assert result.generators.shape[1] == 80
     assert max(seen) == 80 * 79 // 2 // 13 + 1  # 3160 pairs, every 13th
 
 
@@ -148,8 +148,8 @@ def test_a_group_of_another_size_and_an_action_of_ones_own(scalar):
 
 def test_single_precision():
     made = parameter_problem(linear_net(1, 1, 1), "squared", gaussian_data((1,), (1,)), dtype=torch.float32)
-    found = learn_actions(made, 1, dependent=True, seeds=[0], objective=LearningObjective(), training=SHORT)
-    assert found.generators.dtype == torch.float32
+    result = learn_actions(made, 1, dependent=True, seeds=[0], objective=LearningObjective(), training=SHORT)
+    assert result.generators.dtype == torch.float32
 
 
 @pytest.mark.parametrize(

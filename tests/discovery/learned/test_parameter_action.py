@@ -41,8 +41,8 @@ def test_fields_are_the_derivative_of_the_action_at_the_identity():
     identity, step = torch.eye(4, dtype=torch.float64), 1e-5
     torch.testing.assert_close(start, action(identity, theta, data))
     for k in range(2):
-        ahead, behind = (action(identity + sign * step * h[k], theta, data) for sign in (1, -1))
-        torch.testing.assert_close(fields[k], (ahead - behind) / (2 * step), atol=1e-8, rtol=0)
+        remaining, behind = (action(identity + sign * step * h[k], theta, data) for sign in (1, -1))
+        torch.testing.assert_close(fields[k], (remaining - behind) / (2 * step), atol=1e-8, rtol=0)
         torch.testing.assert_close(action_field(action, h[k], theta, data), fields[k])
 
 

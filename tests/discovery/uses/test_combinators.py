@@ -56,9 +56,9 @@ def test_a_data_dependent_symmetry_of_the_squared_loss_holds_in_a_wider_network(
     settings = {"seed": 0, "points": 2, "batch_sizes": (1,), "lengths": (0.02,)}
     assert verify(narrow, field, **settings).holds
     carried = widened_symmetry(field, narrow, wide, [3, 1])
-    found = verify(wide, carried, **settings)
-    assert found.holds
-    assert found.data_dependence > 1e-3
+    result = verify(wide, carried, **settings)
+    assert result.holds
+    assert result.data_dependence > 1e-3
     naive = induced_symmetry(
         field,
         torch.cat([wide.layout.indices(n).reshape(-1) for n in wide.layout.names])[: narrow.size],
@@ -74,9 +74,9 @@ def test_symmetries_of_some_layers_hold_in_the_whole(seed, inner, outer):
     layers += [ACTIVATIONS[outer](), nn.Linear(2, 1)]
     whole = parameter_problem(nn.Sequential(*layers), "squared", gaussian_data((2,), (1,)))
     part = part_problem(whole, 2, 5, gaussian_data((3,), (2,)))
-    found = linear_symmetries(part, seed=seed).fields
-    assert len(found) == (6 if inner == "linear" else 2)
-    assert verify(whole, deepened_symmetry(_element(found, seed), whole, 2, 5), seed=seed, points=4).holds
+    result = linear_symmetries(part, seed=seed).fields
+    assert len(result) == (6 if inner == "linear" else 2)
+    assert verify(whole, deepened_symmetry(_element(result, seed), whole, 2, 5), seed=seed, points=4).holds
 
 
 def test_a_data_dependent_symmetry_of_some_layers_sees_their_inputs():
@@ -117,9 +117,9 @@ def test_transformations_and_actions_are_carried_too():
     )
     acted = widened_symmetry(grow, narrow, wide, [1])
     assert isinstance(acted, OneParameterAction)
-    found = verify(wide, acted, seed=0)
-    assert found.holds
-    assert found.group_law < 1e-10
+    result = verify(wide, acted, seed=0)
+    assert result.holds
+    assert result.group_law < 1e-10
 
 
 def test_smaller_batches():
@@ -127,9 +127,9 @@ def test_smaller_batches():
     field = _level(made, seed=2)
     data = made.random_points(1, 4, seed=9)
     small = smaller_batch_symmetry(field, 4, data.x[0], data.y[0])
-    found = verify(made, small, seed=0, points=3, batch_sizes=(1, 2, 4), lengths=(0.01,))
-    assert found.holds
-    assert [drift < 1e-6 for _, drift in found.batch_drifts] == [True, True, True]
+    result = verify(made, small, seed=0, points=3, batch_sizes=(1, 2, 4), lengths=(0.01,))
+    assert result.holds
+    assert [drift < 1e-6 for _, drift in result.batch_drifts] == [True, True, True]
     rescale = linear_field(torch.eye(12).double())
     assert isinstance(smaller_batch_symmetry(rescale, 2, data.x[0], data.y[0]), FunctionField)
     with pytest.raises(InputError, match="up to 4 samples, got 5"):

@@ -33,8 +33,8 @@ def test_linear_layers_conserve_the_difference_of_their_gram_matrices():
     D = W1 @ W1.mT - W2.mT @ W2
     rows, columns = torch.triu_indices(3, 3)
     closed = D[:, rows, columns]
-    found = torch.stack([q(theta) for q in quantities], 1)
-    for a, b in ((closed, found), (found, closed)):  # each is a combination of the others
+    result = torch.stack([q(theta) for q in quantities], 1)
+    for a, b in ((closed, result), (result, closed)):  # each is a combination of the others
         fit = torch.linalg.lstsq(a, b).solution
         assert (a @ fit - b).abs().max() < 1e-10
 
@@ -49,8 +49,8 @@ def test_linear_layers_conserve_the_difference_of_their_gram_matrices():
     ids=["relu", "scalar linear", "softmax"],
 )
 def test_gradient_flow_conserves_them(made, count):
-    found = linear_symmetries(made, seed=0)
-    quantities = conserved_quantities((*found.fields, *found.translations))
+    result = linear_symmetries(made, seed=0)
+    quantities = conserved_quantities((*result.fields, *result.translations))
     assert len(quantities) == count
     theta, x, y = _start(made)
     path = parameter_gradient_flow(made, theta, x, y, 0.3, records=4)

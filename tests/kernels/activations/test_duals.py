@@ -204,7 +204,7 @@ def test_zero_variances_are_numbers_at_zero() -> None:
 
 def test_modules_compute_what_their_duals_say() -> None:
     x = torch.linspace(-2, 2, 9, dtype=F64)
-    found = [
+    result = [
         nn.ReLU(),
         nn.LeakyReLU(0.1),
         nn.GELU(),
@@ -235,7 +235,7 @@ def test_modules_compute_what_their_duals_say() -> None:
         kernels.activations.Monomial(3),
         kernels.activations.Elementwise(torch.atan),
     ]
-    for module in found:
+    for module in result:
         assert is_activation(module)
         dual = module_dual(module, 64)
         torch.testing.assert_close(activation_values(dual, x), module(x), rtol=ROUNDING, atol=1e-15)

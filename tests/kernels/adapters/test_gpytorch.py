@@ -54,10 +54,10 @@ def test_exact_regression_agrees_with_the_posterior():
     model, _ = regression(as_gpytorch(k))
     model.eval()
     with torch.no_grad():
-        found = model(T)
+        result = model(T)
         posterior = nngp_posterior(k(X), k(T, X), k(T), Y[:, None], noise_variance=0.2)
-        assert torch.allclose(found.mean, posterior.mean[0, :, 0], rtol=1e-8, atol=1e-8)
-        assert torch.allclose(found.covariance_matrix, posterior.covariance[0], rtol=1e-8, atol=1e-8)
+        assert torch.allclose(result.mean, posterior.mean[0, :, 0], rtol=1e-8, atol=1e-8)
+        assert torch.allclose(result.covariance_matrix, posterior.covariance[0], rtol=1e-8, atol=1e-8)
 
 
 def test_scale_and_noise_around_it_are_trained():

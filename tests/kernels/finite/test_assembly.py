@@ -28,12 +28,12 @@ def test_any_number_at_once_gives_the_same_and_evaluations_are_counted(batch, n1
         return {"first": x[..., :1].contiguous(), "others": x[..., 1:].contiguous()}
 
     pairs = (2, 2) if whole else ()
-    found = assembled_matrix(kept, lambda a, b: inner_of_rows(a, b, whole), x1, x2, at_once, pairs, x1)
+    result = assembled_matrix(kept, lambda a, b: inner_of_rows(a, b, whole), x1, x2, at_once, pairs, x1)
     y = x1 if x2 is None else x2
     expected = torch.einsum("siap,sjbp->sijab" if whole else "siap,sjap->sij", x1, y)
-    assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+    assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
     if x2 is None:
-        mirror = found.transpose(1, 2)
-        assert torch.equal(found, mirror.transpose(3, 4) if whole else mirror)
+        mirror = result.transpose(1, 2)
+        assert torch.equal(result, mirror.transpose(3, 4) if whole else mirror)
     assert max(asked) <= max(at_once, 2)
     assert sum(asked) == evaluations(batch, n1, n2, at_once)

@@ -36,11 +36,11 @@ def test_the_smallest_budget_gives_the_same_numbers(method, whole, symmetric):
     compute = contraction if method == "contraction" else products_matrix
     roomy = plan(network, forward_profile(network, x1[0]), eye, 10**9, method, whole)
     for how in (tight, roomy):
-        found = compute(how, network, x1, x2, eye)
-        assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+        result = compute(how, network, x1, x2, eye)
+        assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
         if symmetric:
-            mirror = found.transpose(1, 2)
-            assert torch.equal(found, mirror.transpose(3, 4) if whole else mirror)
+            mirror = result.transpose(1, 2)
+            assert torch.equal(result, mirror.transpose(3, 4) if whole else mirror)
         assert torch.allclose(row_norms(how, network, x1[0], eye), j1[0].square().sum((1, 2)), rtol=ROUNDING)
 
 

@@ -34,9 +34,9 @@ def test_whole_kernel_agrees_with_the_dense_jacobian(name, method):
     x1, x2 = inputs(4, shape), inputs(3, shape, seed=1)
     j1, j2 = dense_jacobian(net, x1), dense_jacobian(net, x2)
     for y, j in ((x2, j2), (None, j1)):
-        found = empirical_ntk_blocks(net, x1, y, method=method)
+        result = empirical_ntk_blocks(net, x1, y, method=method)
         expected = torch.einsum("iap,jbp->ijab", j1, j)
-        assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+        assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_vector_products_agree_with_the_whole_kernel(name, memory):
     whole = empirical_ntk_blocks(net, x1, x2)
     v = inputs(4, (whole.shape[-1],), seed=2)
     expected = torch.einsum("ijab,jb->ia", whole, v)
-    found = empirical_ntk_product(net, x1, v, x2, memory=memory)
-    assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+    result = empirical_ntk_product(net, x1, v, x2, memory=memory)
+    assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
     square = torch.einsum("ijab,jb->ia", empirical_ntk_blocks(net, x2), v)
     assert torch.allclose(
         empirical_ntk_product(net, x2, v, memory=memory), square, rtol=ROUNDING, atol=ROUNDING
@@ -98,11 +98,11 @@ def test_eigenpairs_need_no_matrix(name, n):
     x = inputs(n, shape)
     whole = empirical_ntk_blocks(net, x)
     matrix = whole.permute(0, 2, 1, 3).reshape(3 * n, 3 * n)
-    found = empirical_ntk_eigenpairs(net, x, 4, seed=0)
-    assert torch.allclose(found.values, torch.linalg.eigvalsh(matrix).flip(0)[:4], rtol=LANCZOS)
-    residuals = (matrix @ found.vectors - found.values * found.vectors).norm(dim=0)
-    assert torch.allclose(found.residuals, residuals, atol=LANCZOS)
-    assert residuals.max() < LANCZOS * found.values[0]
+    result = empirical_ntk_eigenpairs(net, x, 4, seed=0)
+    assert torch.allclose(result.values, torch.linalg.eigvalsh(matrix).flip(0)[:4], rtol=LANCZOS)
+    residuals = (matrix @ result.vectors - result.values * result.vectors).norm(dim=0)
+    assert torch.allclose(result.residuals, residuals, atol=LANCZOS)
+    assert residuals.max() < LANCZOS * result.values[0]
 
 
 def test_tiles_and_processes_give_the_same_gram():
@@ -110,8 +110,8 @@ def test_tiles_and_processes_give_the_same_gram():
     kernel, x = empirical_ntk(net), inputs(6, shape)
     expected = gram(kernel, x)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = gram(kernel, x, tile=4, executor=pool)
-    assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
+        result = gram(kernel, x, tile=4, executor=pool)
+    assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
 
 
 class Scaled(nn.Linear):

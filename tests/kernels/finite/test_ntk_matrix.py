@@ -76,8 +76,8 @@ def test_auto_leaves_structure_alone_if_it_saves_nothing():
     assert how.method == "contraction"  # the table's Jacobian is needed anyway, and has the rest at hand
     j = dense_jacobian(net, x)
     for method in ("auto", "structured"):
-        found = empirical_ntk(net, method=method)(x)
-        assert torch.allclose(found, torch.einsum("iap,jap->ij", j, j), rtol=ROUNDING)
+        result = empirical_ntk(net, method=method)(x)
+        assert torch.allclose(result, torch.einsum("iap,jap->ij", j, j), rtol=ROUNDING)
 
 
 def test_other_methods_can_be_chosen():
@@ -105,8 +105,8 @@ def test_a_budget_too_small_for_jacobians_may_do_for_layers():
         with pytest.raises(InputError, match=f"{method} needs at least"):
             empirical_ntk_blocks(net, x, memory=memory, method=method)
     j = dense_jacobian(net, x)
-    found = empirical_ntk_blocks(net, x, memory=memory)
-    assert torch.allclose(found, torch.einsum("iap,jbp->ijab", j, j), rtol=ROUNDING, atol=ROUNDING)
+    result = empirical_ntk_blocks(net, x, memory=memory)
+    assert torch.allclose(result, torch.einsum("iap,jbp->ijab", j, j), rtol=ROUNDING, atol=ROUNDING)
     with pytest.raises(InputError, match="structured needs at least"):
         empirical_ntk_blocks(net, x, memory=1000, method="structured")
     with pytest.raises(InputError, match="needs at least"):
@@ -119,8 +119,8 @@ def test_layers_that_change_with_the_data_are_left_to_the_general_method():
     j = dense_jacobian(net, x)
     eye = torch.eye(2, dtype=torch.float64)
     seen = forward_profile(network, x)
-    found = tangent_matrix(network, seen, x[None], None, eye, 10**9, "structured", True)[0]
-    assert torch.allclose(found, torch.einsum("iap,jbp->ijab", j, j), rtol=ROUNDING, atol=ROUNDING)
+    result = tangent_matrix(network, seen, x[None], None, eye, 10**9, "structured", True)[0]
+    assert torch.allclose(result, torch.einsum("iap,jbp->ijab", j, j), rtol=ROUNDING, atol=ROUNDING)
     norms = tangent_norms(network, seen, x, eye, 10**9, "structured")
     assert torch.allclose(norms, j.square().sum((1, 2)), rtol=ROUNDING)
 

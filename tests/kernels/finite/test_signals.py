@@ -19,12 +19,12 @@ def test_gradients_of_layers_are_those_of_autograd(name):
         layers = structured_layers(network, x, frozenset())
         cotangents = torch.randn(2, net.eval()(x).shape[1], dtype=torch.float64)
         sent = forward_pass(network, layers, x)
-        found = list(sent.signals(cotangents))
+        result = list(sent.signals(cotangents))
     named = dict(net.named_parameters())
     for layer in layers:
         own = [named[p] for p in layer.parameters]
         for a, cotangent in enumerate(cotangents):
-            rows = gradient(layer, sent.columns[layer.name], found[a][layer.name])
+            rows = gradient(layer, sent.columns[layer.name], result[a][layer.name])
             for i in range(3):
                 expected = torch.autograd.grad((net(x[i : i + 1]) @ cotangent).sum(), own)
                 # a gradient is laid out as [group, row, columns and 1] or as weight, then bias

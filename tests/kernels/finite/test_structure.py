@@ -14,9 +14,9 @@ def test_layers_are_found_and_those_that_are_not_what_they_seem_left_out(name, n
     net, inputs, expected = structured_network(name)
     network = functional_module(net)
     with evaluation():
-        found = structured_layers(network, inputs(n), frozenset())
-    assert {layer.name for layer in found} == expected
-    for layer in found:
+        result = structured_layers(network, inputs(n), frozenset())
+    assert {layer.name for layer in result} == expected
+    for layer in result:
         own = [network.trainable[p].numel() for p in layer.parameters]
         assert layer.gradient == sum(own)  # its factors are about all of its parameters and no others
 

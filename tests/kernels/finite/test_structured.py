@@ -25,9 +25,9 @@ pytestmark = pytest.mark.filterwarnings(
 every_network = pytest.mark.parametrize("name", NETWORKS)
 
 
-def assert_close(found: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING) -> None:
-    assert found.shape == expected.shape
-    assert (found - expected).abs().max() <= tolerance * expected.abs().max()
+def assert_close(result: torch.Tensor, expected: torch.Tensor, tolerance: float = ROUNDING) -> None:
+    assert result.shape == expected.shape
+    assert (result - expected).abs().max() <= tolerance * expected.abs().max()
 
 
 @every_network
@@ -36,8 +36,8 @@ def test_blocks_agree_with_the_dense_jacobian(name):
     x1, x2 = inputs(4), inputs(3, seed=1)
     j1, j2 = dense_jacobian(net, x1), dense_jacobian(net, x2)
     for y, j in ((x2, j2), (None, j1)):
-        found = empirical_ntk_blocks(net, x1, y, method="structured")
-        assert_close(found, torch.einsum("iap,jbp->ijab", j1, j))
+        result = empirical_ntk_blocks(net, x1, y, method="structured")
+        assert_close(result, torch.einsum("iap,jbp->ijab", j1, j))
 
 
 @every_network
@@ -75,9 +75,9 @@ def test_both_forms_of_every_layer_agree_in_batches_and_in_any_budget(name, whol
     for factored in (both, set()):
         for sizes in ({}, tight):
             how = replace(roomy, factored=frozenset(factored), **sizes)
-            found = structured_matrix(how, network, x1, x2, eye)
-            expected = found if expected is None else expected
-            assert_close(found, expected)
+            result = structured_matrix(how, network, x1, x2, eye)
+            expected = result if expected is None else expected
+            assert_close(result, expected)
             joint = structured_matrix(how, network, x1, None, eye)
             mirror = joint.transpose(1, 2)
             assert torch.equal(joint, mirror.transpose(3, 4) if whole else mirror)
@@ -109,10 +109,10 @@ def test_convolutions_of_any_shape(seed, n, stride, dilation, padding, mode, gro
         conv = nn.Conv2d(2, 4, kernel, stride, padding, dilation=dilation, groups=groups, padding_mode=mode)
         net = nn.Sequential(conv, nn.Softplus(), nn.AdaptiveAvgPool2d((1, 2)), nn.Flatten()).double()
     x = points(n, (2, 5, 6), seed=seed)
-    found = empirical_ntk_blocks(net, x, method="structured")
+    result = empirical_ntk_blocks(net, x, method="structured")
     j = dense_jacobian(net, x)
-    assert_close(found, torch.einsum("iap,jbp->ijab", j, j))
-    matrix = found.permute(0, 2, 1, 3).reshape(n * 8, n * 8)
+    assert_close(result, torch.einsum("iap,jbp->ijab", j, j))
+    matrix = result.permute(0, 2, 1, 3).reshape(n * 8, n * 8)
     assert torch.equal(matrix, matrix.T)
     assert torch.linalg.eigvalsh(matrix).min() > -ROUNDING * matrix.abs().max() * len(matrix)
 
@@ -122,9 +122,9 @@ def test_single_precision(name):
     net, inputs, _ = structured_network(name)
     x = inputs(4)
     expected = empirical_ntk_blocks(net, x, method="contraction")
-    found = empirical_ntk_blocks(net, x.float(), method="structured")
-    assert found.dtype == torch.float32
-    assert_close(found.double(), expected, SINGLE)
+    result = empirical_ntk_blocks(net, x.float(), method="structured")
+    assert result.dtype == torch.float32
+    assert_close(result.double(), expected, SINGLE)
 
 
 def test_what_no_layer_has_remains_trainable():

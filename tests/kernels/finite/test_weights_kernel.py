@@ -26,9 +26,9 @@ def test_matrix_and_products_agree_with_the_dense_jacobian(name):
     net, shape = module(name)
     x = inputs(5, shape)
     expected = dense(net, x)
-    found = weights_kernel(net, x)
-    assert torch.allclose(found, expected, rtol=ROUNDING, atol=ROUNDING)
-    assert torch.equal(found, found.T)
+    result = weights_kernel(net, x)
+    assert torch.allclose(result, expected, rtol=ROUNDING, atol=ROUNDING)
+    assert torch.equal(result, result.T)
     v = inputs(1, (len(expected),), seed=3)[0]
     assert torch.allclose(weights_kernel_product(net, x, v), expected @ v, rtol=ROUNDING, atol=1e-11)
 

@@ -124,8 +124,8 @@ def test_padding_a_covariance_is_padding_the_data() -> None:
     for mode, module in (("zeros", nn.ZeroPad2d), ("circular", nn.CircularPad2d)):
         pad = module((1, 2, 0, 3))
         expected = data_covariance(pad(x[0])[None], pad(y[0])[None], 2, True)
-        found = layers.pad_positions(data_covariance(x, y, 2, True), Pad((0, 1), (3, 2), mode), Extent.ALL)
-        torch.testing.assert_close(found, expected)
+        result = layers.pad_positions(data_covariance(x, y, 2, True), Pad((0, 1), (3, 2), mode), Extent.ALL)
+        torch.testing.assert_close(result, expected)
 
 
 def test_equal_positions_of_all_pairs() -> None:

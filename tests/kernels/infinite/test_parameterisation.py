@@ -33,8 +33,8 @@ NO_BIAS = nn.Linear(12, 5, bias=False)
     ],
 )
 def test_the_four_numbers(module: nn.Module, prior: Prior, expected: LayerWeights) -> None:
-    found = layer_weights(module, "layer", prior)
-    assert vars(found) == pytest.approx(vars(expected))
+    result = layer_weights(module, "layer", prior)
+    assert vars(result) == pytest.approx(vars(expected))
 
 
 def test_default_variances_are_those_pytorch_draws() -> None:

@@ -25,15 +25,15 @@ def test_variances_are_the_diagonals_of_the_networks_up_to_there(
     ]
     network = infinite_width(nn.Sequential(*steps, nn.Linear(8, 1)), w_std=1.2, b_std=0.3).network
     x = torch.randn(2, 3, 2, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    found = side(network, x).variances[5]
-    assert found is not None
-    assert found.shape == (2, 3, 1, 2)
+    result = side(network, x).variances[5]
+    assert result is not None
+    assert result.shape == (2, 3, 1, 2)
     flat = infinite_width(nn.Sequential(*steps[:4], nn.Flatten()), w_std=1.2, b_std=0.3)
-    torch.testing.assert_close(found.flatten(2).mean(2).flatten(), flat.nngp.diagonal(x.flatten(0, 1)))
+    torch.testing.assert_close(result.flatten(2).mean(2).flatten(), flat.nngp.diagonal(x.flatten(0, 1)))
     left = infinite_width(
         nn.Sequential(*steps[:4], nn.AdaptiveAvgPool2d(1), nn.Flatten()), w_std=1.2, b_std=0.3
     )
-    torch.testing.assert_close(found[..., 0, 0].flatten(), left.nngp.diagonal(x.flatten(0, 1)[..., :3]))
+    torch.testing.assert_close(result[..., 0, 0].flatten(), left.nngp.diagonal(x.flatten(0, 1)[..., :3]))
 
 
 def test_what_is_not_needed_is_not_kept() -> None:

@@ -39,6 +39,6 @@ def measured(experiment, config):
     """All tables of a run, without a run folder."""
     rows: dict[str, list] = {}
     for cell in experiment.cells(config):
-        for name, found in experiment.measure(config, cell, HERE).items():
-            rows.setdefault(name, []).extend(found)
-    return {name: pd.DataFrame(found) for name, found in rows.items()}
+        for name, result in experiment.measure(config, cell, HERE).items():
+            rows.setdefault(name, []).extend(result)
+    return {name: pd.DataFrame(result) for name, result in rows.items()}

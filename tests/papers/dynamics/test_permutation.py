@@ -30,11 +30,11 @@ def test_a_run_resumes_and_makes_its_page(tmp_path):
     assert (
         run_experiments([wanted], tmp_path, Workers(processes=0), only={"part": ["precision"]}) == []
     )  # the rest later
-    told = []
+    reported = []
     [outcome] = run_experiments(
-        [wanted], tmp_path, Workers(processes=0), progress=lambda *now: told.append(now[1:])
+        [wanted], tmp_path, Workers(processes=0), progress=lambda *now: reported.append(now[1:])
     )
-    assert told[0] == (1, 3)
+    assert reported[0] == (1, 3)
     assert not outcome.problems
     assert not outcome.failed
     assert outcome.cells == 3

@@ -23,7 +23,7 @@ from tests.papers.dynamics.strategy_cases import CASES, SHAPES, measured
 def test_problems_meet_the_assumptions_and_start_in_e(name):
     _, config, build = CASES[name]
     problem = build(config, 1, torch.float64, "cpu")
-    assert [found.holds for found in training_assumptions(problem)] == [True, True, True]
+    assert [result.holds for result in training_assumptions(problem)] == [True, True, True]
     start = starting_layers(problem, [0, 1], 1)
     parts = equivariant_split(problem.network, start)
     assert float(parts.total_residual.max()) < 1e-12

@@ -62,8 +62,8 @@ def test_the_gradient_is_the_rooms_own_in_pieces_too(monkeypatch):
     expected = nominal_gradient(problem, layers)
     for bytes_at_once in (2**27, 1):
         monkeypatch.setattr(module, "LARGEST_BYTES", {"cpu": bytes_at_once})
-        found, risk = pass_gradient(problem, layers, plain_passes(problem))
-        for one, other in zip(found, expected, strict=True):
+        result, risk = pass_gradient(problem, layers, plain_passes(problem))
+        for one, other in zip(result, expected, strict=True):
             torch.testing.assert_close(one, other, rtol=ROUNDING, atol=ROUNDING)
         assert risk.shape == (2,)
 
@@ -72,7 +72,7 @@ def test_drawn_passes_average_over_the_elements_that_were_drawn():
     problem, layers = image_problem()
     layers = tuple(a + 0.1 * torch.randn_like(a) for a in layers)
     seen = drawn_passes(problem, 4, [torch.Generator().manual_seed(s) for s in (1, 2)])
-    found, _ = pass_gradient(problem, layers, seen)
+    result, _ = pass_gradient(problem, layers, seen)
     group = problem.network.group
     counts = seen.shares * 4 * 5  # of every (mini-batch, element) that any run drew
     torch.testing.assert_close(counts.sum(1), torch.full((2,), 20.0, dtype=torch.float64))
@@ -85,7 +85,7 @@ def test_drawn_passes_average_over_the_elements_that_were_drawn():
             one = TrainingProblem(problem.network, problem.loss, problem.x[b], problem.y[b])
             gradient = augmented_gradient(one, [a[run] for a in layers], [element])
             total = [t + counts[run, p] / 20 * g for t, g in zip(total, gradient, strict=True)]
-        for one_layer, other in zip(found, total, strict=True):
+        for one_layer, other in zip(result, total, strict=True):
             torch.testing.assert_close(one_layer[run], other, rtol=ROUNDING, atol=ROUNDING)
 
 
@@ -96,11 +96,11 @@ def test_permuted_graphs_give_the_gradient_of_the_permuted_problem():
     seen = drawn_passes(problem, 3, generators)
     assert len(seen) == 6
     assert seen.target is None
-    found, _ = pass_gradient(problem, layers, seen)
+    result, _ = pass_gradient(problem, layers, seen)
     x, y = seen.data(problem)
     for run in range(2):
         plain = TrainingProblem(problem.network, problem.loss, x[run], y[0])
-        for one, other in zip(found, nominal_gradient(plain, [a[run] for a in layers]), strict=True):
+        for one, other in zip(result, nominal_gradient(plain, [a[run] for a in layers]), strict=True):
             torch.testing.assert_close(one[run], other, rtol=ROUNDING, atol=ROUNDING)
     # rows and columns move together: each seen matrix has the traces and sums of an original
     before = problem.x[seen.batch].unflatten(-1, (8, 8)).diagonal(dim1=-2, dim2=-1).sum(-1)
@@ -112,13 +112,13 @@ def test_permuted_graphs_give_the_gradient_of_the_permuted_problem():
 @pytest.mark.parametrize("strategy", ["nominal", "equivariant"])
 def test_paths_are_those_of_gradient_descent(strategy):
     problem, start = image_problem()
-    found = path(problem, start, strategy, rate=1e-3, epochs=4)
+    result = path(problem, start, strategy, rate=1e-3, epochs=4)
     known = training_descent(problem.network, gradient_field(problem, strategy), start, rate=1e-3, steps=4)
-    torch.testing.assert_close(found.travelled.norm(dim=1), known.travelled(), rtol=1e-9, atol=ROUNDING)
-    torch.testing.assert_close(found.drift.norm(dim=1), known.drift(), rtol=1e-9, atol=ROUNDING)
-    assert found.samples == 4 * 35 * 2
+    torch.testing.assert_close(result.travelled.norm(dim=1), known.travelled(), rtol=1e-9, atol=ROUNDING)
+    torch.testing.assert_close(result.drift.norm(dim=1), known.drift(), rtol=1e-9, atol=ROUNDING)
+    assert result.samples == 4 * 35 * 2
     if strategy == "equivariant":
-        assert float(found.drift.max() / found.travelled.max()) < ROUNDING
+        assert float(result.drift.max() / result.travelled.max()) < ROUNDING
 
 
 def test_single_precision_follows_double_far_below_its_own_digits():
@@ -160,11 +160,11 @@ def test_augmented_drift_is_the_predicted_sampling_noise():
     one = tuple(a[:1] for a in start)
     repeats = 40
     many = tuple(a.expand(repeats, *a.shape[1:]).contiguous() for a in one)
-    found = path(
+    result = path(
         problem, many, "augmented", rate=1e-6, epochs=3, passes=5,
         generators=[torch.Generator().manual_seed(k) for k in range(repeats)],
     )  # fmt: skip
-    squares = found.drift[-1].square().sum(0)
+    squares = result.drift[-1].square().sum(0)
     predicted = 3 * (1e-6 * sampling_drift(problem, one, passes=5)) ** 2
     error = squares.std() / repeats**0.5
     assert abs(float(squares.mean() - predicted)) < MONTE_CARLO_SIGMAS * float(error)

@@ -65,10 +65,10 @@ def test_rounding_on_the_way_back_alone(device):
     x, layers = (one.to(device).requires_grad_() for one in (x, layers))
     back = torch.stack([matrix(s, 40, 20, 1.0) for s in (2, 3)]).to(device) * 1e-7
     out = RowsTimesLayer.apply(x, layers, [split_layer(layer) for layer in layers])
-    found = (out, *torch.autograd.grad(out, (x, layers), back))
+    result = (out, *torch.autograd.grad(out, (x, layers), back))
     wide = [one.detach().double() for one in (x, layers, back)]
     exact = (wide[0] @ wide[1].mT, wide[2] @ wide[1], wide[2].mT @ wide[0])
-    for one, other, bounds in zip(found, exact, ((0, 2**-20), (1e-6, 2**-11), (1e-6, 2**-10)), strict=True):
+    for one, other, bounds in zip(result, exact, ((0, 2**-20), (1e-6, 2**-11), (1e-6, 2**-10)), strict=True):
         error = float((one.detach().double() - other).norm() / other.norm())
         assert bounds[0] <= error <= bounds[1]
 

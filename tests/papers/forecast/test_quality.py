@@ -67,14 +67,14 @@ def test_a_tiny_run_is_complete(made):
 def test_architecture_draws_is_what_the_forecast_says(made):
     _, tables, _ = made
     asked = quality_question("points", "C8", 3, "sample", seed=1)
-    found = forecast(
+    result = forecast(
         network("mlp-1", (8, 2), 3),
         asked.data,
         asked.action,
         options=ForecastOptions(per_class=2, resamples=2, seed=1, effort=1e-3),
     )
     mine = tables["forecasts"].query("network == 'mlp-1' and variant == 'architecture-draws'")
-    expected = found.class_accuracy[[0, 2]]
+    expected = result.class_accuracy[[0, 2]]
     assert mine.sort_values("label")["accuracy"].tolist() == pytest.approx(expected.tolist())
 
 
@@ -95,11 +95,11 @@ def test_regression_leaves_points_out_as_solving_for_the_rest_does():
     module = task.model.builder(9)
     gram = task.kernel(module)
     torch.testing.assert_close(gram, empirical_ntk(module)(task.inputs))
-    found = task.regressed(gram, [1])
+    result = task.regressed(gram, [1])
     hidden, ridge = task.hidden[1], 1e-6 * float(gram.diagonal().mean())
     inner = gram[~hidden][:, ~hidden] + ridge * torch.eye(int((~hidden).sum()), dtype=gram.dtype)
     outputs = gram[hidden][:, ~hidden] @ torch.linalg.solve(inner, task.one_hot[~hidden])
-    assert float(found) == float((outputs.argmax(1) == 2).double().mean())
+    assert float(result) == float((outputs.argmax(1) == 2).double().mean())
 
 
 def test_a_pilot_is_the_beginning_of_the_training_and_modules_are_found():
@@ -139,8 +139,8 @@ def test_pairs_that_take_long_can_be_left_out():
 
 
 def test_sets_of_points_are_given_to_mlps_alone():
-    found = cells(Quality(datasets=("mnist", "points"), networks=("mlp-1", "vit"), actions=("C4",)))
-    assert [tuple(cell.values()) for cell in found] == [
+    result = cells(Quality(datasets=("mnist", "points"), networks=("mlp-1", "vit"), actions=("C4",)))
+    assert [tuple(cell.values()) for cell in result] == [
         ("mnist", "C4", "mlp-1"),
         ("mnist", "C4", "vit"),
         ("points", "C8", "mlp-1"),

@@ -57,15 +57,15 @@ def written(shift=0.1, gain=0.2):
 
 
 def test_errors_are_against_single_trainings_and_against_their_mean():
-    found = scores(written())
-    assert found["architecture"].single == pytest.approx((0.15 + 0.05) / 2)
-    assert found["architecture"].mean == pytest.approx(0.1)
-    assert found["architecture"].bias == pytest.approx(0.1)
-    assert found["architecture-draws"].bias == pytest.approx(-0.1)
-    assert found["pilot-3"].single == pytest.approx(0.05)
-    assert found["pilot-3"].ranks == pytest.approx(1)
-    assert (found["architecture"].covered, found["pilot-3"].covered) == (0, 1)
-    assert found["pilot-3"].classes == 6
+    result = scores(written())
+    assert result["architecture"].single == pytest.approx((0.15 + 0.05) / 2)
+    assert result["architecture"].mean == pytest.approx(0.1)
+    assert result["architecture"].bias == pytest.approx(0.1)
+    assert result["architecture-draws"].bias == pytest.approx(-0.1)
+    assert result["pilot-3"].single == pytest.approx(0.05)
+    assert result["pilot-3"].ranks == pytest.approx(1)
+    assert (result["architecture"].covered, result["pilot-3"].covered) == (0, 1)
+    assert result["pilot-3"].classes == 6
 
 
 def test_the_noise_floor_is_the_mean_over_optimiser_and_width():
@@ -92,33 +92,33 @@ def test_intervals_of_means_are_held_against_means():
 
 
 def test_gains_are_means_over_the_classes_of_a_case():
-    found = gains(written())
-    assert found["refit_gain"].tolist() == pytest.approx([0.2, 0.21])
-    assert found["refit_logistic_gain"].tolist() == pytest.approx([0.05, 0.05])
+    result = gains(written())
+    assert result["refit_gain"].tolist() == pytest.approx([0.2, 0.21])
+    assert result["refit_logistic_gain"].tolist() == pytest.approx([0.05, 0.05])
 
 
 def verdicts(tables):
     return {claim.statement: claim for claim in judge_claims(CONFIG, tables)}
 
 
-def one(found, words):
-    [claim] = [claim for statement, claim in found.items() if words in statement]
+def one(result, words):
+    [claim] = [claim for statement, claim in result.items() if words in statement]
     return claim
 
 
 def test_claims_follow_the_numbers():
-    found = verdicts(written())
-    assert one(found, "architecture alone is as near").measured == pytest.approx(2.5)  # 0.1 over 0.04
-    assert one(found, "architecture alone is as near").verdict is Verdict.NOT_REPRODUCED
-    assert one(found, "pilot training of 3 epochs").measured == pytest.approx(1.25)
-    assert one(found, "pilot training of 3 epochs").verdict is Verdict.NOT_REPRODUCED
-    assert "pilot-3, picked after seeing" in one(found, "Some forecast of all").why
-    assert one(found, "rank classes").verdict is Verdict.REPRODUCED
-    assert one(found, "pilot-3 for single classes").verdict is Verdict.REPRODUCED
-    assert one(found, "architecture-draws for single classes").verdict is Verdict.NOT_REPRODUCED
-    assert one(found, "reads more missing points").verdict is Verdict.REPRODUCED
-    assert one(found, "not the squared loss").verdict is Verdict.NOT_REPRODUCED  # a quarter of the gain
-    assert one(found, "stays what it is").verdict is Verdict.REPRODUCED
+    result = verdicts(written())
+    assert one(result, "architecture alone is as near").measured == pytest.approx(2.5)  # 0.1 over 0.04
+    assert one(result, "architecture alone is as near").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "pilot training of 3 epochs").measured == pytest.approx(1.25)
+    assert one(result, "pilot training of 3 epochs").verdict is Verdict.NOT_REPRODUCED
+    assert "pilot-3, picked after seeing" in one(result, "Some forecast of all").why
+    assert one(result, "rank classes").verdict is Verdict.REPRODUCED
+    assert one(result, "pilot-3 for single classes").verdict is Verdict.REPRODUCED
+    assert one(result, "architecture-draws for single classes").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "reads more missing points").verdict is Verdict.REPRODUCED
+    assert one(result, "not the squared loss").verdict is Verdict.NOT_REPRODUCED  # a quarter of the gain
+    assert one(result, "stays what it is").verdict is Verdict.REPRODUCED
 
 
 def test_claims_can_turn_out_the_other_way():
@@ -126,12 +126,12 @@ def test_claims_can_turn_out_the_other_way():
     noisy = tables["trainings"]["training"] == "optimiser"
     tables["trainings"].loc[noisy, "accuracy"] += 0.1
     tables["trainings"].loc[tables["trainings"]["training"] == "width", "seen_accuracy"] = 0.7
-    found = verdicts(tables)
-    assert one(found, "architecture alone is as near").verdict is Verdict.REPRODUCED
-    assert one(found, "Some forecast of all").verdict is Verdict.REPRODUCED
-    assert one(found, "reads more missing points").verdict is Verdict.NOT_REPRODUCED
-    assert one(found, "learned what they were shown").verdict is Verdict.NOT_REPRODUCED
-    assert "mlp-1, width" in one(found, "learned what they were shown").why
+    result = verdicts(tables)
+    assert one(result, "architecture alone is as near").verdict is Verdict.REPRODUCED
+    assert one(result, "Some forecast of all").verdict is Verdict.REPRODUCED
+    assert one(result, "reads more missing points").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "learned what they were shown").verdict is Verdict.NOT_REPRODUCED
+    assert "mlp-1, width" in one(result, "learned what they were shown").why
 
 
 def test_the_network_lies_between_its_kernels_or_not():

@@ -22,8 +22,8 @@ def test_equivariance(tmp_path):
         "runs": runs.assign(slow_rate=1.05 * runs["slow_rate"], limit_commutator=1e-6),
         "paths": paths.assign(**{ASYMMETRIC[1]: paths[ASYMMETRIC[1]] + 1e-6 * paths["run"]}),
     }
-    found = verdicts(equivariance.claims(Equivariance(), wrong))
-    assert [found[1], found[3], found[4]] == [FAILED] * 3
+    result = verdicts(equivariance.claims(Equivariance(), wrong))
+    assert [result[1], result[3], result[4]] == [FAILED] * 3
 
 
 def test_bad_configs_are_refused():

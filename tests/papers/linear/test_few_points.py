@@ -20,8 +20,8 @@ def test_few_points(tmp_path):
         "learning_rate=0.1",
         "records=40",
     )
-    found = verdicts(outcome.claims)
-    assert [found[0], *found[3:]] == [REPRODUCED] * 4  # whether the line is straight depends on the sample
+    result = verdicts(outcome.claims)
+    assert [result[0], *result[3:]] == [REPRODUCED] * 4  # whether the line is straight depends on the sample
     samples = tables["samples"]
     assert (samples["coupling"] > 1e-3).all()  # orbits are not complete
     clean, noisy = samples[samples["sigma"] == 0], samples[samples["sigma"] > 0]

@@ -21,8 +21,8 @@ def test_shear(tmp_path):
     assert groups.loc[groups["shear"] == 0, "coupling"].max() < 1e-12
     assert groups.loc[groups["shear"] > 0, "assumption"].str.contains("fails: the transposes of").all()
     wrong = groups.assign(transposes=True, drift=1e-6, limit_asymmetry=1e-3)
-    found = verdicts(shear.claims(Shear(), {"groups": wrong}))
-    assert found == [FAILED] * 4
+    result = verdicts(shear.claims(Shear(), {"groups": wrong}))
+    assert result == [FAILED] * 4
 
 
 def test_elements_act_on_positions_and_the_reflection_is_a_group():

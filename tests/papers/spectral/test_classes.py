@@ -36,12 +36,12 @@ def test_regression_and_its_group_form_are_regression_solved_the_plain_way(probl
     data, group, points, gram = problem
     labels = torch.nn.functional.one_hot(data.labels, 10).double()
     masks = class_masks(data.labels, group)
-    found = dense_predictions(gram, labels, masks, group, 0.0)
+    result = dense_predictions(gram, labels, masks, group, 0.0)
     shares = {}
     for label in range(10):
         missing = masks[label].flatten().nonzero()[:, 0]
         plain = regression(gram, labels.repeat_interleave(4, 0), missing, 0.0)
-        assert (found[label] - plain).abs().max() < DENSE_PREDICTION
+        assert (result[label] - plain).abs().max() < DENSE_PREDICTION
         shares[label] = float((plain.argmax(1) == label).double().mean())
     rows, agreed = kernel_rows(points, data.labels, group, Classes(left_out=(0, 3, 8), seeds=2))
     for row in rows:
@@ -196,12 +196,12 @@ def test_what_the_paper_says_is_reproduced_and_its_opposite_is_not():
 
 
 def test_a_rule_that_is_off_by_two_doublings_is_not_reproduced():
-    found = verdicts(trained=(0.1, 0.3, 0.9), rule=(0.1, 0.3, 0.9), angles=(4, 16, 64))
-    assert found[1] == "reproduced"
+    result = verdicts(trained=(0.1, 0.3, 0.9), rule=(0.1, 0.3, 0.9), angles=(4, 16, 64))
+    assert result[1] == "reproduced"
     far = verdicts(trained=(0.1, 0.2, 0.9), rule=(0.1, 0.9, 0.95), angles=(4, 16, 64))
     assert far[1] == far[3] == "not reproduced"
 
 
 def test_what_cannot_be_decided_is_not_checked():
-    found = verdicts(rule=(0.6, 0.7, 0.9), angles=(8, 16, 32))
-    assert found[1] == found[2] == found[4] == "not checked at this size"
+    result = verdicts(rule=(0.6, 0.7, 0.9), angles=(8, 16, 32))
+    assert result[1] == result[2] == result[4] == "not checked at this size"

@@ -27,11 +27,11 @@ SMALL = ConvRotations(pairs=8, pooled_pairs=3, angles=(2, 4), filters=(3,), show
 
 @pytest.fixture(scope="module")
 def tables():
-    found = {}
+    result = {}
     for cell in conv_rotations.cells(SMALL):
         for name, rows in conv_rotations.measure(SMALL, cell, CellContext(1, 0, "cpu")).items():
-            found.setdefault(name, []).extend({**cell, **row} for row in rows)
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+            result.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in result.items()}
 
 
 def made_up(angles=(2, 4, 8), pairs=40):
@@ -80,8 +80,8 @@ def test_rows_are_the_errors_of_the_spectral_package(tables):
         assert row["exact"] == pytest.approx(float(symmetrised_error(gram[order][:, order], 0.0, 0)), rel=rel)
         labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
         profile = projected_profile(gram, cyclic(4)).profile
-        found = leave_out(profile, labels, class_masks(torch.arange(2), cyclic(4)), cyclic(4), 0.0)
-        assert row["projected"] == pytest.approx(float((found.residual * found.label).mean()), rel=rel)
+        result = leave_out(profile, labels, class_masks(torch.arange(2), cyclic(4)), cyclic(4), 0.0)
+        assert row["projected"] == pytest.approx(float((result.residual * result.label).mean()), rel=rel)
         plain = 1 - float(regression(gram, labels.repeat_interleave(4), torch.tensor([0]), 0.0)[0])
         other = 1 + float(regression(gram, labels.repeat_interleave(4), torch.tensor([4]), 0.0)[0])
         assert row["exact"] == pytest.approx((plain + other) / 2, rel=rel)

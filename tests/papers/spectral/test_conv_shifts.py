@@ -24,11 +24,11 @@ SMALL = ConvShifts(pairs=6, angles=(2, 4), dense=2, shown=4)
 
 @pytest.fixture(scope="module")
 def tables():
-    found = {}
+    result = {}
     for cell in conv_shifts.cells(SMALL):
         for name, rows in conv_shifts.measure(SMALL, cell, CellContext(1, 0, "cpu")).items():
-            found.setdefault(name, []).extend({**cell, **row} for row in rows)
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+            result.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in result.items()}
 
 
 def test_pooling_is_exact_and_says_why(tables):

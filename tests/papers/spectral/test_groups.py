@@ -27,11 +27,11 @@ SMALL = Groups(seeds=2, side=14, shifts=(2, 7), nodes=4, points=3)
 
 @pytest.fixture(scope="module")
 def tables():
-    found = {}
+    result = {}
     for number, cell in enumerate(groups.cells(SMALL)):
         for name, rows in groups.measure(SMALL, cell, CellContext(number, 0, "cpu")).items():
-            found.setdefault(name, []).extend({**cell, **row} for row in rows)
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+            result.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in result.items()}
 
 
 def test_every_claim_is_reproduced(tables):
@@ -165,10 +165,10 @@ def test_partitions_have_the_characters_of_the_books(n):
     group = symmetric(n)
     fixed = (group.permutations == group.permutations[0]).sum(1)
     [cycle, *_] = [g for g in group.elements if int(fixed[g]) == n - 3]  # moving three points: a three-cycle
-    found = {}
+    result = {}
     for frequency in frequencies(group):
-        found[irrep_label(frequency, group)] = round(float(frequency.matrices[cycle].trace().real))
-    assert found == THREE_CYCLE[n]
+        result[irrep_label(frequency, group)] = round(float(frequency.matrices[cycle].trace().real))
+    assert result == THREE_CYCLE[n]
 
 
 def test_every_irrep_has_its_own_name():
@@ -189,6 +189,6 @@ def test_every_irrep_has_its_own_name():
 
 def test_dimensions_of_partitions():
     assert sum(dimension(shape) ** 2 for shape in partitions(6)) == 720
-    told = {(dimension(shape), contents(shape)) for shape in partitions(6)}
-    assert len(told) == 11  # so that dimension and a swap's character tell all irreps of S6 apart
+    reported = {(dimension(shape), contents(shape)) for shape in partitions(6)}
+    assert len(reported) == 11  # so that dimension and a swap's character tell all irreps of S6 apart
     assert [contents(shape) for shape in partitions(3)] == [3, 0, -3]

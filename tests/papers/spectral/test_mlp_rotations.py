@@ -100,9 +100,9 @@ def test_claims_can_fail(made, column, words):
     _, tables, config = made
     table = tables["pairs"].copy()
     table[column] = table[column].sample(frac=1, random_state=0).to_numpy()
-    found = [c for c in judge_claims(config, {**tables, "pairs": table}) if words in c.statement]
-    assert found
-    assert all(claim.verdict is Verdict.NOT_REPRODUCED for claim in found)
+    result = [c for c in judge_claims(config, {**tables, "pairs": table}) if words in c.statement]
+    assert result
+    assert all(claim.verdict is Verdict.NOT_REPRODUCED for claim in result)
 
 
 def test_the_other_kernel_can_disagree(made):
@@ -110,15 +110,15 @@ def test_the_other_kernel_can_disagree(made):
     table = tables["pairs"].copy()
     other = table["kernel"] == "NNGP"
     table.loc[other, "exact"] = 2 - table.loc[other, "exact"]
-    found = [c for c in judge_claims(config, {**tables, "pairs": table}) if "NNGP" in c.statement]
-    assert [claim.verdict for claim in found] == [Verdict.NOT_REPRODUCED] * 2
+    result = [c for c in judge_claims(config, {**tables, "pairs": table}) if "NNGP" in c.statement]
+    assert [claim.verdict for claim in result] == [Verdict.NOT_REPRODUCED] * 2
 
 
 def test_many_angles_alone_cannot_decide_the_factor(made):
     _, tables, config = made
     table = tables["pairs"].assign(angles=lambda t: t["angles"] * 4)
-    found = judge_claims(replace(config, angles=(16, 32), shown=32), {"pairs": table[table["angles"] > 16]})
-    assert sum(claim.verdict is Verdict.NOT_CHECKED for claim in found) == 2
+    result = judge_claims(replace(config, angles=(16, 32), shown=32), {"pairs": table[table["angles"] > 16]})
+    assert sum(claim.verdict is Verdict.NOT_CHECKED for claim in result) == 2
 
 
 @pytest.mark.parametrize(

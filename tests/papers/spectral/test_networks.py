@@ -156,8 +156,8 @@ def test_what_the_paper_says_is_reproduced():
         *course({2: 0.1, 8: 0.3, 64: 0.95}),
         *long([0.2] * 20, [0.9, 0.95] + 18 * [1.0]),
     ]
-    found, claims = verdicts(rows)
-    assert found["MLP:Fig. 1C"] == found["MLP:Sec. 2"] == "reproduced"
+    result, claims = verdicts(rows)
+    assert result["MLP:Fig. 1C"] == result["MLP:Sec. 2"] == "reproduced"
     assert [claim.verdict.value for claim in claims[:3]] == ["reproduced"] * 3
     assert [claim.verdict.value for claim in claims if claim.statement.startswith("ViT")] == [
         "not checked at this size"

@@ -41,7 +41,7 @@ def gram(request, images):
 @pytest.mark.parametrize("ridge", [0.0, 1e-3])
 def test_batched_errors_are_those_of_the_spectral_package(gram, ridge):
     n = gram.shape[1] // 2
-    found = pair_errors(gram, ridge)
+    result = pair_errors(gram, ridge)
     order = torch.arange(2 * n).reshape(2, n).T.flatten()
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
     masks = torch.zeros(2, 2, n, dtype=torch.bool)
@@ -60,9 +60,9 @@ def test_batched_errors_are_those_of_the_spectral_package(gram, ridge):
             "mean_inverse": circulant.inverse_spectrum(spectrum, ridge).mean(),
         }
         for name, value in expected.items():
-            assert float(getattr(found, name)[i]) == pytest.approx(float(value), rel=LEAVE_OUT), name
-        assert float(found.departure[i]) == pytest.approx(projection.invariance_error, abs=1e-7)
-        torch.testing.assert_close(found.spectra[i], spectrum, rtol=LEAVE_OUT, atol=ROUNDING)
+            assert float(getattr(result, name)[i]) == pytest.approx(float(value), rel=LEAVE_OUT), name
+        assert float(result.departure[i]) == pytest.approx(projection.invariance_error, abs=1e-7)
+        torch.testing.assert_close(result.spectra[i], spectrum, rtol=LEAVE_OUT, atol=ROUNDING)
 
 
 def test_exact_errors_are_regression_without_the_point(gram):
@@ -76,11 +76,11 @@ def test_exact_errors_are_regression_without_the_point(gram):
 
 
 def test_orbits_are_rotations_centred_and_of_unit_norm(images):
-    found = rotated(images, 8)
-    assert found.shape == (3, 2, 8, 784)
+    result = rotated(images, 8)
+    assert result.shape == (3, 2, 8, 784)
     turned = torch.from_numpy(rotate(images[1, 1].numpy(), 3 * 45, reshape=False, order=3)).flatten()
     turned = turned - turned.mean()
-    torch.testing.assert_close(found[1, 1, 3], turned / turned.norm(), rtol=0, atol=1e-9)
+    torch.testing.assert_close(result[1, 1, 3], turned / turned.norm(), rtol=0, atol=1e-9)
 
 
 def test_pairs_are_of_different_classes_nested_and_varied():

@@ -21,11 +21,11 @@ SMALL = Propositions(digits=3, filters=(3,), shifts=4)
 
 @pytest.fixture(scope="module")
 def tables():
-    found = {}
+    result = {}
     for cell in propositions.cells(SMALL):
         for name, rows in propositions.measure(SMALL, cell, CellContext(5, 0, "cpu")).items():
-            found.setdefault(name, []).extend({**cell, **row} for row in rows)
-    return {name: pd.DataFrame(rows) for name, rows in found.items()}
+            result.setdefault(name, []).extend({**cell, **row} for row in rows)
+    return {name: pd.DataFrame(rows) for name, rows in result.items()}
 
 
 def test_every_claim_is_reproduced(tables):
@@ -62,12 +62,12 @@ def test_claims_can_fail(tables):
 
 def test_structure_of_a_matrix_made_by_hand():
     gram = torch.tensor([[4.0, 1.0, 2.0], [1.0, 4.0, 1.0], [2.0, 1.0, 4.0]], dtype=torch.float64)
-    found = structure(gram, cyclic(3))  # nearest circulant: 4 on the diagonal, 4/3 beside it
-    assert found["circulant_gap"] == pytest.approx(2 / 3 / 4)
-    assert found["spread"] == pytest.approx(3 / 4)
-    assert found["off_diagonal"] == pytest.approx(2 / 4)
+    result = structure(gram, cyclic(3))  # nearest circulant: 4 on the diagonal, 4/3 beside it
+    assert result["circulant_gap"] == pytest.approx(2 / 3 / 4)
+    assert result["spread"] == pytest.approx(3 / 4)
+    assert result["off_diagonal"] == pytest.approx(2 / 4)
     values = torch.linalg.eigvalsh(gram)
-    assert found["rank_ratio"] == pytest.approx(float(values[0] / values[-1]))
+    assert result["rank_ratio"] == pytest.approx(float(values[0] / values[-1]))
 
 
 def test_figures_say_what_they_show(tables):

@@ -53,9 +53,9 @@ def test_errors_are_regression_without_the_upright_images_and_the_mean_over_pair
 def test_one_seed_per_class_is_the_pair():
     drawn = two_classes(mnist_sample(), 1, 1, seed=0)
     gram = mlp_kernels(1).ntk.batched(rotated(drawn.x, 6).flatten(0, 1)[None])
-    found, pair = trial_errors(gram[0], torch.tensor([0, 1]), 6), pair_errors(gram, 0.0)
+    result, pair = trial_errors(gram[0], torch.tensor([0, 1]), 6), pair_errors(gram, 0.0)
     for name in ("exact", "spectral", "projected"):
-        assert found[name] == pytest.approx(float(getattr(pair, name)), rel=LEAVE_OUT), name
+        assert result[name] == pytest.approx(float(getattr(pair, name)), rel=LEAVE_OUT), name
 
 
 def test_trials_differ_and_do_not_depend_on_each_other(made):
@@ -76,8 +76,8 @@ def test_claims_are_made_and_can_fail(made):
     for column, which in (("spectral", (0, 1, 2)), ("projected", (3, 4))):
         table = tables["trials"].copy()
         table[column] = 2 - table[column]
-        found = judge_claims(config, {"trials": table})
-        assert all(found[i].verdict is Verdict.NOT_REPRODUCED for i in which), column
+        result = judge_claims(config, {"trials": table})
+        assert all(result[i].verdict is Verdict.NOT_REPRODUCED for i in which), column
     many = tables["trials"].assign(angles=32)
     assert judge_claims(config, {"trials": many})[-1].verdict is Verdict.NOT_CHECKED
 

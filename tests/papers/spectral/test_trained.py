@@ -88,8 +88,8 @@ def test_claims_follow_from_the_numbers(made):
     table = tables["pairs"].assign(trained=lambda t: t["spectral"] - 0.01 * t["angles"])
     assert {claim.verdict for claim in judge_claims(config, {"pairs": table})} == {Verdict.REPRODUCED}
     table = table.assign(trained=lambda t: 2 - t["spectral"] + 0.1 * t["angles"])
-    found = [claim.verdict for claim in judge_claims(config, {"pairs": table})]
-    assert found == [Verdict.NOT_REPRODUCED] * 9
+    result = [claim.verdict for claim in judge_claims(config, {"pairs": table})]
+    assert result == [Verdict.NOT_REPRODUCED] * 9
     one = judge_claims(config, {"pairs": table[table["angles"] == 6]})
     assert [claim.verdict for claim in one[2::3]] == [Verdict.NOT_CHECKED] * 3
 

@@ -30,12 +30,12 @@ def problem(count: int, angles: int) -> DigitRegression:
 
 def test_every_class_left_out_is_regression_solved_the_plain_way():
     ours = problem(2, 8)
-    found, _ = ours.streamed()
+    result, _ = ours.streamed()
     points = ours.action.act_all(ours.data.x).flatten(2).flatten(0, 1)
     gram, labels = mlp_kernels(2).ntk(points), ours.labels.repeat_interleave(8, 0)
     for label, mask in enumerate(class_masks(ours.data.labels, ours.action.group)):
         plain = regression(gram, labels, mask.flatten().nonzero()[:, 0], 0.0)
-        assert (found.prediction[found.sets == label] - plain).abs().max() < DENSE_PREDICTION
+        assert (result.prediction[result.sets == label] - plain).abs().max() < DENSE_PREDICTION
 
 
 def test_coincident_points_do_not_spoil_the_answer():

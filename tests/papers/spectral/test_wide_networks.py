@@ -46,9 +46,9 @@ def test_entries_are_averages_over_windows():
     ntk = nngp + inner * (torch.pi - angle) / (2 * torch.pi)
     points = torch.stack([x, y])[:, None]
     for readout, mean in (("fc", lambda k: k.diagonal().mean()), ("gap", lambda k: k.mean())):
-        found = conv_kernels(readout, 3)
-        torch.testing.assert_close(found.nngp(points)[0, 1], mean(nngp), rtol=1e-10, atol=0)
-        torch.testing.assert_close(found.ntk(points)[0, 1], mean(ntk), rtol=1e-10, atol=0)
+        result = conv_kernels(readout, 3)
+        torch.testing.assert_close(result.nngp(points)[0, 1], mean(nngp), rtol=1e-10, atol=0)
+        torch.testing.assert_close(result.ntk(points)[0, 1], mean(ntk), rtol=1e-10, atol=0)
 
 
 @pytest.mark.parametrize(

@@ -118,11 +118,11 @@ def test_frequencies_that_are_not_there_are_zero_not_rounding(seed):
     spectrum = 1 + torch.rand(12, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     spectrum = (spectrum + spectrum.flip(0).roll(1)) / 2
     spectrum[[3, 9, 6]] = 0.0
-    found = circulant_spectrum(torch.fft.ifft(spectrum).real)
-    assert found[[3, 6, 9]].tolist() == [0.0, 0.0, 0.0]
+    result = circulant_spectrum(torch.fft.ifft(spectrum).real)
+    assert result[[3, 6, 9]].tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(SingularKernelError, match="not positive"):
-        spectral_error(found, 0.0)
-    torch.testing.assert_close(found, spectrum, rtol=0, atol=ROUNDING)
+        spectral_error(result, 0.0)
+    torch.testing.assert_close(result, spectrum, rtol=0, atol=ROUNDING)
 
 
 def test_single_precision_goes_through():

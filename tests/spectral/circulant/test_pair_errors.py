@@ -59,18 +59,18 @@ def test_an_orbit_is_right_if_it_wins_against_every_class_on_average():
     errors = 2 * torch.rand(9, 9, generator=generator, dtype=torch.float64)
     errors.fill_diagonal_(float("nan"))
     classes = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2])
-    found = one_versus_many(errors, classes)
+    result = one_versus_many(errors, classes)
     for s in range(9):
         wins = [
             sum(1 - float(errors[s, t]) for t in range(9) if int(classes[t]) == other) > 0
             for other in range(3)
             if other != int(classes[s])
         ]
-        assert bool(found.correct[s]) == all(wins)
-    assert found.accuracy == pytest.approx(float(found.correct.double().mean()))
-    assert 0 < found.accuracy < 1
-    assert found.class_accuracy.tolist() == [
-        float(found.correct[classes == c].double().mean()) for c in range(3)
+        assert bool(result.correct[s]) == all(wins)
+    assert result.accuracy == pytest.approx(float(result.correct.double().mean()))
+    assert 0 < result.accuracy < 1
+    assert result.class_accuracy.tolist() == [
+        float(result.correct[classes == c].double().mean()) for c in range(3)
     ]
 
 

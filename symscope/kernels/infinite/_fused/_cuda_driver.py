@@ -86,9 +86,9 @@ def cuda_kernel(source: str, name: str, shared: int, device: int) -> CudaKernel:
     Raises:
         RuntimeError: The source does not compile, with the compiler's log; or the driver refuses it.
     """
-    found = cuda_bindings()
-    assert found is not None, "asked for only where `can_compile` holds"
-    driver, nvrtc = found
+    result = cuda_bindings()
+    assert result is not None, "asked for only where `can_compile` holds"
+    driver, nvrtc = result
     major, minor = torch.cuda.get_device_capability(device)
     image = compiled_image(nvrtc, source, f"{name}.cu", f"sm_{major}{minor}")
     memory = ctypes.create_string_buffer(image, len(image))

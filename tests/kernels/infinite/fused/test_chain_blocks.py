@@ -85,9 +85,9 @@ CASES = {
 }
 
 
-def gap(found: torch.Tensor, expected: torch.Tensor) -> float:
+def gap(result: torch.Tensor, expected: torch.Tensor) -> float:
     """The largest difference over the largest entry: opposite inputs may have kernel 0."""
-    return float((found.double() - expected).abs().max() / expected.abs().max())
+    return float((result.double() - expected).abs().max() / expected.abs().max())
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -102,11 +102,11 @@ def test_one_pass_equals_plain_propagation(name, device):
     with plain():
         exact = [*net.both(x), *net.both(x, x[2:5].clone())]
     assert blocks.usable_chain(net.network, x[None], True, 7) is not None
-    for found, tolerance in (
+    for result, tolerance in (
         ([*net.both(x), *net.both(x, x[2:5].clone())], COINCIDENT),
         ([*net.both(x.float()), *net.both(x.float(), x[2:5].float())], 5e-4),
     ):
-        for a, b in zip(found, exact, strict=True):
+        for a, b in zip(result, exact, strict=True):
             assert gap(a, b) < tolerance
     distinct = torch.tensor([0, 4, 5, 6])  # half-blank images have parallel patches, where c = 1 again
     for a, b in zip(net.both(x[distinct]), exact[:2], strict=True):

@@ -20,12 +20,12 @@ def chain(*layers: nn.Module):
 
 
 def test_a_dense_network_is_one_chain():
-    found = chain(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.LeakyReLU(0.2), nn.Linear(5, 1))
-    assert found.readout == "dense"
-    assert [step.dual.below for step in found.steps] == [0.0, 0.2]
-    assert [step.node for step in found.steps] == [2, 4]
-    assert found.final.w_var == 2.25
-    assert found.last == 5
+    result = chain(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.LeakyReLU(0.2), nn.Linear(5, 1))
+    assert result.readout == "dense"
+    assert [step.dual.below for step in result.steps] == [0.0, 0.2]
+    assert [step.node for step in result.steps] == [2, 4]
+    assert result.final.w_var == 2.25
+    assert result.last == 5
 
 
 @pytest.mark.parametrize(("mode", "circular"), [("zeros", False), ("circular", True)])

@@ -205,8 +205,8 @@ def test_without_bindings_a_gpu_falls_back_to_plain_propagation(monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_every_chain_compiles_with_the_real_compiler(dtype):
     """NVRTC needs no GPU."""
-    found = cuda_bindings()
-    if found is None:
+    result = cuda_bindings()
+    if result is None:
         pytest.skip("needs NVRTC")
     dense = chain_of(infinite_width(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))).network)
     layers = (
@@ -219,7 +219,7 @@ def test_every_chain_compiles_with_the_real_compiler(dtype):
     conv = chain_of(infinite_width(nn.Sequential(*layers, nn.Linear(4 * 64, 1))).network)
     sources = (dense_source(dense, dtype, True, True), conv_source(conv, (1, 8, 8), 4, 2, 2, dtype, True))
     for name, source in zip(("dense_chain", "conv_chain"), sources, strict=True):
-        image = compiled_image(found[1], source, f"{name}.cu", "sm_90")
+        image = compiled_image(result[1], source, f"{name}.cu", "sm_90")
         assert image.startswith(b"\x7fELF")
         assert name.encode() in image
 
