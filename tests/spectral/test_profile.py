@@ -168,12 +168,12 @@ def test_a_kernel_that_changes_under_the_group_is_refused_in_any_precision(dtype
 def single_only(kernel):
     """The same kernel made of single-precision parts, as a network's weights are."""
 
-    def found(a, b):
+    def single(a, b):
         if a.dtype != torch.float32:
             raise RuntimeError("expected scalar type Float but found Double")
         return kernel(a, b)
 
-    return result
+    return single
 
 
 def relu_ntk(a, b, layers=3):
