@@ -80,7 +80,7 @@ def pixel_permutation(group: FiniteGroup, permutations: Int[Tensor, "..."]) -> A
             used, images with another number of pixels.
 
     >>> from symscope.groups import cyclic
-    >>> swap = pixels(cyclic(2), torch.tensor([[0, 1, 2, 3], [0, 3, 2, 1]]))
+    >>> swap = pixel_permutation(cyclic(2), torch.tensor([[0, 1, 2, 3], [0, 3, 2, 1]]))
     >>> swap.act(1, torch.tensor([[1, 2], [3, 4]])).tolist()
     [[1, 4], [3, 2]]
     """

@@ -29,7 +29,7 @@ from symscope.data._sectors import Sector, climb, image_sectors, share
 from symscope.data._spline import checked_images, spline_matrix
 from symscope.errors import InputError
 
-__all__ = ["OrthogonalRotation", "RotationBasis", "rotation_basis", "spline_matrix", "turned"]
+__all__ = ["OrthogonalRotation", "RotationBasis", "rotate_flat", "rotation_basis", "spline_matrix"]
 
 LARGEST_SIZE = 64  # a [4096, 4096] basis, 134 MB; its factorisations already take minutes
 
@@ -59,7 +59,7 @@ class RotationBasis:
     def matrix(self, k: int) -> Float64[Tensor, "pixels pixels"]:
         """R^k as a matrix on flattened images."""
         everything = torch.eye(len(self.basis), dtype=torch.float64)
-        return turned(everything, self, torch.tensor(k), self.basis).T
+        return rotate_flat(everything, self, torch.tensor(k), self.basis).T
 
 
 @lru_cache(maxsize=16)
@@ -121,7 +121,7 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
     )
 
 
-def turned(
+def rotate_flat(
     x: Float64[Tensor, "*batch pixels"] | Tensor, rotation: RotationBasis, k: Tensor, basis: Tensor
 ) -> Tensor:
     """R^k x for flattened images; batch axes of k and x broadcast."""
@@ -149,7 +149,7 @@ class OrthogonalRotation:
         size = image.shape[-1]
         rotation = rotation_basis(size, self.n, self.mirrored)
         basis = _placed_basis(size, self.n, self.mirrored, image.device, image.dtype)
-        return turned(image.flatten(-2), rotation, g, basis).unflatten(-1, (size, size)).to(x.dtype)
+        return rotate_flat(image.flatten(-2), rotation, g, basis).unflatten(-1, (size, size)).to(x.dtype)
 
 
 @lru_cache(maxsize=16)
