@@ -2,8 +2,8 @@
 
 The quarter turn and the mirror generate D4, whose characters cut images into sectors (Serre, Linear
 Representations of Finite Groups, Sec. 2.6): a rotation that commutes with the quarter turn acts in each
-sector by itself. Inside one, the sum of traces over orthonormal frames is maximised by alternating polar factors, the
-generalised Procrustes iteration (Ten Berge 1977; the trace step is Fan's theorem).
+sector by itself. Inside one, the sum of traces over orthonormal frames is maximised by alternating polar
+factors, the generalised Procrustes iteration (Ten Berge 1977; the trace step is Fan's theorem).
 """
 
 from __future__ import annotations
