@@ -37,7 +37,7 @@ SMALL = Demonstration(
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """A run with small settings: the page, and what came on standard output and standard error."""
+    """A run with small settings: the page, and what was written to standard output and standard error."""
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
     printed, said = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(said):

@@ -1,4 +1,4 @@
-"""Small random networks of every kind of group, for the tests of this room."""
+"""Small random networks of every kind of group, for the tests of this package."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-import symscope.dynamics.gradients as room
+import symscope.dynamics.gradients as gradients_module
 from symscope import InputError
 from symscope.dynamics import gradient_field
 from symscope.dynamics.gradients import (
@@ -57,8 +57,8 @@ def test_pieces_add_up(monkeypatch):
     given = problem("D4")
     weights = gaussian_weights(given.network, seeded(1), runs=(3,))
     whole = augmented_gradient(given, weights)
-    monkeypatch.setattr(room, "LARGEST_PIECE_BYTES", 3 * 6 * 20 * 8 * 3)
-    parts = list(room.pieces(room.augmented_problem(given), weights))
+    monkeypatch.setattr(gradients_module, "LARGEST_PIECE_BYTES", 3 * 6 * 20 * 8 * 3)
+    parts = list(gradients_module.pieces(gradients_module.augmented_problem(given), weights))
     assert len(parts) > 2
     assert abs(sum(share for _, share in parts) - 1) < ROUNDING
     assert float(norm(subtract(whole, augmented_gradient(given, weights))).max()) < ROUNDING * float(
@@ -96,7 +96,7 @@ def test_fields_of_strategies():
     expected = augmented_gradient(given, weights)
     off = residual(given.network, weights)
     assert torch.allclose(flatten(penalised), flatten(expected) + 0.6 * flatten(off))
-    slope = room.gradient_of(lambda a: 0.3 * norm(residual(given.network, a)) ** 2, weights)
+    slope = gradients_module.gradient_of(lambda a: 0.3 * norm(residual(given.network, a)) ** 2, weights)
     assert torch.allclose(flatten(penalty_gradient(given, weights, 0.3)), flatten(slope))
     draw = partial(gradient_field, given, "augmented", passes=3)
     first, second = draw(generator=seeded(5)), draw(generator=seeded(5))
