@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from symscope import data, kernels, spectral
 from symscope.spectral import circulant
+from symscope_papers.spectral.symmetrised import mean_set_error, symmetrised_error
 
 
 def mlp_ntk(hidden: int = 1, features: int = 784) -> kernels.Kernel:
@@ -71,13 +72,13 @@ def pair_errors(kernel: kernels.Kernel, pairs: Tensor, n: int, images: bool) -> 
         points = standardised(action.act_all(pair)).flatten(0, 1)
         gram = kernel(points[:, None] if images else points.flatten(1))
         interleaved = gram[order][:, order]
-        result["upright"].append(float(circulant.symmetrised_error(interleaved, 0.0, 0)))
-        result["mean"].append(float(circulant.symmetrised_error(interleaved, 0.0, None)))
+        result["upright"].append(float(symmetrised_error(interleaved, 0.0, 0)))
+        result["mean"].append(float(symmetrised_error(interleaved, 0.0, None)))
         spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
         result["spectral"].append(float(circulant.spectral_error(spectrum, 0.0)))
         projection = spectral.projected_profile(gram, action.group)
         left = spectral.leave_out(projection.profile, labels, masks, action.group, 0.0)
-        result["projected"].append(float(circulant.mean_set_error(left.residual, left.label, left.sets)))
+        result["projected"].append(float(mean_set_error(left.residual, left.label, left.sets)))
         result["departure"].append(projection.invariance_error)
     return {key: torch.tensor(values, dtype=torch.float64) for key, values in result.items()}
 

@@ -5,7 +5,7 @@
 - `symscope.discovery.exact`: linear and polynomial symmetries as null spaces, and the Lie algebras they form;
 - `symscope.discovery.known`: the catalogue of what standard layers have by themselves;
 - `symscope.discovery.learned`: actions and generators as networks, trained together;
-- `symscope.discovery.uses`: conserved quantities, flows, symmetries of larger networks from those of parts;
+- `symscope.discovery.uses`: conserved quantities, and flows along symmetries;
 - `symscope.discovery.fields`, `symscope.discovery.candidates`: symmetries written down by hand, to verify;
 - `symscope.discovery.sampling`, `symscope.discovery.loss_derivatives`: points of parameters and data, losses
   and gradients there, for searches of one's own;

@@ -3,11 +3,9 @@
 For papers, benchmarks and specialists:
 
 - `symscope.dynamics.averaged_elements`: the group elements that an average runs over;
-- `symscope.dynamics.counterexamples`: problems whose nominal, augmented and equivariant minima differ;
 - `symscope.dynamics.curvature`: Hessians of risks, and products with them;
 - `symscope.dynamics.deviations`: steps off the equivariant layers, and how they grow;
 - `symscope.dynamics.gradients`: gradients of the risks, exact and from random elements;
-- `symscope.dynamics.identities`: the paper's lemmas and propositions as numbers that are zero;
 - `symscope.dynamics.layer_steps`: nonlinearities, normalisation and pooling between layers;
 - `symscope.dynamics.layer_vectors`: layers as vectors, and their projection on equivariant ones;
 - `symscope.dynamics.minima`: stationary points of the equivariant risk;

@@ -6,8 +6,6 @@ For papers, benchmarks and specialists:
 - `symscope.linear.decay_rates`: rates of decay for each irrep, and at the ends of the spectrum;
 - `symscope.linear.descent`: from learning rate and steps to the time of gradient flow;
 - `symscope.linear.group_averages`: the Reynolds operator and means over a group;
-- `symscope.linear.kernelised`: group elements acting on a network's features;
-- `symscope.linear.lazy`: lazy training;
 - `symscope.linear.tracker`: the tracker's records and figure;
 - `symscope.linear.weight_parts`: symmetric and asymmetric weights, and whether they mix;
 - `symscope.linear.weights_spectrum`: the spectrum of the empirical weights kernel.

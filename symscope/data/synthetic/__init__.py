@@ -1,6 +1,5 @@
 """Synthetic data sets with a known symmetry: the papers' own, and the smallest ones that show an effect."""
 
-from symscope.data.synthetic._block_graphs import block_graphs, is_connected
 from symscope.data.synthetic._circles import circles
 from symscope.data.synthetic._regression_toys import (
     RegressionToy,
@@ -13,10 +12,8 @@ from symscope.data.synthetic._regression_toys import (
 __all__ = [
     "RegressionToy",
     "absolute_value",
-    "block_graphs",
     "circles",
     "coordinate_sum",
-    "is_connected",
     "permuted_cube",
     "swapped_squares",
 ]

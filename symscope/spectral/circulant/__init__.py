@@ -4,7 +4,6 @@ For readers of the paper and its reproductions. For predictions use `symscope.sp
 exact for any number of orbits of any finite group.
 """
 
-from symscope.spectral.circulant._circles_spectrum import gaussian_circles_spectrum
 from symscope.spectral.circulant._circulant_spectrum import (
     circulant_row,
     circulant_spectrum,
@@ -19,13 +18,11 @@ from symscope.spectral.circulant._pair_errors import (
     pair_errors,
     pair_spectra,
 )
-from symscope.spectral.circulant._symmetrised import mean_set_error, symmetrised_error
 
 __all__ = [
     # one pair of orbits
     "circulant_row",
     "circulant_spectrum",
-    "gaussian_circles_spectrum",
     "inverse_spectrum",
     "spectral_error",
     "spectral_residual",
@@ -35,7 +32,4 @@ __all__ = [
     "mean_pair_error",
     "one_versus_many",
     "OneVersusMany",
-    # exact errors to compare with
-    "symmetrised_error",
-    "mean_set_error",
 ]

@@ -11,16 +11,16 @@ from torch import Tensor, nn
 from symscope.discovery import ParameterProblem, Verification, gaussian_data, parameter_problem, verify
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import FunctionField, LinearField, ParameterField, linear_combination
-from symscope.discovery.uses import (
+from symscope.runs import CellContext, CellResults
+from symscope_papers.discovery.induced.combinators import (
     deepened_symmetry,
     induced_symmetry,
-    level_field,
     part_problem,
     smaller_batch_symmetry,
     widened_symmetry,
 )
-from symscope.runs import CellContext, CellResults
 from symscope_papers.discovery.induced.config import RULES, Induced
+from symscope_papers.discovery.induced.level_field import level_field
 
 
 class Skip(nn.Module):

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
-from symscope.dynamics.counterexamples import (
+from symscope_papers.config_bounds import check_at_least, check_between
+from symscope_papers.dynamics.counterexamples.problems import (
     Counterexample,
     augmented_not_nominal,
     equivariant_not_augmented,
     identical_neurons,
     one_sample,
 )
-from symscope_papers.config_bounds import check_at_least, check_between
 
 EXAMPLES: Mapping[str, tuple[Callable[[int], Counterexample], str, str, str]] = {
     "U": (augmented_not_nominal, "augmented", "nominal", "App. B"),

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from symscope.dynamics import TrainingProblem
-from symscope.dynamics.counterexamples import Counterexample
-from symscope.dynamics.identities import hessian_of
 from symscope.dynamics.layer_vectors import LayerWeights, flatten, unflatten
 from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.runs import CellContext, CellResults
 from symscope_papers.dynamics.counterexamples.config import EXAMPLES, Counterexamples
+from symscope_papers.dynamics.counterexamples.problems import Counterexample
+from symscope_papers.dynamics.dense_hessian import hessian_of
 
 
 def cells(config: Counterexamples) -> list[dict[str, Any]]:

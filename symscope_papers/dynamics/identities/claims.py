@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symscope.dynamics.identities import IDENTITIES
 from symscope.runs import Claim, RunTables
 from symscope_papers.dynamics.identities.config import ROUNDING, Identities
+from symscope_papers.dynamics.identities.statements import IDENTITIES
 
 
 def judge_claims(config: Identities, tables: RunTables) -> list[Claim]:

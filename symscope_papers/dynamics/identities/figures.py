@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from symscope.dynamics.identities import IDENTITIES
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.dynamics.identities.config import ROUNDING, Identities
+from symscope_papers.dynamics.identities.statements import IDENTITIES
 
 FLOOR = 1e-18  # where an error of exactly zero is drawn
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from symscope.dynamics.identities import equation_3_gap, identity_errors
 from symscope.runs import CellContext, CellResults
 from symscope_papers.dynamics.identities.config import Identities
+from symscope_papers.dynamics.identities.statements import equation_3_gap, identity_errors
 from symscope_papers.dynamics.random_problems import random_problem
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from symscope.data.synthetic import block_graphs
 from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
 from symscope.dynamics.layer_steps import batch_normalisation
 from symscope.groups import permutation, symmetric, trivial
 from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import CellContext, CellResults
+from symscope_papers.block_graphs import block_graphs
 from symscope_papers.dynamics.permutation.config import Permutation
 from symscope_papers.dynamics.strategies.measure import mini_batches, strategy_rows
 

@@ -8,16 +8,16 @@ from typing import Any
 from torch import Tensor
 
 from symscope.data.synthetic import permuted_cube
-from symscope.linear.kernelised import (
+from symscope.networks.architectures import mlp
+from symscope.runs import CellContext, CellResults
+from symscope_papers.linear.kernelised.config import Kernelised
+from symscope_papers.linear.kernelised.elements import (
     FeatureMap,
     activation_features,
     feature_error,
     gradient_features,
     kernelised_element,
 )
-from symscope.networks.architectures import mlp
-from symscope.runs import CellContext, CellResults
-from symscope_papers.linear.kernelised.config import Kernelised
 
 ELEMENTS = ("(1 2)", "(1 2 3)")
 

@@ -12,10 +12,10 @@ from torch import nn
 from symscope.data.synthetic import permuted_cube
 from symscope.kernels.finite import weights_kernel_eigenpairs
 from symscope.linear import AsymmetryTracker
-from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
 from symscope.networks.architectures import mlp
 from symscope.runs import CellContext, CellResults
 from symscope_papers.linear.lazy.config import PLAIN, Lazy
+from symscope_papers.linear.lazy.network import LazyNetwork, kernel_change, lazy_loss
 
 
 def cells(config: Lazy) -> list[dict[str, Any]]:

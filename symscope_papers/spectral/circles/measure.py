@@ -13,15 +13,10 @@ from symscope.errors import InputError
 from symscope.kernels import rbf_kernel
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import precision
-from symscope.spectral.circulant import (
-    circulant_row,
-    circulant_spectrum,
-    gaussian_circles_spectrum,
-    inverse_spectrum,
-    spectral_error,
-)
+from symscope.spectral.circulant import circulant_row, circulant_spectrum, inverse_spectrum, spectral_error
 from symscope.spectral.dense import leave_one_out_residuals
 from symscope_papers.spectral.circles.config import Density, Distance
+from symscope_papers.spectral.circles.gaussian_spectrum import gaussian_circles_spectrum
 
 
 def circle_errors(

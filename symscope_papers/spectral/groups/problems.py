@@ -20,11 +20,11 @@ from symscope.data import (
     orbits,
     shift_both,
 )
-from symscope.data.synthetic import block_graphs
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, symmetric
 from symscope.kernels import Kernel, infinite_width
 from symscope.numerics import seeded
+from symscope_papers.block_graphs import block_graphs
 from symscope_papers.spectral.wide_networks import conv_kernels
 
 NETWORKS = {

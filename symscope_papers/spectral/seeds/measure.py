@@ -14,10 +14,11 @@ from symscope.groups import cyclic
 from symscope.numerics import seeded
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import leave_out, leave_out_residual, precision, projected_profile
-from symscope.spectral.circulant import mean_pair_error, mean_set_error, pair_errors
+from symscope.spectral.circulant import mean_pair_error, pair_errors
 from symscope_papers.digits import digits
 from symscope_papers.spectral.pairs.orbits import rotated
 from symscope_papers.spectral.seeds.config import Seeds
+from symscope_papers.spectral.symmetrised import mean_set_error
 from symscope_papers.spectral.wide_networks import mlp_kernels
 
 RIDGE = 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from symscope import InputError
-from symscope.dynamics.identities import IDENTITIES
 from symscope.runs import RunRequest, Verdict, Workers, run_experiments
 from symscope_papers.dynamics.identities import identities as experiment
 from symscope_papers.dynamics.identities.config import Identities
+from symscope_papers.dynamics.identities.statements import IDENTITIES
 
 
 def test_every_statement_is_reproduced_but_equation_3(tmp_path):

@@ -13,13 +13,13 @@ from symscope import InputError
 from symscope.groups import cyclic
 from symscope.runs import CellContext, Verdict
 from symscope.spectral import class_masks, leave_out, projected_profile
-from symscope.spectral.circulant import symmetrised_error
 from symscope.spectral.dense import regression
 from symscope_papers.digits import digits
 from symscope_papers.spectral.conv_rotations import conv_rotations
 from symscope_papers.spectral.conv_rotations.claims import judge_claims
 from symscope_papers.spectral.conv_rotations.config import ConvRotations
 from symscope_papers.spectral.pairs.orbits import digit_pairs, rotated
+from symscope_papers.spectral.symmetrised import symmetrised_error
 from symscope_papers.spectral.wide_networks import READOUTS, conv_kernels
 
 SMALL = ConvRotations(pairs=8, pooled_pairs=3, angles=(2, 4), filters=(3,), shown=4)

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data.synthetic import is_connected
 from symscope.groups import cyclic, dihedral, direct_product, symmetric
 from symscope.groups.named_groups import quaternion
 from symscope.runs import CellContext, Verdict
 from symscope.spectral.irrep_blocks import fourier_blocks, frequencies
+from symscope_papers.block_graphs import is_connected
 from symscope_papers.spectral.groups import groups
 from symscope_papers.spectral.groups.claims import judge_claims
 from symscope_papers.spectral.groups.config import Groups

@@ -22,6 +22,7 @@ from symscope_papers.spectral.pairs.errors import (
     projected_errors,
 )
 from symscope_papers.spectral.pairs.orbits import digit_pairs, orbit_signs, pair_geometry, rotated
+from symscope_papers.spectral.symmetrised import mean_set_error, symmetrised_error
 from symscope_papers.spectral.wide_networks import mlp_kernels
 from tests.tolerances import LEAVE_OUT, ROUNDING
 
@@ -52,10 +53,10 @@ def test_batched_errors_are_those_of_the_spectral_package(gram, ridge):
         projection = spectral.projected_profile(one, cyclic(n))
         left = spectral.leave_out(projection.profile, labels, masks, cyclic(n), ridge)
         expected = {
-            "exact": circulant.symmetrised_error(interleaved, ridge, 0),
-            "mean_exact": circulant.symmetrised_error(interleaved, ridge, None),
+            "exact": symmetrised_error(interleaved, ridge, 0),
+            "mean_exact": symmetrised_error(interleaved, ridge, None),
             "spectral": circulant.spectral_error(spectrum, ridge),
-            "projected": circulant.mean_set_error(left.residual, left.label, left.sets),
+            "projected": mean_set_error(left.residual, left.label, left.sets),
             "lambda_n": spectrum[n],
             "mean_inverse": circulant.inverse_spectrum(spectrum, ridge).mean(),
         }

@@ -8,10 +8,15 @@ import pytest
 import torch
 
 from symscope.dynamics import TrainingProblem, declare_network
-from symscope.dynamics.identities import IDENTITIES, equation_3_gap, identity_errors, induced_matrices
 from symscope.dynamics.layer_steps import batch_normalisation, norm_gate, pointwise
 from symscope.groups import cyclic, dihedral, permutation, symmetric, trivial
 from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
+from symscope_papers.dynamics.identities.statements import (
+    IDENTITIES,
+    equation_3_gap,
+    identity_errors,
+    induced_matrices,
+)
 from tests.dynamics.networks import plane, problem, seeded
 from tests.tolerances import DYNAMICS
 

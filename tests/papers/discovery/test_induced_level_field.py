@@ -9,7 +9,7 @@ from symscope import InputError
 from symscope.discovery.fields import field_values
 from symscope.discovery.loss_derivatives import point_derivatives
 from symscope.discovery.sampling import ParameterPoints
-from symscope.discovery.uses import level_field
+from symscope_papers.discovery.induced.level_field import level_field
 from tests.discovery.networks import chain
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from symscope import InputError
 from symscope.data.synthetic import circles
 from symscope.spectral import precision
-from symscope.spectral.circulant import circulant_spectrum, gaussian_circles_spectrum, spectral_error
+from symscope.spectral.circulant import circulant_spectrum, spectral_error
 from symscope.spectral.dense import leave_one_out_residuals
+from symscope_papers.spectral.circles.gaussian_spectrum import gaussian_circles_spectrum
 from tests.tolerances import LEAVE_OUT_ORACLE, ROUNDING
 
 ORACLE = np.load(Path(__file__).parents[2] / "data" / "fixtures" / "circles.npz", allow_pickle=False)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from symscope.data._labelled import LabelledData
+from symscope.data import LabelledData
 from symscope.errors import InputError
 from symscope.numerics import check_count, seeded
 

@@ -13,14 +13,14 @@ from symscope.discovery import gaussian_data, parameter_problem, verify
 from symscope.discovery.candidates import OneParameterAction, Transformation, signed_permutation
 from symscope.discovery.exact import linear_symmetries
 from symscope.discovery.fields import FunctionField, LinearField, linear_combination, linear_field
-from symscope.discovery.uses import (
+from symscope_papers.discovery.induced.combinators import (
     deepened_symmetry,
     induced_symmetry,
-    level_field,
     part_problem,
     smaller_batch_symmetry,
     widened_symmetry,
 )
+from symscope_papers.discovery.induced.level_field import level_field
 from tests.discovery.networks import ACTIVATIONS, chain, two_layers
 
 

@@ -10,27 +10,15 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import LayerWeights, declare_network
+from symscope.dynamics import TrainingProblem, declare_network
 from symscope.dynamics.gradients import gradient_of
-from symscope.dynamics.identities import hessian_of
-from symscope.dynamics.layer_vectors import flatten, norm
+from symscope.dynamics.layer_vectors import LayerWeights, flatten, norm
 from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates
-from symscope.dynamics.risks import TrainingProblem, augmented_problem, nominal_risk
+from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.errors import InputError
 from symscope.groups import Representation, cyclic, permutation, symmetric, trivial
 from symscope.networks import named_loss
-
-__all__ = [
-    "Counterexample",
-    "Minimum",
-    "augmented_not_nominal",
-    "counterexample_at",
-    "equivariant_not_augmented",
-    "identical_neurons",
-    "minimum_of",
-    "one_sample",
-    "quadratic_problem",
-]
+from symscope_papers.dynamics.dense_hessian import hessian_of
 
 STATIONARY = 1e-9
 STRICT = 1e-9

@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope import InputError
-from symscope.data import linear_action, rotation
 from symscope.data.synthetic import permuted_cube
 from symscope.groups import permutation, symmetric
 from symscope.kernels import weights_kernel
-from symscope.linear.kernelised import (
+from symscope.networks.architectures import mlp
+from symscope_papers.linear.kernelised.elements import (
     activation_features,
     feature_error,
     gradient_features,
-    kernelisation_table,
     kernelised_element,
 )
-from symscope.networks.architectures import mlp
 from tests.tolerances import ROUNDING
 
 
@@ -97,31 +95,24 @@ def test_linear_activations_carry_the_group_exactly_and_form_a_representation():
             assert (a[g] @ a[h] - both).abs().max() < 1e-8 * both.abs().max()
 
 
-def test_the_table_of_a_small_network_matches_its_parts():
+def test_an_untuned_network_of_20_units_already_gains_on_fresh_points():
     toy, net = permuted_cube(400, 3), mlp((3, 20, 1), seed=6)
-    maps = {"gradients": gradient_features(net), "activations": activation_features(net)}
     fresh = permuted_cube(300, 4).features
-    table = kernelisation_table(maps, toy.group, toy.features, [2, 3], held_out=fresh)
-    assert [(e.features, e.element) for e in table] == [
-        (f, g) for f in ("gradients", "activations") for g in ("2", "3")
-    ]
-    entry = table[3]
-    fitted = kernelised_element(maps["activations"], toy.features, toy.features @ toy.group[3])
-    alone = feature_error(maps["activations"], fresh, fresh @ toy.group[3], fitted.matrix)
-    assert entry.with_matrix == alone
-    assert entry.reduction == pytest.approx(entry.without.norm / alone.norm)
-    for entry in table:
-        assert entry.reduction > 2  # an untuned network of 20 units already gains
-    named = kernelisation_table(maps, permutation(symmetric(3)), toy.features, [3])
-    assert {e.element for e in named} == {"(0 1 2)"}
+    for phi in (gradient_features(net), activation_features(net)):
+        for g in toy.group[2:4]:
+            fitted = kernelised_element(phi, toy.features, toy.features @ g)
+            without = feature_error(phi, fresh, fresh @ g, None)
+            assert without.norm > 2 * feature_error(phi, fresh, fresh @ g, fitted.matrix).norm
 
 
 def test_images_and_several_outputs_go_through_too():
     net = nn.Sequential(nn.Flatten(), nn.Linear(9, 4), nn.Tanh(), nn.Linear(4, 2)).double()
     x = torch.rand(30, 3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    [entry] = kernelisation_table({"gradients": gradient_features(net)}, rotation(4), x, [1])
-    assert entry.with_matrix.rows == 60
-    assert entry.with_matrix.norm < entry.without.norm
+    phi, turned = gradient_features(net), x.rot90(dims=(1, 2))
+    fitted = kernelised_element(phi, x, turned)
+    assert fitted.rows == 60
+    error = feature_error(phi, x, turned, fitted.matrix)
+    assert error.norm < feature_error(phi, x, turned, None).norm
 
 
 def test_bad_input():
@@ -136,7 +127,5 @@ def test_bad_input():
         feature_error(quadratic, x, x, torch.eye(4, dtype=torch.float64))
     with pytest.raises(InputError, match=r"features: expected \[rows, p\]"):
         feature_error(lambda z: z[:, 0], x, x, None)
-    with pytest.raises(InputError, match="features and elements, at least one of each"):
-        kernelisation_table({}, linear_action(permutation(symmetric(2))), x, [1])
     with pytest.raises(InputError, match="no parameter with requires_grad"):
         gradient_features(nn.ReLU())

@@ -13,11 +13,9 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 
-from symscope.discovery._parameter_layout import ParameterLayout
-from symscope.discovery._parameter_problem import ParameterProblem, parameter_problem
+from symscope.discovery import DataSource, ParameterProblem, parameter_problem
 from symscope.discovery.candidates import OneParameterAction, Transformation
 from symscope.discovery.fields import FunctionField, LinearField, ParameterField
-from symscope.discovery.sampling import DataSource
 from symscope.errors import InputError
 
 PartFeatures = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -111,10 +109,10 @@ def widened_symmetry(
     >>> widened_symmetry(rescaling, small, large, [2]).support.tolist()
     [2, 5]
     """
-    positions = wider_positions(narrow.layout, wide.layout, units)
+    positions = wider_positions(narrow, wide, units)
     # with the outer weights of the units (and the outer bias, where the narrow network has it) at zero, the
     # wide network's outputs are what the other units give
-    outer = [name for name in narrow.layout.names[1:] if not _is_inner(name, narrow.layout)]
+    outer = [name for name in narrow.layout.names[1:] if not _is_inner(name, narrow)]
     silent = torch.cat([positions[narrow.layout.indices(name).reshape(-1)] for name in outer])
 
     def rest(theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -124,29 +122,32 @@ def widened_symmetry(
     return induced_symmetry(candidate, positions, rest)
 
 
-def _is_inner(name: str, layout: ParameterLayout) -> bool:
+def _is_inner(name: str, problem: ParameterProblem) -> bool:
     """Whether a parameter of a two-layer network belongs to the first layer."""
-    return name.rpartition(".")[0] == layout.names[0].rpartition(".")[0]
+    return name.rpartition(".")[0] == problem.layout.names[0].rpartition(".")[0]
 
 
-def wider_positions(narrow: ParameterLayout, wide: ParameterLayout, units: Sequence[int]) -> Int[Tensor, "k"]:
+def wider_positions(
+    narrow: ParameterProblem, wide: ParameterProblem, units: Sequence[int]
+) -> Int[Tensor, "k"]:
     """Where the parameters of a narrow two-layer network lie in a wide one.
 
     Raises:
         InputError: Networks of other shapes, or units that do not fit.
     """
-    if narrow.names != wide.names or not _two_layers(narrow) or not _two_layers(wide):
+    names, shapes = narrow.layout.names, narrow.layout.shapes
+    if names != wide.layout.names or not _two_layers(narrow) or not _two_layers(wide):
         raise InputError(
-            f"expected two networks of two linear layers with the same names, got {narrow.names} and "
-            f"{wide.names}"
+            f"expected two networks of two linear layers with the same names, got {names} and "
+            f"{wide.layout.names}"
         )
-    h, available = narrow.shapes[0][0], wide.shapes[0][0]
+    h, available = shapes[0][0], wide.layout.shapes[0][0]
     if len(units) != h or len(set(units)) != h or not all(0 <= u < available for u in units):
         raise InputError(f"units: expected {h} different ones from 0 to {available - 1}, got {list(units)}")
     rows = torch.tensor(list(units))
     parts = []
-    for name, shape in zip(narrow.names, narrow.shapes, strict=True):
-        where = wide.indices(name)
+    for name, shape in zip(names, shapes, strict=True):
+        where = wide.layout.indices(name)
         if _is_inner(name, narrow):
             where = where[rows]
         elif len(shape) == 2:
@@ -159,9 +160,10 @@ def wider_positions(narrow: ParameterLayout, wide: ParameterLayout, units: Seque
     return torch.cat(parts)
 
 
-def _two_layers(layout: ParameterLayout) -> bool:
-    matrices = [shape for shape in layout.shapes if len(shape) == 2]
-    return len(matrices) == 2 and matrices[1][1] == matrices[0][0] and len(layout.shapes[0]) == 2
+def _two_layers(problem: ParameterProblem) -> bool:
+    shapes = problem.layout.shapes
+    matrices = [shape for shape in shapes if len(shape) == 2]
+    return len(matrices) == 2 and matrices[1][1] == matrices[0][0] and len(shapes[0]) == 2
 
 
 def part_problem(whole: ParameterProblem, start: int, stop: int, data: DataSource) -> ParameterProblem:

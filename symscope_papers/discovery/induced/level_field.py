@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.discovery._parameter_problem import ParameterProblem
+from symscope.discovery import ParameterProblem
 from symscope.discovery.fields import FunctionField
 from symscope.errors import InputError
 

@@ -18,12 +18,6 @@ from symscope.errors import InputError
 from symscope.kernels import empirical_ntk_blocks
 from symscope.numerics import DEFAULT_MEMORY
 
-__all__ = [
-    "LazyNetwork",
-    "kernel_change",
-    "lazy_loss",
-]
-
 
 @final
 class LazyNetwork(nn.Module):

@@ -12,7 +12,7 @@ Sums are taken in one pass over the points, batch by batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -21,23 +21,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
 from symscope.kernels import hidden_activations
-from symscope.linear._weighted_elements import Symmetry, act
 from symscope.networks import FunctionalModule, Jacobian, SavedWeights, forward_profile, functional_module
 from symscope.numerics import DEFAULT_MEMORY, byte_count
-
-__all__ = [
-    "FeatureError",
-    "FeatureMap",
-    "KernelisedElement",
-    "KernelisedError",
-    "activation_features",
-    "feature_error",
-    "gradient_features",
-    "kernelisation_table",
-    "kernelised_element",
-]
 
 FeatureMap = Callable[[Tensor], Tensor]
 
@@ -230,85 +216,6 @@ def feature_error(
 
 
 @final
-@dataclass(frozen=True)
-class KernelisedError:
-    """One entry of the error table: an element on one kind of features.
-
-    Attributes:
-        features: The name of the features.
-        element: The name of the group element.
-        without: The error when features are taken as they are.
-        with_matrix: The error when g~ moves them.
-        rank: Rank of the features' second moment.
-    """
-
-    features: str
-    element: str
-    without: FeatureError
-    with_matrix: FeatureError
-    rank: int
-
-    @property
-    def reduction(self) -> float:
-        """How many times smaller the error is with g~."""
-        return self.without.norm / self.with_matrix.norm if self.with_matrix.norm else math.inf
-
-
-def kernelisation_table(
-    features: Mapping[str, FeatureMap],
-    symmetry: Symmetry,
-    x: Shaped[Tensor, "n *s"],
-    elements: Sequence[int],
-    *,
-    held_out: Shaped[Tensor, "m *s"] | None = None,
-    rank_tolerance: float | None = None,
-    batch: int = 4096,
-) -> tuple[KernelisedError, ...]:
-    """The error with g~ against without, for several elements on several kinds of features (Table 1).
-
-    Args:
-        features: Features by name.
-        symmetry: What acts on the inputs: a data action, a representation, or matrices `[order, d, d]` that
-            act as `x g`.
-        x: The points g~ is fitted to.
-        elements: Group elements, by their numbers.
-        held_out: Points errors are measured on; None for x itself, as the paper does.
-        rank_tolerance: Fraction of the largest eigenvalue below which one counts as zero; None for p rounding
-            units.
-        batch: Points whose features are held at once.
-
-    Returns:
-        One entry for every kind of features and every element.
-
-    Raises:
-        InputError: No features or no elements, or points that do not fit them.
-
-    >>> from symscope.groups import permutation, symmetric
-    >>> x = torch.rand(50, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    >>> s3 = permutation(symmetric(3))
-    >>> [entry] = kernelisation_table({"coordinates": lambda x: x}, s3, x, [1])
-    >>> entry.with_matrix.norm < 1e-12 < entry.without.norm
-    True
-    """
-    if not features or not elements:
-        raise InputError(
-            f"expected features and elements, at least one of each, got {len(features)} and {len(elements)}."
-        )
-    test = x if held_out is None else held_out
-    entries = []
-    for name, phi in features.items():
-        for g in elements:
-            fitted = kernelised_element(
-                phi, x, act(symmetry, g, x), rank_tolerance=rank_tolerance, batch=batch
-            )
-            there = act(symmetry, g, test)
-            without = feature_error(phi, test, there, None, batch=batch)
-            given = feature_error(phi, test, there, fitted.matrix, batch=batch)
-            entries.append(KernelisedError(name, _label(symmetry, g), without, given, fitted.rank))
-    return tuple(entries)
-
-
-@final
 @dataclass(frozen=True, eq=False)
 class _Gradients:
     network: FunctionalModule
@@ -331,12 +238,6 @@ class _Activations:
     def __call__(self, x: Tensor) -> Tensor:
         self.network.check_inputs(x)
         return hidden_activations(self.network, x, self.layer, self.memory)
-
-
-def _label(symmetry: Symmetry, g: int) -> str:
-    if isinstance(symmetry, Tensor) or not isinstance(symmetry.group, FiniteGroup):
-        return str(g)
-    return symmetry.group.labels[g]
 
 
 def _pair(features: FeatureMap, x: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,8 @@ import torch
 
 from symscope import InputError
 from symscope.dynamics import drift, stability
-from symscope.dynamics.counterexamples import (
+from symscope.groups import cyclic, permutation
+from symscope_papers.dynamics.counterexamples.problems import (
     augmented_not_nominal,
     equivariant_not_augmented,
     identical_neurons,
@@ -15,7 +16,6 @@ from symscope.dynamics.counterexamples import (
     one_sample,
     quadratic_problem,
 )
-from symscope.groups import cyclic, permutation
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6])

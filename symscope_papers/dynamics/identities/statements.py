@@ -14,17 +14,22 @@ from typing import final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
-from symscope.dynamics._training_flow import training_descent, training_flow
+from symscope.dynamics import (
+    DeclaredNetwork,
+    TrainingProblem,
+    gradient_field,
+    training_descent,
+    training_flow,
+)
 from symscope.dynamics.averaged_elements import all_elements
 from symscope.dynamics.gradients import (
     augmented_gradient,
     equivariant_gradient,
-    gradient_field,
     gradient_of,
     nominal_gradient,
 )
 from symscope.dynamics.layer_vectors import (
+    LayerWeights,
     flatten,
     gaussian_weights,
     inner,
@@ -37,7 +42,6 @@ from symscope.dynamics.layer_vectors import (
 )
 from symscope.dynamics.minima import stationary_targets
 from symscope.dynamics.risks import (
-    TrainingProblem,
     augmented_problem,
     augmented_risk,
     equivariant_risk,
@@ -45,14 +49,7 @@ from symscope.dynamics.risks import (
     nominal_risk,
 )
 from symscope.groups import direct_sum, equivariant_maps, hom
-
-__all__ = [
-    "IDENTITIES",
-    "PaperIdentity",
-    "equation_3_gap",
-    "hessian_of",
-    "identity_errors",
-]
+from symscope_papers.dynamics.dense_hessian import hessian_of
 
 FLOW_TIME = 0.5
 
@@ -272,12 +269,6 @@ def _decoupling(problem: TrainingProblem, generator: torch.Generator) -> float:
 def _equation_3(problem: TrainingProblem, generator: torch.Generator) -> float:
     inside = project(problem.network, _random_layers(problem.network, generator))
     return _gap(augmented_risk(problem, inside), feature_averaged_risk(problem, inside))
-
-
-def hessian_of(risk: Callable[[LayerWeights], Tensor], network: DeclaredNetwork, at: Tensor) -> Tensor:
-    """The dense Hessian of a risk at flattened layers, by torch's own double differentiation."""
-    result = torch.autograd.functional.hessian(lambda v: risk(unflatten(network, v)), at)
-    return torch.as_tensor(result)
 
 
 IDENTITIES: Mapping[str, tuple[str, Callable[[TrainingProblem, torch.Generator], float]]] = {

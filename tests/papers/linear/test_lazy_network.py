@@ -12,9 +12,9 @@ from torch import nn
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.linear._linearised import linearised_network
-from symscope.linear.lazy import LazyNetwork, kernel_change, lazy_loss
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks.architectures import mlp
+from symscope_papers.linear.lazy.network import LazyNetwork, kernel_change, lazy_loss
 
 
 def smooth():

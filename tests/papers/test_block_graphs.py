@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
-from symscope.data.synthetic._block_graphs import block_graphs, is_connected
 from symscope.errors import InputError
+from symscope_papers.block_graphs import block_graphs, is_connected
 from tests.tolerances import MONTE_CARLO_SIGMAS
 
 PAPER = block_graphs(1000, seed=0)
