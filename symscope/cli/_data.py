@@ -107,8 +107,13 @@ def show(
 
       [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
     """
-    from symscope.cli._sources import class_names_from_source
-    from symscope.data import action_errors, default_tolerance, fixing_elements, parse_action
+    from symscope.data import (
+        action_errors,
+        class_names_from_source,
+        default_tolerance,
+        fixing_elements,
+        parse_action,
+    )
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
@@ -133,8 +138,7 @@ def show(
 
 def _images(data: str) -> LabelledData:
     """The images a user names."""
-    from symscope.cli._sources import data_from_source
-    from symscope.data import LabelledData, data_folder
+    from symscope.data import LabelledData, data_folder, data_from_source
 
     source = data_from_source(data, data_folder("mnist"), task="classification")
     assert isinstance(source, LabelledData)

@@ -158,7 +158,8 @@ def _problem(
     import torch
 
     from symscope.discovery import parameter_problem, parameters_near
-    from symscope.networks import LOSSES, load_user_function
+    from symscope.networks import LOSSES
+    from symscope.user_code import load_user_function
 
     module = _module(model, seed)
     chosen = loss if loss in LOSSES or ":" not in loss else load_user_function("--loss", loss)
@@ -172,7 +173,8 @@ def _problem(
 
 def _module(model: str, seed: int) -> nn.Module:
     """The user's network in float64 and evaluation mode, its weights drawn from the seed."""
-    from symscope.networks import build_network, load_user_function
+    from symscope.networks import build_network
+    from symscope.user_code import load_user_function
 
     return build_network(f"--model {model}", load_user_function("--model", model), seed)
 
@@ -238,7 +240,7 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of one output."""
     import torch
 
-    from symscope.networks import user_error
+    from symscope.user_code import user_error
 
     like = next(iter(module.parameters()), torch.zeros(()))
     try:

@@ -206,10 +206,9 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
     from rich.console import Console
     from rich.text import Text
 
-    from symscope.cli._sources import class_names_from_source, data_from_source
-    from symscope.data import data_folder
+    from symscope.data import class_names_from_source, data_folder, data_from_source
     from symscope.forecasting import forecast as forecast_of
-    from symscope.networks import is_user_error, load_user_function, user_error
+    from symscope.user_code import is_user_error, load_user_function, user_error
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
@@ -282,7 +281,7 @@ def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
 
 
 def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
-    from symscope.cli._sources import action_from_source
+    from symscope.data import action_from_source
 
     if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
         return action_from_source(action, group, shape)

@@ -22,20 +22,16 @@ from symscope.data._orbits import Orbits, orbits
 from symscope.data._stabilisers import default_tolerance, fixing_elements
 
 # samples
-from symscope.data._arrays import are_classes, load_arrays, load_measured, read_arrays
-from symscope.data._datasets import (
-    from_dataset,
-    labelled_pairs,
-    measured_dataset,
-    measured_pairs,
-    number_rows,
-)
-from symscope.data._datasets import read_pairs
+from symscope.data._arrays import load_arrays, load_measured, read_arrays
+from symscope.data._datasets import from_dataset, measured_dataset
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.data._mnist import fetch_mnist, mnist
 from symscope.data._sample import mnist_sample
+
+# what a user names, as on the command line
+from symscope.data._sources import action_from_source, class_names_from_source, data_from_source
 
 __all__ = [
     # actions
@@ -64,18 +60,17 @@ __all__ = [
     # samples
     "LabelledData",
     "MeasuredData",
-    "are_classes",
     "data_folder",
     "fetch_mnist",
     "from_dataset",
-    "labelled_pairs",
     "load_arrays",
     "load_measured",
     "measured_dataset",
-    "measured_pairs",
     "mnist",
     "mnist_sample",
-    "number_rows",
     "read_arrays",
-    "read_pairs",
+    # what a user names, as on the command line
+    "action_from_source",
+    "class_names_from_source",
+    "data_from_source",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from io import BufferedIOBase
 from pathlib import Path
 
 import numpy as np
@@ -172,17 +173,19 @@ def _is_archive(path: Path) -> bool:
 
 def _from_archive(path: Path, x: str, y: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+        with zipfile.ZipFile(path) as archive:
+            keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
             for key in (x, y):
-                if key not in archive.files:
+                if key not in keys:
                     raise InputError(
-                        f"{path}: expected an array {key!r}, but there is none; {nearest(key, archive.files)}"
+                        f"{path}: expected an array {key!r}, but there is none; {nearest(key, keys)}"
                     )
-            return archive[x], archive[y]
+            with archive.open(f"{x}.npy") as first, archive.open(f"{y}.npy") as second:
+                return _array(first, path), _array(second, path)
     except InputError:
         raise
     except _UNREADABLE as error:
-        raise _refusal(path, error) from error
+        raise InputError(f"{path}: the file is damaged ({error}); save it again.") from error
 
 
 def _from_file(path: Path) -> NDArray[np.generic]:
@@ -190,18 +193,27 @@ def _from_file(path: Path) -> NDArray[np.generic]:
         raise InputError(f"{path}: expected a .npy file, got a .npz archive.")
     try:
         with path.open("rb") as stream:
-            array: NDArray[np.generic] = np.load(stream, allow_pickle=False)
+            return _array(stream, path)
+    except InputError:
+        raise
     except _UNREADABLE as error:
-        raise _refusal(path, error) from error
-    return array
+        raise InputError(f"{path}: the file is damaged ({error}); save it again.") from error
 
 
-def _refusal(path: Path, error: Exception) -> InputError:
-    if "allow_pickle" in str(error):
-        return InputError(
+def _array(stream: BufferedIOBase, path: Path) -> NDArray[np.generic]:
+    """One array of the .npy format; one of objects, which would be pickled, is refused by its header."""
+    version = np.lib.format.read_magic(stream)
+    # versions 2 and 3 differ only in how the names of fields are encoded
+    read_header = (
+        np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    )
+    if read_header(stream)[2].hasobject:
+        raise InputError(
             f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays."
         )
-    return InputError(f"{path}: the file is damaged ({error}); save it again.")
+    stream.seek(0)
+    array: NDArray[np.generic] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shaped[Tensor, "..."]:

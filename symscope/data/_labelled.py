@@ -27,6 +27,19 @@ def check_positions(name: str, items: Int64[Tensor, "m"], count: int) -> None:
         raise InputError(f"{name}: expected positions 0 .. {count - 1}, got {low} .. {high}.")
 
 
+def evenly_spread(count: int, limit: int | None) -> Int64[Tensor, "k"]:
+    """Positions of so many of all samples, spread evenly; all of them where there is no limit.
+
+    Raises:
+        InputError: A limit that is not a positive whole number.
+
+    >>> evenly_spread(6, 3).tolist()
+    [0, 2, 4]
+    """
+    taken = count if limit is None else min(check_count("--limit", limit), count)
+    return torch.arange(taken) * count // taken
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledData:

@@ -10,7 +10,8 @@ from torch import Tensor
 from symscope.discovery.loss_derivatives import point_gradients, point_losses
 from symscope.discovery.sampling import DatasetRows
 from symscope.errors import InputError
-from symscope.networks import LOSSES, user_error
+from symscope.networks import LOSSES
+from symscope.user_code import user_error
 
 if TYPE_CHECKING:
     from symscope.discovery._parameter_problem import ParameterProblem

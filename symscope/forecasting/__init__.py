@@ -16,7 +16,6 @@ from symscope.forecasting._comparison_page import comparison_page, comparison_se
 from symscope.forecasting._forecast import forecast
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._options import CheckOptions, ForecastOptions
-from symscope.forecasting._question import function_action
 from symscope.forecasting._result import Forecast
 
 __all__ = [  # grouped by purpose
@@ -24,7 +23,6 @@ __all__ = [  # grouped by purpose
     "forecast",
     "ForecastOptions",
     "CheckOptions",
-    "function_action",
     # the answer
     "Forecast",
     "Advice",

@@ -164,14 +164,14 @@ def classes_figure(result: Forecast) -> Any:
     return figure
 
 
-def _tick_labels(names: Sequence[str], room: float) -> tuple[list[str], bool]:
+def _tick_labels(names: Sequence[str], width: float) -> tuple[list[str], bool]:
     """Names below an axis, a line for each word, and whether they must stand upright, on one line, to fit.
 
     >>> _tick_labels(["lowest half", "highest half"], 3.0)
     (['lowest\\nhalf', 'highest\\nhalf'], False)
     """
     longest = max(len(word) for name in names for word in name.split(" "))
-    if longest * LETTER * len(names) <= room:
+    if longest * LETTER * len(names) <= width:
         return [name.replace(" ", "\n") for name in names], False
     return [_shortened(name, 2 * LONGEST) for name in names], True
 

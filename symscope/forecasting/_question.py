@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, MeasuredData, check_action, custom_action, parse_action
+from symscope.data import Action, LabelledData, MeasuredData, check_action, parse_action
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._resample import is_builtin_action, sample_points, user_errors
@@ -237,18 +237,6 @@ def _usual_action(group: str) -> str:
     if group.startswith("D"):
         return "dihedral"
     return "rotation" if group.startswith("C") else "nodes"
-
-
-def function_action(
-    group: FiniteGroup, function: Callable[[int, Tensor], Tensor], shape: tuple[int, ...]
-) -> Action:
-    """A user's function `(g, x) -> g x` on whole samples of a shape, as an action of a stated group.
-
-    >>> from symscope.groups import cyclic
-    >>> function_action(cyclic(2), lambda g, x: -x if g else x, (3,)).sample_ndim
-    1
-    """
-    return custom_action(group, function, len(shape), getattr(function, "__name__", "custom"))
 
 
 def missing_masks(

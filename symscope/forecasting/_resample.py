@@ -16,7 +16,7 @@ from symscope.data import Action, ElementByElement, LabelledData, default_tolera
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._targets import Targets
-from symscope.networks import user_error
+from symscope.user_code import user_error
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question

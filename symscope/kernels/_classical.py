@@ -201,9 +201,8 @@ def squared_distances(
     if close.count_nonzero() > close.numel() / 16:
         return torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist").square()
     batch, i, j = close.nonzero(as_tuple=True)
-    step = max(
-        1, squares.numel() // max(1, first.shape[-1])
-    )  # the gathered rows take no more room than the result
+    # the gathered rows take no more memory than the result
+    step = max(1, squares.numel() // max(1, first.shape[-1]))
     exact = [
         (first[b, p] - second[b, q]).square().sum(-1)
         for b, p, q in zip(batch.split(step), i.split(step), j.split(step), strict=True)

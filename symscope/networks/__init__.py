@@ -13,7 +13,6 @@ from symscope.networks._named_networks import NETWORKS
 from symscope.networks._stack import Stack, batched_outputs, stack_networks
 from symscope.networks._torch_private import is_view
 from symscope.networks._tracing import UntraceableModule, trace_module
-from symscope.networks._user_code import is_user_error, load_user_function, load_user_module, user_error
 from symscope.networks._user_model import UserModel, arrange_inputs, build_network, user_model
 from symscope.networks.losses import LOSSES, Loss, named_loss, sample_losses
 
@@ -44,9 +43,5 @@ __all__ = [
     "UserModel",
     "arrange_inputs",
     "build_network",
-    "is_user_error",
-    "load_user_function",
-    "load_user_module",
-    "user_error",
     "user_model",
 ]

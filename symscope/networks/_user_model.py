@@ -17,8 +17,8 @@ from symscope.errors import InputError
 from symscope.networks._functional import functional_module
 from symscope.networks._initialisation import seeded_weights
 from symscope.networks._named_networks import named_network
-from symscope.networks._user_code import bind_seed, user_error
 from symscope.networks._weights_files import read_weights
+from symscope.user_code import bind_seed, user_error
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",

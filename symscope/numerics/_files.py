@@ -39,7 +39,7 @@ def write_whole(content: str | bytes, path: Path) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise InputError(
-            f"cannot write {path}: {error.strerror}; choose a folder that exists, is writable and has room"
+            f"cannot write {path}: {error.strerror}; choose a folder that exists, is writable and has space"
         ) from error
 
 

@@ -20,6 +20,7 @@ from typing import final
 
 from symscope.errors import InputError, nearest
 from symscope.runs._definition import Experiment
+from symscope.user_code import load_user_module
 
 ENTRY_POINTS = "symscope.experiments"
 EXTRAS = ("dask", "gpytorch", "lightning", "sklearn")  # extras that are called as the package they bring
@@ -57,8 +58,6 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     >>> "spectral/circles-distance" in experiments()
     True
     """
-    from symscope.networks import load_user_module  # here: it brings PyTorch, which completion does without
-
     result: dict[str, tuple[Experiment, str]] = {}
     for module in [*_found()[0], *[load_user_module("--module", name) for name in modules]]:
         for value in vars(module).values():

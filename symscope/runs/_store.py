@@ -183,7 +183,7 @@ def _disk(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
-            f"cannot write {path}: {reason}. Finished cells are kept; make room or choose another --out, "
+            f"cannot write {path}: {reason}. Finished cells are kept; free disk space or choose another --out, "
             "then run the same command again."
         ) from error
 

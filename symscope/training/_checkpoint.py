@@ -71,8 +71,8 @@ class Checkpoint:
                 torch.save({"format": FORMAT, "problem": problem, "state": state}, file)
         except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError
             raise InputError(
-                f"checkpoint {path}: cannot be written ({error}); the state before is kept, make room and "
-                "run again."
+                f"checkpoint {path}: cannot be written ({error}); the state before is kept; free disk "
+                "space and run again."
             ) from error
 
     def load(self, problem: dict[str, Any], device: torch.device) -> dict[str, Any] | None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import zipfile
+
 import numpy as np
 import pytest
 import torch
@@ -127,6 +129,15 @@ def test_damaged_archives(compressed, tmp_path):
     flipped = bytearray(whole)
     flipped[len(whole) // 4] ^= 0xFF  # inside the stored numbers: the archive's own check sum notices
     path.write_bytes(flipped)
+    with pytest.raises(InputError, match="the file is damaged"):
+        load_arrays(path)
+
+
+def test_an_archive_with_something_else_in_the_place_of_an_array(tmp_path):
+    path = tmp_path / "mine.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", b"these bytes are no array")
+        archive.writestr("y.npy", b"nor are these")
     with pytest.raises(InputError, match="the file is damaged"):
         load_arrays(path)
 

@@ -45,7 +45,7 @@ def test_a_disk_that_fills_up_keeps_what_was_there(tmp_path, monkeypatch, writer
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
-        with pytest.raises(InputError, match=r"cannot write .*page.png: File too large; .*has room"):
+        with pytest.raises(InputError, match=r"cannot write .*page.png: File too large; .*has space"):
             writer(LARGE, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from symscope import InputError
-from symscope.networks import load_user_module
 from symscope.runs import experiments
 from symscope.runs._registry import absolute_modules, broken_modules, experiment_ids, find_experiment
+from symscope.user_code import load_user_module
 from tests.runs.program import ENVIRONMENT, TOY
 
 SHIPPED = {"spectral/circles-distance", "spectral/circles-density", "spectral/missing"}

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from symscope.networks import load_user_module
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._cell import run_cell
 from symscope.runs._registry import find_experiment
 from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import RunFolder
+from symscope.user_code import load_user_module
 from tests.cli.test_app import called
 from tests.runs.program import TOY, toy_request, toy_run
 

@@ -152,7 +152,7 @@ def tile_sides(
     side = int((math.sqrt(point**2 + entry * share) - point) / entry)
     most = LARGEST_SIDE if kernel.cuts or arithmetic.device.type == "cuda" else CPU_SIDE
     rows = max(1, min(side, shape[0], most))
-    columns = int((share - point * rows) / (entry * rows + point))  # few rows leave room for more columns
+    columns = int((share - point * rows) / (entry * rows + point))  # few rows leave memory for more columns
     return rows, max(1, min(columns, shape[1], most**2 // rows if rows == shape[0] else rows))
 
 

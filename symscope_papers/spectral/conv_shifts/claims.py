@@ -50,7 +50,7 @@ def _dense_claims(fc: pd.DataFrame) -> list[Claim]:
 
 
 def _pooled_claims(gap: pd.DataFrame) -> list[Claim]:
-    explained = gap["explanation"].str.contains("zero to rounding") & (gap["unseen"] == gap["irreps"] - 1)
+    explained = gap["unseen"] == gap["irreps"] - 1
     lost = gap["zero_frequencies"] >= 2 * gap["angles"] - 2
     example = gap["explanation"].iloc[0]
     return [

@@ -1,3 +1,5 @@
+"""Modules read as graphs: spellings of one network give one kernel, and what has no rule is refused."""
+
 from __future__ import annotations
 
 import pytest
@@ -30,7 +32,7 @@ class Written(nn.Module):
         return self.call(self, x)
 
 
-def same(one: nn.Module, two: nn.Module, x: Tensor) -> None:
+def assert_same_kernels(one: nn.Module, two: nn.Module, x: Tensor) -> None:
     for a, b in zip(infinite_width(one).both(x), infinite_width(two).both(x), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=0)
 
@@ -52,7 +54,7 @@ CONV = nn.Sequential(nn.Conv2d(1, 5, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.
     ],
 )
 def test_ways_to_write_an_mlp(forward) -> None:
-    same(Written(forward, a=nn.Linear(12, 5), b=nn.Linear(5, 1)), MLP, points(3, 1, 3, 4))
+    assert_same_kernels(Written(forward, a=nn.Linear(12, 5), b=nn.Linear(5, 1)), MLP, points(3, 1, 3, 4))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def test_ways_to_write_an_mlp(forward) -> None:
     ],
 )
 def test_ways_to_write_global_pooling(forward) -> None:
-    same(Written(forward, a=nn.Conv2d(1, 5, 2), b=nn.Linear(5, 1)), CONV, points(3, 1, 3, 4))
+    assert_same_kernels(Written(forward, a=nn.Conv2d(1, 5, 2), b=nn.Linear(5, 1)), CONV, points(3, 1, 3, 4))
 
 
 def test_nested_modules_and_identities_are_transparent() -> None:
@@ -78,13 +80,13 @@ def test_nested_modules_and_identities_are_transparent() -> None:
         nn.ModuleDict({"act": MLP[2]})["act"],
         MLP[3],
     )
-    same(nested, MLP, points(3, 1, 3, 4))
-    same(nn.Linear(4, 1), nn.Sequential(nn.Linear(4, 1)), points(3, 4))
+    assert_same_kernels(nested, MLP, points(3, 1, 3, 4))
+    assert_same_kernels(nn.Linear(4, 1), nn.Sequential(nn.Linear(4, 1)), points(3, 4))
 
 
 def test_a_convolution_over_the_whole_image_is_a_dense_layer() -> None:
     conv = nn.Sequential(nn.Conv2d(1, 5, (3, 4)), nn.ReLU(), nn.Flatten(), nn.Linear(5, 1))
-    same(conv, MLP, points(3, 1, 3, 4))
+    assert_same_kernels(conv, MLP, points(3, 1, 3, 4))
     line = nn.Sequential(
         nn.Conv1d(2, 5, 3, padding=1), nn.ReLU(), nn.AvgPool1d(2), nn.Flatten(), nn.Linear(15, 1)
     )
@@ -100,6 +102,13 @@ def test_a_convolution_over_the_whole_image_is_a_dense_layer() -> None:
         torch.testing.assert_close(a, b, rtol=1e-12, atol=0)
 
 
+def read_out(pooled: bool) -> list[nn.Module]:
+    """Of 4 channels of 4 x 4."""
+    if pooled:
+        return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1)]
+    return [nn.Flatten(), nn.Linear(4 * 16, 1)]
+
+
 @pytest.mark.parametrize("mode", ["zeros", "circular", "reflect", "replicate"])
 @pytest.mark.parametrize("pooled", [True, False])
 def test_padding_inside_a_convolution_is_padding_before_it(mode: str, pooled: bool) -> None:
@@ -109,11 +118,7 @@ def test_padding_inside_a_convolution_is_padding_before_it(mode: str, pooled: bo
         "reflect": nn.ReflectionPad2d,
         "replicate": nn.ReplicationPad2d,
     }
-    tail = (
-        [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1)]
-        if pooled
-        else [nn.Flatten(), nn.Linear(4 * 16, 1)]
-    )
+    tail = read_out(pooled)
     inside = nn.Sequential(
         nn.Conv2d(1, 4, 1),
         nn.ReLU(),
@@ -124,9 +129,16 @@ def test_padding_inside_a_convolution_is_padding_before_it(mode: str, pooled: bo
     before = nn.Sequential(
         inside[0], inside[1], pads[mode]((1, 1, 1, 1)), nn.Conv2d(4, 4, 3), kernels.activations.Erf(), *tail
     )
-    same(inside, before, points(3, 1, 4, 4))
-    uneven = nn.Conv2d(4, 4, 2, padding="same")
-    assert infinite_width(nn.Sequential(inside[0], uneven, *tail)).ntk(points(2, 1, 4, 4)).shape == (2, 2)
+    assert_same_kernels(inside, before, points(3, 1, 4, 4))
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_an_even_kernel_of_padding_same_is_padded_at_the_far_side(pooled: bool) -> None:
+    tail = read_out(pooled)
+    first = [nn.Conv2d(1, 4, 1), nn.ReLU()]
+    inside = nn.Sequential(*first, nn.Conv2d(4, 4, 2, padding="same"), nn.ReLU(), *tail)
+    before = nn.Sequential(*first, nn.ZeroPad2d((0, 1, 0, 1)), nn.Conv2d(4, 4, 2), nn.ReLU(), *tail)
+    assert_same_kernels(inside, before, points(3, 1, 4, 4))
 
 
 def test_what_comes_before_the_weights_acts_on_the_data() -> None:

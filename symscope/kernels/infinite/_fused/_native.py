@@ -125,8 +125,7 @@ def _beside(t: Tensor, pooled: bool, lanes: int) -> Tensor:
     if pooled:
         turns = -(-(2 * w + lanes) // w)
         return t.repeat(1, 1, 1, 1, turns)[..., : 2 * w + lanes].contiguous()
-    room = -(-n // lanes) * lanes
-    padded = t.new_zeros(b, k, h, w, room)
+    padded = t.new_zeros(b, k, h, w, -(-n // lanes) * lanes)
     padded[..., :n] = t.movedim(1, -1)
     return padded
 

@@ -1,4 +1,7 @@
-"""Code of the user's own: imported only when the user names it, its errors shown as the user's."""
+"""Code of the user's own: imported only when the user names it, its errors shown as the user's.
+
+For whatever reads networks, data, actions, losses or experiments that are written MODULE:FUNCTION.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from typing import Any
 
 from symscope.errors import InputError
 
-_OURS = str(Path(__file__).parents[1]) + os.sep  # the whole library
+__all__ = ["bind_seed", "is_user_error", "load_user_function", "load_user_module", "user_error"]
+
+_OURS = str(Path(__file__).parent) + os.sep  # the whole library
 
 
 def load_user_function(option: str, name: str) -> Callable[..., Any]:

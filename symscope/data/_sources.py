@@ -1,4 +1,7 @@
-"""Data and actions a user names: bundled digits, files, folders of images, functions of their own."""
+"""Data and actions that a user names in one word: bundled digits, files, folders, functions of their own.
+
+Messages call the words as the command line does: `--data`, `--action`, `--limit`, `--task`.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Int64
-from torch import Tensor
 
-from symscope.data import (
-    Action,
-    LabelledData,
-    MeasuredData,
-    are_classes,
-    labelled_pairs,
-    load_arrays,
-    load_measured,
-    measured_pairs,
-    mnist,
-    mnist_sample,
-    number_rows,
-    read_arrays,
-    read_pairs,
-)
+from symscope.data._action import Action, custom_action
+from symscope.data._arrays import are_classes, load_arrays, load_measured, read_arrays
+from symscope.data._datasets import labelled_pairs, measured_pairs, number_rows, read_pairs
+from symscope.data._image_folder import class_folders, image_folder
+from symscope.data._labelled import LabelledData, evenly_spread
+from symscope.data._measured import MeasuredData
+from symscope.data._mnist import mnist
+from symscope.data._sample import mnist_sample
 from symscope.errors import InputError, nearest
-from symscope.forecasting import function_action
 from symscope.groups import FiniteGroup, parse
-from symscope.networks import load_user_function, user_error
-from symscope.numerics import check_count
+from symscope.user_code import load_user_function, user_error
 
 TASKS = ("auto", "classification", "regression")
-IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
-DEEP = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")  # Pillow's names for grey images of more than 8 bits
 
 
 def data_from_source(
@@ -75,7 +65,7 @@ def data_from_source(
             raise InputError("--data mnist: it is not there yet; run `symscope data fetch mnist` first")
         return _limited(mnist(mnist_folder), limit)
     if path.is_dir():
-        return image_folder(path, limit) if _folders(path) else _limited(mnist(path), limit)
+        return image_folder(path, limit) if class_folders(path) else _limited(mnist(path), limit)
     raise InputError(
         f"--data {source}: expected sample, mnist, an .npz file, a folder or MODULE:FUNCTION; "
         f"{nearest(source, ('sample', 'mnist'))}"
@@ -96,7 +86,7 @@ def class_names_from_source(source: str) -> tuple[str, ...] | None:
         return tuple(np.unique(y).tolist()) if _are_words(y) else None
     if source in ("sample", "mnist") or not path.is_dir():
         return None
-    return tuple(folder.name for folder in _folders(path)) or None
+    return tuple(folder.name for folder in class_folders(path)) or None
 
 
 def _is_npz(path: Path) -> bool:
@@ -130,60 +120,12 @@ def _arrays_with_words(path: Path, y: np.ndarray) -> LabelledData:
 
 def _limited(data: LabelledData | MeasuredData, limit: int | None) -> LabelledData | MeasuredData:
     """So many samples in the order of the data, of every class its share."""
-    places = _spread(len(data), limit)
+    places = evenly_spread(len(data), limit)
     if len(places) == len(data):
         return data
     if isinstance(data, LabelledData):
         return data.take(data.labels.argsort(stable=True)[places].sort().values)
     return replace(data.take(places), name=f"{data.name} ({len(places)} of {len(data)} samples)")
-
-
-def _spread(count: int, limit: int | None) -> Int64[Tensor, "k"]:
-    """Places of so many of all samples, spread evenly."""
-    taken = count if limit is None else min(check_count("--limit", limit), count)
-    return torch.arange(taken) * count // taken
-
-
-def image_folder(path: Path, limit: int | None = None) -> LabelledData:
-    """One folder of images for each class, numbered in the order of their names, grey or colour.
-
-    Args:
-        path: Holds the classes' folders; hidden ones and hidden files are left out. All images need one size.
-        limit: Images to read, of every class its share; all when not given.
-
-    Returns:
-        Images `[n, height, width]`, or `[n, 3, height, width]` if any is in colour, with values 0 to 1.
-
-    Raises:
-        InputError: No folders or no images in one, sizes that differ, files that are no images, or pixels
-            that are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
-    """
-    folders = _folders(path)
-    files = [(k, file) for k, folder in enumerate(folders) for file in sorted(folder.iterdir())]
-    files = [(k, file) for k, file in files if file.suffix.lower() in IMAGES and file.name[0] != "."]
-    for k, folder in enumerate(folders):
-        if not any(owner == k for owner, _ in files):
-            raise InputError(f"{folder}: expected images ({', '.join(IMAGES[:4])}, ...), got none.")
-    if not files:
-        raise InputError(f"{path}: expected a folder of images for each class, got none.")
-    places = _spread(len(files), limit)
-    files = [files[place] for place in places.tolist()]
-    arrays = [_pixels(file) for _, file in files]
-    if any(array.ndim == 3 for array in arrays):
-        arrays = [array if array.ndim == 3 else np.repeat(array[None], 3, 0) for array in arrays]
-    for (_, file), array in zip(files, arrays, strict=True):
-        if array.shape != arrays[0].shape:
-            raise InputError(
-                f"{file}: expected images of one size, {arrays[0].shape} as in {files[0][1].name}, got "
-                f"{array.shape}; resize them."
-            )
-    labels = torch.tensor([k for k, _ in files])
-    return LabelledData(torch.from_numpy(np.stack(arrays)), labels, path.name, str(path), places)
-
-
-def _folders(path: Path) -> list[Path]:
-    """The classes' folders, without hidden ones such as .ipynb_checkpoints."""
-    return sorted(part for part in path.iterdir() if part.is_dir() and part.name[0] != ".")
 
 
 def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
@@ -195,7 +137,8 @@ def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     known = parse(group)
     if not isinstance(known, FiniteGroup):
         raise InputError(f"--group {group}: expected a listed finite group for an action of your own.")
-    return function_action(known, load_user_function("--action", name), shape)
+    function = load_user_function("--action", name)
+    return custom_action(known, function, len(shape), getattr(function, "__name__", "custom"))
 
 
 def _own_data(source: str, limit: int | None, task: str) -> LabelledData | MeasuredData:
@@ -230,28 +173,3 @@ def _own_data(source: str, limit: int | None, task: str) -> LabelledData | Measu
             "two classes or more: raise --limit, or shuffle the dataset"
         )
     return labelled
-
-
-def _pixels(file: Path) -> np.ndarray:
-    from PIL import Image
-
-    try:
-        with Image.open(file) as image:
-            if image.mode in DEEP:
-                return _unit_range(np.asarray(image, dtype=np.float64), image.mode, file)
-            grey = image.mode in ("1", "L", "LA")
-            pixels = np.asarray(image.convert("L" if grey else "RGB"), dtype=np.float64) / 255
-    except OSError as error:
-        raise InputError(f"{file}: expected an image that can be read, got: {error}.") from error
-    return pixels if grey else np.moveaxis(pixels, -1, 0)
-
-
-def _unit_range(pixels: np.ndarray, mode: str, file: Path) -> np.ndarray:
-    """Pixels of more than 8 bits as values 0 to 1: whole numbers over 65535, fractions as they are."""
-    top, kind = (1, "fractions") if mode == "F" else (65535, "whole numbers")
-    if not (pixels.min() >= 0 and pixels.max() <= top):  # NaN fails
-        raise InputError(
-            f"{file}: expected pixels 0 to {top} in an image of {kind}, got {pixels.min():g} to "
-            f"{pixels.max():g}; rescale the images, or give an .npz file with X and y."
-        )
-    return pixels / top

@@ -9,8 +9,7 @@ import pytest
 
 from symscope import InputError
 from symscope.groups import parse
-from symscope.networks import is_user_error, load_user_function, load_user_module, user_error
-from symscope.networks._user_code import bind_seed
+from symscope.user_code import bind_seed, is_user_error, load_user_function, load_user_module, user_error
 
 
 def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
