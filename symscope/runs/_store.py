@@ -183,8 +183,8 @@ def _disk(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
-            f"cannot write {path}: {reason}. Finished cells are kept; free disk space or choose another --out, "
-            "then run the same command again."
+            f"cannot write {path}: {reason}. Finished cells are kept; free disk space or choose another "
+            "--out, then run the same command again."
         ) from error
 
 
