@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from io import BufferedIOBase
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import torch
@@ -200,7 +201,7 @@ def _from_file(path: Path) -> NDArray[np.generic]:
         raise InputError(f"{path}: the file is damaged ({error}); save it again.") from error
 
 
-def _array(stream: BufferedIOBase, path: Path) -> NDArray[np.generic]:
+def _array(stream: IO[bytes] | BufferedIOBase, path: Path) -> NDArray[np.generic]:
     """One array of the .npy format; one of objects, which would be pickled, is refused by its header."""
     version = np.lib.format.read_magic(stream)
     # versions 2 and 3 differ only in how the names of fields are encoded
