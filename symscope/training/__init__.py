@@ -5,7 +5,6 @@ Beyond this index, for the papers and specialists:
 - `symscope.training.points`: orbits made on the fly, or made once and stored
 """
 
-from symscope.training._full_batch import FullBatch, TrainedCopies, train_copies
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._classifier import TrainedClassifiers, train_classifiers
 from symscope.training._mini_batch import MiniBatch
@@ -21,10 +20,6 @@ __all__ = [
     "TrainedRegressors",
     "train_classifiers",
     "train_regressors",
-    # many small trainings, each on the whole of its own data set
-    "FullBatch",
-    "TrainedCopies",
-    "train_copies",
     # the steps, and a file to resume from
     "Checkpoint",
     "Optimiser",

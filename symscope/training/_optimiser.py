@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool
 from torch import Tensor
 
 from symscope.errors import InputError, nearest
@@ -67,31 +66,3 @@ class Optimiser:
                 moved, lr=self.learning_rate, betas=self.betas, fused=fused, capturable=capturable
             )
         return torch.optim.SGD(moved, lr=self.learning_rate, momentum=self.momentum, fused=fused)
-
-
-def optimiser_of_copies(
-    optimiser: torch.optim.Optimizer,
-    chosen: Optimiser,
-    before: Sequence[Tensor],
-    after: Sequence[Tensor],
-    kept: Bool[Tensor, "copies"],
-) -> torch.optim.Optimizer:
-    """The optimiser of the copies that go on, each with its own past.
-
-    Args:
-        optimiser: The optimiser of all copies.
-        chosen: Settings it was built from.
-        before: Weights of all copies, `[copies, *shape]` each.
-        after: Weights of the copies that go on.
-        kept: Mask of the copies that go on.
-    """
-    fresh = chosen.build(after)
-    for old, new in zip(before, after, strict=True):
-        past = optimiser.state.get(old, {})
-        fresh.state[new] = {
-            name: (value[kept] if value.shape == old.shape else value.clone())  # a count of steps is shared
-            if isinstance(value, Tensor)
-            else value
-            for name, value in past.items()
-        }
-    return fresh

@@ -1,4 +1,4 @@
-"""A training that is killed in the middle: `-m tests.training.interrupted copies|classifiers FILE EPOCH`."""
+"""A training that is killed in the middle: `-m tests.training.interrupted FILE EPOCH`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 
 import torch
 
-from symscope.training import Checkpoint, StoredPoints, train_classifiers, train_copies
-from tests.training.problems import EPOCHS, LONG, dropping, masks, pairs, pool, small
+from symscope.training import Checkpoint, StoredPoints, train_classifiers
+from tests.training.problems import EPOCHS, dropping, masks, pool
 
 
 def killed_at(last: int):
@@ -18,12 +18,6 @@ def killed_at(last: int):
             os.kill(os.getpid(), signal.SIGKILL)
 
     return progress
-
-
-def copies(path: str | None, progress=None):
-    x, y = pairs()
-    checkpoint = None if path is None else Checkpoint(path, every=7)
-    return train_copies(small, x, y, LONG, [5, 6, 7], checkpoint=checkpoint, progress=progress)
 
 
 def classifiers(path: str | None, progress=None):
@@ -45,5 +39,5 @@ def classifiers(path: str | None, progress=None):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    kind, path, epoch = sys.argv[1:]
-    {"copies": copies, "classifiers": classifiers}[kind](path, killed_at(int(epoch)))
+    path, epoch = sys.argv[1:]
+    classifiers(path, killed_at(int(epoch)))

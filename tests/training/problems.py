@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope.networks.architectures import mlp
-from symscope.training import FullBatch, MiniBatch, Optimiser
+from symscope.training import MiniBatch, Optimiser
 
 
 def generator(seed: int) -> torch.Generator:
@@ -47,5 +47,4 @@ def steady(seed: int) -> nn.Module:
     return mlp((5, 8, 3), seed=seed)
 
 
-LONG = FullBatch(200, Optimiser("adam", 0.02), tolerance=5e-3, look_every=10)
 EPOCHS = MiniBatch(6, 8, Optimiser("adam", 1e-2, betas=(0.7, 0.9)))

@@ -211,7 +211,7 @@ def test_batch_norm_is_trained_in_plain_steps(option):
 
 def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     path = tmp_path / "state.pt"
-    command = [sys.executable, "-m", "tests.training.interrupted", "classifiers", str(path), "5"]
+    command = [sys.executable, "-m", "tests.training.interrupted", str(path), "5"]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     reported = []
     resumed, whole = (

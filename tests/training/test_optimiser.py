@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.training._optimiser import Optimiser, optimiser_of_copies
+from symscope.training._optimiser import Optimiser
 from tests.tolerances import ROUNDING
 
 
@@ -20,25 +20,6 @@ def test_adam_by_its_formula():
         m, v = 0.7 * m + 0.3 * g, 0.9 * v + 0.1 * g**2
         expected = expected - 0.1 * (m / (1 - 0.7**t)) / ((v / (1 - 0.9**t)).sqrt() + 1e-8)
     torch.testing.assert_close(w.detach(), expected, rtol=ROUNDING, atol=ROUNDING)
-
-
-@pytest.mark.parametrize("chosen", [Optimiser("adam", 0.1), Optimiser("sgd", 0.1, momentum=0.9)])
-def test_copies_that_go_on_keep_their_past(chosen):
-    def three_steps(w, steps):
-        for _ in range(3):
-            steps.zero_grad()
-            (w**2 * torch.arange(1, w.shape[-1] + 1)).sum().backward()
-            steps.step()
-
-    start = torch.tensor([[1.0, 2.0], [3.0, -4.0], [0.5, 6.0]], dtype=torch.float64)
-    whole = start.clone().requires_grad_()
-    steps = chosen.build([whole])
-    three_steps(whole, steps)
-    kept = torch.tensor([True, False, True])
-    some = whole.detach()[kept].requires_grad_()
-    three_steps(some, optimiser_of_copies(steps, chosen, [whole], [some], kept))
-    three_steps(whole, steps)
-    assert torch.equal(some, whole[kept])
 
 
 @pytest.mark.parametrize(

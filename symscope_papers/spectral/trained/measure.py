@@ -13,11 +13,11 @@ from symscope.kernels import infinite_width
 from symscope.networks.architectures import mlp
 from symscope.numerics import seeded
 from symscope.runs import CellContext, CellResults
-from symscope.training import FullBatch, TrainedCopies, train_copies
 from symscope_papers.digits import digits
 from symscope_papers.spectral.pairs.errors import exact_errors, pair_errors
 from symscope_papers.spectral.pairs.orbits import digit_pairs, orbit_signs, rotated
 from symscope_papers.spectral.trained.config import Trained
+from symscope_papers.spectral.trained.full_batch import FullBatch, TrainedCopies, train_copies
 from symscope_papers.spectral.wide_networks import mlp_kernels
 from symscope_papers.table_rows import rows_of
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -13,10 +10,12 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.networks.architectures import mlp, pair_mlp
-from symscope.training import Checkpoint, FullBatch, Optimiser, train_copies
+from symscope.training import Optimiser
+from symscope_papers.spectral.trained.full_batch import FullBatch, optimiser_of_copies, train_copies
 from tests.tolerances import STACKED
-from tests.training.interrupted import copies
-from tests.training.problems import LONG, pairs, small
+from tests.training.problems import pairs, small
+
+LONG = FullBatch(200, Optimiser("adam", 0.02), tolerance=5e-3, look_every=10)
 
 
 def plainly_trained(net: nn.Module, x, y, steps: torch.optim.Optimizer, epochs: int) -> nn.Module:
@@ -68,24 +67,12 @@ def test_gradient_descent_of_a_linear_model_has_a_closed_form(seed, epochs):
         )
 
 
-def test_several_outputs():
-    x, _ = pairs()
-    y = x[..., :2].sin()
-    result = train_copies(
-        lambda seed: mlp((4, 12, 2), seed=seed), x, y, FullBatch(400, Optimiser("adam", 0.02)), [0, 1, 2]
-    )
-    torch.testing.assert_close(
-        result.losses, (result.stack.outputs(x) - y).square().mean((1, 2)), rtol=STACKED, atol=STACKED
-    )
-    assert (result.losses < 0.01).all()
-
-
 def test_a_copy_that_has_converged_stops_and_the_others_do_not_notice():
     x, y = pairs()
     together = train_copies(small, x, y, LONG, [5, 6, 7])
     assert together.converged.all()
     assert len(set(together.epochs.tolist())) > 1  # or the test would show nothing
-    assert together.looked_at[-1] == together.epochs.max() < LONG.epochs
+    assert together.epochs.max() < LONG.epochs
     for i in range(3):
         alone = train_copies(small, x[i : i + 1], y[i : i + 1], LONG, [5 + i])
         assert alone.epochs[0] == together.epochs[i]
@@ -94,9 +81,9 @@ def test_a_copy_that_has_converged_stops_and_the_others_do_not_notice():
             torch.testing.assert_close(weight[0], together.stack.weights[name][i], rtol=STACKED, atol=STACKED)
     at_the_end = (together.stack.outputs(x)[..., 0] - y).square().mean(1)
     torch.testing.assert_close(together.losses, at_the_end, rtol=STACKED, atol=STACKED)
-    before = together.epochs - LONG.look_every
-    for i, epoch in enumerate(before.tolist()):
-        assert together.history[together.looked_at.index(epoch), i] > LONG.tolerance
+    for i, epochs in enumerate(together.epochs.tolist()):  # it had not converged one look before
+        shorter = replace(LONG, epochs=epochs - LONG.look_every)
+        assert train_copies(small, x[i : i + 1], y[i : i + 1], shorter, [5 + i]).losses[0] > LONG.tolerance
 
 
 def test_the_paper_s_network_learns_a_pair():
@@ -109,47 +96,30 @@ def test_the_paper_s_network_learns_a_pair():
     assert (result.stack.outputs(x)[..., 0].sign() == y).all()
 
 
-def test_the_seed_decides_and_progress_is_told():
+def test_the_seed_decides():
     x, y = pairs()
-    reported = []
-    first = train_copies(small, x, y, LONG, [5, 6, 7], progress=lambda *a: reported.append(a))
-    assert torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 7]).history)
-    assert not torch.equal(first.history, train_copies(small, x, y, LONG, [5, 6, 8]).history)
-    assert [epoch for _, epoch, _ in reported] == list(first.looked_at)
-    assert reported[0] == (f"training, loss {float(first.history[0].mean()):.3g}", 0, 200)
+    first = train_copies(small, x, y, LONG, [5, 6, 7]).losses
+    assert torch.equal(first, train_copies(small, x, y, LONG, [5, 6, 7]).losses)
+    assert not torch.equal(first, train_copies(small, x, y, LONG, [5, 6, 8]).losses)
 
 
-@pytest.mark.parametrize("killed_at", [30, 100])
-def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path, killed_at):
-    path = tmp_path / "state.pt"
-    command = [sys.executable, "-m", "tests.training.interrupted", "copies", str(path), str(killed_at)]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert path.exists()
-    resumed_at = []
-    resumed = copies(str(path), lambda what, epoch, epochs: resumed_at.append(epoch))
-    assert resumed_at[0] == killed_at  # states are kept every 7 epochs, looks are every 10
-    whole = copies(None)
-    for name, weight in whole.stack.weights.items():
-        assert torch.equal(resumed.stack.weights[name], weight)
-    assert torch.equal(resumed.history, whole.history)
-    assert torch.equal(resumed.epochs, whole.epochs)
-    again = copies(str(path), lambda *_: pytest.fail("a finished training goes on"))
-    assert torch.equal(again.history, whole.history)
+@pytest.mark.parametrize("chosen", [Optimiser("adam", 0.1), Optimiser("sgd", 0.1, momentum=0.9)])
+def test_copies_that_go_on_keep_their_past(chosen):
+    def three_steps(w, steps):
+        for _ in range(3):
+            steps.zero_grad()
+            (w**2 * torch.arange(1, w.shape[-1] + 1)).sum().backward()
+            steps.step()
 
-
-def test_a_checkpoint_of_other_data_is_refused(tmp_path):
-    x, y = pairs()
-    settings = FullBatch(4, Optimiser("sgd", 0.01))
-    checkpoint = Checkpoint(tmp_path / "state.pt")
-    train_copies(small, x, y, settings, [0, 1, 2], checkpoint=checkpoint)
-    other = x.clone()
-    other[1, 2, 3] += 1e-9
-    with pytest.raises(InputError, match="another training; inputs is"):
-        train_copies(small, other, y, settings, [0, 1, 2], checkpoint=checkpoint)
-    with pytest.raises(InputError, match="another training; settings is"):
-        train_copies(small, x, y, replace(settings, epochs=5), [0, 1, 2], checkpoint=checkpoint)
-    with pytest.raises(InputError, match="another training; initial weights is"):
-        train_copies(lambda seed: small(seed + 100), x, y, settings, [0, 1, 2], checkpoint=checkpoint)
+    start = torch.tensor([[1.0, 2.0], [3.0, -4.0], [0.5, 6.0]], dtype=torch.float64)
+    whole = start.clone().requires_grad_()
+    steps = chosen.build([whole])
+    three_steps(whole, steps)
+    kept = torch.tensor([True, False, True])
+    some = whole.detach()[kept].requires_grad_()
+    three_steps(some, optimiser_of_copies(steps, chosen, [whole], [some], kept))
+    three_steps(whole, steps)
+    assert torch.equal(some, whole[kept])
 
 
 def test_a_loss_that_runs_away_names_its_copy():
@@ -171,7 +141,6 @@ def test_a_loss_that_runs_away_names_its_copy():
         (lambda x, y, s: (x / 0, y, s), "x: expected finite numbers"),
         (lambda x, y, s: (x, y * float("nan"), s), "y: expected finite numbers"),
         (lambda x, y, s: (x[..., :3], y, s), r"does not take inputs of shape \(3,\)"),
-        (lambda x, y, s: (x, y[..., None].expand(3, 6, 2), s), r"values of shape \(1,\) per point"),
     ],
 )
 def test_bad_data(change, message):
@@ -191,3 +160,8 @@ def test_bad_data(change, message):
 def test_bad_settings(make, message):
     with pytest.raises(InputError, match=message):
         make(Optimiser("sgd", 0.1))
+
+
+def test_networks_of_several_outputs_are_refused():
+    with pytest.raises(InputError, match=r"networks of one output, got outputs of shape \(2,\)"):
+        train_copies(lambda seed: mlp((4, 2), seed=seed), *pairs(), LONG, [0, 1, 2])
