@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from symscope.report._inline_svg import image_element, inline_svg
-from symscope.report._irrep_figure import irrep_figure
-from symscope.report._orbit_figure import draw_image, orbit_figure
+from symscope.report._page import image_element, inline_svg
+from symscope.report._figures import irrep_figure
+from symscope.report._figures import draw_image, orbit_figure
 from symscope.report._page import page, slug, write_page
-from symscope.report._page_blocks import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
-from symscope.report._style import (
+from symscope.report._page import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
+from symscope.report._figures import (
     COLOURS,
     FAINT,
     INK,

@@ -1,16 +1,134 @@
-"""One self-contained HTML page: no network, light and dark, for phones, keyboards and screen readers."""
+"""One self-contained HTML page, made of small values that state what to show: no network, light and dark."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar, final
+from xml.sax.saxutils import escape, quoteattr
 
 from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.numerics import write_whole
-from symscope.report._page_blocks import Section
+from symscope.report._figures import FAINT, INK, PAPER
+
+
+@final
+@dataclass(frozen=True)
+class Text:
+    """A paragraph of plain text."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class Note:
+    """A paragraph that must not be overlooked: a failure, a limit, a warning."""
+
+    kind: ClassVar[str] = "note"
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class Command:
+    """Something to type into a shell, or any other verbatim text."""
+
+    kind: ClassVar[str] = "command"
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class Facts:
+    """Names and values, side by side; folded away under `summary` when there is one."""
+
+    kind: ClassVar[str] = "facts"
+    pairs: tuple[tuple[str, str], ...]
+    summary: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """A table with a caption; cells are text, columns of numbers are aligned to the right."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...] = ()
+    summary: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"table {self.caption!r}: expected {len(self.columns)} cells in every row, got "
+                    f"{len(row)}: {row}"
+                )
+        if self.numeric and len(self.numeric) != len(self.columns):
+            raise InputError(
+                f"table {self.caption!r}: `numeric` has one entry per column or none, got "
+                f"{len(self.numeric)} "
+                f"for {len(self.columns)} columns"
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Picture:
+    """A figure: an SVG or PNG element (from `report.svg`), title, caption, the paper's figure."""
+
+    kind: ClassVar[str] = "picture"
+    element: str
+    title: str
+    caption: str = ""
+    source: str = ""
+    anchor: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Verdict:
+    """One checked claim: what was said, what was measured, and the outcome.
+
+    Attributes:
+        outcome: "good", "bad" or "open": decides symbol and colour.
+        label: The outcome in words, for example "reproduced".
+    """
+
+    kind: ClassVar[str] = "verdict"
+    statement: str
+    outcome: str
+    label: str
+    source: str = ""
+    measured: str = ""
+    threshold: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if self.outcome not in ("good", "bad", "open"):
+            raise InputError(f"a verdict's outcome is good, bad or open, got {self.outcome!r}")
+
+
+Block = Text | Note | Command | Facts | Table | Picture | Verdict
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """A part of the page under its own heading; `tally` is a short remark beside the heading."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    anchor: str = ""
+    tally: str = ""
 
 
 def slug(text: str) -> str:
@@ -34,7 +152,7 @@ def page(*, title: str, lead: str, sections: Sequence[Section], footer: str = ""
     Raises:
         InputError: No title, or two sections with one address.
 
-    >>> from symscope.report._page_blocks import Section, Text
+    >>> from symscope.report._page import Section, Text
     >>> html = page(title="A < B", lead="Yes.", sections=[Section("Why", (Text("Because."),))])
     >>> "<h1>A &lt; B</h1>" in html, "Because." in html
     (True, True)
@@ -75,3 +193,66 @@ def write_page(html: str, path: Path) -> None:
         InputError: The folder is not there or cannot be written, or the disk is full.
     """
     write_whole(html, path)
+
+
+def inline_svg(svg: str, *, prefix: str, alt: str) -> str:
+    """An SVG file as an element of an HTML page: themed, accessible, with identifiers of its own.
+
+    Ink becomes the page's text colour and paper its background; every identifier gets `prefix`, because
+    two figures on one page may not share any.
+
+    Args:
+        svg: The text of an SVG file made by `symscope.report`.
+        prefix: Letters, digits and dashes, unique on the page.
+        alt: What the figure shows, for those who cannot see it.
+
+    Returns:
+        An `<svg role="img">` element with a `<title>`.
+
+    Raises:
+        InputError: Text that is not SVG, an empty alt text, or a prefix that cannot be an identifier.
+
+    >>> inline_svg('<svg><g id="a" fill="#1b1f24"/></svg>', prefix="f", alt="a line").partition("</title>")[2]
+    '<g id="f-a" fill="var(--ink)"/></svg>'
+    """
+    if not alt.strip():
+        raise InputError("a figure on a page needs an alt text that says what it shows, got an empty one")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", prefix):
+        raise InputError(
+            f"a figure's prefix is letters, digits and dashes, starting with a letter; got {prefix!r}"
+        )
+    opening = re.search(r"<svg\b[^>]*>", svg)
+    if opening is None:
+        raise InputError(f"expected the text of an SVG file, got {svg[:40]!r}")
+    body = svg[opening.end() :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', body)
+    body = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', body)
+    body = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", body)
+    for colour, variable in ((INK, "--ink"), (FAINT, "--faint"), (PAPER, "--paper")):
+        body = body.replace(colour, f"var({variable})")
+    head = re.sub(r'\s(?:height|id)="[^"]*"', "", opening.group())
+    head = head[:-1] + f' role="img" aria-labelledby="{prefix}-alt">'
+    return f'{head}<title id="{prefix}-alt">{escape(alt)}</title>{body}'.strip()
+
+
+def image_element(png: bytes, *, alt: str) -> str:
+    """A PNG as an `<img>` that carries its own bytes: for pictures made of pixels.
+
+    Args:
+        png: The bytes of a PNG file.
+        alt: What the picture shows.
+
+    Raises:
+        InputError: Bytes that are not a PNG, or an empty alt text.
+
+    >>> image_element(b"\\x89PNG\\r\\n\\x1a\\n", alt="orbits")
+    '<img alt="orbits" src="data:image/png;base64,iVBORw0KGgo=">'
+    """
+    import base64
+
+    if not alt.strip():
+        raise InputError("a picture on a page needs an alt text that says what it shows, got an empty one")
+    if not png.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise InputError(f"expected the bytes of a PNG file, got {png[:8]!r}")
+    return f'<img alt={quoteattr(alt)} src="data:image/png;base64,{base64.b64encode(png).decode()}">'
