@@ -18,7 +18,7 @@ from symscope.cli._discover import discover
 from symscope.cli._forecast import forecast
 from symscope.cli._list import catalogue
 from symscope.cli._reproduce import compare, report, reproduce
-from symscope.cli._shared_options import PlainCommand, PlainGroup
+from symscope.cli._terminal import PlainCommand, PlainGroup
 from symscope.errors import InputError
 
 HELP = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli._shared_options import Data, Group, PlainCommand, PlainGroup
+from symscope.cli._terminal import Data, Group, PlainCommand, PlainGroup
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 
-from symscope.cli._output import check_writable, print_comparison, results_console
+from symscope.cli._terminal import check_writable, print_comparison, results_console
 from symscope.errors import InputError
 
 if TYPE_CHECKING:

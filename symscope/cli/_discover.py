@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli._output import check_page_path, results_console
-from symscope.cli._shared_options import Page, Seed
+from symscope.cli._terminal import Page, Seed, check_page_path, results_console
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def discover(
 
 
 def _print(console: Any, result: Discovery) -> None:
-    from symscope.cli._output import simple_table
+    from symscope.cli._terminal import simple_table
 
     console.print(result.answer(), soft_wrap=True)
     rows = [

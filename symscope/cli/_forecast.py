@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from symscope.cli._output import check_page_path, print_comparison, print_forecast, results_console
-from symscope.cli._shared_options import Data, Group, Page, Seed
+from symscope.cli._terminal import (
+    Data,
+    Group,
+    Page,
+    Seed,
+    check_page_path,
+    print_comparison,
+    print_forecast,
+    results_console,
+)
 from symscope.errors import InputError, nearest
 
 if TYPE_CHECKING:

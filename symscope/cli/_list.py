@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from symscope.cli._output import simple_table
-from symscope.cli._shared_options import Modules
+from symscope.cli._terminal import Modules, simple_table
 from symscope.errors import InputError, nearest
 
 DATA = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symscope.cli._list import warn_of_broken
-from symscope.cli._shared_options import Modules, RunFolders
+from symscope.cli._terminal import Modules, RunFolders
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def compare(
     """
     from rich.console import Console
 
-    from symscope.cli._output import simple_table
+    from symscope.cli._terminal import simple_table
     from symscope.runs import compare_runs
 
     console = Console()

@@ -19,7 +19,7 @@ from symscope.data._vectors import linear_action
 
 # orbits
 from symscope.data._orbits import Orbits, orbits
-from symscope.data._stabilisers import default_tolerance, fixing_elements
+from symscope.data._action import default_tolerance, fixing_elements
 
 # samples
 from symscope.data._arrays import load_arrays, load_measured, read_arrays
@@ -28,7 +28,7 @@ from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.data._mnist import fetch_mnist, mnist
-from symscope.data._sample import mnist_sample
+from symscope.data._labelled import mnist_sample
 
 # what a user names, as on the command line
 from symscope.data._sources import action_from_source, class_names_from_source, data_from_source

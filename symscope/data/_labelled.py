@@ -1,12 +1,14 @@
-"""What every source of data returns: inputs, one class each, and their origin."""
+"""What every source of data returns: inputs, one class each, and their origin; and the bundled sample."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Int64, Shaped
 from torch import Tensor
@@ -196,3 +198,25 @@ class LabelledData:
         if len(members) == 0:
             raise InputError(f"{self.name}: class {label} is empty; the set has classes {self.classes}.")
         return members
+
+
+def mnist_sample(dtype: torch.dtype = torch.float64) -> LabelledData:
+    """The first 200 training images of each MNIST class, pixels in [0, 1].
+
+    Origin and licence (CC BY-SA 3.0) are in `symscope/data/bundled/MNIST.txt`.
+
+    Args:
+        dtype: Floating-point type of the pixels.
+
+    Returns:
+        2,000 images [2000, 28, 28], class after class; `indices` are positions in MNIST's training file.
+
+    >>> mnist_sample().per_class(3, seed=0).x.shape
+    torch.Size([30, 28, 28])
+    """
+    file = resources.files("symscope.data.bundled") / "mnist_sample.npz"
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        images, labels, indices = (torch.from_numpy(arrays[key]) for key in ("images", "labels", "indices"))
+    return LabelledData(
+        images.to(dtype) / 255, labels.long(), "MNIST sample", "bundled with symscope", indices.long()
+    )

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.data._action import Action
-from symscope.data._stabilisers import default_tolerance
+from symscope.data._action import Action, default_tolerance
 from symscope.errors import InputError
 
 TOGETHER = 1e-6  # of the samples' norm: nearer points are one

@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
-from symscope.data._action import Action
-from symscope.data._stabilisers import default_tolerance, fixing_elements
+from symscope.data._action import Action, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.numerics import check_finite

@@ -18,7 +18,7 @@ A group comes from its name, `parse("C8")`, from a constructor, or from generato
 # groups
 from symscope.groups._finite_group import FiniteGroup, from_table
 from symscope.groups._generated import from_generators
-from symscope.groups._grammar import GRAMMAR, Group, parse
+from symscope.groups.named_groups import GRAMMAR, Group, parse
 from symscope.groups._permutation import PermutationGroup
 from symscope.groups.compact import CompactGroup, o, so, torus
 from symscope.groups.group_products import direct_product
@@ -38,7 +38,7 @@ from symscope.groups._haar_quadrature import Quadrature, haar_quadrature
 from symscope.groups._homspace import pair_orbits
 
 # checks
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import check_finite_group
 from symscope.groups.subgroups import check_subgroup
 from symscope.groups.unitarity import unitarity_error, unitary_form
 

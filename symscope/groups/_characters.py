@@ -16,8 +16,7 @@ import torch
 from jaxtyping import Int64, Shaped
 from torch import Tensor
 
-from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import FiniteGroup, check_finite_group
 from symscope.groups._representation import Representation
 
 

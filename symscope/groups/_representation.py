@@ -17,7 +17,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._grammar import Group
+from symscope.groups.named_groups import Group
 
 
 @final

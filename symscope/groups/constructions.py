@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._finite_group import FiniteGroup
+from symscope.groups._finite_group import FiniteGroup, check_finite_group
 from symscope.groups._generated import check_permutations
-from symscope.groups._grammar import Group
-from symscope.groups._group_checks import check_finite_group
 from symscope.groups._permutation import PermutationGroup
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup
+from symscope.groups.named_groups import Group
 
 __all__ = ["block", "defining", "from_function", "from_matrices", "permutation", "regular", "trivial"]
 

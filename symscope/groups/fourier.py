@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import FiniteGroup, check_finite_group
 from symscope.groups.irreducible import irreps
 from symscope.groups.subgroups import cosets
 

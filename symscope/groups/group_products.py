@@ -7,8 +7,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import FiniteGroup, check_finite_group
 
 __all__ = ["direct_product", "semidirect_product"]
 

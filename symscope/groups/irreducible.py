@@ -12,8 +12,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._characters import cyclic_irreps, product_irreps
-from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import FiniteGroup, check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups._splitting import ACCURACY, split_regular
 from symscope.groups.subgroups import conjugacy_classes

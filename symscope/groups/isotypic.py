@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups.irreducible import character, irreps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from symscope.groups._group_checks import check_finite_group
+from symscope.groups._finite_group import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup
 from symscope.groups.constructions import from_matrices

@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError, nearest
-from symscope.networks._initialisation import seeded_weights
-from symscope.networks.architectures import mlp, pooling_factor, vit
+from symscope.networks.architectures import mlp, pooling_factor, seeded_weights, vit
 
 SeededBuilder = Callable[[int], nn.Module]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import final
 
 import torch
@@ -16,9 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks._initialisation import seeded_weights
 from symscope.networks._vision_transformer import VisionTransformer
-from symscope.numerics import check_count
+from symscope.numerics import check_count, seeded
 
 __all__ = [
     "ScaledLinear",
@@ -31,6 +31,37 @@ __all__ = [
     "seeded_weights",
     "vit",
 ]
+
+
+@contextmanager
+def seeded_weights(seed: int) -> Iterator[None]:
+    """Inside, PyTorch's own initialisers draw from this seed, on the CPU; outside, nothing moves.
+
+    Drawn in float64 whatever the network's dtype becomes: the float32 network is the float64 one, rounded.
+
+    Args:
+        seed: A non-negative integer.
+
+    Raises:
+        InputError: A seed that is not a non-negative integer.
+
+    >>> with seeded_weights(3):
+    ...     first = torch.nn.Linear(2, 2)
+    >>> with seeded_weights(3):
+    ...     second = torch.nn.Linear(2, 2)
+    >>> bool((first.weight == second.weight).all()), first.weight.dtype
+    (True, torch.float64)
+    """
+    start = seeded(seed).initial_seed()
+    before = torch.get_default_dtype()
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(start)
+        torch.set_default_dtype(torch.float64)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
 
 LARGEST_POOLED = 16  # the mean over positions costs side^4 for a pair of images
 

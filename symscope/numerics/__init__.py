@@ -27,7 +27,7 @@ from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinis
 from symscope.numerics._progress import Progress, partial_progress
 
 # sizes in bytes
-from symscope.numerics._sizes import DEFAULT_MEMORY, byte_count, byte_text
+from symscope.numerics._checks import DEFAULT_MEMORY, byte_count, byte_text
 
 # random numbers
 from symscope.numerics._randomness import seeded

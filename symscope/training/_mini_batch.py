@@ -16,10 +16,9 @@ from symscope.errors import InputError
 from symscope.networks import Stack, batched_outputs, stack_networks
 from symscope.numerics import Progress, check_count
 from symscope.training._checkpoint import Checkpoint, content_sum, saved_state
-from symscope.training._dropout_noise import dropout_noise
+from symscope.training._epoch_draws import draw, dropout_noise, one_of_each, shuffle
 from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
-from symscope.training._shuffles import draw, one_of_each, shuffle
 from symscope.training._window_convolution import with_window_convolutions
 from symscope.training.points import GeneratedPoints, StoredPoints
 

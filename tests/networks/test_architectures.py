@@ -6,8 +6,41 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels import infinite_width
-from symscope.networks.architectures import conv_net, digit_mlp, mlp, pair_mlp, vit
+from symscope.networks.architectures import conv_net, digit_mlp, mlp, pair_mlp, seeded_weights, vit
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
+
+
+def drawn(seed: int) -> torch.Tensor:
+    with seeded_weights(seed):
+        return torch.randn(5)
+
+
+def test_the_seed_alone_decides():
+    torch.manual_seed(1)
+    first = drawn(4)
+    torch.manual_seed(2)
+    assert torch.equal(first, drawn(4))
+    assert not torch.equal(first, drawn(5))
+
+
+def test_nothing_outside_moves():
+    torch.manual_seed(11)
+    expected = torch.rand(3)
+    torch.manual_seed(11)
+    drawn(0)
+    assert torch.equal(torch.rand(3), expected)
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_the_default_dtype_comes_back_after_a_failure():
+    with pytest.raises(ZeroDivisionError), seeded_weights(0):
+        _ = 1 / 0
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_bad_seeds():
+    with pytest.raises(InputError, match="seed: expected a non-negative integer, got -1"), seeded_weights(-1):
+        pass
 
 
 def count(net: nn.Module) -> int:

@@ -5,9 +5,8 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.networks._initialisation import seeded_weights
 from symscope.networks._vision_transformer import Attention, grid_positions, patches
-from symscope.networks.architectures import vit
+from symscope.networks.architectures import seeded_weights, vit
 from tests.tolerances import ROUNDING
 
 

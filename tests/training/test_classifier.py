@@ -14,7 +14,7 @@ from symscope.errors import InputError
 from symscope.networks.architectures import digit_mlp, mlp
 from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_classifiers
 from symscope.training._classifier import check_classes
-from symscope.training._shuffles import shuffle
+from symscope.training._epoch_draws import shuffle
 from symscope.training.points import GeneratedPoints
 from symscope_papers.spectral.left_out import left_out_data
 from tests.tolerances import STACKED

@@ -9,7 +9,7 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.networks.architectures import mlp
 from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_regressors
-from symscope.training._shuffles import shuffle
+from symscope.training._epoch_draws import shuffle
 from tests.tolerances import STACKED
 from tests.training.problems import EPOCHS, masks, pool
 

@@ -1,8 +1,9 @@
-"""The points each copy sees in each step: its own, in its own random order."""
+"""Random draws of an epoch: the points each copy sees in each step, in its own order; dropout."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import final
 
@@ -106,3 +107,23 @@ def one_of_each(
 def draw(seed: int, epoch: int, device: torch.device, purpose: int = 0) -> torch.Generator:
     """A generator of the device for one copy, epoch and purpose."""
     return torch.Generator(device).manual_seed(seeded(seed, epoch, purpose).initial_seed())
+
+
+@contextmanager
+def dropout_noise(device: torch.device) -> Iterator[Callable[[int, int], None]]:
+    """A function of (seed, epoch) to call before each epoch: dropout then draws from that seed.
+
+    PyTorch's dropout has no generator of its own, so its global one is borrowed and put back afterwards.
+    """
+    cuda = device.type == "cuda"
+    with torch.random.fork_rng(devices=[device] if cuda else []):
+
+        def start(seed: int, epoch: int) -> None:
+            words = seeded(seed, epoch).initial_seed()
+            if cuda:
+                with torch.cuda.device(device):
+                    torch.cuda.manual_seed(words)
+            else:
+                torch.default_generator.manual_seed(words)
+
+        yield start

@@ -6,7 +6,9 @@ import re
 
 import pytest
 import typer
+from rich.console import Console
 
+from symscope.cli._terminal import simple_table
 from tests.cli.test_app import called
 
 
@@ -34,3 +36,11 @@ def test_an_error_names_the_help_of_its_command(capsys):
     assert capsys.readouterr().err.rstrip().endswith("See 'symscope data show --help'.")
     assert called("data") == 2
     assert "fetch" in capsys.readouterr().out
+
+
+def test_text_is_shown_as_it_is():
+    console = Console(width=60, record=True)
+    console.print(simple_table("A long title of few", ("n",), [("[red]not markup[/red]",), ("x",)]))
+    shown = console.export_text()
+    assert "[red]not markup[/red]" in shown
+    assert "A long title of few" in shown

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscope.training._shuffles import Shuffle, one_of_each, shuffle
+from symscope.training._epoch_draws import Shuffle, dropout_noise, one_of_each, shuffle
 
 
 @given(
@@ -62,3 +62,20 @@ def test_filled_steps_have_one_shape_and_the_same_points():
         assert wider.shape == (2, 4)
         for i in range(2):
             assert torch.equal(index[i][real[i]], wider[i][wider_real[i]])
+
+
+CPU = torch.device("cpu")
+
+
+def test_noise_depends_on_its_seed_and_gives_back_the_global_one():
+    torch.manual_seed(5)
+    expected = torch.rand(2)
+    torch.manual_seed(5)
+    draws = []
+    for seed, epoch in ((0, 3), (0, 3), (0, 4), (1, 3)):
+        with dropout_noise(CPU) as start:
+            start(seed, epoch)
+            draws.append(torch.rand(4).tolist())
+    assert draws[0] == draws[1]
+    assert len({tuple(draw) for draw in draws}) == 3
+    assert torch.equal(torch.rand(2), expected)
