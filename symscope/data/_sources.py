@@ -15,10 +15,9 @@ from symscope.data._action import Action, custom_action
 from symscope.data._arrays import are_classes, load_arrays, load_measured, read_arrays
 from symscope.data._datasets import labelled_pairs, measured_pairs, number_rows, read_pairs
 from symscope.data._image_folder import class_folders, image_folder
-from symscope.data._labelled import LabelledData, evenly_spread
+from symscope.data._labelled import LabelledData, evenly_spread, mnist_sample
 from symscope.data._measured import MeasuredData
 from symscope.data._mnist import mnist
-from symscope.data._sample import mnist_sample
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, parse
 from symscope.user_code import load_user_function, user_error

@@ -1,30 +1,24 @@
 """A user's network as a forecast sees it: a builder of fresh copies, checked against the data."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+
+import copy
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from jaxtyping import Float
 from pathlib import Path
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
 from symscope.errors import InputError
 from symscope.networks._functional import functional_module
 from symscope.networks._named_networks import named_network
 from symscope.networks._weights_files import read_weights
 from symscope.networks.architectures import seeded_weights
-from symscope.user_code import bind_seed
-from symscope.user_code import user_error
-from torch import Tensor
-from torch import nn
-from typing import Any
-from typing import final
-import copy
-import os
-import torch
-
-
-
+from symscope.user_code import bind_seed, user_error
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",

@@ -4,9 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from symscope.data._labelled import mnist_sample
 
 from symscope.data import _sectors as sectors
+from symscope.data._labelled import mnist_sample
 from symscope.data._spline import quarter_turns, spline_matrix
 from symscope.data.periodic import OrthogonalRotation, rotation_basis
 from symscope.errors import InputError
