@@ -5,28 +5,19 @@ weights move by its own data alone; what the others do changes nothing but round
 """
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Sequence
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from jaxtyping import Bool
-from jaxtyping import Float
-from jaxtyping import Float64
-from jaxtyping import Int64
-from symscope.errors import InputError
-from symscope.networks import Stack
-from symscope.networks import batched_outputs
-from symscope.networks import stack_networks
-from symscope.numerics import check_count
-from symscope.numerics import check_finite
-from symscope.training import Optimiser
-from symscope.training._epoch_draws import dropout_noise
-from torch import Tensor
-from torch import nn
 from typing import final
+
 import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor, nn
 
-
-
+from symscope.errors import InputError
+from symscope.networks import Stack, batched_outputs, stack_networks
+from symscope.numerics import check_count, check_finite
+from symscope.training import Optimiser
 
 
 @final
