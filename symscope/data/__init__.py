@@ -22,7 +22,8 @@ from symscope.data._orbits import Orbits, orbits
 from symscope.data._action import default_tolerance, fixing_elements
 
 # samples
-from symscope.data._arrays import load_arrays, load_measured, read_arrays
+from symscope.data._array_files import read_arrays
+from symscope.data._arrays import load_arrays, load_measured
 from symscope.data._datasets import from_dataset, measured_dataset
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
@@ -14,21 +10,10 @@ from jaxtyping import Int64, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
+from symscope.data._array_files import read_arrays
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
-from symscope.errors import InputError, nearest
-
-_NPY, _NPZ = b"\x93NUMPY", b"PK\x03\x04"
-_UNREADABLE = (
-    ValueError,
-    EOFError,
-    OSError,
-    KeyError,
-    SyntaxError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+from symscope.errors import InputError
 
 
 def load_arrays(
@@ -113,23 +98,6 @@ def load_measured(
     )
 
 
-def read_arrays(
-    path: Path, x: str = "X", y: str = "y", labels: str | Path | None = None
-) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    """The two arrays as they are in the file or files.
-
-    Raises:
-        InputError: A file or key is missing, or a file is damaged or holds objects.
-    """
-    if _is_archive(path):
-        if labels is not None:
-            raise InputError(f"{path}: a .npz file holds its own labels (key {y!r}); leave `labels` out.")
-        return _from_archive(path, x, y)
-    if labels is None:
-        raise InputError(f"{path}: a .npy file holds one array; give the labels' file too: labels='y.npy'.")
-    return _from_file(path), _from_file(Path(labels))
-
-
 def are_classes(values: NDArray[np.generic], where: str) -> bool:
     """Whether values look like class numbers, one whole number each, rather than numbers to predict.
 
@@ -157,64 +125,6 @@ def are_classes(values: NDArray[np.generic], where: str) -> bool:
         return False
     finite = np.isfinite(numbers)
     return bool((numbers[finite] == np.round(numbers[finite])).all())
-
-
-def _is_archive(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(6)
-    except OSError as error:
-        raise InputError(
-            f"{path}: expected a readable .npz or .npy file, got: {error.strerror or error}."
-        ) from error
-    if head[:4] != _NPZ and head != _NPY:
-        raise InputError(f"{path}: expected a .npz or .npy file, got one that starts with {head!r}.")
-    return head[:4] == _NPZ
-
-
-def _from_archive(path: Path, x: str, y: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-            for key in (x, y):
-                if key not in keys:
-                    raise InputError(
-                        f"{path}: expected an array {key!r}, but there is none; {nearest(key, keys)}"
-                    )
-            with archive.open(f"{x}.npy") as first, archive.open(f"{y}.npy") as second:
-                return _array(first, path), _array(second, path)
-    except InputError:
-        raise
-    except _UNREADABLE as error:
-        raise InputError(f"{path}: the file is damaged ({error}); save it again.") from error
-
-
-def _from_file(path: Path) -> NDArray[np.generic]:
-    if _is_archive(path):
-        raise InputError(f"{path}: expected a .npy file, got a .npz archive.")
-    try:
-        with path.open("rb") as stream:
-            return _array(stream, path)
-    except InputError:
-        raise
-    except _UNREADABLE as error:
-        raise InputError(f"{path}: the file is damaged ({error}); save it again.") from error
-
-
-def _array(stream: IO[bytes] | BufferedIOBase, path: Path) -> NDArray[np.generic]:
-    """One array of the .npy format; one of objects, which would be pickled, is refused by its header."""
-    version = np.lib.format.read_magic(stream)
-    # versions 2 and 3 differ only in how the names of fields are encoded
-    read_header = (
-        np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    )
-    if read_header(stream)[2].hasobject:
-        raise InputError(
-            f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays."
-        )
-    stream.seek(0)
-    array: NDArray[np.generic] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
 
 
 def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shaped[Tensor, "..."]:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from symscope.data._array_files import check_regular_file, check_unpacked
 from symscope.errors import InputError
 
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -34,7 +35,7 @@ def read_idx(path: str | Path) -> Tensor:
 
     Raises:
         InputError: The file is missing, is not IDX, is cut short, has bytes left over, or is a damaged
-            gzip file.
+            gzip file or one that unpacks to far more than its size.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
@@ -44,6 +45,7 @@ def read_idx(path: str | Path) -> Tensor:
     tensor([[5, 6, 7]], dtype=torch.uint8)
     """
     path = Path(path)
+    check_regular_file(path, "a readable IDX file")
     try:
         with path.open("rb") as raw:
             compressed = raw.read(2) == _GZIP
@@ -79,6 +81,8 @@ def _array(stream: io.BufferedIOBase, path: Path) -> Tensor:
     shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
     kind = np.dtype(_TYPES[head[2]])
     expected = math.prod(shape) * kind.itemsize
+    if isinstance(stream, gzip.GzipFile):
+        check_unpacked(str(path), expected, path.stat().st_size)
     body = _exactly(stream, expected + 1)
     if len(body) < expected:
         raise InputError(

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from symscope.data._action import Action, custom_action
-from symscope.data._arrays import are_classes, load_arrays, load_measured, read_arrays
+from symscope.data._array_files import read_arrays
+from symscope.data._arrays import are_classes, load_arrays, load_measured
 from symscope.data._datasets import labelled_pairs, measured_pairs, number_rows, read_pairs
 from symscope.data._image_folder import class_folders, image_folder
 from symscope.data._labelled import LabelledData, evenly_spread, mnist_sample

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import numpy as np
 import pytest
@@ -107,3 +108,16 @@ def test_missing_files_and_folders(tmp_path):
         read_idx(tmp_path / "nothing")
     with pytest.raises(InputError, match="Is a directory"):
         read_idx(tmp_path)
+
+
+def test_gzip_that_would_fill_memory(tmp_path):
+    path = tmp_path / "bomb"
+    path.write_bytes(gzip.compress(b"\x00\x00\x08\x02\xff\xff\xff\xff\x00\x00\x00\x10" + bytes(10**5)))
+    with pytest.raises(InputError, match=r"bomb: .* unpack to 68.72 GB"):
+        read_idx(path)
+
+
+def test_pipes_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="expected a readable IDX file, got: a pipe"):
+        read_idx(tmp_path / "pipe")

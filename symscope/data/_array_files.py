@@ -1,0 +1,173 @@
+"""Arrays from .npz and .npy files of anybody: nothing is executed, sizes are checked before room is taken."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import textwrap
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from symscope.errors import InputError, nearest
+from symscope.numerics import byte_text
+
+_NPY, _NPZ = b"\x93NUMPY", b"PK\x03\x04"
+_FREE = 2**28  # bytes that any file may unpack to
+_RATIO = 100  # bytes unpacked for each byte beyond them; images of digits, mostly black, have 10
+_ENCRYPTED = 1  # bit of a zip member's flags
+
+
+def read_arrays(
+    path: Path, x: str = "X", y: str = "y", labels: str | Path | None = None
+) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    """The two arrays as they are in the file or files.
+
+    Args:
+        path: A `.npz` with both arrays, or a `.npy` with the inputs.
+        x: Key of the inputs in the `.npz`.
+        y: Key of the labels in the `.npz`.
+        labels: The `.npy` with the labels, where `path` is a `.npy`.
+
+    Raises:
+        InputError: A file or key is missing, or a file is damaged, holds objects or unpacks to far more than
+            its size.
+    """
+    if _is_archive(path):
+        if labels is not None:
+            raise InputError(f"{path}: a .npz file holds its own labels (key {y!r}); leave `labels` out.")
+        return _from_archive(path, x, y)
+    if labels is None:
+        raise InputError(f"{path}: a .npy file holds one array; give the labels' file too: labels='y.npy'.")
+    return _from_file(path), _from_file(Path(labels))
+
+
+def check_regular_file(path: Path, expected: str) -> None:
+    """Refuses a path that is no plain file: opening a pipe would wait for ever.
+
+    Args:
+        path: The path.
+        expected: The file that was expected, in words.
+
+    Raises:
+        InputError: There is nothing, a folder, a pipe, a socket or a device.
+    """
+    try:
+        regular, folder, there = path.is_file(), path.is_dir(), path.exists()
+    except OSError as error:
+        raise InputError(f"{path}: expected {expected}, got: {error.strerror}.") from error
+    if not regular:
+        got = os.strerror(errno.EISDIR if folder else errno.ENOENT)
+        got = "a pipe, socket or device" if there and not folder else got
+        raise InputError(f"{path}: expected {expected}, got: {got}.")
+
+
+def check_unpacked(what: str, unpacked: int, packed: int) -> None:
+    """Refuses compressed content that unpacks to so much more than its size that it may be a bomb.
+
+    Args:
+        what: Name of the content in messages.
+        unpacked: Bytes it says it has.
+        packed: Bytes in the file.
+
+    Raises:
+        InputError: It would take too much room.
+
+    >>> check_unpacked("X", 10**9, 10**8)
+    """
+    if unpacked > _FREE + _RATIO * packed:
+        size = byte_text(unpacked) if unpacked < 10**24 else "more than 10^24 bytes"
+        raise InputError(
+            f"{what}: expected content that unpacks to at most {_RATIO} times its size, got "
+            f"{byte_text(packed)} that unpack to {size}; save it without compression, or in parts."
+        )
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """Whatever reading a damaged file raises, as a damaged file: parsers raise nearly everything."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of half-understood headers: the file is read or refused
+            yield
+    except InputError:
+        raise
+    except Exception as error:
+        words = textwrap.shorten(str(error) or type(error).__name__, 100)
+        raise InputError(f"{path}: the file is damaged ({words}); save it again.") from error
+
+
+def _is_archive(path: Path) -> bool:
+    check_regular_file(path, "a readable .npz or .npy file")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(6)
+    except OSError as error:
+        raise InputError(f"{path}: expected a readable .npz or .npy file, got: {error.strerror}.") from error
+    if head[:4] != _NPZ and head != _NPY:
+        raise InputError(f"{path}: expected a .npz or .npy file, got one that starts with {head!r}.")
+    return head[:4] == _NPZ
+
+
+def _from_archive(path: Path, x: str, y: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+    with damage(path), zipfile.ZipFile(path) as archive:
+        keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        for key in (x, y):
+            if key not in keys:
+                raise InputError(
+                    f"{path}: expected an array {key!r}, but there is none; {nearest(key, keys)}"
+                )
+        return _member(archive, x, path), _member(archive, y, path)
+
+
+def _member(archive: zipfile.ZipFile, key: str, path: Path) -> NDArray[np.generic]:
+    member, where = archive.getinfo(f"{key}.npy"), f"{path} ({key})"
+    known = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if member.flag_bits & _ENCRYPTED or member.compress_type not in known:
+        raise InputError(
+            f"{where}: expected an array as numpy.savez writes it, got one that is encrypted or compressed "
+            "in another way; save it with numpy.savez."
+        )
+    check_unpacked(where, member.file_size, min(member.compress_size, path.stat().st_size))
+    with archive.open(member) as stream:
+        return _array(stream, member.file_size, path)
+
+
+def _from_file(path: Path) -> NDArray[np.generic]:
+    if _is_archive(path):
+        raise InputError(f"{path}: expected a .npy file, got a .npz archive.")
+    with damage(path), path.open("rb") as stream:
+        return _array(stream, path.stat().st_size, path)
+
+
+def _array(stream: IO[bytes] | BufferedIOBase, size: int, path: Path) -> NDArray[np.generic]:
+    """The one array of so many bytes in the .npy format.
+
+    Objects, which would be pickled, are refused by the header, and so are shapes that the bytes do not fill.
+    """
+    version = npy.read_magic(stream)
+    # versions 2 and 3 differ only in how the names of fields are encoded
+    header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = header(stream)
+    if dtype.hasobject:
+        raise InputError(
+            f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays."
+        )
+    room = size - stream.tell()
+    if math.prod(shape) * max(dtype.itemsize, 1) != room:
+        said = textwrap.shorten(f"{dtype} of shape {shape}", 100)
+        raise InputError(
+            f"{path}: the file is damaged (its header says {said}, and there are {room} bytes); save it again."
+        )
+    stream.seek(0)
+    array: NDArray[np.generic] = npy.read_array(stream, allow_pickle=False)
+    return array
