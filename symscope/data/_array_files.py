@@ -166,7 +166,7 @@ def _array(stream: IO[bytes] | BufferedIOBase, size: int, path: Path) -> NDArray
     if math.prod(shape) * max(dtype.itemsize, 1) != room:
         said = textwrap.shorten(f"{dtype} of shape {shape}", 100)
         raise InputError(
-            f"{path}: the file is damaged (its header says {said}, and there are {room} bytes); save it again."
+            f"{path}: the file is damaged (header: {said}; there are {room} bytes); save it again."
         )
     stream.seek(0)
     array: NDArray[np.generic] = npy.read_array(stream, allow_pickle=False)
