@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow check format bench docs clean
+.PHONY: help demo test slow fuzz check format bench docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test: $(VENV)/.dev  ## the test suite (long reproductions: make slow)
 
 slow: $(VENV)/.dev  ## the long reproductions
 	$(BIN)/python -m pytest -m slow
+
+fuzz: $(VENV)/.dev  ## hostile inputs for an hour on all cores (FUZZ_MINUTES=5 for less); counts and faults
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(or $(FUZZ_MINUTES),60)
 
 check: $(VENV)/.dev  ## format, lint, types, order of packages, examples in docstrings
 	$(BIN)/ruff format --check .
