@@ -27,7 +27,7 @@ from symscope.kernels._prediction import (
     nngp_posterior,
     ntk_ensemble_prediction,
 )
-from symscope.kernels._unsupported import UnsupportedLayer
+from symscope.kernels.infinite._operations import UnsupportedLayer
 from symscope.kernels.adapters._gpytorch import as_gpytorch
 from symscope.kernels.adapters._sklearn import as_sklearn
 from symscope.kernels.finite._conjugate import conjugate_kernel, hidden_activations

@@ -6,7 +6,7 @@ Beyond this index, for the papers and specialists:
 - `symscope.networks.losses`: losses by name and as functions, one number per sample
 """
 
-from symscope.networks._forward_profile import ForwardProfile, forward_profile
+from symscope.networks._functional import ForwardProfile, forward_profile
 from symscope.networks._functional import FunctionalModule, SavedWeights, evaluation, functional_module
 from symscope.networks._jacobian import Jacobian
 from symscope.networks._named_networks import NETWORKS

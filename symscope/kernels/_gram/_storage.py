@@ -35,8 +35,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.kernels._gram._arithmetic import Arithmetic
-from symscope.kernels._gram._tiles import Grid, Tile, place, tile_values
+from symscope.kernels._gram._tiles import Arithmetic, Grid, Tile, place, tile_values
 from symscope.kernels._kernel import Kernel
 from symscope.numerics import atomic_file, byte_text, exclusive_lock
 

@@ -25,7 +25,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from symscope.kernels.finite._assembly import assembled_matrix, inner_of_rows, sum_over_outputs
+from symscope.kernels.finite._contraction import assembled_matrix, inner_of_rows, sum_over_outputs
 from symscope.kernels.finite._signals import Pass, forward_pass, gradient
 from symscope.kernels.finite._structure import Layer
 from symscope.kernels.finite._structured_plan import StructuredPlan

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import final
 
 from symscope.errors import InputError
-from symscope.kernels.finite._assembly import evaluations
+from symscope.kernels.finite._contraction import evaluations
 from symscope.kernels.finite._structure import Layer
 from symscope.networks import ForwardProfile
 from symscope.numerics import byte_text

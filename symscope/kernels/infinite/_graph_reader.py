@@ -10,9 +10,16 @@ from typing import final
 import torch
 from torch import fx, nn
 
-from symscope.kernels._unsupported import UnsupportedLayer
 from symscope.kernels.activations import ChannelNorm, function_dual, is_activation, module_dual
-from symscope.kernels.infinite._operations import Activate, Input, Node, Operation, Scale, Sum
+from symscope.kernels.infinite._operations import (
+    Activate,
+    Input,
+    Node,
+    Operation,
+    Scale,
+    Sum,
+    UnsupportedLayer,
+)
 from symscope.kernels.infinite._parameterisation import Prior, check_prior, layer_weights
 from symscope.kernels.infinite._translation import (
     WEIGHTED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from symscope.errors import InputError
 from symscope.kernels.activations._dual import Dual
 from symscope.kernels.infinite._sliding_windows import Window
 
@@ -150,3 +151,19 @@ class Node:
     operation: Operation
     inputs: tuple[int, ...]
     name: str
+
+
+@final
+class UnsupportedLayer(InputError):  # noqa: N818 - named for what is wrong
+    """A layer without an infinite-width kernel; names the layer and points to the finite-width one.
+
+    >>> UnsupportedLayer("features.2", "MaxPool2d", "a maximum is not Gaussian").layer
+    'features.2'
+    """
+
+    def __init__(self, layer: str, kind: str, reason: str) -> None:
+        super().__init__(
+            f"layer {layer!r} ({kind}) has no infinite-width form: {reason}. "
+            "Use the finite-width kernel instead: symscope.kernels.empirical_ntk(module)."
+        )
+        self.layer = layer

@@ -26,11 +26,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.kernels._threads import each
-from symscope.kernels.infinite import _covariance_steps as layers
-from symscope.kernels.infinite._data_steps import data_covariance, patch_covariance
+from symscope.kernels.infinite import _operation_steps as layers
 from symscope.kernels.infinite._fused._chain_blocks import conv_blocks, dense_blocks, usable_chain
 from symscope.kernels.infinite._fused._chains import Chain, chain_of
 from symscope.kernels.infinite._fused._launch import PANEL
+from symscope.kernels.infinite._operation_steps import data_covariance, patch_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Node, Normalise, Sum
 from symscope.kernels.infinite._sides import InputSide, covariance_count, piece_size, side, side_count
 from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.kernels._threads import each
-from symscope.kernels.infinite import _covariance_steps as layers
-from symscope.kernels.infinite._data_steps import data_step, own_covariance
+from symscope.kernels.infinite import _operation_steps as layers
+from symscope.kernels.infinite._operation_steps import data_step, own_covariance
 from symscope.kernels.infinite._operations import Activate, Conv, Dense, Normalise, Operation, Sum
 from symscope.kernels.infinite._wide_network import Extent, WideNetwork, needed_extent
 

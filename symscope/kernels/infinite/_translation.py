@@ -9,7 +9,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - its usual name
 
-from symscope.kernels._unsupported import UnsupportedLayer
 from symscope.kernels.activations import ChannelNorm
 from symscope.kernels.infinite._operations import (
     Conv,
@@ -22,6 +21,7 @@ from symscope.kernels.infinite._operations import (
     Pad,
     Pool,
     Unflatten,
+    UnsupportedLayer,
 )
 from symscope.kernels.infinite._sliding_windows import Window
 

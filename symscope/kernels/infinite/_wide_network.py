@@ -14,7 +14,6 @@ from enum import IntEnum
 from typing import final
 
 from symscope.errors import InputError
-from symscope.kernels._unsupported import UnsupportedLayer
 from symscope.kernels.infinite._operations import (
     Activate,
     Conv,
@@ -29,6 +28,7 @@ from symscope.kernels.infinite._operations import (
     Pool,
     Sum,
     Unflatten,
+    UnsupportedLayer,
 )
 from symscope.kernels.infinite._sliding_windows import Window
 

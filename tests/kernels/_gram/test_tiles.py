@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.kernels._gram._arithmetic import Arithmetic
 from symscope.kernels._gram._tiles import (
+    Arithmetic,
     Grid,
     Tile,
     mirrored_blocks,

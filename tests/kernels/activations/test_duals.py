@@ -27,7 +27,7 @@ from symscope.kernels.activations import (
     is_activation,
     module_dual,
 )
-from symscope.kernels.infinite._data_steps import activation_values
+from symscope.kernels.infinite._operation_steps import activation_values
 from tests.tolerances import ROUNDING
 
 F64 = torch.float64

@@ -4,8 +4,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from symscope.kernels.infinite import _covariance_steps as layers
-from symscope.kernels.infinite._data_steps import data_covariance, data_step, own_covariance, patch_covariance
+from symscope.kernels.infinite import _operation_steps as layers
+from symscope.kernels.infinite._operation_steps import (
+    data_covariance,
+    data_step,
+    own_covariance,
+    patch_covariance,
+)
 from symscope.kernels.infinite._operations import (
     Conv,
     Flatten,
