@@ -18,7 +18,7 @@ from symscope.cli._discover import discover
 from symscope.cli._forecast import forecast
 from symscope.cli._list import catalogue
 from symscope.cli._reproduce import compare, report, reproduce
-from symscope.cli._terminal import PlainCommand, PlainGroup
+from symscope.cli._terminal import PlainCommand, PlainGroup, one_line
 from symscope.errors import InputError
 
 HELP = """
@@ -112,5 +112,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stop(message: str, status: int) -> NoReturn:
-    print(f"symscope: {message}", file=sys.stderr)
+    print(f"symscope: {one_line(message)}", file=sys.stderr)
     sys.exit(status)

@@ -211,12 +211,10 @@ def compare(
 
     Example: [cyan]symscope compare runs/spectral-missing-quick-... runs/spectral-missing-paper-...[/cyan]
     """
-    from rich.console import Console
-
-    from symscope.cli._terminal import simple_table
+    from symscope.cli._terminal import results_console, simple_table
     from symscope.runs import compare_runs
 
-    console = Console()
+    console = results_console()
     result = compare_runs(a, b)
     console.print(f"A  {result.names[0]}\nB  {result.names[1]}\n")
     if result.settings:

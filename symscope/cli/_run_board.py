@@ -21,6 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from symscope.cli._terminal import one_line
 from symscope.runs import RunOutcome, RunRequest, Verdict
 
 COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
@@ -99,7 +100,7 @@ class Board:
 
     def _say(self, message: str, style: str = "red") -> None:
         """One line, however long, above the bars."""
-        self._console.print(message, style=style, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(one_line(message), style=style, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Board:
         self._live.__enter__()

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from unicodedata import category
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -100,6 +101,17 @@ def simple_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str
     for row in rows:
         table.add_row(*[Text(cell) for cell in row])
     return table
+
+
+def one_line(message: str) -> str:
+    """A message as one line that moves no cursor: control characters of a user's names are shown escaped.
+
+    >>> print(one_line("no file a\\nb\\x1b[2J"))
+    no file a\\nb\\x1b[2J
+    """
+    hidden = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, directions, halves of pairs, ends of lines
+    escaped = (c.encode("unicode_escape").decode() if category(c) in hidden else c for c in message)
+    return "".join(escaped)
 
 
 def check_page_path(out: Path) -> None:

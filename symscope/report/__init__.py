@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from symscope.report._page import image_element, inline_svg
+from symscope.report._inline_svg import inline_svg
+from symscope.report._page import image_element
 from symscope.report._figures import irrep_figure
 from symscope.report._figures import draw_image, orbit_figure
 from symscope.report._page import page, slug, write_page

@@ -57,6 +57,24 @@ def test_help_is_quick_because_nothing_heavy_is_loaded():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("reproduce", "a\nb"),
+        ("reproduce", "spectral/missing", "--set", "a\r\n=1"),
+        ("report", "no\x1b[2J\u2028folder"),
+        ("compare", "\udc80\n", "[/red]"),
+        ("no\nsuch",),
+        ("list", "--no\nsuch"),
+    ],
+)
+def test_control_characters_in_arguments_are_shown_escaped(words, capsys):
+    assert called(*words) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+    assert line.startswith("symscope: ")
+
+
 def test_a_mistake_is_one_line_and_status_2():
     done = symscope("list", "grups")
     assert done.returncode == 2

@@ -47,10 +47,10 @@ def test_a_report_of_two_runs_in_a_browser(runs, tmp_path, width, dark):
       const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
       const svgs = [...document.querySelectorAll("svg")];
       const broken = [...document.querySelectorAll("svg *")].flatMap(e =>
-        [...e.attributes].map(a => a.value.match(/^#(.+)|url\\(#(.+?)\\)/)).filter(Boolean)
+        [...e.attributes].map(a => (a.name + a.value).match(/^href#(.+)|url\\(#(.+?)\\)/)).filter(Boolean)
           .map(m => m[1] || m[2])
       ).filter(id => !document.getElementById(id));
-      const inked = "[id*=axes] path[style*='--ink']";
+      const inked = "[id*=axes] path[stroke*='--ink']";
       const lines = svgs.map(svg => window.getComputedStyle(svg.querySelector(inked) || svg));
       return {
         sideways: document.documentElement.scrollWidth - window.innerWidth,
