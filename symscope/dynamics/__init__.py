@@ -8,7 +8,6 @@ For papers, benchmarks and specialists:
 - `symscope.dynamics.gradients`: gradients of the risks, exact and from random elements;
 - `symscope.dynamics.layer_steps`: nonlinearities, normalisation and pooling between layers;
 - `symscope.dynamics.layer_vectors`: layers as vectors, and their projection on equivariant ones;
-- `symscope.dynamics.minima`: stationary points of the equivariant risk;
 - `symscope.dynamics.risks`: nominal, augmented, equivariant and feature-averaged risks.
 """
 

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
-from symscope.dynamics.layer_vectors import flatten, residual, unflatten
-from symscope.dynamics.minima import coordinates, from_coordinates
+from symscope.dynamics.layer_vectors import coordinates, flatten, from_coordinates, residual, unflatten
 
 
 @final

@@ -27,9 +27,11 @@ __all__ = [
     "check_equivariant",
     "check_finite_layers",
     "check_layer_weights",
+    "coordinates",
     "equivariant_split",
     "equivariant_weights",
     "flatten",
+    "from_coordinates",
     "gaussian_weights",
     "inner",
     "norm",
@@ -301,6 +303,32 @@ def norm(weights: Sequence[Tensor]) -> Tensor:
     tensor(5.)
     """
     return torch.linalg.vector_norm(torch.stack([torch.linalg.matrix_norm(w) for w in weights]), dim=0)
+
+
+def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
+    """The coefficients of `Pi_E A` in orthonormal bases of the layers' Hom spaces, one after the other.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare_network
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
+    [1.414214]
+    """
+    result = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
+    return torch.cat(result, dim=-1)
+
+
+def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
+    """The equivariant layers with given coefficients: the inverse of `coordinates`.
+
+    >>> from symscope.groups import cyclic, permutation, trivial
+    >>> from symscope.dynamics import declare_network
+    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
+    >>> from_coordinates(net, torch.tensor([2.0]).sqrt())[0].round(decimals=6).tolist()
+    [[1.0, 1.0]]
+    """
+    sizes = [maps.dimension for maps in network.maps]
+    return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes, dim=-1), strict=True))
 
 
 def flatten(weights: Sequence[Tensor]) -> Tensor:

@@ -12,8 +12,10 @@ from symscope.dynamics import declare_network, equivariant_weights
 from symscope.dynamics.layer_vectors import (
     add,
     check_equivariant,
+    coordinates,
     equivariant_split,
     flatten,
+    from_coordinates,
     gaussian_weights,
     inner,
     norm,
@@ -136,3 +138,14 @@ def test_rounded_layers_are_still_in_e():
         check_equivariant(
             equivariant_split(net, weights).total_residual, norm(weights), rounding_off_e(torch.float64)
         )
+
+
+@pytest.mark.parametrize("name", networks())
+def test_coordinates_are_isometric(name):
+    net = networks()[name]
+    weights = gaussian_weights(net, seeded(0), runs=(2,))
+    c = coordinates(net, weights)
+    assert c.shape == (2, net.equivariant_dimension)
+    back = flatten(from_coordinates(net, c))
+    assert torch.allclose(back, flatten(project(net, weights)), atol=ROUNDING)
+    assert torch.allclose(torch.linalg.vector_norm(c, dim=1), torch.linalg.vector_norm(back, dim=1))

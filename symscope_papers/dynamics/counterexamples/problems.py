@@ -12,13 +12,13 @@ from torch import Tensor
 
 from symscope.dynamics import TrainingProblem, declare_network
 from symscope.dynamics.gradients import gradient_of
-from symscope.dynamics.layer_vectors import LayerWeights, flatten, norm
-from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates
+from symscope.dynamics.layer_vectors import LayerWeights, coordinates, flatten, from_coordinates, norm
 from symscope.dynamics.risks import augmented_problem, nominal_risk
 from symscope.errors import InputError
 from symscope.groups import Representation, cyclic, permutation, symmetric, trivial
 from symscope.networks import named_loss
 from symscope_papers.dynamics.dense_hessian import hessian_of
+from symscope_papers.dynamics.minima import equivariant_minimum
 
 STATIONARY = 1e-9
 STRICT = 1e-9

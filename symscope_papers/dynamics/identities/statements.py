@@ -40,7 +40,6 @@ from symscope.dynamics.layer_vectors import (
     transform,
     unflatten,
 )
-from symscope.dynamics.minima import stationary_targets
 from symscope.dynamics.risks import (
     augmented_problem,
     augmented_risk,
@@ -50,6 +49,7 @@ from symscope.dynamics.risks import (
 )
 from symscope.groups import direct_sum, equivariant_maps, hom
 from symscope_papers.dynamics.dense_hessian import hessian_of
+from symscope_papers.dynamics.minima import stationary_targets
 
 FLOW_TIME = 0.5
 

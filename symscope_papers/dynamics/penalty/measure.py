@@ -12,8 +12,8 @@ import torch
 from symscope.dynamics import TrainingProblem, Trajectory, gradient_field, stability, training_descent
 from symscope.dynamics.deviations import random_deviation
 from symscope.dynamics.layer_vectors import LayerWeights, add, norm, project, subtract
-from symscope.dynamics.minima import stationary_targets
 from symscope.runs import CellContext, CellResults
+from symscope_papers.dynamics.minima import stationary_targets
 from symscope_papers.dynamics.penalty.config import DEVIATION, Penalty
 from symscope_papers.dynamics.random_problems import taught_problem
 

@@ -9,16 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import DeclaredNetwork, LayerWeights
-from symscope.dynamics.risks import TrainingProblem, nominal_risk
+from symscope.dynamics import TrainingProblem
+from symscope.dynamics.layer_vectors import LayerWeights, coordinates, from_coordinates
+from symscope.dynamics.risks import nominal_risk
 from symscope.errors import InputError
-
-__all__ = [
-    "coordinates",
-    "equivariant_minimum",
-    "from_coordinates",
-    "stationary_targets",
-]
 
 LARGEST_COORDINATES = 1000
 _POLISH = 50
@@ -90,36 +84,10 @@ def equivariant_minimum(
     )
 
 
-def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
-    """The coefficients of `Pi_E A` in orthonormal bases of the layers' Hom spaces, one after the other.
-
-    >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare_network
-    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
-    >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
-    [1.414214]
-    """
-    result = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
-    return torch.cat(result, dim=-1)
-
-
-def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
-    """The equivariant layers with given coefficients: the inverse of `coordinates`.
-
-    >>> from symscope.groups import cyclic, permutation, trivial
-    >>> from symscope.dynamics import declare_network
-    >>> g = cyclic(2); net = declare_network([permutation(g), trivial(g)])
-    >>> from_coordinates(net, torch.tensor([2.0]).sqrt())[0].round(decimals=6).tolist()
-    [[1.0, 1.0]]
-    """
-    sizes = [maps.dimension for maps in network.maps]
-    return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes, dim=-1), strict=True))
-
-
 def stationary_targets(problem: TrainingProblem, weights: Sequence[Tensor]) -> TrainingProblem:
     """The problem with targets moved, as little as possible, until layers of E are stationary for R_eqv.
 
-    The gradient on E is affine in the targets for the losses of `symscope.networks._losses`; the smallest
+    The gradient on E is affine in the targets for the losses of `symscope.networks.losses`; the smallest
     change that makes it zero solves a linear system.
 
     Args:

@@ -10,13 +10,15 @@ import torch
 from symscope import InputError
 from symscope.dynamics import TrainingProblem, declare_network, equivariant_weights
 from symscope.dynamics.gradients import equivariant_gradient, nominal_gradient
-from symscope.dynamics.layer_vectors import flatten, gaussian_weights, norm, project
-from symscope.dynamics.minima import coordinates, equivariant_minimum, from_coordinates, stationary_targets
+from symscope.dynamics.layer_vectors import (
+    gaussian_weights,
+    norm,
+)
 from symscope.dynamics.risks import nominal_risk
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss, half_squared_loss, soft_cross_entropy_loss
-from tests.dynamics.networks import networks, problem, seeded
-from tests.tolerances import ROUNDING
+from symscope_papers.dynamics.minima import equivariant_minimum, stationary_targets
+from tests.dynamics.networks import problem, seeded
 
 
 def test_a_linear_layer_has_the_circulant_least_squares_solution():
@@ -49,17 +51,6 @@ def test_targets_make_layers_stationary_for_e_alone(loss):
     assert float(norm(equivariant_gradient(given, layers))) > 1e-3
     assert float(norm(equivariant_gradient(result, layers))) < 1e-13
     assert float(norm(nominal_gradient(result, layers))) > 1e-3
-
-
-@pytest.mark.parametrize("name", networks())
-def test_coordinates_are_isometric(name):
-    net = networks()[name]
-    weights = gaussian_weights(net, seeded(0), runs=(2,))
-    c = coordinates(net, weights)
-    assert c.shape == (2, net.equivariant_dimension)
-    back = flatten(from_coordinates(net, c))
-    assert torch.allclose(back, flatten(project(net, weights)), atol=ROUNDING)
-    assert torch.allclose(torch.linalg.vector_norm(c, dim=1), torch.linalg.vector_norm(back, dim=1))
 
 
 def test_bad_input():
