@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope import kernels
+from symscope.kernels.adapters import as_gpytorch
 
 
 def data(n: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -29,7 +30,7 @@ class WideNetwork(gpytorch.models.ExactGP):
     ) -> None:
         super().__init__(x, y, likelihood)
         self.mean = gpytorch.means.ConstantMean()
-        self.covariance = gpytorch.kernels.ScaleKernel(kernels.as_gpytorch(kernel))
+        self.covariance = gpytorch.kernels.ScaleKernel(as_gpytorch(kernel))
 
     def forward(self, x: Tensor) -> gpytorch.distributions.MultivariateNormal:
         return gpytorch.distributions.MultivariateNormal(self.mean(x), self.covariance(x))

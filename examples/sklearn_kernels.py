@@ -14,6 +14,8 @@ from sklearn.svm import SVC
 from torch import nn
 
 from symscope import kernels
+from symscope.kernels.adapters import as_sklearn, as_sklearn_process
+from symscope.kernels.classical import median_length_scale, rbf_kernel
 
 
 def data(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,13 +32,13 @@ def main() -> dict[str, float]:
     net = nn.Sequential(nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
     wide = kernels.infinite_width(net)
 
-    svm = SVC(kernel=kernels.as_sklearn(wide.nngp), C=10.0).fit(x, y > 0)
+    svm = SVC(kernel=as_sklearn(wide.nngp), C=10.0).fit(x, y > 0)
 
-    gram = kernels.as_sklearn(wide.ntk)  # whole Grams: scikit-learn asks a callable for one entry at a time
+    gram = as_sklearn(wide.ntk)  # whole Grams: scikit-learn asks a callable for one entry at a time
     ridge = KernelRidge(alpha=0.05, kernel="precomputed").fit(gram(x), y)
 
-    length_scale = kernels.median_length_scale(torch.from_numpy(x)) / 2
-    smooth = kernels.adapters.as_sklearn_process(kernels.rbf_kernel(length_scale))
+    length_scale = median_length_scale(torch.from_numpy(x)) / 2
+    smooth = as_sklearn_process(rbf_kernel(length_scale))
     process = GaussianProcessRegressor(ConstantKernel(1.0) * smooth + WhiteKernel(0.1)).fit(x, y)
 
     return {

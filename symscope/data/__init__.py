@@ -3,6 +3,7 @@
 An `Action` lets a finite group act on samples; `orbits` gives everything a group makes of them. Samples come
 with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyond this index:
 
+- `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
 - `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
 - `symscope.data.periodic`: the basis behind rotations that are orthogonal and exactly periodic
 """
@@ -10,7 +11,6 @@ with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyon
 # actions
 from symscope.data._action import Action, ElementByElement, custom_action
 from symscope.data._action_errors import ActionErrors, action_errors
-from symscope.data._images import flip, flip_both, pixel_permutation, shift, shift_both
 from symscope.data._laws import check_action
 from symscope.data._named_actions import ACTIONS, parse_action
 from symscope.data._nodes import node_permutation
@@ -44,15 +44,10 @@ __all__ = [
     "check_action",
     "custom_action",
     "dihedral_action",
-    "flip",
-    "flip_both",
     "linear_action",
     "node_permutation",
     "parse_action",
-    "pixel_permutation",
     "rotation",
-    "shift",
-    "shift_both",
     # orbits
     "Orbits",
     "default_tolerance",

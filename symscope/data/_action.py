@@ -54,7 +54,7 @@ class Action:
         Raises:
             InputError: An element outside the group, too few axes, or samples the action cannot take.
 
-        >>> from symscope.data import flip
+        >>> from symscope.data.images import flip
         >>> flip("x").act(torch.tensor([0, 1]), torch.tensor([[[1, 2]], [[3, 4]]])).tolist()
         [[[1, 2]], [[4, 3]]]
         """
@@ -84,7 +84,7 @@ class Action:
     def act_all(self, x: Tensor) -> Tensor:
         """Every element on every sample: `[*batch, *sample] -> [*batch, |G|, *sample]`.
 
-        >>> from symscope.data import shift
+        >>> from symscope.data.images import shift
         >>> shift(3).act_all(torch.tensor([[5, 6, 7]])).tolist()
         [[[5, 6, 7]], [[7, 5, 6]], [[6, 7, 5]]]
         """
@@ -98,7 +98,7 @@ class Action:
 
         `[m, *channels, *sample] -> [m, |G|, *channels, *sample]`.
 
-        >>> from symscope.data import flip
+        >>> from symscope.data.images import flip
         >>> flip("x").orbit(torch.tensor([[[[1, 2]], [[3, 4]]]])).tolist()
         [[[[[1, 2]], [[3, 4]]], [[[2, 1]], [[4, 3]]]]]
         """

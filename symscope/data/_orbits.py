@@ -136,7 +136,7 @@ class Orbits:
         Raises:
             InputError: No such element, sample or class; both samples and classes; nothing left to train on.
 
-        >>> from symscope.data import flip
+        >>> from symscope.data.images import flip
         >>> o = orbits(torch.tensor([[[1.0, 2.0]], [[3.0, 5.0]]]), flip(), labels=torch.tensor([4, 7]))
         >>> o.leave_out(1, classes=[7]).missing.tolist()
         [[False, False], [False, True]]
@@ -167,7 +167,7 @@ class Orbits:
     def flat(self, *, interleaved: bool = False) -> FlatOrbits:
         """All points in one row, orbit after orbit; or interleaved, A0, B0, A1, B1, ..., element by element.
 
-        >>> from symscope.data import shift
+        >>> from symscope.data.images import shift
         >>> o = orbits(torch.tensor([[[1.0, 2.0]], [[3.0, 5.0]]]), shift(2))
         >>> o.flat(interleaved=True).points[:, 0, 0].tolist()
         [1.0, 3.0, 2.0, 5.0]

@@ -2,6 +2,8 @@
 
 Public modules for specialists:
 
+- `classical`: linear, polynomial, RBF and arc-cosine kernels, behind the same interface.
+- `prediction`: what training with such a kernel predicts, in closed form.
 - `activations`: modules PyTorch does not have (`Erf`, `Sin`, `Monomial`, ...), and the duals of activations.
 - `infinite`: a wide network as a graph of operations, and the kernels of such a graph.
 - `finite`: products with finite-width kernels and their eigenpairs, without the matrices.
@@ -9,28 +11,12 @@ Public modules for specialists:
 - `conformance`: the laws every kernel keeps, as one assertion for tests of new kernels.
 """
 
-from symscope.kernels._classical import (
-    arc_cosine_kernel,
-    linear_kernel,
-    median_length_scale,
-    polynomial_kernel,
-    rbf_kernel,
-)
 from symscope.kernels._gram._gram import gram
 from symscope.kernels._gram._health import Health, health
 from symscope.kernels._gram._storage import open_gram
 from symscope.kernels._kernel import Kernel
-from symscope.kernels._prediction import (
-    Prediction,
-    gradient_descent_prediction,
-    gradient_flow_prediction,
-    nngp_posterior,
-    ntk_ensemble_prediction,
-)
 from symscope.kernels.infinite._operations import UnsupportedLayer
-from symscope.kernels.adapters._gpytorch import as_gpytorch
-from symscope.kernels.adapters._sklearn import as_sklearn
-from symscope.kernels.finite._conjugate import conjugate_kernel, hidden_activations
+from symscope.kernels.finite._conjugate import conjugate_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
 from symscope.kernels.finite._weights_kernel import weights_kernel, weights_kernel_spectrum
 from symscope.kernels.infinite._infinite_width import InfiniteWidth, infinite_width
@@ -50,22 +36,6 @@ __all__ = [
     "empirical_ntk",
     "empirical_ntk_blocks",
     "conjugate_kernel",
-    "hidden_activations",
     "weights_kernel",
     "weights_kernel_spectrum",
-    # Classical kernels
-    "linear_kernel",
-    "polynomial_kernel",
-    "rbf_kernel",
-    "arc_cosine_kernel",
-    "median_length_scale",
-    # What training predicts, in closed form
-    "Prediction",
-    "gradient_flow_prediction",
-    "gradient_descent_prediction",
-    "ntk_ensemble_prediction",
-    "nngp_posterior",
-    # For other libraries
-    "as_sklearn",
-    "as_gpytorch",
 ]

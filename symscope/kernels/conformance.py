@@ -39,7 +39,7 @@ def assert_kernel_laws(
     Raises:
         AssertionError: Names the kernel, the law and the error.
 
-    >>> from symscope.kernels._classical import rbf_kernel
+    >>> from symscope.kernels.classical import rbf_kernel
     >>> assert_kernel_laws(rbf_kernel(1.5), torch.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0], [-1.0, 1.5]]))
     """
     assert len(x) >= 4, f"expected at least four points, got {len(x)}"

@@ -6,6 +6,7 @@ For papers, benchmarks and specialists:
 - `symscope.linear.decay_rates`: rates of decay for each irrep, and at the ends of the spectrum;
 - `symscope.linear.descent`: from learning rate and steps to the time of gradient flow;
 - `symscope.linear.group_averages`: the Reynolds operator and means over a group;
+- `symscope.linear.linearised`: training of a linearised network, at any step, in closed form;
 - `symscope.linear.tracker`: the tracker's records and figure;
 - `symscope.linear.weight_parts`: symmetric and asymmetric weights, and whether they mix;
 - `symscope.linear.weights_spectrum`: the spectrum of the empirical weights kernel.
@@ -16,7 +17,6 @@ from __future__ import annotations
 from symscope.linear._closed_flow import RegressionFlow, regression_flow
 from symscope.linear._extremes import extreme_rates
 from symscope.linear._lightning_callback import lightning_callback
-from symscope.linear._linearised import LinearisedNetwork, linearised_network, predicted_asymmetry
 from symscope.linear._moments import SecondMoments, second_moments, streamed_moments
 from symscope.linear._orbit_regression import OrbitRegression, orbit_regression
 from symscope.linear._regression_assumptions import regression_assumptions
@@ -44,8 +44,4 @@ __all__ = [
     "irrep_rates",
     "extreme_rates",
     "time_to_asymmetry",
-    # linearised networks
-    "LinearisedNetwork",
-    "linearised_network",
-    "predicted_asymmetry",
 ]

@@ -25,7 +25,6 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._closed_flow import RegressionFlow
-from symscope.linear._linearised import linearised_network
 from symscope.linear._records import (
     AsymmetryRecord,
     LayerSymmetry,
@@ -36,6 +35,7 @@ from symscope.linear._records import (
 )
 from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
+from symscope.linear.linearised import linearised_network
 from symscope.numerics import DEFAULT_MEMORY
 
 __all__ = ["AsymmetryRecord", "AsymmetryTracker", "PartSizes"]

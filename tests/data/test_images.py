@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data._images import flip, flip_both, pixel_permutation, shift, shift_both
+from symscope.data.images import flip, flip_both, pixel_permutation, shift, shift_both
 from symscope.errors import InputError
 
 IMAGES = torch.arange(2 * 6 * 4).reshape(2, 6, 4)

@@ -12,7 +12,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from symscope.errors import InputError
-from symscope.kernels._classical import (
+from symscope.kernels._gram._gram import gram
+from symscope.kernels.classical import (
     arc_cosine_kernel,
     linear_kernel,
     median_length_scale,
@@ -20,7 +21,6 @@ from symscope.kernels._classical import (
     rbf_kernel,
     squared_distances,
 )
-from symscope.kernels._gram._gram import gram
 from symscope.kernels.conformance import assert_kernel_laws
 from tests.tolerances import CLOSE_POINTS, MONTE_CARLO_SIGMAS, ROUNDING
 

@@ -11,14 +11,14 @@ from scipy.integrate import solve_ivp
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from symscope.errors import InputError, SingularKernelError
-from symscope.kernels._classical import rbf_kernel
-from symscope.kernels._prediction import (
+from symscope.kernels.adapters._sklearn import as_sklearn_process
+from symscope.kernels.classical import rbf_kernel
+from symscope.kernels.prediction import (
     gradient_descent_prediction,
     gradient_flow_prediction,
     nngp_posterior,
     ntk_ensemble_prediction,
 )
-from symscope.kernels.adapters._sklearn import as_sklearn_process
 from tests.tolerances import MONTE_CARLO_SIGMAS, ODE
 
 INF = math.inf

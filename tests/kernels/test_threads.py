@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from symscope.kernels import gram, infinite_width, rbf_kernel
+from symscope.kernels import gram, infinite_width
 from symscope.kernels._threads import cores_for, each, one_core_each
+from symscope.kernels.classical import rbf_kernel
 
 CPU = torch.device("cpu")
 

@@ -14,11 +14,12 @@ from torch import nn
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.groups import cyclic, permutation
-from symscope.kernels import empirical_ntk_blocks, gradient_descent_prediction, gradient_flow_prediction
+from symscope.kernels import empirical_ntk_blocks
+from symscope.kernels.prediction import gradient_descent_prediction, gradient_flow_prediction
 from symscope.linear import orbit_regression, second_moments
 from symscope.linear._closed_flow import regression_flow
-from symscope.linear._linearised import linearised_network, predicted_asymmetry
 from symscope.linear.asymmetry import asymmetry_loss
+from symscope.linear.linearised import linearised_network, predicted_asymmetry
 from symscope.networks.architectures import mlp, pair_mlp
 from tests.tolerances import ODE
 

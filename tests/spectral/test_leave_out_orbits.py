@@ -6,9 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from symscope import data, kernels
+from symscope import data
+from symscope.data.images import shift
 from symscope.errors import InputError
 from symscope.groups import cyclic
+from symscope.kernels.classical import rbf_kernel
 from symscope.spectral import (
     kernel_profile,
     leave_out,
@@ -18,7 +20,7 @@ from symscope.spectral import (
     projected_profile,
 )
 
-RBF = kernels.rbf_kernel(3.0)
+RBF = rbf_kernel(3.0)
 
 
 def images(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -42,7 +44,7 @@ ring = data.custom_action(cyclic(64), lambda g, x: x.roll(g, -1), 1, "ring")
         (data.rotation(4), (5, 6, 6)),
         (data.dihedral_action(4), (4, 5, 5)),
         (data.dihedral_action(4), (4, 3, 5, 5)),  # three channels
-        (data.shift(7), (5, 7, 7)),
+        (shift(7), (5, 7, 7)),
     ],
 )
 @pytest.mark.parametrize("ridge", [0.0, 0.3])

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import InputError, data, kernels
+from symscope.data.images import shift
 from symscope.groups import cyclic, dihedral
+from symscope.kernels.classical import rbf_kernel
 from symscope.spectral import kernel_profile, leave_out, leave_out_streamed, profile_gram, projected_profile
 from symscope.spectral._kernel_entries import check_samples
 from symscope.spectral._profile import check_profile
@@ -38,10 +40,10 @@ def test_projection_is_the_mean_over_the_group_and_measures_what_it_leaves(name,
 
 
 @pytest.mark.parametrize("memory", ["2GB", "40KB"])
-@pytest.mark.parametrize("action", [data.rotation(4), data.dihedral_action(4), data.shift(3)])
+@pytest.mark.parametrize("action", [data.rotation(4), data.dihedral_action(4), shift(3)])
 def test_the_profile_of_a_kernel_is_its_gram_over_all_orbits(action, memory):
     images = torch.rand(5, 6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    kernel = kernels.rbf_kernel(2.0)
+    kernel = rbf_kernel(2.0)
     points = data.orbits(images, action).flat().points
     profile = kernel_profile(kernel, action.act_all, images, action.group, memory=memory)
     gram = kernel(points)
@@ -208,7 +210,7 @@ def features(x):
 @pytest.mark.parametrize("only", [False, True])
 def test_honest_kernels_in_single_precision_go_through(kernel, only):
     digits = data.mnist_sample().per_class(2, seed=0).standardised().x.float()
-    for action in (data.shift(14), data.dihedral_action(4)):
+    for action in (shift(14), data.dihedral_action(4)):
         asked = single_only(kernel) if only else kernel
         result = kernel_profile(asked, action.act_all, digits, action.group)
         assert result.dtype == torch.float32
@@ -221,10 +223,10 @@ def test_points_that_coincide_but_for_the_action_s_rounding_are_one():
     x[0] = (x[0] + x[0].roll(3)) / 2
     phases = torch.exp(-2j * torch.pi * torch.arange(6)[:, None] * torch.arange(4) / 6)
     turns = lambda x: torch.fft.irfft(torch.fft.rfft(x)[:, None] * phases, n=6).to(x.dtype)  # noqa: E731
-    profile = kernel_profile(kernels.rbf_kernel(1.5), turns, x, cyclic(6))
+    profile = kernel_profile(rbf_kernel(1.5), turns, x, cyclic(6))
     check_profile(profile, cyclic(6))
     assert (profile[:, 0] - profile[:, 0].roll(3, -1)).abs().max() < 1e-14
-    exact = kernel_profile(kernels.rbf_kernel(1.5), turns_of(6), x.double(), cyclic(6))
+    exact = kernel_profile(rbf_kernel(1.5), turns_of(6), x.double(), cyclic(6))
     assert (profile - exact).abs().max() < 1e-6
 
 

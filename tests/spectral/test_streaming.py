@@ -8,6 +8,7 @@ import torch
 from symscope import InputError, data, kernels
 from symscope.errors import SingularKernelError
 from symscope.groups import cyclic, direct_product
+from symscope.kernels.classical import rbf_kernel
 from symscope.spectral import (
     class_masks,
     kernel_profile,
@@ -26,7 +27,7 @@ def permuted(group, m: int, seed: int):
     """Seeds, orbits and a kernel: the group permutes coordinates of its regular representation."""
     x = torch.randn(m, group.order, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     moves = group.table[group.inverses]  # (d x)(g) = x(d^-1 g)
-    return x, lambda x: x[:, moves], kernels.rbf_kernel(1.5 * group.order**0.5)
+    return x, lambda x: x[:, moves], rbf_kernel(1.5 * group.order**0.5)
 
 
 @pytest.mark.parametrize("name", ["C8", "C3xC4", "D5", "Q8", "O"])

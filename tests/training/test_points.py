@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from symscope.data import LabelledData, flip, mnist_sample, orbits, rotation
+from symscope.data import LabelledData, mnist_sample, orbits, rotation
+from symscope.data.images import flip
 from symscope.errors import InputError
 from symscope.training import StoredPoints
 from symscope.training import points as points_module

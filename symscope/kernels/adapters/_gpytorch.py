@@ -27,7 +27,7 @@ def as_gpytorch(kernel: Kernel, *, input_shape: tuple[int, ...] | None = None) -
         InputError: If GPyTorch is not installed.
 
     >>> import torch
-    >>> from symscope.kernels._classical import linear_kernel
+    >>> from symscope.kernels.classical import linear_kernel
     >>> x = torch.tensor([[1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
     >>> as_gpytorch(linear_kernel())(x).to_dense().tolist()
     [[5.0, 2.0], [2.0, 1.0]]

@@ -24,7 +24,7 @@ class SklearnKernel:
         input_shape: Shape of one input, to which the rows of an array are reshaped; None for vectors.
         device: Device that computes Gram matrices.
 
-    >>> from symscope.kernels._classical import linear_kernel
+    >>> from symscope.kernels.classical import linear_kernel
     >>> SklearnKernel(linear_kernel())(np.array([[1.0, 2.0], [0.0, 1.0]]))
     array([[5., 2.],
            [2., 1.]])
@@ -89,7 +89,7 @@ def as_sklearn(
         InputError: Later, if arrays do not fit input_shape.
 
     >>> from sklearn.svm import SVC
-    >>> from symscope.kernels._classical import rbf_kernel
+    >>> from symscope.kernels.classical import rbf_kernel
     >>> X = np.array([[0.0], [1.0], [4.0], [5.0]])
     >>> SVC(kernel=as_sklearn(rbf_kernel(1.0))).fit(X, [0, 0, 1, 1]).predict([[0.5], [4.5]]).tolist()
     [0, 1]
@@ -117,7 +117,7 @@ def as_sklearn_process(
         InputError: If scikit-learn is not installed.
 
     >>> from sklearn.gaussian_process import GaussianProcessRegressor
-    >>> from symscope.kernels._classical import linear_kernel
+    >>> from symscope.kernels.classical import linear_kernel
     >>> model = GaussianProcessRegressor(as_sklearn_process(linear_kernel()), alpha=1.0)
     >>> model.fit([[1.0]], [2.0]).predict([[1.0]]).round(12).tolist()
     [1.0]

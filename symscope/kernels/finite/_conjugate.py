@@ -11,8 +11,8 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
-from symscope.kernels._classical import inner_products
 from symscope.kernels._kernel import Kernel
+from symscope.kernels.classical import inner_products
 from symscope.networks import FunctionalModule, SavedWeights, evaluation, forward_profile, functional_module
 from symscope.numerics import DEFAULT_MEMORY, byte_count, byte_text
 

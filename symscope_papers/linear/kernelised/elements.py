@@ -21,7 +21,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels import hidden_activations
+from symscope.kernels.finite import hidden_activations
 from symscope.networks import FunctionalModule, Jacobian, SavedWeights, forward_profile, functional_module
 from symscope.numerics import DEFAULT_MEMORY, byte_count
 

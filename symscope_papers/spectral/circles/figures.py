@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from symscope.data.synthetic import circles
-from symscope.kernels import rbf_kernel
+from symscope.kernels.classical import rbf_kernel
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import wrong_line

@@ -10,7 +10,7 @@ import torch
 
 from symscope.data.synthetic import circles
 from symscope.errors import InputError
-from symscope.kernels import rbf_kernel
+from symscope.kernels.classical import rbf_kernel
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import precision
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, inverse_spectrum, spectral_error

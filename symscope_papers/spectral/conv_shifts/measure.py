@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.data import shift
+from symscope.data.images import shift
 from symscope.groups import cyclic
 from symscope.kernels import Kernel
 from symscope.runs import CellContext, CellResults

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from symscope.data.synthetic import circles
-from symscope.kernels import rbf_kernel
+from symscope.kernels.classical import rbf_kernel
 from symscope.runs import CellContext, CellResults
 from symscope.spectral.circulant import circulant_row, circulant_spectrum, spectral_error, spectral_residual
 from symscope.spectral.dense import regression

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.data import Action, rotation, shift
+from symscope.data import Action, rotation
+from symscope.data.images import shift
 from symscope_papers.spectral.wide_networks import SIDE
 
 

@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.data import mnist_sample, rotation, shift
+from symscope.data import mnist_sample, rotation
+from symscope.data.images import shift
 from symscope.groups import FiniteGroup
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import profile_gram, projected_profile

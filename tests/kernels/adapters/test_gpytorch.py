@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.kernels._classical import arc_cosine_kernel, rbf_kernel
-from symscope.kernels._prediction import nngp_posterior
 from symscope.kernels.adapters._gpytorch import as_gpytorch
+from symscope.kernels.classical import arc_cosine_kernel, rbf_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
+from symscope.kernels.prediction import nngp_posterior
 from tests.kernels.networks import inputs, module
 from tests.tolerances import ROUNDING
 

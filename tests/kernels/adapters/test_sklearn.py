@@ -13,10 +13,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from symscope.errors import InputError
-from symscope.kernels._classical import arc_cosine_kernel, rbf_kernel
-from symscope.kernels._prediction import gradient_flow_prediction, nngp_posterior
 from symscope.kernels.adapters._sklearn import as_sklearn, as_sklearn_process
+from symscope.kernels.classical import arc_cosine_kernel, rbf_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
+from symscope.kernels.prediction import gradient_flow_prediction, nngp_posterior
 from tests.kernels.networks import inputs, module
 from tests.tolerances import ROUNDING
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import shift
+from symscope.data.images import shift
 from symscope.groups import cyclic
 from symscope.runs import CellContext, Verdict
 from symscope.spectral import profile_gram

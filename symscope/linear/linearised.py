@@ -36,6 +36,13 @@ from symscope.networks import (
 )
 from symscope.numerics import DEFAULT_MEMORY
 
+__all__ = [
+    "LinearisedNetwork",
+    "linearised_network",
+    "predicted_asymmetry",
+]
+
+
 LOSSES = ("mean", "sum", "half sum")
 CHUNK = 1024  # inputs that go through the network at once
 LARGEST_GROUP = 2**23  # weights times steps pushed through it at once, 64 MB

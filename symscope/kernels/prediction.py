@@ -31,6 +31,14 @@ from symscope.kernels._training_spectrum import (
     training_spectrum,
 )
 
+__all__ = [
+    "Prediction",
+    "gradient_descent_prediction",
+    "gradient_flow_prediction",
+    "nngp_posterior",
+    "ntk_ensemble_prediction",
+]
+
 
 @final
 @dataclass(frozen=True)

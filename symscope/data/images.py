@@ -13,6 +13,14 @@ from symscope.data._action import Action, PointPermutation, gather_points
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, cyclic, direct_product, permutation
 
+__all__ = [
+    "flip",
+    "flip_both",
+    "pixel_permutation",
+    "shift",
+    "shift_both",
+]
+
 
 def shift(n: int, axis: str = "x") -> Action:
     """C_n moving images cyclically along one axis: element k moves them by k/n of the size.

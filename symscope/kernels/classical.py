@@ -16,6 +16,15 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.kernels._kernel import Kernel
 
+__all__ = [
+    "arc_cosine_kernel",
+    "linear_kernel",
+    "median_length_scale",
+    "polynomial_kernel",
+    "rbf_kernel",
+]
+
+
 # Below this fraction of |x|^2 + |y|^2 the expanded square |x|^2 + |y|^2 - 2 x.y loses more than two digits.
 _CLOSE = 1e-2
 _SERIES_TERMS = 12  # of the arc-cosine forms near opposite inputs: the first one left out is below 1e-19
