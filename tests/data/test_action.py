@@ -1,29 +1,21 @@
 from __future__ import annotations
-from collections.abc import Callable
-from hypothesis import given
-from hypothesis import strategies as st
-from symscope import groups
-from symscope.data._action import Action
-from symscope.data._action import custom_action
-from symscope.data._action import default_tolerance
-from symscope.data._action import fixing_elements
-from symscope.data._nodes import node_permutation
-from symscope.data._rotation import dihedral_action
-from symscope.data._rotation import rotation
-from symscope.data._vectors import linear_action
-from symscope.data.images import flip
-from symscope.data.images import flip_both
-from symscope.data.images import pixel_permutation
-from symscope.data.images import shift
-from symscope.data.images import shift_both
-from symscope.errors import InputError
-from tests.tolerances import ROUNDING
+
 import pickle
+from collections.abc import Callable
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-
-
+from symscope import groups
+from symscope.data._action import Action, custom_action, default_tolerance, fixing_elements
+from symscope.data._nodes import node_permutation
+from symscope.data._rotation import dihedral_action, rotation
+from symscope.data._vectors import linear_action
+from symscope.data.images import flip, flip_both, pixel_permutation, shift, shift_both
+from symscope.errors import InputError
+from tests.tolerances import ROUNDING
 
 
 def _scaled_roll(g: int, x: torch.Tensor) -> torch.Tensor:

@@ -1,22 +1,19 @@
 """Lazy networks: zero at the start, weights that move like one over alpha, and in the limit linearised."""
 
 from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+import torch
+from torch import nn
+
 from symscope import InputError
 from symscope.data.synthetic import permuted_cube
 from symscope.linear.linearised import linearised_network
-from symscope.networks.architectures import mlp
-from symscope.networks.architectures import seeded_weights
-from symscope_papers.linear.lazy.network import LazyNetwork
-from symscope_papers.linear.lazy.network import kernel_change
-from symscope_papers.linear.lazy.network import lazy_loss
-from torch import nn
-import copy
-import math
-import pytest
-import torch
-
-
-
+from symscope.networks.architectures import mlp, seeded_weights
+from symscope_papers.linear.lazy.network import LazyNetwork, kernel_change, lazy_loss
 
 
 def smooth():
