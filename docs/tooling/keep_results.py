@@ -19,12 +19,12 @@ from pathlib import Path, PurePath
 from typing import Any, final
 
 from symscope.errors import InputError
-from symscope.runs import Claim, RunOutcome, Verdict, run_folders
+from symscope.runs import Claim, ClaimKind, RunOutcome, Verdict, run_folders
 from symscope.runs.commands import reproduce_command
 
 LARGEST_PICTURE = 150_000  # bytes: a repository keeps every version of a picture for ever
 NARROWEST = 640  # pixels: below this the labels of a figure cannot be read
-SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
+SYMBOLS = {Verdict.HOLDS: "✓", Verdict.CONTRADICTED: "✗"}  # the others: ○
 MARK = "<!-- symscope result: "
 END = " -->"
 INDEX_MARK = "<!-- symscope index of results -->"
@@ -40,9 +40,8 @@ class KeptResult:
         paper: The paper's title.
         figure: The paper's figures it answers.
         preset: The preset's name, with "changed" when settings differ from it.
-        reproduced: Number of claims that were reproduced.
-        not_reproduced: Number of claims that were not reproduced.
-        not_checked: Number of claims that could not be checked at this size.
+        verdicts: Number of stated claims by verdict.
+        measurements: Number of measurements without a verdict.
         device: The device it ran on.
         minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
@@ -52,9 +51,8 @@ class KeptResult:
     paper: str
     figure: str
     preset: str
-    reproduced: int
-    not_reproduced: int
-    not_checked: int
+    verdicts: dict[str, int]
+    measurements: int
     device: str
     minutes: float
     figures: tuple[str, ...]
@@ -135,33 +133,40 @@ def index_page(folder: Path) -> str:
         raise InputError(
             f"{folder} holds no kept results; `python -m docs.tooling.keep_results RUN` writes them"
         )
-    good, bad, open_ = (
-        sum(getattr(result, name) for result in results)
-        for name in ("reproduced", "not_reproduced", "not_checked")
-    )
+    counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in results) for verdict in Verdict}
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    measurements = sum(result.measurements for result in results)
     lines = [
         INDEX_MARK,
         "# Results",
         "",
-        f"{len(results)} experiments with {good + bad + open_} claims: {good} reproduced, {bad} not "
-        f"reproduced, {open_} not checked at the size that was run. Every page says how to run its "
-        "experiment again.",
+        f"{len(results)} experiments. Statements of the papers: {words or 'none'}. Beside them "
+        f"{measurements} measurements without a verdict: numbers for sentences of the papers that state "
+        "none, and what goes beyond the papers. Every page says how to run its experiment again.",
     ]
     for paper in sorted({result.paper for result in results}):
         lines += [
             "",
             f"## {_plain(paper)}",
             "",
-            "| experiment | paper's figure | preset | reproduced | not reproduced | not checked | ran on "
-            "| minutes, all cells |",
-            "| --- | --- | --- | ---: | ---: | ---: | --- | ---: |",
+            "| experiment | paper's figure | preset | holds | contradicted | other verdicts | measurements "
+            "| ran on | minutes, all cells |",
+            "| --- | --- | --- | ---: | ---: | --- | ---: | --- | ---: |",
         ]
         for result in results:
             if result.paper == paper:
                 link = f"[{result.experiment}]({_stem(result.experiment)}.md)"
-                counts = f"{result.reproduced} | {result.not_reproduced} | {result.not_checked}"
+                holds, contradicted = (
+                    result.verdicts.get(verdict, 0) for verdict in (Verdict.HOLDS, Verdict.CONTRADICTED)
+                )
+                others = "; ".join(
+                    f"{count} {verdict}"
+                    for verdict, count in result.verdicts.items()
+                    if verdict not in (Verdict.HOLDS, Verdict.CONTRADICTED)
+                )
                 lines.append(
-                    f"| {link} | {_plain(result.figure)} | {result.preset} | {counts} | "
+                    f"| {link} | {_plain(result.figure)} | {result.preset} | {holds} | {contradicted} | "
+                    f"{others or '–'} | {result.measurements} | "
                     f"{_plain(result.device)} | {_number(result.minutes, 2)} |"
                 )
     return "\n".join(lines) + "\n"
@@ -174,16 +179,15 @@ def _check_own_index(path: Path) -> None:
 
 
 def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
-    counts = {verdict: sum(claim.verdict is verdict for claim in run.claims) for verdict in Verdict}
+    verdicts = [claim.verdict for claim in run.claims if claim.verdict is not None]
     asked, machine = run.description(), run.environment()
     return KeptResult(
         asked["experiment"],
         asked["paper"],
         asked["figure"],
         asked["preset"] + (", changed" if _visible(asked["changes"]) else ""),
-        counts[Verdict.REPRODUCED],
-        counts[Verdict.NOT_REPRODUCED],
-        counts[Verdict.NOT_CHECKED],
+        {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts},
+        len(run.claims) - len(verdicts),
         machine["device"] if machine["device"] != "cpu" else f"{machine['cores']} cores",
         run.seconds / 60,
         figures,
@@ -213,7 +217,11 @@ def _page(run: RunOutcome, known: KeptResult) -> str:
             + (", and plots or claims could not be made" if run.problems else "")
             + ": the evidence is incomplete.**",
         ]
-    lines += ["", "## Claims", "", *_claims(run.claims), "", "## Figures"]
+    lines += ["", "## Claims", "", *_claims(run.claims)]
+    if asked["differences"]:
+        lines += ["", f"## Where preset {asked['preset']} differs from what the paper states", ""]
+        lines += [f"- {_plain(line)}" for line in asked["differences"]]
+    lines += ["", "## Figures"]
     for figure in run.figures():
         lines += [
             "",
@@ -227,15 +235,38 @@ def _page(run: RunOutcome, known: KeptResult) -> str:
 
 
 def _claims(claims: Sequence[Claim]) -> list[str]:
-    rows = ["| verdict | claim | measured | asked | source |", "| --- | --- | --- | --- | --- |"]
-    for claim in claims:
-        statement = _plain(claim.statement) + (f"<br>*{_plain(claim.why)}*" if claim.why else "")
-        rows.append(
-            f"| {SYMBOLS[claim.verdict]} {claim.verdict.value} | {statement} | "
-            f"{_plain(claim.measured_text)} | {_plain(claim.threshold) or '–'} | "
-            f"{_plain(claim.source)} |"
-        )
-    return rows if claims else ["No claims were made."]
+    """What the paper states, with verdicts; then the measurements, kind by kind."""
+    stated = [
+        f"| {SYMBOLS.get(claim.verdict, '○')} {claim.verdict.value} | {_statement(claim)} | "
+        f"{_plain(claim.measured_text)} | {_plain(claim.threshold) or '–'} | {_plain(claim.source)} |"
+        for claim in claims
+        if claim.verdict is not None
+    ]
+    header = ["| verdict | claim | measured | asked | source |", "| --- | --- | --- | --- | --- |"]
+    lines = [*header, *stated] if stated else ["The paper states nothing that this experiment tests."]
+    titles = {
+        ClaimKind.QUANTIFIED: "Measurements behind sentences that state no number",
+        ClaimKind.BEYOND: "Measurements beyond the paper",
+    }
+    for kind, title in titles.items():
+        rows = [
+            f"| {_plain(claim.measured_text)} | {_statement(claim)} | {_plain(claim.threshold) or '–'} | "
+            f"{_plain(claim.source) or '–'} |"
+            for claim in claims
+            if claim.kind is kind
+        ]
+        header = ["| measured | what | expected | source |", "| --- | --- | --- | --- |"]
+        lines += ["", f"### {title}", "", *header, *rows] if rows else []
+    return lines
+
+
+def _statement(claim: Claim) -> str:
+    """The statement, the paper's words, how they were read, and the remark, under each other."""
+    parts = [_plain(claim.statement)]
+    parts += [f"“{_plain(claim.quote)}”"] if claim.quote else []
+    parts += [f"Read as: {_plain(claim.reading)}"] if claim.reading else []
+    parts += [f"*{_plain(claim.why)}*"] if claim.why else []
+    return "<br>".join(parts)
 
 
 def _run(run: RunOutcome, known: KeptResult) -> list[str]:

@@ -39,9 +39,9 @@ Will a neural network learn a symmetry from data?
 Every command has its own --help with examples.
 Shell completion: [cyan]symscope --install-completion[/cyan].
 
-Exit status: 0 fine; 1 a checked claim did not hold, or an accuracy is below
-what was asked; 2 bad input, with one line on standard error: what was
-expected, what was given, what to do.
+Exit status: 0 fine; 1 a cell failed, or with --strict a statement of a paper
+does not hold, or an accuracy is below what was asked; 2 bad input, with one
+line on standard error: what was expected, what was given, what to do.
 """
 
 app = typer.Typer(

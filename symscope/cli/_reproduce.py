@@ -98,13 +98,17 @@ def reproduce(
             metavar="NAME=VALUE,...",
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with status 1 where a statement of a paper does not hold.")
+    ] = False,
     modules: Modules = None,
 ) -> None:
     """Run experiments of the papers, check their claims, write a report.
 
     Finished cells are stored as they come. Whatever stops a run (Ctrl-C, kill, power), the same command
-    goes on where it was; a finished run answers at once. Exit status: 0 every checked claim was reproduced,
-    1 some were not, 2 bad input or an experiment that cannot be imported, 130 stopped by Ctrl-C.
+    goes on where it was; a finished run answers at once. Exit status: 0 finished, whatever the
+    verdicts; 1 cells failed, or with --strict a statement of a paper does not hold; 2 bad input or an
+    experiment that cannot be imported; 130 stopped by Ctrl-C.
 
     Examples:
 
@@ -162,7 +166,8 @@ def reproduce(
         print(f"{board.done} of {board.total} cells are finished and kept; the others were not asked for.")
     if outcomes:
         _write_reports(outcomes, out)
-    raise typer.Exit(2 if left_out else max((outcome.status for outcome in outcomes), default=0))
+    statuses = [outcome.strict_status if strict else outcome.status for outcome in outcomes]
+    raise typer.Exit(2 if left_out else max(statuses, default=0))
 
 
 def report(

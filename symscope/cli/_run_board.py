@@ -24,8 +24,8 @@ from rich.text import Text
 from symscope.cli._terminal import one_line
 from symscope.runs import RunOutcome, RunRequest, Verdict
 
-COLOURS = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.NOT_CHECKED: "yellow"}
-SYMBOLS = {Verdict.REPRODUCED: "✓", Verdict.NOT_REPRODUCED: "✗", Verdict.NOT_CHECKED: "○"}
+MARKS = {Verdict.HOLDS: ("✓", "green"), Verdict.CONTRADICTED: ("✗", "red"), None: ("·", "cyan")}
+OPEN = ("○", "yellow")  # number differs, not testable, not checked
 CHAINED = re.compile(
     r"^(?:The above exception was the direct cause of|During handling of the above exception,).*$",
     re.MULTILINE,
@@ -75,7 +75,8 @@ class Board:
     def finished(self, request: RunRequest, outcome: RunOutcome) -> None:
         """One experiment is complete: its claims join the table."""
         for claim in outcome.claims:
-            verdict = Text(f"{SYMBOLS[claim.verdict]} {claim.verdict.value}", style=COLOURS[claim.verdict])
+            symbol, colour = MARKS.get(claim.verdict, OPEN)
+            verdict = Text(f"{symbol} {claim.outcome}", style=colour)
             measured = Text(" ".join(filter(None, (claim.measured_text, claim.threshold))))
             self._claims.add_row(
                 verdict, Text(claim.statement), measured, Text(f"{request.experiment.id} {claim.source}")

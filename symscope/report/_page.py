@@ -100,8 +100,15 @@ class Verdict:
     """One checked claim: what was said, what was measured, and the outcome.
 
     Attributes:
+        statement: What was checked, in a sentence.
         outcome: "good", "bad" or "open": decides symbol and colour.
-        label: The outcome in words, for example "reproduced".
+        label: The outcome in words, for example "holds".
+        source: Where it is stated.
+        measured: The measured value in words.
+        threshold: The condition on the measured value in words.
+        why: How to interpret the number.
+        quote: The words in which the source states it.
+        reading: How those words were read, where they allow more than one reading.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -112,6 +119,8 @@ class Verdict:
     measured: str = ""
     threshold: str = ""
     why: str = ""
+    quote: str = ""
+    reading: str = ""
 
     def __post_init__(self) -> None:
         if self.outcome not in ("good", "bad", "open"):

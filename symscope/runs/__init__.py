@@ -8,7 +8,7 @@ Public modules: `symscope.runs.commands`, the command line that repeats a run, f
 
 from __future__ import annotations
 
-from symscope.runs._claims import Claim, Verdict
+from symscope.runs._claims import Claim, ClaimKind, Verdict
 from symscope.runs._definition import CellContext, CellResults, Experiment, Plot, Preset, RunTables
 from symscope.runs._outcome import RunOutcome, redraw_run
 from symscope.runs._registry import broken_modules, experiment_ids, experiments
@@ -26,6 +26,7 @@ __all__ = [
     "RunTables",
     "Plot",
     "Claim",
+    "ClaimKind",
     "Verdict",
     # finding experiments
     "experiments",

@@ -1,4 +1,4 @@
-"""Claims: a paper's statement, what was measured, the threshold, and the verdict that follows."""
+"""Claims: what a paper states, quoted and judged; what makes a sentence measurable; what goes beyond it."""
 
 from __future__ import annotations
 
@@ -12,123 +12,252 @@ from symscope.errors import InputError
 
 
 @final
-class Verdict(StrEnum):
-    """Whether a claim was reproduced."""
+class ClaimKind(StrEnum):
+    """Whose sentence it is; only what the paper states gets a verdict."""
 
-    REPRODUCED = "reproduced"
-    NOT_REPRODUCED = "not reproduced"
+    STATED = "stated"
+    QUANTIFIED = "quantified"
+    BEYOND = "beyond the paper"
+
+
+@final
+class Verdict(StrEnum):
+    """The verdict on a sentence or number of the paper."""
+
+    HOLDS = "holds"
+    CONTRADICTED = "contradicted"
+    NUMBER_DIFFERS = "number differs, setting unknown"
+    NOT_TESTABLE = "not testable as written"
     NOT_CHECKED = "not checked at this size"
 
 
 @final
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper, checked.
+    """A statement of a paper with a verdict, or a measurement without one.
 
-    Make it with `Claim.at_most`, `Claim.at_least`, `Claim.from_check` or `Claim.not_checked`: the verdict
-    then follows from the numbers.
+    Stated by the paper: `Claim.at_most`, `Claim.at_least`, `Claim.from_check`, `Claim.number_differs`,
+    `Claim.not_testable`, `Claim.not_checked`; the verdict follows from the numbers. Measurements:
+    `Claim.quantified` makes a sentence of the paper measurable, `Claim.beyond` is not about the paper.
 
     Attributes:
-        statement: What is claimed, in a sentence that stands alone.
-        source: Where the paper states it, for example "Fig. 3B"; "beyond the paper" when it does not.
+        kind: Stated by the paper, a number that quantifies one of its sentences, or beyond the paper.
+        statement: What was checked or measured, in a sentence that stands alone.
+        source: Where the paper says it, for example "Fig. 3B"; empty for what goes beyond it.
         measured: The number, or words where no single number is enough.
-        threshold: The condition on the measured value, for example "<= 1e-08".
-        verdict: Whether the claim was reproduced.
+        threshold: The condition on the measured value, for example "<= 1e-08"; for a measurement, the
+            value theory expects, if there is one.
+        verdict: Whether the paper's statement holds; None for measurements.
+        quote: The paper's own words.
+        reading: How the words were read where they allow more than one reading, and why that one.
+        uncertainty: What the measured value varies by, in words, for example "± 0.02 over 30 seeds".
         why: Why it was not checked, or how to interpret the number.
     """
 
+    kind: ClaimKind
     statement: str
     source: str
-    measured: float | int | str | None
-    threshold: str
-    verdict: Verdict
+    measured: float | int | str | None = None
+    threshold: str = ""
+    verdict: Verdict | None = None
+    quote: str = ""
+    reading: str = ""
+    uncertainty: str = ""
     why: str = ""
 
     def __post_init__(self) -> None:
-        if not self.statement.strip() or not self.source.strip():
+        beyond = self.kind is ClaimKind.BEYOND
+        if not self.statement.strip() or (not beyond and not self.source.strip()):
             raise InputError(
-                f"a claim needs a statement and a source, got {self.statement!r} and {self.source!r}"
+                f"a claim needs a statement and the place in the paper, got {self.statement!r} and "
+                f"{self.source!r}; what the paper does not say is made with Claim.beyond"
             )
-        if self.verdict is Verdict.NOT_CHECKED and not self.why.strip():
+        if (self.kind is ClaimKind.STATED) != (self.verdict is not None):
+            raise InputError(
+                f"claim {self.statement!r}: a verdict is for what the paper states, and only that"
+            )
+        if self.verdict in (Verdict.NOT_CHECKED, Verdict.NOT_TESTABLE) and not self.why.strip():
             raise InputError(f"claim {self.statement!r} was not checked: say why")
 
     @property
     def measured_text(self) -> str:
-        """The measured value with four digits, words as they are, nothing as a dash."""
+        """The measured value with four digits and its uncertainty, words as they are, nothing as a dash."""
         if self.measured is None:
             return "–"
         if isinstance(self.measured, str):
-            return self.measured
-        return "not a number" if math.isnan(self.measured) else f"{self.measured:.4g}"
+            shown = self.measured
+        else:
+            shown = "not a number" if math.isnan(self.measured) else f"{self.measured:.4g}"
+        return f"{shown} {self.uncertainty}".rstrip()
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in words, or the kind of measurement where there is none."""
+        return self.kind.value if self.verdict is None else self.verdict.value
 
     @staticmethod
     def at_most(
-        statement: str, source: str, measured: float | int, threshold: float | int, *, why: str = ""
+        statement: str,
+        source: str,
+        measured: float | int,
+        threshold: float | int,
+        *,
+        quote: str = "",
+        reading: str = "",
+        uncertainty: str = "",
+        why: str = "",
     ) -> Claim:
-        """A claim that a number is at most a threshold; NaN never is.
+        """A number the paper states as an upper bound, or an equality to rounding; NaN never holds.
 
-        >>> Claim.at_most("both errors agree", "Fig. 3B", 3e-12, 1e-8).verdict.value
-        'reproduced'
-        >>> Claim.at_most("both errors agree", "Fig. 3B", float("nan"), 1e-8).verdict.value
-        'not reproduced'
+        >>> Claim.at_most("errors agree", "Fig. 3B", 3e-12, 1e-8, quote="coincide").verdict.value
+        'holds'
+        >>> Claim.at_most("errors agree", "Fig. 3B", float("nan"), 1e-8, quote="coincide").verdict.value
+        'contradicted'
         """
         good = bool(measured <= threshold)  # a number of numpy compares to one of numpy
-        return Claim(statement, source, float(measured), f"<= {threshold:g}", _verdict(good), why)
+        words = {"quote": quote, "reading": reading, "uncertainty": uncertainty, "why": why}
+        return _stated(statement, source, float(measured), f"<= {threshold:g}", _verdict(good), words)
 
     @staticmethod
     def at_least(
-        statement: str, source: str, measured: float | int, threshold: float | int, *, why: str = ""
+        statement: str,
+        source: str,
+        measured: float | int,
+        threshold: float | int,
+        *,
+        quote: str = "",
+        reading: str = "",
+        uncertainty: str = "",
+        why: str = "",
     ) -> Claim:
-        """A claim that a number is at least a threshold; NaN never is.
+        """A number the paper states as a lower bound; NaN never holds.
 
-        >>> Claim.at_least("the two rank alike", "Fig. 5A", 0.97, 0.9).verdict.value
-        'reproduced'
+        >>> Claim.at_least("accuracy stays high", "Fig. 5A", 0.97, 0.9, quote="above 90 %").verdict.value
+        'holds'
         """
         good = bool(measured >= threshold)
-        return Claim(statement, source, float(measured), f">= {threshold:g}", _verdict(good), why)
+        words = {"quote": quote, "reading": reading, "uncertainty": uncertainty, "why": why}
+        return _stated(statement, source, float(measured), f">= {threshold:g}", _verdict(good), words)
 
     @staticmethod
     def from_check(
-        statement: str, source: str, good: bool, *, measured: float | int | str, threshold: str, why: str = ""
+        statement: str,
+        source: str,
+        good: bool,
+        *,
+        measured: float | int | str,
+        threshold: str,
+        quote: str = "",
+        reading: str = "",
+        uncertainty: str = "",
+        why: str = "",
     ) -> Claim:
-        """A claim decided by a comparison of your own; `measured` and `threshold` describe it in words.
+        """A direction or shape the paper states; `measured` and `threshold` describe its test in words.
 
-        >>> words = {"measured": "rises once", "threshold": "never rises"}
+        >>> words = {"measured": "rises once", "threshold": "never rises", "quote": "decreases with N"}
         >>> Claim.from_check("falls with N", "Fig. 3E", False, **words).verdict.value
-        'not reproduced'
+        'contradicted'
         """
-        return Claim(statement, source, measured, threshold, _verdict(good), why)
+        words = {"quote": quote, "reading": reading, "uncertainty": uncertainty, "why": why}
+        return _stated(statement, source, measured, threshold, _verdict(good), words)
 
     @staticmethod
-    def not_checked(statement: str, source: str, why: str) -> Claim:
-        """A claim this run is too small to decide.
+    def number_differs(
+        statement: str,
+        source: str,
+        *,
+        measured: float | int | str,
+        stated: str,
+        why: str,
+        quote: str = "",
+        uncertainty: str = "",
+    ) -> Claim:
+        """A number of the paper that comes out differently where the paper leaves settings open.
 
-        >>> Claim.not_checked("no grokking in 1000 epochs", "App. B", "quick trains for 20").verdict.value
+        >>> words = {"measured": 0.12, "stated": "0.011", "quote": "1.1e-2", "why": "Epochs are not given."}
+        >>> Claim.number_differs("error of the trained network", "Table 1", **words).verdict.value
+        'number differs, setting unknown'
+        """
+        words = {"quote": quote, "uncertainty": uncertainty, "why": why}
+        return _stated(statement, source, measured, f"the paper has {stated}", Verdict.NUMBER_DIFFERS, words)
+
+    @staticmethod
+    def not_testable(statement: str, source: str, why: str, *, quote: str = "") -> Claim:
+        """A sentence of the paper that no computation can decide as it is written.
+
+        >>> Claim.not_testable("it is natural", "Sec. 1", "no test", quote="naturally").verdict.value
+        'not testable as written'
+        """
+        return _stated(statement, source, None, "", Verdict.NOT_TESTABLE, {"quote": quote, "why": why})
+
+    @staticmethod
+    def not_checked(statement: str, source: str, why: str, *, quote: str = "") -> Claim:
+        """A statement of the paper that this run is too small to decide.
+
+        >>> Claim.not_checked("no grokking", "App. B", "20 epochs", quote="1000 epochs").verdict.value
         'not checked at this size'
         """
-        return Claim(statement, source, None, "", Verdict.NOT_CHECKED, why)
+        return _stated(statement, source, None, "", Verdict.NOT_CHECKED, {"quote": quote, "why": why})
+
+    @staticmethod
+    def quantified(
+        statement: str,
+        source: str,
+        measured: float | int | str,
+        *,
+        quote: str = "",
+        uncertainty: str = "",
+        why: str = "",
+    ) -> Claim:
+        """A measurement that puts a number to a sentence of the paper which states none.
+
+        >>> Claim.quantified("Spearman correlation", "Fig. 5", 0.79, uncertainty="± 0.03").measured_text
+        '0.79 ± 0.03'
+        """
+        words = {"quote": quote, "uncertainty": uncertainty, "why": why}
+        return Claim(ClaimKind.QUANTIFIED, statement, source, _plain(measured), **words)
+
+    @staticmethod
+    def beyond(
+        statement: str,
+        measured: float | int | str,
+        *,
+        expected: str = "",
+        uncertainty: str = "",
+        why: str = "",
+        source: str = "",
+    ) -> Claim:
+        """A measurement of something the paper does not say, with the value theory expects if there is one.
+
+        >>> Claim.beyond("Largest difference from the dense oracle.", 3e-15, expected="0 to rounding").outcome
+        'beyond the paper'
+        """
+        words = {"uncertainty": uncertainty, "why": why}
+        return Claim(ClaimKind.BEYOND, statement, source, _plain(measured), expected, **words)
 
 
 def tally(claims: Sequence[Claim]) -> str:
-    """How many claims had which verdict, as a sentence.
+    """How many stated claims had which verdict, and how many measurements there are, as a sentence.
 
-    >>> tally([Claim.at_most("small", "Fig. 1", 0.1, 1.0), Claim.at_most("tiny", "Fig. 1", 0.1, 0.01)])
-    '1 of 2 checked claims reproduced; 1 not reproduced.'
+    >>> stated = Claim.at_most("small", "Fig. 1", 0.1, 1.0, quote="small")
+    >>> tally([stated, Claim.at_most("tiny", "Fig. 1", 0.1, 0.01, quote="tiny"), Claim.beyond("size", 3)])
+    '2 stated claims: 1 holds, 1 contradicted; 1 measurement.'
     """
     counts = {verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict}
-    checked = len(claims) - counts[Verdict.NOT_CHECKED]
-    if not checked:
-        return "No claim was checked."
-    whole = "All" if counts[Verdict.REPRODUCED] == checked else f"{counts[Verdict.REPRODUCED]} of"
-    words = [f"{whole} {checked} checked claims reproduced"]
-    words += [f"{counts[v]} {v}" for v in (Verdict.NOT_REPRODUCED, Verdict.NOT_CHECKED) if counts[v]]
-    return "; ".join(words) + "."
+    stated = sum(counts.values())
+    words = []
+    if stated:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        words.append(f"{stated} stated claim{'s' if stated > 1 else ''}: {verdicts}")
+    if rest := len(claims) - stated:
+        words.append(f"{rest} measurement{'s' if rest > 1 else ''}")
+    return "; ".join(words) + "." if words else "No claim was checked."
 
 
 def without_cells(claims: list[Claim], failed: int, total: int) -> list[Claim]:
-    """The same claims when some cells failed: nothing counts as reproduced on part of the evidence.
+    """The same claims when some cells failed: nothing holds on part of the evidence.
 
-    >>> claim = Claim.at_most("small", "Fig. 1", 0.1, 1.0)
+    >>> claim = Claim.at_most("small", "Fig. 1", 0.1, 1.0, quote="small")
     >>> without_cells([claim], failed=2, total=9)[0].verdict.value
     'not checked at this size'
     """
@@ -137,11 +266,27 @@ def without_cells(claims: list[Claim], failed: int, total: int) -> list[Claim]:
     why = f"{failed} of {total} cells failed, so the evidence is incomplete."
     return [
         replace(claim, verdict=Verdict.NOT_CHECKED, why=f"{why} {claim.why}".strip())
-        if claim.verdict is Verdict.REPRODUCED
+        if claim.verdict is Verdict.HOLDS
         else claim
         for claim in claims
     ]
 
 
+def _stated(
+    statement: str,
+    source: str,
+    measured: float | int | str | None,
+    threshold: str,
+    verdict: Verdict,
+    words: dict[str, str],
+) -> Claim:
+    return Claim(ClaimKind.STATED, statement, source, _plain(measured), threshold, verdict, **words)
+
+
+def _plain(measured: float | int | str | None) -> float | int | str | None:
+    """Numbers of numpy and pandas as Python's own, so that they can be written as JSON."""
+    return measured if measured is None or isinstance(measured, str | int) else float(measured)
+
+
 def _verdict(good: bool) -> Verdict:
-    return Verdict.REPRODUCED if good else Verdict.NOT_REPRODUCED
+    return Verdict.HOLDS if good else Verdict.CONTRADICTED

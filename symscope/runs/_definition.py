@@ -40,10 +40,18 @@ class CellContext:
 @final
 @dataclass(frozen=True)
 class Preset:
-    """A config under a name, and what it costs in words ("2 s on two cores")."""
+    """A config under a name.
+
+    Attributes:
+        config: The config.
+        cost: What it costs in words ("2 s on two cores").
+        differences: Where it differs from what the paper states, a sentence each; for what the authors'
+            scripts do, and for readings of settings that the paper leaves open.
+    """
 
     config: Any
     cost: str
+    differences: tuple[str, ...] = ()
 
 
 @final
@@ -85,7 +93,8 @@ class Experiment:
         figure: The paper's figures it answers, "Fig. 3A-C".
         shows: What it shows, in one sentence.
         config: A frozen dataclass; its fields are numbers, strings, booleans and tuples of them.
-        presets: At least `quick` (minutes on two cores) and `paper` (the paper's own sizes).
+        presets: At least `quick` (minutes on two cores) and `paper` (what the paper states); `authors` is
+            what the authors' scripts do where that differs.
         cells: `config -> parameters of each independent unit of work`, in the order tables are written.
         measure: `(config, cell, context) -> {table: rows}`; pure: the same arguments give the same
             rows. The cell's parameters are added to every row.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, Verdict, tally, without_cells
+from symscope.runs._claims import Claim, ClaimKind, Verdict, tally, without_cells
 from symscope.runs._definition import Plot
 from symscope.runs._request import RunRequest
 from symscope.runs._store import RunFolder, read_json, write_bytes, write_json
@@ -63,9 +63,14 @@ class RunOutcome:
 
     @property
     def status(self) -> int:
-        """Exit status: 0 when every checked claim was reproduced and nothing failed, otherwise 1."""
-        missed = any(claim.verdict is Verdict.NOT_REPRODUCED for claim in self.claims)
-        return 1 if missed or self.failed or self.problems else 0
+        """Exit status: 0 when the run finished, 1 when cells failed or plots or claims could not be made."""
+        return 1 if self.failed or self.problems else 0
+
+    @property
+    def strict_status(self) -> int:
+        """Exit status that is also 1 when a statement of the paper does not hold, or its number differs."""
+        missed = (Verdict.CONTRADICTED, Verdict.NUMBER_DIFFERS)
+        return 1 if any(claim.verdict in missed for claim in self.claims) else self.status
 
     @property
     def tally(self) -> str:
@@ -179,7 +184,7 @@ def read_outcome(folder: RunFolder) -> RunOutcome | None:
         claims = read_json(folder.path / "claims.json")
         return RunOutcome(
             folder.path,
-            tuple(Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in claims),
+            tuple(_claim(claim) for claim in claims),
             summary["cells"],
             summary["failed"],
             tuple(summary["problems"]),
@@ -189,6 +194,12 @@ def read_outcome(folder: RunFolder) -> RunOutcome | None:
         )
     except (InputError, KeyError, TypeError, ValueError):
         return None
+
+
+def _claim(stored: Mapping[str, Any]) -> Claim:
+    verdict = stored["verdict"]
+    kinds = {"kind": ClaimKind(stored["kind"]), "verdict": None if verdict is None else Verdict(verdict)}
+    return Claim(**{**stored, **kinds})
 
 
 def parquet(table: pd.DataFrame) -> bytes:

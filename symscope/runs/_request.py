@@ -73,6 +73,7 @@ class RunRequest:
             "fingerprint": fingerprint(self.identity),
             **self.identity,
             "preset": self.preset,
+            "differences": list(experiment.presets[self.preset].differences),
             "changes": self.changes,
             "modules": list(self.modules),
             "threads": experiment.threads,

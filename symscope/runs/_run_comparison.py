@@ -90,7 +90,7 @@ def _claims(a: Sequence[Claim], b: Sequence[Claim]) -> list[tuple[str, str, str]
 
 
 def _in_words(claim: Claim | None) -> str:
-    return "–" if claim is None else f"{claim.verdict.value} ({claim.measured_text})"
+    return "–" if claim is None else f"{claim.outcome} ({claim.measured_text})"
 
 
 def _differences(a: pd.DataFrame | None, b: pd.DataFrame | None) -> list[tuple[str, str]]:

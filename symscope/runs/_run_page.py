@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from symscope.errors import InputError
 from symscope.report import Block, Command, Facts, Note, Picture, Section, Table, Text, inline_svg, page, slug
 from symscope.report import Verdict as Shown
-from symscope.runs._claims import Claim, Verdict, tally
+from symscope.runs._claims import Claim, ClaimKind, Verdict, tally
 from symscope.runs._outcome import RunOutcome
 from symscope.runs.commands import reproduce_command
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS = 12
-OUTCOMES = {Verdict.REPRODUCED: "good", Verdict.NOT_REPRODUCED: "bad", Verdict.NOT_CHECKED: "open"}
+OUTCOMES = {Verdict.HOLDS: "good", Verdict.CONTRADICTED: "bad"}  # the others are open
 
 
 def run_report(folders: Sequence[Path]) -> str:
@@ -105,7 +105,10 @@ def _sections(run: RunOutcome, *, prefix: str, alone: bool) -> list[Section]:
     claims.append(Text(f"From “{asked['paper']}”, {asked['figure']}."))
     if run.failed:
         claims.append(Note(f"{run.failed} of {run.cells} cells failed; see the tracebacks under “The run”."))
-    claims += [_shown(claim) for claim in run.claims]
+    claims += _claim_blocks(run.claims)
+    if asked["differences"]:
+        title = f"Where preset {asked['preset']} differs from what the paper states"
+        claims.append(Table(title, ("difference",), tuple((line,) for line in asked["differences"])))
     details: list[Block] = [
         Text("To run it again:"),
         Command(reproduce_command(asked)),
@@ -126,16 +129,40 @@ def _sections(run: RunOutcome, *, prefix: str, alone: bool) -> list[Section]:
     return [Section(asked["experiment"], blocks, anchor, asked["figure"])]
 
 
-def _shown(claim: Claim) -> Shown:
-    return Shown(
-        statement=claim.statement,
-        outcome=OUTCOMES[claim.verdict],
-        label=claim.verdict.value,
-        source=claim.source,
-        measured="" if claim.measured is None else claim.measured_text,
-        threshold=claim.threshold,
-        why=claim.why,
-    )
+def _claim_blocks(claims: Sequence[Claim]) -> list[Block]:
+    """What the paper states with its verdicts, then the measurements as tables."""
+    blocks: list[Block] = [
+        Shown(
+            statement=claim.statement,
+            outcome=OUTCOMES.get(claim.verdict, "open"),
+            label=claim.verdict.value,
+            source=claim.source,
+            measured="" if claim.measured is None else claim.measured_text,
+            threshold=claim.threshold,
+            why=claim.why,
+            quote=claim.quote,
+            reading=claim.reading,
+        )
+        for claim in claims
+        if claim.verdict is not None
+    ]
+    titles = {
+        ClaimKind.QUANTIFIED: "Measurements behind sentences of the paper that state no number",
+        ClaimKind.BEYOND: "Measurements beyond the paper",
+    }
+    columns = ("measured", "what", "expected", "where", "remark")
+    for kind, title in titles.items():
+        rows = tuple(
+            (claim.measured_text, claim.statement, claim.threshold, claim.source, _remark(claim))
+            for claim in claims
+            if claim.kind is kind
+        )
+        blocks += [Table(title, columns, rows)] if rows else []
+    return blocks
+
+
+def _remark(claim: Claim) -> str:
+    return " ".join(filter(None, (f"“{claim.quote}”" if claim.quote else "", claim.why)))
 
 
 def _pictures(run: RunOutcome, prefix: str) -> list[Block]:

@@ -26,16 +26,18 @@ QUICK = (
 )
 
 
-def test_status_0_when_every_checked_claim_holds_and_1_when_one_does_not(tmp_path, capsys):
+def test_status_0_when_finished_and_1_when_strict_and_a_statement_does_not_hold(tmp_path, capsys):
     assert called(*QUICK, "--out", str(tmp_path)) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "✓ reproduced Random matrices have a norm." in said
+    assert "✓ holds Random matrices have a norm." in said
     assert "○ not checked at this size They are beautiful." in said
     [folder] = tmp_path.iterdir()
     assert f"Report: {folder / 'report.html'}" in said
     assert "Random matrices have a norm." in (folder / "report.html").read_text()
-    assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000") == 1
-    assert "✗ not reproduced" in " ".join(capsys.readouterr().out.split())
+    assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000") == 0
+    assert "✗ contradicted" in " ".join(capsys.readouterr().out.split())
+    assert called(*QUICK, "--out", str(tmp_path), "--set", "threshold=1000", "--strict") == 1
+    assert called(*QUICK, "--out", str(tmp_path), "--strict") == 0
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -75,7 +77,7 @@ def test_all_beside_a_broken_module_runs_the_others_and_makes_status_2(tmp_path,
     assert called(*words, "--out", str(tmp_path / "runs")) == 2
     captured = capsys.readouterr()
     assert "left out: symscope_papers.wrecked cannot be imported: ZeroDivisionError" in captured.err
-    assert "✓ reproduced Random matrices have a norm." in " ".join(captured.out.split())
+    assert "✓ holds Random matrices have a norm." in " ".join(captured.out.split())
     [folder] = (tmp_path / "runs").iterdir()
     assert (folder / "report.html").is_file()
 
@@ -238,7 +240,7 @@ def test_a_run_in_pieces(tmp_path, capsys):
     [folder] = tmp_path.iterdir()
     assert not (folder / "summary.json").exists()
     assert called(*words, "--only", "index=1") == 0
-    assert "✓ reproduced" in capsys.readouterr().out
+    assert "✓ holds" in capsys.readouterr().out
     assert (folder / "report.html").exists()
 
 

@@ -38,19 +38,19 @@ def test_a_page_says_what_was_claimed_measured_and_how_to_run_it_again(runs, tmp
     text = page.read_text()
     claims = json.loads((runs[0] / "claims.json").read_text())
     assert (
-        f"| ✗ not reproduced | Random matrices have a norm. | {claims[0]['measured']:.4g} | &gt;= 1000 |"
-        in text
+        f"| ✗ contradicted | Random matrices have a norm.<br>“have a norm” | {claims[0]['measured']:.4g} "
+        "| &gt;= 1000 | Fig. 7 |" in text
     )
     assert (
-        f"| ✓ reproduced | They are not too large. | {claims[1]['measured']:.4g} | &lt;= 100 | Sec. 2 |"
-        in text
+        f"| ✓ holds | They are not too large.<br>“moderately large” | {claims[1]['measured']:.4g} "
+        "| &lt;= 100 | Sec. 2 |" in text
     )
-    assert (
-        "| ○ not checked at this size | They are beautiful.<br>*a matter of taste* | – | – | Sec. 3 |" in text
-    )
+    open_ = "They are beautiful.<br>“beautiful”<br>*a matter of taste*"
+    assert f"| ○ not checked at this size | {open_} | – | – | Sec. 3 |" in text
+    assert f"| {claims[3]['measured']:.4g} ± 1 | Mean norm. | 40 | – |" in text
     assert "A paper about &lt;matrices&gt; &amp; norms" in text
     assert "$ symscope reproduce toy/matrices --preset quick --set cells=3 --set threshold=1000.0" in text
-    assert "1 of 2 checked claims reproduced; 1 not reproduced; 1 not checked at this size." in text
+    assert "1 holds, 1 contradicted, 1 not checked at this size; 1 measurement." in text
     assert "![A line of norms.](toy-matrices-norms.png)" in text
     assert "They are all near forty." in text
     assert "| `threshold` | 1000 |" in text
@@ -78,13 +78,17 @@ def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     *_, listing = keep_results([runs[1]], tmp_path)
     first, second = read_results(tmp_path)
     assert (first.experiment, second.experiment) == ("spectral/circles-distance", "toy/matrices")
-    assert (second.reproduced, second.not_reproduced, second.not_checked) == (1, 1, 1)
+    assert second.verdicts == {"holds": 1, "contradicted": 1, "not checked at this size": 1}
+    assert second.measurements == 1
     claims = json.loads((runs[1] / "claims.json").read_text())
-    assert first.reproduced == sum(claim["verdict"] == "reproduced" for claim in claims) > 2
+    holds = first.verdicts["holds"]
+    assert holds == sum(claim["verdict"] == "holds" for claim in claims) > 0
     text = listing.read_text()
-    total = first.reproduced + 1
-    assert f"2 experiments with {len(claims) + 3} claims: {total} reproduced, 1 not reproduced" in text
-    assert "| [toy/matrices](toy-matrices.md) | Fig. 7 | quick, changed | 1 | 1 | 1 |" in text
+    assert f"2 experiments. Statements of the papers: {holds + 1} holds, 1 contradicted" in text
+    assert (
+        "| [toy/matrices](toy-matrices.md) | Fig. 7 | quick, changed | 1 | 1 | 1 not checked at this size | 1 |"
+        in text
+    )
     assert text.count("\n## ") == 2
     for name in (*first.figures, *second.figures):
         assert (tmp_path / name).stat().st_size <= LARGEST_PICTURE

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from symscope import InputError
-from symscope.runs import Claim, Verdict
-from symscope.runs._claims import without_cells
+from symscope.runs import Claim, ClaimKind, Verdict
+from symscope.runs._claims import tally, without_cells
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from symscope.runs._claims import without_cells
     ],
 )
 def test_the_verdict_follows_from_the_measured_value(claim, good):
-    assert claim.verdict is (Verdict.REPRODUCED if good else Verdict.NOT_REPRODUCED)
+    assert claim.verdict is (Verdict.HOLDS if good else Verdict.CONTRADICTED)
 
 
 def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
@@ -37,7 +38,7 @@ def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
     after = without_cells(claims, failed=1, total=4)
     assert [claim.verdict for claim in after] == [
         Verdict.NOT_CHECKED,
-        Verdict.NOT_REPRODUCED,
+        Verdict.CONTRADICTED,
         Verdict.NOT_CHECKED,
     ]
     assert after[0].why == "1 of 4 cells failed, so the evidence is incomplete. Largest."
@@ -48,11 +49,24 @@ def test_claims_need_words():
     with pytest.raises(InputError, match="statement and a source"):
         Claim.at_most(" ", "Fig. 1", 0.0, 1.0)
     with pytest.raises(InputError, match="say why"):
-        Claim("s", "f", None, "", Verdict.NOT_CHECKED)
+        Claim.not_checked("s", "f", " ", quote="q")
+    with pytest.raises(InputError, match="verdict is for what the paper states"):
+        Claim(ClaimKind.BEYOND, "s", "f", 1.0, verdict=Verdict.HOLDS)
 
 
 def test_values_are_read_by_people():
-    claims = [
-        Claim("s", "f", value, "", Verdict.REPRODUCED) for value in (math.nan, 1234567.0, None, "twice")
-    ]
+    claims = [Claim(ClaimKind.QUANTIFIED, "s", "f", value) for value in (math.nan, 1234567.0, None, "twice")]
     assert [claim.measured_text for claim in claims] == ["not a number", "1.235e+06", "–", "twice"]
+    assert Claim.quantified("s", "f", 0.5, uncertainty="± 0.1").measured_text == "0.5 ± 0.1"
+
+
+def test_measurements_have_no_verdict_and_never_change_the_count_of_those_that_have():
+    stated = Claim.from_check("s", "f", True, measured="yes", threshold="yes", quote="q")
+    other = Claim.number_differs("s", "Table 1", measured=2.0, stated="1.0", quote="1.0", why="No epochs.")
+    measured = [Claim.quantified("r", "Fig. 2", 0.7), Claim.beyond("d", np.float64(1e-16))]
+    assert [claim.verdict for claim in measured] == [None, None]
+    assert type(measured[1].measured) is float
+    assert tally([stated, other, *measured]) == (
+        "2 stated claims: 1 holds, 1 number differs, setting unknown; 2 measurements."
+    )
+    assert tally([]) == "No claim was checked."

@@ -25,7 +25,7 @@ def test_equal_runs_are_equal_and_others_say_where_they_differ(tmp_path):
     assert result["norms", "norm"].startswith("largest difference ")
     statement, a, b = other.claims[0]
     assert statement == "Random matrices have a norm."
-    assert (a.split(" (")[0], b.split(" (")[0]) == ("reproduced", "not reproduced")
+    assert (a.split(" (")[0], b.split(" (")[0]) == ("holds", "contradicted")
 
     longer = compare_runs(base, toy_run(tmp_path / "a", "cells=4").folder)
     assert ("norms", "(rows)", "3 and 4: not compared") in longer.tables

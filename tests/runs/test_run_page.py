@@ -9,7 +9,7 @@ import pytest
 from symscope import InputError
 from symscope.report import write_page
 from symscope.runs import RunRequest, Workers, run_experiments
-from symscope.runs._run_page import run_folders, run_report, tally
+from symscope.runs._run_page import run_folders, run_report
 from tests.report.browser import ask, needs_browser
 from tests.runs.program import toy_request, toy_run
 
@@ -25,7 +25,9 @@ def runs(tmp_path_factory):
 def test_a_report_says_what_was_asked_claimed_and_how_to_repeat_it(runs):
     html = run_report([runs[0].folder])
     assert "A paper about &lt;matrices&gt; &amp; norms" in html
-    assert html.index("not reproduced") < html.index("<svg")  # claims come first
+    assert html.index("contradicted") < html.index("<svg")  # claims come first
+    assert "<blockquote>have a norm</blockquote>" in html
+    assert "Measurements beyond the paper" in html
     for words in (
         "Fig. 7",
         "ZeroDivisionError",
@@ -98,7 +100,3 @@ def test_what_is_not_a_finished_run_is_refused(tmp_path):
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it with `symscope reproduce"):
         run_report([folder])
-
-
-def test_the_tally_counts_what_was_checked():
-    assert tally([]) == "No claim was checked."

@@ -56,9 +56,12 @@ def plot(config, tables):
 def claims(config, tables):
     norms = tables["norms"]["norm"]
     return [
-        Claim.at_least("Random matrices have a norm.", "Fig. 7", norms.min(), config.threshold),
-        Claim.at_most("They are not too large.", "Sec. 2", norms.max(), 100.0),
-        Claim.not_checked("They are beautiful.", "Sec. 3", "a matter of taste"),
+        Claim.at_least(
+            "Random matrices have a norm.", "Fig. 7", norms.min(), config.threshold, quote="have a norm"
+        ),
+        Claim.at_most("They are not too large.", "Sec. 2", norms.max(), 100.0, quote="moderately large"),
+        Claim.not_checked("They are beautiful.", "Sec. 3", "a matter of taste", quote="beautiful"),
+        Claim.beyond("Mean norm.", norms.mean(), expected="40", uncertainty="± 1"),
     ]
 
 
@@ -68,7 +71,11 @@ toy = Experiment(
     figure="Fig. 7",
     shows="Random matrices have norms.",
     config=Toy,
-    presets={"quick": Preset(Toy(), "no time"), "paper": Preset(Toy(cells=8), "no time either")},
+    presets={
+        "quick": Preset(Toy(), "no time"),
+        "paper": Preset(Toy(cells=8), "no time either"),
+        "authors": Preset(Toy(cells=7), "no time", ("Seven matrices, the paper has eight.",)),
+    },
     cells=cells,
     measure=measure,
     plot=plot,

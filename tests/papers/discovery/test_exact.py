@@ -23,7 +23,7 @@ SMALL = Exact(
 def test_claims_and_pictures():
     tables = gathered(exact, SMALL)
     claims = exact.claims(SMALL, tables)
-    assert [claim.verdict for claim in claims] == [Verdict.REPRODUCED] * 10
+    assert [claim.verdict for claim in claims] == [Verdict.HOLDS] * 10
     networks = tables["networks"].set_index("network")
     assert networks.loc["linear 1-2-1", "algebra"] == "2 sl(2)"
     assert networks.loc["ReLU 4-9-3", "method"] == "layers"
@@ -41,13 +41,13 @@ def test_claims_and_pictures():
     for column in ("drift", "span_sine", "closure", "conservation", "largest_chance"):
         worse[column] = 0.5
     verdicts = {c.verdict for c in exact.claims(SMALL, {**tables, "networks": worse})}
-    assert verdicts == {Verdict.NOT_REPRODUCED}
+    assert verdicts == {Verdict.CONTRADICTED}
 
 
 def test_what_is_not_there_is_not_checked():
     config = replace(SMALL, networks=("tanh 1-1-1",), wide="")
     verdicts = [claim.verdict for claim in exact.claims(config, gathered(exact, config))]
-    assert verdicts.count(Verdict.REPRODUCED) == 2  # no symmetry, and nothing is closed under brackets
+    assert verdicts.count(Verdict.HOLDS) == 2  # no symmetry, and nothing is closed under brackets
     assert verdicts.count(Verdict.NOT_CHECKED) == len(verdicts) - 2
 
 

@@ -20,14 +20,14 @@ def test_claims_and_pictures():
     cases = tables["cases"]
     assert set(cases["rule"]) == {"Prop. 4.1", "Cor. 4.2", "Cor. 4.3", "Prop. 4.4"}
     claims = carried.claims(SMALL, tables)
-    assert [claim.verdict for claim in claims] == [Verdict.REPRODUCED] * 5
+    assert [claim.verdict for claim in claims] == [Verdict.HOLDS] * 5
     assert (cases[cases["should_hold"]]["random_drift"] > 1e-3).all()
     assert [plot.name for plot in carried.plot(SMALL, tables)] == ["drifts", "carried-generator"]
 
     worse = cases.copy()
     worse["holds"], worse["drift"] = False, 0.0
     verdicts = [claim.verdict for claim in carried.claims(SMALL, {**tables, "cases": worse})]
-    assert verdicts == [Verdict.NOT_REPRODUCED] * 5
+    assert verdicts == [Verdict.CONTRADICTED] * 5
 
 
 def test_bad_configs_are_refused():

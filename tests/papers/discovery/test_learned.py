@@ -76,12 +76,12 @@ def fields():
 def test_verdicts_follow_the_numbers(fields):
     config = tanh_deep.presets["quick"].config
     good = tanh_deep.claims(config, {"fields": fields})
-    assert {claim.verdict for claim in good} == {Verdict.REPRODUCED}
+    assert {claim.verdict for claim in good} == {Verdict.HOLDS}
     bad = fields.assign(drift_ratio=0.5, data_dependence=0.01, share_W2=0.5, other_data_drift=1e-6)
-    assert {claim.verdict for claim in tanh_deep.claims(config, {"fields": bad})} == {Verdict.NOT_REPRODUCED}
+    assert {claim.verdict for claim in tanh_deep.claims(config, {"fields": bad})} == {Verdict.CONTRADICTED}
     assert len(skip.claims(config, {"fields": fields})) == len(good) - 2
     assert [c.verdict for c in drift_claims({"fields": bad}, "Fig. 3", "Fields")] == [
-        Verdict.NOT_REPRODUCED
+        Verdict.CONTRADICTED
     ] * 3
 
 
@@ -107,10 +107,10 @@ def test_angles_decide_the_claims_of_fig_5(fields):
     )
     table = pd.concat([fields[fields["action"] == "network"]] * 1)
     verdicts = [c.verdict for c in homogeneous.claims(config, {"fields": table, "angles": angles})]
-    assert set(verdicts) == {Verdict.REPRODUCED}
+    assert set(verdicts) == {Verdict.HOLDS}
     worse = angles.assign(median_angle=40.0, matrix_angle=40.0)
     verdicts = [c.verdict for c in homogeneous.claims(config, {"fields": table, "angles": worse})]
-    fails, passes = Verdict.NOT_REPRODUCED, Verdict.REPRODUCED
+    fails, passes = Verdict.CONTRADICTED, Verdict.HOLDS
     assert verdicts[:7] == [passes, fails, passes, fails, passes, fails, fails]
     verdicts = [
         c.verdict

@@ -14,7 +14,7 @@ def test_both_converses_fail(tmp_path):
     asked = RunRequest.of("dynamics/counterexamples", device="cpu", changes=["sizes=[3, 4]", "steps=5"])
     [outcome] = run_experiments([asked], tmp_path, Workers(processes=0))
     assert not outcome.problems
-    assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 4
+    assert [claim.verdict for claim in outcome.claims] == [Verdict.HOLDS] * 4
     tables = outcome.tables()
     curves = tables["curves"]
     for name, risk, sign in [("U", "augmented", 1), ("U", "nominal", -1), ("V", "equivariant", 1)]:
@@ -22,7 +22,7 @@ def test_both_converses_fail(tmp_path):
         assert (sign * part["change"] > 0).all()
     worse = tables["minima"].assign(strict=True)
     verdicts = [c.verdict for c in experiment.claims(Counterexamples(), {**tables, "minima": worse})]
-    assert verdicts == [Verdict.NOT_REPRODUCED] * 4
+    assert verdicts == [Verdict.CONTRADICTED] * 4
 
 
 def test_bad_configs_are_refused():

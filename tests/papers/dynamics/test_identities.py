@@ -19,14 +19,14 @@ def test_every_statement_is_reproduced_but_equation_3(tmp_path):
     assert not outcome.problems
     assert not outcome.failed
     by_source = {claim.source: claim.verdict for claim in outcome.claims}
-    assert {by_source[name] for name in IDENTITIES} == {Verdict.REPRODUCED}
-    assert by_source["Remark 1, Eq. 3"] is Verdict.NOT_REPRODUCED
-    assert by_source["beyond the paper"] is Verdict.REPRODUCED
+    assert {by_source[name] for name in IDENTITIES} == {Verdict.HOLDS}
+    assert by_source["Remark 1, Eq. 3"] is Verdict.CONTRADICTED
+    assert by_source["beyond the paper"] is Verdict.HOLDS
     tables = outcome.tables()
     worse = tables["identities"].copy()
     worse.loc[worse["identity"] == "Prop. 2", "error"] = 1e-9
     claims = experiment.claims(Identities(), {**tables, "identities": worse})
-    assert {claim.source: claim.verdict for claim in claims}["Prop. 2"] is Verdict.NOT_REPRODUCED
+    assert {claim.source: claim.verdict for claim in claims}["Prop. 2"] is Verdict.CONTRADICTED
 
 
 def test_bad_configs_are_refused():

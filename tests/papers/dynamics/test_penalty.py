@@ -19,14 +19,14 @@ def test_the_eigenvalue_gives_the_penalty(tmp_path):
     )
     assert not outcome.problems
     assert not outcome.failed
-    assert [claim.verdict for claim in outcome.claims] == [Verdict.REPRODUCED] * 3
+    assert [claim.verdict for claim in outcome.claims] == [Verdict.HOLDS] * 3
     tables = outcome.tables()
     assert (tables["penalties"]["predicted"] > 0).all()
     wrong = tables["penalties"].assign(measured=1.0)
     swapped = tables["paths"].assign(multiple=2.0 - tables["paths"]["multiple"])
     config = Penalty(bisections=3)
-    assert experiment.claims(config, {**tables, "penalties": wrong})[0].verdict is Verdict.NOT_REPRODUCED
-    assert experiment.claims(config, {**tables, "paths": swapped})[1].verdict is Verdict.NOT_REPRODUCED
+    assert experiment.claims(config, {**tables, "penalties": wrong})[0].verdict is Verdict.CONTRADICTED
+    assert experiment.claims(config, {**tables, "paths": swapped})[1].verdict is Verdict.CONTRADICTED
 
 
 def test_bad_configs_are_refused():

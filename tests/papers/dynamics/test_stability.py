@@ -21,7 +21,7 @@ def test_the_spectrum_predicts_the_drift(tmp_path):
     assert not outcome.problems
     assert not outcome.failed
     verdicts = {claim.statement: claim.verdict for claim in outcome.claims}
-    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED] == []
+    assert [name for name, verdict in verdicts.items() if verdict is not Verdict.HOLDS] == []
     tables = outcome.tables()
     config = Stability(groups=("C3",), seeds=1)
     for name, change in [
@@ -31,7 +31,7 @@ def test_the_spectrum_predicts_the_drift(tmp_path):
         ("spectrum", {"verdict": "stable"}),
     ]:
         worse = {**tables, name: tables[name].assign(**change)}
-        failed = [c for c in experiment.claims(config, worse) if c.verdict is Verdict.NOT_REPRODUCED]
+        failed = [c for c in experiment.claims(config, worse) if c.verdict is Verdict.CONTRADICTED]
         assert failed, name
 
 

@@ -109,16 +109,16 @@ def one(result, words):
 def test_claims_follow_the_numbers():
     result = verdicts(written())
     assert one(result, "architecture alone is as near").measured == pytest.approx(2.5)  # 0.1 over 0.04
-    assert one(result, "architecture alone is as near").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "architecture alone is as near").verdict is Verdict.CONTRADICTED
     assert one(result, "pilot training of 3 epochs").measured == pytest.approx(1.25)
-    assert one(result, "pilot training of 3 epochs").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "pilot training of 3 epochs").verdict is Verdict.CONTRADICTED
     assert "pilot-3, picked after seeing" in one(result, "Some forecast of all").why
-    assert one(result, "rank classes").verdict is Verdict.REPRODUCED
-    assert one(result, "pilot-3 for single classes").verdict is Verdict.REPRODUCED
-    assert one(result, "architecture-draws for single classes").verdict is Verdict.NOT_REPRODUCED
-    assert one(result, "reads more missing points").verdict is Verdict.REPRODUCED
-    assert one(result, "not the squared loss").verdict is Verdict.NOT_REPRODUCED  # a quarter of the gain
-    assert one(result, "stays what it is").verdict is Verdict.REPRODUCED
+    assert one(result, "rank classes").verdict is Verdict.HOLDS
+    assert one(result, "pilot-3 for single classes").verdict is Verdict.HOLDS
+    assert one(result, "architecture-draws for single classes").verdict is Verdict.CONTRADICTED
+    assert one(result, "reads more missing points").verdict is Verdict.HOLDS
+    assert one(result, "not the squared loss").verdict is Verdict.CONTRADICTED  # a quarter of the gain
+    assert one(result, "stays what it is").verdict is Verdict.HOLDS
 
 
 def test_claims_can_turn_out_the_other_way():
@@ -127,19 +127,19 @@ def test_claims_can_turn_out_the_other_way():
     tables["trainings"].loc[noisy, "accuracy"] += 0.1
     tables["trainings"].loc[tables["trainings"]["training"] == "width", "seen_accuracy"] = 0.7
     result = verdicts(tables)
-    assert one(result, "architecture alone is as near").verdict is Verdict.REPRODUCED
-    assert one(result, "Some forecast of all").verdict is Verdict.REPRODUCED
-    assert one(result, "reads more missing points").verdict is Verdict.NOT_REPRODUCED
-    assert one(result, "learned what they were shown").verdict is Verdict.NOT_REPRODUCED
+    assert one(result, "architecture alone is as near").verdict is Verdict.HOLDS
+    assert one(result, "Some forecast of all").verdict is Verdict.HOLDS
+    assert one(result, "reads more missing points").verdict is Verdict.CONTRADICTED
+    assert one(result, "learned what they were shown").verdict is Verdict.CONTRADICTED
     assert "mlp-1, width" in one(result, "learned what they were shown").why
 
 
 def test_the_network_lies_between_its_kernels_or_not():
     words = "The network lies between its first kernel and its last: what it fitted early, it keeps."
     claim = verdicts(written())[words]
-    assert claim.verdict is Verdict.REPRODUCED
+    assert claim.verdict is Verdict.HOLDS
     assert "alone gains +0.025" in claim.why
-    assert verdicts(written(gain=-0.2))[words].verdict is not Verdict.REPRODUCED
+    assert verdicts(written(gain=-0.2))[words].verdict is not Verdict.HOLDS
 
 
 def test_the_variant_chosen_before_is_asked_where_it_is():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from symscope.runs import RunOutcome, RunRequest, Verdict, Workers, run_experiments
 
-FAILED = Verdict.NOT_REPRODUCED
-REPRODUCED = Verdict.REPRODUCED
+FAILED = Verdict.CONTRADICTED
+HOLDS = Verdict.HOLDS
 
 
 def finished(folder, name: str, *changes: str) -> tuple[RunOutcome, dict]:

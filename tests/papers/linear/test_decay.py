@@ -7,14 +7,14 @@ import pytest
 from symscope import InputError
 from symscope_papers.linear.decay import decay
 from symscope_papers.linear.decay.config import Decay
-from tests.papers.linear.runs import FAILED, REPRODUCED, finished, verdicts
+from tests.papers.linear.runs import FAILED, HOLDS, finished, verdicts
 
 
 def test_decay(tmp_path):
     outcome, tables = finished(
         tmp_path, "linear/decay", "points=12", "runs=2", "epochs=600", "learning_rate=0.02", "records=40"
     )
-    assert verdicts(outcome.claims) == [REPRODUCED] * 5
+    assert verdicts(outcome.claims) == [HOLDS] * 5
     runs = tables["runs"]
     assert runs["eigenvalue"].nunique() == 1  # one data set, several starts
     assert runs["final_asymmetry"].between(1e-8, 1e-2).all()

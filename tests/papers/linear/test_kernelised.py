@@ -52,16 +52,16 @@ def test_claims_follow_the_numbers(tables):
         perfect["errors"].loc[chosen, ["reduction", "new_reduction"]] = 10.0
     perfect["errors"]["new_relative"] = 0.02
     verdicts = [c.verdict for c in kernelised.claims(SMALL, perfect)]
-    assert verdicts[:3] == [Verdict.REPRODUCED] * 3
-    assert verdicts[3] is Verdict.NOT_REPRODUCED  # norms that are not divided by the width
-    assert verdicts[4:6] == [Verdict.REPRODUCED] * 2
+    assert verdicts[:3] == [Verdict.HOLDS] * 3
+    assert verdicts[3] is Verdict.CONTRADICTED  # norms that are not divided by the width
+    assert verdicts[4:6] == [Verdict.HOLDS] * 2
     spoiled = {name: table.copy() for name, table in perfect.items()}
     spoiled["errors"][["reduction", "new_reduction"]] = 3.0
     spoiled["errors"]["with"] *= 5
     spoiled["errors"]["new_relative"] = 0.3
     spoiled["compositions"]["product_error"] = spoiled["compositions"]["without"]
     verdicts = [c.verdict for c in kernelised.claims(SMALL, spoiled)]
-    assert [v for i, v in enumerate(verdicts) if i != 4] == [Verdict.NOT_REPRODUCED] * 7
+    assert [v for i, v in enumerate(verdicts) if i != 4] == [Verdict.CONTRADICTED] * 7
 
 
 def test_figures(tables):

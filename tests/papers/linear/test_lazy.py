@@ -40,17 +40,17 @@ def test_the_laziest_network_is_its_linearisation_and_starts_at_zero(tables):
 
 def test_claims_follow_the_numbers(tables):
     claims = lazy.claims(SMALL, tables)
-    assert [c.verdict for c in claims][4:6] == [Verdict.REPRODUCED] * 2
+    assert [c.verdict for c in claims][4:6] == [Verdict.HOLDS] * 2
     ends = tables["ends"].copy()
     lazy_rows = ends["alpha"] == 1e4
     ends.loc[lazy_rows, ["asymmetry", "limit"]] = 1e-6
     ends.loc[lazy_rows, "weight_change"] = 1.0
     verdicts = {c.verdict for c in lazy.claims(SMALL, {**tables, "ends": ends})}
-    assert verdicts == {Verdict.NOT_REPRODUCED}
+    assert verdicts == {Verdict.CONTRADICTED}
     ends = tables["ends"].assign(asymmetry=0.5)
     ends.loc[ends["alpha"] == 1.0, "asymmetry"] = 1e-6  # one alpha that is not the laziest
     first, any_alpha, *_ = lazy.claims(SMALL, {**tables, "ends": ends})
-    assert (first.verdict, any_alpha.verdict) == (Verdict.REPRODUCED, Verdict.NOT_REPRODUCED)
+    assert (first.verdict, any_alpha.verdict) == (Verdict.HOLDS, Verdict.CONTRADICTED)
     assert "decided after the first run" in first.why
 
 

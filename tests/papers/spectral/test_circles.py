@@ -28,7 +28,7 @@ def test_every_claim_of_the_paper_is_reproduced(runs):
     for outcome in runs:
         assert outcome.status == 0
         assert len(outcome.claims) >= 4
-        assert {claim.verdict for claim in outcome.claims} == {Verdict.REPRODUCED}
+        assert {claim.verdict for claim in outcome.claims} == {Verdict.HOLDS}
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ def test_claims_can_fail(runs):
         errors = tables[number]["errors"].copy()
         errors.loc[errors.index[row], column] = value
         verdicts = [claim.verdict for claim in judge(config, {"errors": errors})]
-        assert Verdict.NOT_REPRODUCED in verdicts, (column, value)
+        assert Verdict.CONTRADICTED in verdicts, (column, value)
 
 
 def test_small_configs_say_what_they_cannot_check(runs):
     distance, density = (outcome.tables()["errors"] for outcome in runs)
     far = judge_distance(Distance(), {"errors": distance[distance["distance"] > 0.5]})
     few = judge_density(Density(), {"errors": density[density["points"] <= 24]})
-    assert [claim.verdict for claim in far] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED]
-    assert [claim.verdict for claim in few] == [Verdict.REPRODUCED] * 3 + [Verdict.NOT_CHECKED] * 2
+    assert [claim.verdict for claim in far] == [Verdict.HOLDS] * 3 + [Verdict.NOT_CHECKED]
+    assert [claim.verdict for claim in few] == [Verdict.HOLDS] * 3 + [Verdict.NOT_CHECKED] * 2
 
 
 @pytest.mark.parametrize(

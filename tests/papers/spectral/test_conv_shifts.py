@@ -34,7 +34,7 @@ def tables():
 def test_pooling_is_exact_and_says_why(tables):
     claims = {claim.statement: claim for claim in judge_claims(SMALL, tables)}
     verdicts = [claim.verdict for claim in claims.values()]
-    assert verdicts[1:] == [Verdict.REPRODUCED] * 6  # the first, a correlation, needs more than six pairs
+    assert verdicts[1:] == [Verdict.HOLDS] * 6  # the first, a correlation, needs more than six pairs
     gap = tables["pairs"][tables["pairs"]["readout"] == "gap"]
     assert (gap["exact"] == 0).all()
     assert gap["explanation"].str.contains("every non-trivial irrep").all()
@@ -80,7 +80,7 @@ def test_claims_can_fail(tables):
         worse = tables["pairs"].copy()
         worse.loc[worse["readout"] == readout, column] = value
         verdict = judge_claims(SMALL, {"pairs": worse})[number].verdict
-        assert verdict is Verdict.NOT_REPRODUCED, number
+        assert verdict is Verdict.CONTRADICTED, number
 
 
 def test_figures(tables):

@@ -78,7 +78,7 @@ def test_claims_and_figures_are_made(made):
     tracks = (
         "The spectral error tracks the symmetrised NTK error at every number of angles (2 hidden layers)."
     )
-    assert verdicts[tracks] is Verdict.REPRODUCED
+    assert verdicts[tracks] is Verdict.HOLDS
     assert len(list((outcome.folder / "figures").glob("*.svg"))) == 6
     three = tables["spectra"].query("hidden == 2 and angles == 8")
     assert three["place"].unique().tolist() == ["best", "border", "worst"]
@@ -103,7 +103,7 @@ def test_claims_can_fail(made, column, words):
     table[column] = table[column].sample(frac=1, random_state=0).to_numpy()
     result = [c for c in judge_claims(config, {**tables, "pairs": table}) if words in c.statement]
     assert result
-    assert all(claim.verdict is Verdict.NOT_REPRODUCED for claim in result)
+    assert all(claim.verdict is Verdict.CONTRADICTED for claim in result)
 
 
 def test_the_other_kernel_can_disagree(made):
@@ -112,7 +112,7 @@ def test_the_other_kernel_can_disagree(made):
     other = table["kernel"] == "NNGP"
     table.loc[other, "exact"] = 2 - table.loc[other, "exact"]
     result = [c for c in judge_claims(config, {**tables, "pairs": table}) if "NNGP" in c.statement]
-    assert [claim.verdict for claim in result] == [Verdict.NOT_REPRODUCED] * 2
+    assert [claim.verdict for claim in result] == [Verdict.CONTRADICTED] * 2
 
 
 def test_many_angles_alone_cannot_decide_the_factor(made):

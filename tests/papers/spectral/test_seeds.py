@@ -71,13 +71,13 @@ def test_claims_are_made_and_can_fail(made):
     outcome, tables, config = made
     assert outcome.failed == 0
     assert len(outcome.claims) == 5
-    assert [claim.verdict for claim in outcome.claims[3:]] == [Verdict.REPRODUCED] * 2
+    assert [claim.verdict for claim in outcome.claims[3:]] == [Verdict.HOLDS] * 2
     assert len(list((outcome.folder / "figures").glob("*.svg"))) == 3
     for column, which in (("spectral", (0, 1, 2)), ("projected", (3, 4))):
         table = tables["trials"].copy()
         table[column] = 2 - table[column]
         result = judge_claims(config, {"trials": table})
-        assert all(result[i].verdict is Verdict.NOT_REPRODUCED for i in which), column
+        assert all(result[i].verdict is Verdict.CONTRADICTED for i in which), column
     many = tables["trials"].assign(angles=32)
     assert judge_claims(config, {"trials": many})[-1].verdict is Verdict.NOT_CHECKED
 

@@ -84,10 +84,10 @@ def test_every_pair_is_trained_once_in_every_run(made):
 def test_claims_follow_from_the_numbers(made):
     _, tables, config = made
     table = tables["pairs"].assign(trained=lambda t: t["spectral"] - 0.01 * t["angles"])
-    assert {claim.verdict for claim in judge_claims(config, {"pairs": table})} == {Verdict.REPRODUCED}
+    assert {claim.verdict for claim in judge_claims(config, {"pairs": table})} == {Verdict.HOLDS}
     table = table.assign(trained=lambda t: 2 - t["spectral"] + 0.1 * t["angles"])
     result = [claim.verdict for claim in judge_claims(config, {"pairs": table})]
-    assert result == [Verdict.NOT_REPRODUCED] * 9
+    assert result == [Verdict.CONTRADICTED] * 9
     one = judge_claims(config, {"pairs": table[table["angles"] == 6]})
     assert [claim.verdict for claim in one[2::3]] == [Verdict.NOT_CHECKED] * 3
 
