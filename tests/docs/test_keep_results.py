@@ -85,10 +85,7 @@ def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     assert holds == sum(claim["verdict"] == "holds" for claim in claims) > 0
     text = listing.read_text()
     assert f"2 experiments. Statements of the papers: {holds + 1} holds, 1 contradicted" in text
-    assert (
-        "| [toy/matrices](toy-matrices.md) | Fig. 7 | quick, changed | 1 | 1 | 1 not checked at this size | 1 |"
-        in text
-    )
+    assert "| [toy/matrices](toy-matrices.md) | Fig. 7 | quick, changed | 1 | 1 | 1 not checked" in text
     assert text.count("\n## ") == 2
     for name in (*first.figures, *second.figures):
         assert (tmp_path / name).stat().st_size <= LARGEST_PICTURE
