@@ -214,8 +214,15 @@ class Claim:
         >>> Claim.quantified("Spearman correlation", "Fig. 5", 0.79, uncertainty="± 0.03").measured_text
         '0.79 ± 0.03'
         """
-        words = {"quote": quote, "uncertainty": uncertainty, "why": why}
-        return Claim(ClaimKind.QUANTIFIED, statement, source, _plain(measured), **words)
+        return Claim(
+            ClaimKind.QUANTIFIED,
+            statement,
+            source,
+            _plain(measured),
+            quote=quote,
+            uncertainty=uncertainty,
+            why=why,
+        )
 
     @staticmethod
     def beyond(
@@ -232,8 +239,8 @@ class Claim:
         >>> Claim.beyond("Largest difference from the dense oracle.", 3e-15, expected="0 to rounding").outcome
         'beyond the paper'
         """
-        words = {"uncertainty": uncertainty, "why": why}
-        return Claim(ClaimKind.BEYOND, statement, source, _plain(measured), expected, **words)
+        value = _plain(measured)
+        return Claim(ClaimKind.BEYOND, statement, source, value, expected, uncertainty=uncertainty, why=why)
 
 
 def tally(claims: Sequence[Claim]) -> str:
