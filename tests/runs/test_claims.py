@@ -46,7 +46,7 @@ def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
 
 
 def test_claims_need_words():
-    with pytest.raises(InputError, match="statement and a source"):
+    with pytest.raises(InputError, match="needs a statement and the place"):
         Claim.at_most(" ", "Fig. 1", 0.0, 1.0)
     with pytest.raises(InputError, match="say why"):
         Claim.not_checked("s", "f", " ", quote="q")
