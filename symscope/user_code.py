@@ -13,7 +13,8 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,7 @@ from typing import Any
 
 from symscope.errors import InputError
 
-__all__ = ["bind_seed", "is_user_error", "load_user_function", "load_user_module", "user_error"]
+__all__ = ["bind_seed", "load_user_function", "load_user_module", "user_error", "user_errors"]
 
 _OURS = str(Path(__file__).parent) + os.sep  # the whole library
 
@@ -62,12 +63,11 @@ def load_user_module(option: str, name: str) -> ModuleType:
     >>> load_user_module("--module", "json").__name__
     'json'
     """
-    try:
-        return _from_file(Path(name)) if name.endswith(".py") else _from_name(name)
-    except (InputError, ModuleNotFoundError) as error:
-        raise InputError(f"{option} {name}: {error}") from error
-    except (Exception, SystemExit) as error:  # whatever a user's module raises is the user's to see
-        raise user_error(f"{option} {name}: importing it", error) from error
+    with user_errors(f"{option} {name}: importing it"):
+        try:
+            return _from_file(Path(name)) if name.endswith(".py") else _from_name(name)
+        except (InputError, ModuleNotFoundError) as error:
+            raise InputError(f"{option} {name}: {error}") from error
 
 
 def bind_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], Any]:
@@ -106,7 +106,34 @@ def bind_seed(what: str, build: Callable[..., Any], seed: int) -> Callable[[], A
     return partial(build, seed) if needed else build
 
 
-def is_user_error(error: BaseException) -> bool:
+@contextmanager
+def user_errors(what: str, mixed: bool = False) -> Iterator[None]:
+    """Turns whatever a user's code raises, `SystemExit` and its like included, into an error with its line.
+
+    Args:
+        what: What raised it, in words, for the message.
+        mixed: Whether our own code runs in the block as well, whose errors then stay as they are.
+
+    Raises:
+        InputError: The user's code raised something else than this or KeyboardInterrupt.
+
+    >>> with user_errors("it"):  # doctest: +ELLIPSIS
+    ...     raise GeneratorExit
+    Traceback (most recent call last):
+        ...
+    symscope.errors.InputError: it raised GeneratorExit: no message (...)
+    """
+    try:
+        yield
+    except (InputError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # only the user's code raises one that is no Exception
+        if mixed and isinstance(error, Exception) and not _is_user_error(error):
+            raise
+        raise user_error(what, error) from error
+
+
+def _is_user_error(error: BaseException) -> bool:
     """Whether an error passed through code that is neither ours nor installed."""
     installed = {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]

@@ -9,7 +9,14 @@ import pytest
 
 from symscope import InputError
 from symscope.groups import parse
-from symscope.user_code import bind_seed, is_user_error, load_user_function, load_user_module, user_error
+from symscope.user_code import (
+    _is_user_error,
+    bind_seed,
+    load_user_function,
+    load_user_module,
+    user_error,
+    user_errors,
+)
 
 
 def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
@@ -90,18 +97,18 @@ def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path
     (tmp_path / "net.py").write_text("import json\n\n\ndef build():\n    return json.loads('{')\n")
     with pytest.raises(ValueError, match="property name") as caught:
         load_user_function("--model", f"{tmp_path / 'net.py'}:build")()
-    assert is_user_error(caught.value)
+    assert _is_user_error(caught.value)
     with pytest.raises(ValueError, match="property name") as caught:
         exec(compile("import json\njson.loads('{')", "<string>", "exec"))
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not is_user_error(caught.value.with_traceback(below))
+    assert not _is_user_error(caught.value.with_traceback(below))
 
 
 def test_errors_of_the_library_are_not_the_user_s():
     with pytest.raises(InputError) as caught:
         parse("no such group")
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not is_user_error(caught.value.with_traceback(below))
+    assert not _is_user_error(caught.value.with_traceback(below))
 
 
 def test_a_file_is_loaded_once(tmp_path):
@@ -124,3 +131,20 @@ def test_a_seed_is_given_by_name_or_as_the_only_argument():
     assert [bind_seed("m", one, 5)() for one in (later, only, any_number)] == [(3, 5), 5, ()]
     with pytest.raises(InputError, match="m: expected a function of nothing, or of a seed; it needs width"):
         bind_seed("m", lambda width, seed: 0, 5)
+
+
+@pytest.mark.parametrize("kind", [BaseException, GeneratorExit, SystemExit, StopIteration])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_whatever_a_user_s_code_raises_is_one_line(kind, mixed, tmp_path):
+    (tmp_path / "raising.py").write_text("def fail(error):\n    raise error\n")
+    fail = load_user_function("--model", f"{tmp_path / 'raising.py'}:fail")
+    said = rf"^it raised {kind.__name__}: odd \(raising.py, line 2\)$"
+    with pytest.raises(InputError, match=said), user_errors("it", mixed):
+        fail(kind("odd"))
+
+
+def test_input_errors_and_interrupts_stay_as_they_are():
+    with pytest.raises(KeyboardInterrupt), user_errors("it"):
+        raise KeyboardInterrupt
+    with pytest.raises(InputError, match=r"^C0$"), user_errors("it"):
+        raise InputError("C0")

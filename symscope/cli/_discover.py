@@ -100,6 +100,7 @@ def discover(
     from symscope.discovery import discover as discovered
     from symscope.discovery import discovery_page, learning_options
     from symscope.report import write_page
+    from symscope.user_code import user_errors
 
     if learn < 0 or steps < 1:
         raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
@@ -119,7 +120,7 @@ def discover(
             "point has more directions to move in"
         )
     learning = learning_options(learn, dependent, steps) if learn else None
-    with progress.status("") as status:
+    with progress.status("") as status, user_errors("your code", mixed=True):
         result = discovered(
             problem,
             seed=seed,
@@ -239,16 +240,15 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of one output."""
     import torch
 
-    from symscope.user_code import user_error
+    from symscope.user_code import user_errors
 
     like = next(iter(module.parameters()), torch.zeros(()))
     try:
-        with torch.no_grad():
+        with user_errors(f"the network, on inputs of shape {(2, *shape)},"), torch.no_grad():
             result = module(like.new_zeros(2, *shape))
-    except (Exception, SystemExit) as error:  # whatever the user's forward raises is the user's to see
-        failure = user_error(f"the network, on inputs of shape {(2, *shape)},", error)
+    except InputError as error:
         raise InputError(
-            f"{failure}; give the shape of one input with --inputs, or inputs of your own, such as tokens, "
+            f"{error}; give the shape of one input with --inputs, or inputs of your own, such as tokens, "
             "with --data"
         ) from error
     if not isinstance(result, torch.Tensor) or result.ndim == 0:

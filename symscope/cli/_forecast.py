@@ -216,7 +216,7 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
 
     from symscope.data import class_names_from_source, data_folder, data_from_source
     from symscope.forecasting import forecast as forecast_of
-    from symscope.user_code import is_user_error, load_user_function, user_error
+    from symscope.user_code import load_user_function, user_errors
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
@@ -241,14 +241,8 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
                 **arguments,
             )
 
-        try:
+        with user_errors("your code", mixed=True):  # it may fail anywhere, training included
             return [one_forecast(name, network) for name, network in zip(models, networks, strict=True)]
-        except InputError:
-            raise
-        except (Exception, SystemExit) as error:  # a user's code may fail anywhere, training included
-            if isinstance(error, SystemExit) or is_user_error(error):
-                raise user_error("your code", error) from error
-            raise
 
 
 def _page(result: list[Forecast]) -> str:

@@ -21,7 +21,7 @@ from symscope.data._measured import MeasuredData
 from symscope.data._mnist import mnist
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, parse
-from symscope.user_code import load_user_function, user_error
+from symscope.user_code import load_user_function, user_errors
 
 TASKS = ("auto", "classification", "regression")
 
@@ -143,22 +143,16 @@ def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
 
 def _own_data(source: str, limit: int | None, task: str) -> LabelledData | MeasuredData:
     function = load_user_function("--data", source)
-    try:
+    with user_errors(f"--data {source}: it"):
         made = function()
-    except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
-        raise user_error(f"--data {source}: it", error) from error
     if isinstance(made, MeasuredData) and task == "classification":
         raise InputError(f"--data {source}: it returned numbers to predict; leave --task classification out")
     if isinstance(made, LabelledData) and task == "regression":
         made = MeasuredData(made.x, made.labels.to(made.x.dtype), made.name, made.source)
     if isinstance(made, (LabelledData, MeasuredData)):
         return _limited(made, limit)
-    try:
+    with user_errors(f"--data {source}: its dataset"):  # reading samples runs the user's code too
         x, values, name = read_pairs(made, limit, source.rpartition(":")[2], torch.float64)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # reading samples runs the user's code too
-        raise user_error(f"--data {source}: its dataset", error) from error
     classes = task == "classification"
     if task == "auto":
         rows = number_rows(values)

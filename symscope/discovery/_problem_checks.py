@@ -11,7 +11,7 @@ from symscope.discovery.loss_derivatives import point_gradients, point_losses
 from symscope.discovery.sampling import DatasetRows
 from symscope.errors import InputError
 from symscope.networks import LOSSES
-from symscope.user_code import user_error
+from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
     from symscope.discovery._parameter_problem import ParameterProblem
@@ -23,12 +23,10 @@ def takes_whole_numbers(problem: ParameterProblem) -> bool:
     """Whether the network looks its inputs up, as tokens; a number outside its table is refused later."""
     points = problem.random_points(1, PROBES, seed=0)
     try:
-        with torch.no_grad():
+        with user_errors("the network"), torch.no_grad():
             problem.raw_outputs(points.theta[0], points.x[0])
-    except IndexError:
-        return True
-    except (Exception, SystemExit):  # whatever the user's forward raises
-        return False
+    except InputError as error:
+        return isinstance(error.__cause__, IndexError)
     return True
 
 
@@ -41,11 +39,9 @@ def check_evaluation(problem: ParameterProblem) -> None:
     points = problem.random_points(1, PROBES, seed=0)
     theta, x, y = points.theta[0], points.x[0], points.y[0]
     with torch.no_grad():
-        try:
+        inputs = f"inputs of shape {list(x.shape)}, {x.dtype}"
+        with user_errors(f"the module cannot be evaluated on {inputs}: it"):
             outputs = problem.raw_outputs(theta, x)
-        except (Exception, SystemExit) as error:  # whatever the user's forward raises
-            inputs = f"inputs of shape {list(x.shape)}, {x.dtype}"
-            raise user_error(f"the module cannot be evaluated on {inputs}: it", error) from error
         if not isinstance(outputs, Tensor) or outputs.ndim == 0 or outputs.shape[0] != PROBES:
             got = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
             raise InputError(
@@ -118,13 +114,9 @@ def check_class_targets(targets: Tensor, outputs: Tensor) -> None:
 
 def _losses(problem: ParameterProblem, outputs: Tensor, y: Tensor) -> Tensor:
     count = outputs.shape[0]
-    try:
+    shapes = f"outputs {list(outputs.shape)} and targets {list(y.shape)}"
+    with user_errors(f"the loss cannot be evaluated on {shapes}: it"):
         losses = problem.loss(outputs, y)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # whatever the user's loss raises
-        shapes = f"outputs {list(outputs.shape)} and targets {list(y.shape)}"
-        raise user_error(f"the loss cannot be evaluated on {shapes}: it", error) from error
     if not isinstance(losses, Tensor) or tuple(losses.shape) != (count,):
         got = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
         raise InputError(
@@ -141,11 +133,9 @@ def check_differentiable(problem: ParameterProblem) -> None:
         InputError: There is such a parameter; names it.
     """
     points = problem.random_points(PROBES, PROBES, seed=1)
-    try:
+    what = "the losses have no derivative in the parameters that torch.func can take: their code"
+    with user_errors(what):
         gradients, before = point_gradients(problem, points), point_losses(problem, points)
-    except (Exception, SystemExit) as error:  # whatever the user's code raises under torch.func
-        what = "the losses have no derivative in the parameters that torch.func can take: their code"
-        raise user_error(what, error) from error
     for name in problem.layout.names:
         where = problem.layout.indices(name).reshape(-1).to(problem.device)
         if bool(gradients[..., where].any()):

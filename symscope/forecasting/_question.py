@@ -14,10 +14,11 @@ from torch import Tensor
 from symscope.data import Action, LabelledData, MeasuredData, check_action, parse_action
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._resample import is_builtin_action, sample_points, user_errors
+from symscope.forecasting._resample import is_builtin_action, sample_points
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
 from symscope.spectral import class_masks
+from symscope.user_code import user_errors
 
 ACTION_TRIALS = 4  # samples on which a user's action is tried
 FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be estimated
@@ -139,7 +140,7 @@ def as_question(
     sample_points(question, data.take(torch.tensor([0])))  # refuses what the action cannot take
     if not is_builtin_action(acting):
         tried = torch.linspace(0, len(data) - 1, min(ACTION_TRIALS, len(data))).long()
-        with user_errors(acting):
+        with user_errors(f"action {acting.name}: its function"):
             check_action(acting, data.x[tried])
     return question
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -16,7 +14,7 @@ from symscope.data import Action, ElementByElement, LabelledData, default_tolera
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._targets import Targets
-from symscope.user_code import user_error
+from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -130,7 +128,7 @@ def action_orbit(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n
     Raises:
         InputError: The action's own function fails, or changes the shape.
     """
-    with user_errors(action):
+    with user_errors(f"action {action.name}: its function"):
         moved = action.orbit(x)
     if moved.shape != (len(x), action.group.order, *x.shape[1:]):
         raise InputError(
@@ -189,14 +187,3 @@ def is_builtin_action(action: Action) -> bool:
     made = action.transform
     function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
     return str(getattr(function, "__module__", "")).startswith("symscope.")
-
-
-@contextmanager
-def user_errors(action: Action) -> Iterator[None]:
-    """Turns whatever an action's own function raises into an error that shows the user's line."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise user_error(f"action {action.name}: its function", error) from error

@@ -26,6 +26,7 @@ from symscope.errors import InputError
 from symscope.networks._torch_private import OperatorWatch
 from symscope.networks._weights_files import check_weights, read_weights
 from symscope.numerics import check_point_sets
+from symscope.user_code import user_errors
 
 NamedTensors = dict[str, Tensor]
 # a state dict, the path of a saved one, or the module's own weights
@@ -264,12 +265,8 @@ def forward_profile(network: FunctionalModule, x: Tensor) -> ForwardProfile:
 
 
 def _checked_outputs(network: FunctionalModule, weights: NamedTensors, x: Tensor) -> Tensor:
-    try:
+    with user_errors(f"The module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: it"):
         out = network.outputs(weights, x)
-    except Exception as error:  # whatever the user's forward raises
-        raise InputError(
-            f"The module cannot be evaluated on inputs of shape {list(x.shape)}, {x.dtype}: {error}"
-        ) from error
     if not isinstance(out, Tensor):
         raise InputError(
             f"Expected the module to return a tensor [n, o], got {type(out).__name__}; wrap it to return one."

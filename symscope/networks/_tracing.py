@@ -10,7 +10,7 @@ from torch import fx, nn
 from symscope.errors import InputError
 
 # What torch.fx, and a forward that is given proxies instead of tensors, raise.
-_FAILURES = (fx.proxy.TraceError, TypeError, RuntimeError, AttributeError, ValueError)
+_FAILURES = (fx.proxy.TraceError, TypeError, RuntimeError, AttributeError, ValueError, AssertionError)
 
 
 @final

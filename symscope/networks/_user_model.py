@@ -18,7 +18,7 @@ from symscope.networks._functional import functional_module
 from symscope.networks._named_networks import named_network
 from symscope.networks._weights_files import read_weights
 from symscope.networks.architectures import seeded_weights
-from symscope.user_code import bind_seed, user_error
+from symscope.user_code import bind_seed, user_errors
 
 LAYOUTS = {
     "channel": "images with a channel axis, [n, channels, height, width]",
@@ -113,18 +113,29 @@ def build_network(what: str, build: Callable[..., nn.Module], seed: int) -> nn.M
     torch.float64
     """
     seeded = bind_seed(what, build, seed)
-    try:
-        with seeded_weights(seed):
-            module = seeded()
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # whatever a user's function raises is the user's to see
-        raise user_error(f"{what}: the function", error) from error
+    with user_errors(f"{what}: the function"), seeded_weights(seed):
+        module = seeded()
     if not isinstance(module, nn.Module):
         raise InputError(
             f"{what}: expected the function to return an nn.Module, got {type(module).__name__}."
         )
+    _check_castable(what, module)
     return module.to(torch.float64).eval()
+
+
+def _check_castable(what: str, module: nn.Module) -> None:
+    """Refuses what loses its meaning in float64: complex weights, and code that is no longer Python's."""
+    if isinstance(module, torch.jit.ScriptModule):
+        raise InputError(
+            f"{what}: expected a network written in Python, got TorchScript, whose weights cannot be "
+            "exchanged; return the module that it was made from."
+        )
+    for name, value in (*module.named_parameters(), *module.named_buffers()):
+        if value.is_complex():
+            raise InputError(
+                f"{what}: expected real weights, got {value.dtype} in {name!r}; keep real and imaginary "
+                "parts as two real tensors."
+            )
 
 
 def _name(model: Any) -> str:
@@ -220,10 +231,10 @@ def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, 
         x = arrange_inputs(torch.rand(3, *shape, dtype=torch.float64, generator=_generator()), layout)
         given, version = x.clone(), x._version
         try:
-            with torch.no_grad():
+            with user_errors("it"), torch.no_grad():
                 out = module(x)
-        except (Exception, SystemExit) as error:
-            problems.append(f"{tuple(given.shape)}: {user_error('it', error)}")
+        except InputError as error:
+            problems.append(f"{tuple(given.shape)}: {error}")
             continue
         if isinstance(out, Tensor) and out.ndim == 2 and len(out) == 3:
             if x._version != version or not torch.equal(x, given):

@@ -32,6 +32,17 @@ class Leaving(nn.Linear):
     def forward(self, x):
         raise SystemExit(7)
 
+class Late(nn.Linear):
+    calls = 0
+    def forward(self, x):
+        Late.calls += 1
+        if Late.calls > 12:
+            raise GeneratorExit("late\\nand long")
+        return super().forward(x)
+
+def late():
+    return Late(2, 1)
+
 def leaving():
     return Leaving(2, 1)
 
@@ -338,6 +349,14 @@ def test_a_network_that_leaves_on_data_of_ones_own(folder, capsys):
     assert (
         "the module cannot be evaluated on inputs of shape [3, 2], torch.float64: it raised SystemExit: 7"
         in err
+    )
+
+
+def test_a_network_that_fails_late(folder, capsys):
+    status, _, err = asked(capsys, "--model", "symmetric_nets.py:late")
+    assert status == 2
+    assert err.splitlines()[-1].startswith(
+        "symscope: your code raised GeneratorExit: late (symmetric_nets.py"
     )
 
 

@@ -138,3 +138,30 @@ def test_code_that_ends_the_program_is_a_mistake_in_it():
         user_model(Leaves, (4, 4), 2)
     with pytest.raises(InputError, match=r"the function raised SystemExit: no weights \(test_user_model\.py"):
         user_model(lambda: sys.exit("no weights"), (4, 4), 2)
+
+
+class Spectral(nn.Module):
+    def __init__(self, buffer: bool) -> None:
+        super().__init__()
+        weight = torch.ones(12, dtype=torch.complex64)
+        self.linear = nn.Linear(12, 2)
+        if buffer:
+            self.register_buffer("filter", weight)
+        else:
+            self.filter = nn.Parameter(weight)
+
+    def forward(self, x):
+        return self.linear((x.flatten(1) * self.filter).real)
+
+
+@pytest.mark.parametrize("buffer", [False, True])
+def test_complex_weights_are_refused_instead_of_losing_a_part(buffer):
+    with pytest.raises(InputError, match=r"expected real weights, got torch\.complex64 in 'filter'"):
+        user_model(lambda: Spectral(buffer), (12,), 2)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("convert", [torch.jit.script, lambda net: torch.jit.trace(net, torch.zeros(2, 12))])
+def test_torchscript_is_refused(convert):
+    with pytest.raises(InputError, match="got TorchScript"):
+        user_model(lambda: convert(nn.Linear(12, 2)), (12,), 2)
