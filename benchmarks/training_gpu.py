@@ -21,7 +21,7 @@ from torch import nn
 
 from symscope.data import LabelledData, mnist, mnist_sample, rotation
 from symscope.networks.architectures import conv_net, digit_mlp, vit
-from symscope.training import MiniBatch, Optimiser, train_classifiers
+from symscope.training import MiniBatch, Optimiser, train_networks
 from symscope_papers.spectral.left_out import LeftOutData, left_out_data
 
 ANGLES = (2, 4, 8, 16, 32, 64)
@@ -85,7 +85,7 @@ def timing(name: str, data: LeftOutData, angles: int, together: int, compiled: b
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(device)
     rows, times = slice(0, together), [now(device)]
-    train_classifiers(
+    train_networks(
         NETWORKS[name],
         data.points,
         data.labels,

@@ -5,7 +5,14 @@ chosen (`tangent_kernel`), kernel regression predicts what is missing (`resample
 plan says how networks are trained to check it (`CheckOptions.plan`).
 """
 
-from symscope.forecasting._check import PilotForecast, TrainingCheck, pilot_forecast, training_check
+from symscope.forecasting._check import (
+    HELD_LOSS,
+    HELD_STEPS,
+    PilotForecast,
+    TrainingCheck,
+    pilot_forecast,
+    training_check,
+)
 from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, tangent_kernel
 from symscope.forecasting._kernel_logistic import LogisticFit, kernel_logistic_regression
 from symscope.forecasting._kernel_prediction import FALLBACK_RIDGE, ResamplePrediction, resample_prediction
@@ -13,7 +20,6 @@ from symscope.forecasting._options import STEPS, TrainingPlan
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
 from symscope.forecasting._question import Question, as_question, missing_masks
 from symscope.forecasting._resample import Resample, draw_resample
-from symscope.forecasting._training_runs import HELD_LOSS, HELD_STEPS
 
 __all__ = [  # noqa: RUF022  # in the order of a forecast
     # the question, and samples to ask it of

@@ -6,20 +6,17 @@ Beyond this index, for the papers and specialists:
 """
 
 from symscope.training._checkpoint import Checkpoint
-from symscope.training._classifier import TrainedClassifiers, train_classifiers
 from symscope.training._mini_batch import MiniBatch
 from symscope.training._optimiser import Optimiser
-from symscope.training._regressor import TrainedRegressors, train_regressors
+from symscope.training._trained_networks import TrainedNetworks, train_networks
 from symscope.training.points import StoredPoints
 
 __all__ = [
     # classifiers and regressors of one architecture on one pool of points, in mini-batches
     "MiniBatch",
     "StoredPoints",
-    "TrainedClassifiers",
-    "TrainedRegressors",
-    "train_classifiers",
-    "train_regressors",
+    "TrainedNetworks",
+    "train_networks",
     # the steps, and a file to resume from
     "Checkpoint",
     "Optimiser",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
@@ -13,10 +13,10 @@ from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.networks import Stack, batched_outputs, stack_networks
+from symscope.networks import Stack, batched_outputs
 from symscope.numerics import Progress, check_count
-from symscope.training._checkpoint import Checkpoint, content_sum, saved_state
-from symscope.training._epoch_draws import draw, dropout_noise, one_of_each, shuffle
+from symscope.training._checkpoint import Checkpoint, content_sum
+from symscope.training._epoch_draws import one_of_each, shuffle
 from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
 from symscope.training._window_convolution import with_window_convolutions
@@ -67,101 +67,29 @@ class Objective:
     Attributes:
         kind: Name of the objective in checkpoints.
         wanted: Name of the values to learn, for messages.
-        loss: Each copy's mean loss over its real points, `loss(skeleton, weights, x, wanted, real)`.
+        losses: Loss at each point, `losses(outputs, wanted)`.
         measure: Quantity measured at each point and averaged over sets, `measure(outputs, wanted)`.
         check: Refuses values that do not fit the network, `check(wanted, seen, output)`.
     """
 
     kind: str
     wanted: str
-    loss: Callable[[nn.Module, dict[str, Tensor], Tensor, Tensor, Tensor], Tensor]
+    losses: Callable[[Tensor, Tensor], Tensor]
     measure: Callable[[Tensor, Tensor], Tensor]
     check: Callable[[Tensor, Tensor, torch.Size], None]
 
-
-def train_by_mini_batches(
-    objective: Objective,
-    builder: Callable[[int], nn.Module],
-    points: StoredPoints | GeneratedPoints,
-    wanted: Shaped[Tensor, "wanted *c"],
-    seen: Bool[Tensor, "copies n"],
-    tests: Mapping[str, Bool[Tensor, "_ _"]],
-    settings: MiniBatch,
-    seeds: Sequence[int],
-    device: torch.device | str | None,
-    progress: Progress | None,
-    checkpoint: Checkpoint | None,
-) -> MiniBatchTraining:
-    """Train one network per row of `seen`, all at once; arguments as in `train_classifiers`.
-
-    Raises:
-        InputError: The same cases as for `train_classifiers`.
-    """
-    where = points.device if device is None else torch.device(device)
-    check_sets(objective.wanted, wanted, seen, tests, len(points), len(seeds))
-    points, wanted, seen = points.to(where), wanted.to(where), seen.to(where)
-    probe = points.take(torch.zeros(1, dtype=torch.int64, device=where))
-    dtype = probe.dtype if probe.dtype in (torch.float32, torch.float64) else torch.float32
-    check_precision(settings, dtype)
-    stack = stack_networks(builder, seeds, dtype, where)
-    check_statistics(settings, stack)
-    objective.check(wanted, seen, stack.output_shape(probe.to(dtype)))
-    sets = {name: _positions(mask.to(where), settings, stack.seeds) for name, mask in tests.items()}
-    training = MiniBatchTraining(objective, stack, points, wanted, seen, sets, settings, dtype)
-    state = saved_state(checkpoint, training.problem, where)
-    if state is not None:
-        training.restore(state)
-    with dropout_noise(where) as start_noise:
-        training.run(start_noise, progress, checkpoint)
-    return training.finished()
-
-
-def copies_outputs(
-    skeleton: nn.Module, weights: dict[str, Tensor], x: Float[Tensor, "copies b *s"]
-) -> Float[Tensor, "copies b *c"]:
-    """The outputs of every copy, computed in the dtype of x and given in float32 at least."""
-    outputs = batched_outputs(skeleton, {name: weight.to(x.dtype) for name, weight in weights.items()}, x)
-    return outputs.to(torch.promote_types(outputs.dtype, torch.float32))
-
-
-def check_sets(
-    name: str,
-    wanted: Shaped[Tensor, "wanted *c"],
-    seen: Bool[Tensor, "copies n"],
-    tests: Mapping[str, Bool[Tensor, "_ _"]],
-    count: int,
-    seeds: int,
-) -> None:
-    """Refuses values and masks of the wrong shape, and sets without a point."""
-    if len(wanted) != count:
-        raise InputError(f"{name}: expected one per point, {count}, got {len(wanted)}.")
-    for name, mask in {"seen": seen, **tests}.items():
-        if mask.shape != (seeds, count):
-            raise InputError(
-                f"{name}: expected a mask [copies, points] = ({seeds}, {count}), got {tuple(mask.shape)}."
-            )
-        empty = (~mask.any(1)).nonzero()[:, 0]
-        if len(empty):
-            raise InputError(
-                f"{name}: expected at least one point for each copy; copy {int(empty[0])} has none."
-            )
-
-
-def check_precision(settings: MiniBatch, dtype: torch.dtype) -> None:
-    """Refuses to round float64 to bfloat16: who keeps the one does not want the other."""
-    if settings.mixed_precision and dtype == torch.float64:
-        raise InputError(
-            "mixed_precision: expected points in float32 or bfloat16, got float64; convert them."
-        )
-
-
-def check_statistics(settings: MiniBatch, stack: Stack) -> None:
-    """Refuses batch norm where steps are rounded, recorded or filled up: its statistics would be others."""
-    if stack.keeps_statistics and (settings.mixed_precision or settings.compiled):
-        raise InputError(
-            "a network that keeps running statistics (batch norm) is trained in plain steps only; leave out "
-            "mixed_precision and compiled."
-        )
+    def mean_loss(
+        self,
+        skeleton: nn.Module,
+        weights: dict[str, Tensor],
+        x: Float[Tensor, "copies b *s"],
+        y: Shaped[Tensor, "copies b *c"],
+        real: Bool[Tensor, "copies b"],
+    ) -> Float[Tensor, "copies"]:
+        """Each copy's mean loss over its real points, the network computing in the dtype of x."""
+        outputs = batched_outputs(skeleton, {name: weight.to(x.dtype) for name, weight in weights.items()}, x)
+        wide = outputs.to(torch.promote_types(outputs.dtype, torch.float32))
+        return (self.losses(wide, y) * real).sum(1) / real.sum(1)
 
 
 @final
@@ -185,7 +113,9 @@ class MiniBatchTraining:
         fast = with_window_convolutions if seen.is_cuda else copy.deepcopy
         self.skeleton = fast(stack.skeleton).to(self.compute)  # for its constants
         self.optimiser = settings.optimiser.build(stack.weights.values())
-        self.loss = torch.compile(objective.loss, dynamic=False) if settings.compiled else objective.loss
+        self.loss = (
+            torch.compile(objective.mean_loss, dynamic=False) if settings.compiled else objective.mean_loss
+        )
         self.total = torch.zeros(len(stack), dtype=torch.float64, device=seen.device)
         replayed = settings.compiled and seen.is_cuda and isinstance(points, StoredPoints)
         self.step = ReplayedStep(self._step, self.optimiser.zero_grad) if replayed else self._step
@@ -300,33 +230,10 @@ class MiniBatchTraining:
         self.epoch, self.losses = state["epoch"], state["losses"]
         self.measured_at, self.measured = state["measured_at"], state["accuracies"]
 
-    def finished(self) -> MiniBatchTraining:
-        """Itself, its weights free of gradients, running statistics where the weights are."""
+    def release(self) -> None:
+        """Frees the weights of gradients, and puts running statistics where the weights are."""
         if self.stack.keeps_statistics:
             self.stack.skeleton.load_state_dict(dict(self.skeleton.named_buffers()), strict=False)
         for weight in self.stack.weights.values():
             weight.requires_grad_(False)
             weight.grad = None
-        return self
-
-    def record(
-        self,
-    ) -> tuple[Float64[Tensor, "epochs copies"], dict[str, Float64[Tensor, "measured copies"]]]:
-        """Losses, and what was measured on each set."""
-        result = {name: torch.stack(values).cpu() for name, values in self.measured.items()}
-        return torch.stack(self.losses).cpu(), result
-
-
-def _positions(
-    mask: Bool[Tensor, "copies n"], settings: MiniBatch, seeds: tuple[int, ...]
-) -> Int64[Tensor, "copies m"]:
-    """The positions of each row's points, at most so many, filled up with -1."""
-    rows = []
-    for own, seed in zip(mask, seeds, strict=True):
-        there = own.nonzero()[:, 0]
-        limit = settings.measured_points
-        if limit is not None and len(there) > limit:
-            chosen = torch.randperm(len(there), generator=draw(seed, 0, there.device, 2), device=there.device)
-            there = there[chosen[:limit].sort().values]
-        rows.append(there)
-    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-1)

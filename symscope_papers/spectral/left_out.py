@@ -39,7 +39,7 @@ class LeftOutData:
 
     @property
     def tests(self) -> dict[str, Bool[Tensor, "classes n"]]:
-        """The three sets by the paper's names, ready for `train_classifiers`."""
+        """The three sets by the paper's names, ready for `train_networks`."""
         return {"train": self.train, "in-test": self.in_test, "out-test": self.out_test}
 
 

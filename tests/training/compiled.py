@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 
 from symscope.networks.architectures import vit
-from symscope.training import StoredPoints, train_classifiers
+from symscope.training import StoredPoints, train_networks
 from tests.training.problems import EPOCHS
 
 
@@ -24,7 +24,7 @@ if __name__ == "__main__":
     labels, seen = torch.arange(24) % 3, torch.ones(2, 24, dtype=torch.bool)
     for copies in (1, 2):
         plain, compiled = (
-            train_classifiers(
+            train_networks(
                 tiny,
                 StoredPoints(x),
                 labels,

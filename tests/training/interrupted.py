@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from symscope.training import Checkpoint, StoredPoints, train_classifiers
+from symscope.training import Checkpoint, StoredPoints, train_networks
 from tests.training.problems import EPOCHS, dropping, masks, pool
 
 
@@ -24,7 +24,7 @@ def classifiers(path: str | None, progress=None):
     x, labels = pool()
     checkpoint = None if path is None else Checkpoint(path, every=2)
     seen = masks()
-    return train_classifiers(
+    return train_networks(
         dropping,
         StoredPoints(x),
         labels,

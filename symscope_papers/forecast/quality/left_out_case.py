@@ -14,7 +14,7 @@ from symscope.forecasting.methods import FALLBACK_RIDGE, FiniteKernel, Resample,
 from symscope.groups import FiniteGroup
 from symscope.networks import Stack, UserModel, arrange_inputs
 from symscope.spectral import leave_out_residual, precision
-from symscope.training import MiniBatch, Optimiser, StoredPoints, train_classifiers
+from symscope.training import MiniBatch, Optimiser, StoredPoints, train_networks
 
 AT_ONCE = 40  # networks trained together on a GPU
 
@@ -78,7 +78,7 @@ class LeaveOutCase:
 
 @final
 @dataclass(frozen=True, eq=False)
-class TrainedNetworks:
+class LeftOutNetworks:
     """Networks trained for every seed and left-out class.
 
     Attributes:
@@ -101,14 +101,14 @@ class TrainedNetworks:
         raise IndexError(f"no network for seed {seed} and set {which}")
 
 
-def train_networks(
+def train_left_out(
     task: LeaveOutCase,
     builder: Callable[[int], nn.Module],
     epochs: int,
     batch: int,
     optimiser: Optimiser,
     together: bool,
-) -> TrainedNetworks:
+) -> LeftOutNetworks:
     """Train one network for every seed and left-out class on all points but the missing ones.
 
     Args:
@@ -129,7 +129,7 @@ def train_networks(
     for start in range(0, len(seeds), step):
         rows = hidden[start : start + step]
         result.append(
-            train_classifiers(
+            train_networks(
                 builder,
                 points,
                 labels,
@@ -142,6 +142,6 @@ def train_networks(
         )
     shape = (len(task.seeds), len(task.left_out))
     missing, seen = (
-        torch.cat([one.accuracies[name][-1] for one in result]).reshape(shape) for name in ("missing", "seen")
+        torch.cat([one.measured[name][-1] for one in result]).reshape(shape) for name in ("missing", "seen")
     )
-    return TrainedNetworks(missing, seen, tuple(one.stack for one in result))
+    return LeftOutNetworks(missing, seen, tuple(one.stack for one in result))

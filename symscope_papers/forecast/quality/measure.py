@@ -21,7 +21,7 @@ from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults
 from symscope_papers.forecast.quality.config import EPOCHS, FEWEST, Quality
 from symscope_papers.forecast.quality.data import quality_question
-from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, TrainedNetworks, train_networks
+from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, LeftOutNetworks, train_left_out
 from symscope_papers.forecast.quality.networks import network
 from symscope_papers.forecast.quality.variants import (
     BORROWED,
@@ -60,7 +60,7 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     how = CheckOptions(epochs=epochs, batch=config.batch).plan(task.model.builder(0), points)
     runs = _trainings(task, how, cell["network"])
     for k in config.pilots:
-        pilot = train_networks(task, task.model.builder, k, how.batch, how.optimiser, how.batched)
+        pilot = train_left_out(task, task.model.builder, k, how.batch, how.optimiser, how.batched)
         regression, linearised = after_pilot(task, pilot, config.kernel_repeats, config.logistic_steps)
         result |= {f"pilot-{k}": regression, f"linearised-{k}": linearised, f"own-{k}": pilot.missing}
     last = config.pilots[-1]
@@ -122,15 +122,15 @@ def _architecture(
     return result
 
 
-def _trainings(task: LeaveOutCase, how: TrainingPlan, name: str) -> dict[str, TrainedNetworks]:
+def _trainings(task: LeaveOutCase, how: TrainingPlan, name: str) -> dict[str, LeftOutNetworks]:
     """The training that is forecast, and two that differ from it: in the optimiser, and in the width."""
     outputs, shape = task.model.outputs, tuple(task.draw.points.shape[2:])
     wide = user_model(network(name, shape, outputs, wider=2), shape, outputs, name=name)
     plain = (how.epochs, how.batch)
     return {
-        "base": train_networks(task, task.model.builder, *plain, how.optimiser, how.batched),
-        "optimiser": train_networks(task, task.model.builder, *plain, how.second_optimiser, how.batched),
-        "width": train_networks(task, wide.builder, *plain, how.optimiser, how.batched),
+        "base": train_left_out(task, task.model.builder, *plain, how.optimiser, how.batched),
+        "optimiser": train_left_out(task, task.model.builder, *plain, how.second_optimiser, how.batched),
+        "width": train_left_out(task, wide.builder, *plain, how.optimiser, how.batched),
     }
 
 
@@ -156,7 +156,7 @@ def _mean_rows(result: Mapping[str, Tensor], samples: int) -> list[dict[str, Any
     return rows
 
 
-def _training_rows(name: str, run: TrainedNetworks, task: LeaveOutCase) -> list[dict[str, Any]]:
+def _training_rows(name: str, run: LeftOutNetworks, task: LeaveOutCase) -> list[dict[str, Any]]:
     return [
         {
             "training": name,

@@ -16,7 +16,7 @@ from symscope.forecasting.methods import (
 )
 from symscope.groups import FiniteGroup
 from symscope.kernels import conjugate_kernel
-from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, TrainedNetworks
+from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, LeftOutNetworks
 
 BORROWED = 2  # classes whose pilot training calibrates the others
 
@@ -100,7 +100,7 @@ def initial(task: LeaveOutCase, repeats: int) -> Float64[Tensor, "repeats sets"]
 
 
 def after_pilot(
-    task: LeaveOutCase, pilot: TrainedNetworks, repeats: int, steps: int
+    task: LeaveOutCase, pilot: LeftOutNetworks, repeats: int, steps: int
 ) -> tuple[Float64[Tensor, "repeats sets"], Float64[Tensor, "repeats sets"]]:
     """Two forecasts from networks trained shortly: regression with their kernel, and their linearisation.
 
@@ -146,7 +146,7 @@ def calibrate_forecast(
 
 
 def refits(
-    task: LeaveOutCase, done: TrainedNetworks, repeats: int, steps: int
+    task: LeaveOutCase, done: LeftOutNetworks, repeats: int, steps: int
 ) -> list[dict[str, float | int]]:
     """Regression and logistic regression with the kernel after training, beside the network itself.
 

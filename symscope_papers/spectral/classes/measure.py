@@ -15,7 +15,7 @@ from symscope.networks.architectures import digit_mlp
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import class_masks, leave_out, leave_out_residual, precision, projected_profile
 from symscope.spectral.circulant import one_versus_many, pair_errors
-from symscope.training import MiniBatch, Optimiser, StoredPoints, train_classifiers
+from symscope.training import MiniBatch, Optimiser, StoredPoints, train_networks
 from symscope.training.points import stored_orbits
 from symscope_papers.digits import digits
 from symscope_papers.spectral.classes.config import CLASSES, Classes
@@ -107,7 +107,7 @@ def trained_rows(
         measured_every=config.epochs,
     )
     seeds = [context.seed % 2**31 + number for number in range(len(copies))]
-    result = train_classifiers(
+    result = train_networks(
         lambda seed: digit_mlp(seed, torch.float32),
         pool,
         labels,
@@ -119,7 +119,7 @@ def trained_rows(
     return [
         {"trial": trials[t], "left_out": label, "method": method, "accuracy": float(share)}
         for method, name in (("trained", "out"), ("trained, on training points", "train"))
-        for (t, label), share in zip(copies, result.accuracies[name][-1], strict=True)
+        for (t, label), share in zip(copies, result.measured[name][-1], strict=True)
     ]
 
 

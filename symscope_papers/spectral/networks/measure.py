@@ -10,7 +10,7 @@ import torch
 
 from symscope.data import rotation
 from symscope.runs import CellContext, CellResults
-from symscope.training import MiniBatch, Optimiser, train_classifiers
+from symscope.training import MiniBatch, Optimiser, train_networks
 from symscope_papers.digits import digits
 from symscope_papers.spectral.left_out import LeftOutData, left_out_data
 from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
@@ -50,7 +50,7 @@ def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext
         measured_every=measured_every(epochs),
     )
     builder = BUILDERS[cell["network"]]
-    result = train_classifiers(
+    result = train_networks(
         lambda seed: builder(seed, torch.float32),
         data.points,
         data.labels,
@@ -65,7 +65,7 @@ def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext
                 "left_out": label,
                 "epoch": epoch,
                 "loss": float(result.losses[epoch - 1, copy]),
-                **{name: float(shares[at, copy]) for name, shares in result.accuracies.items()},
+                **{name: float(shares[at, copy]) for name, shares in result.measured.items()},
             }
             for copy, label in enumerate(labels)
             for at, epoch in enumerate(result.measured_at)

@@ -15,7 +15,7 @@ from symscope.runs._registry import find_experiment
 from symscope.training import Optimiser
 from symscope_papers.forecast.quality.config import Quality
 from symscope_papers.forecast.quality.data import quality_question
-from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, train_networks
+from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, train_left_out
 from symscope_papers.forecast.quality.measure import cells
 from symscope_papers.forecast.quality.networks import network
 from symscope_papers.forecast.quality.scores import with_combined
@@ -105,8 +105,8 @@ def test_regression_leaves_points_out_as_solving_for_the_rest_does():
 def test_a_pilot_is_the_beginning_of_the_training_and_modules_are_found():
     task = small_task()
     how = (16, Optimiser("adam", 1e-3), True)
-    together = train_networks(task, task.model.builder, 2, *how)
-    alone = train_networks(task, task.model.builder, 2, 16, Optimiser("adam", 1e-3), False)
+    together = train_left_out(task, task.model.builder, 2, *how)
+    alone = train_left_out(task, task.model.builder, 2, 16, Optimiser("adam", 1e-3), False)
     assert len(together.stacks) == 1
     assert len(alone.stacks) == 4
     for seed, which in ((0, 1), (1, 0)):

@@ -1,3 +1,5 @@
+"""Networks trained together: against plain loops, unseen points, resumed runs, and what is refused."""
+
 from __future__ import annotations
 
 import signal
@@ -12,9 +14,9 @@ from torch import nn
 from symscope.data import mnist_sample, rotation
 from symscope.errors import InputError
 from symscope.networks.architectures import digit_mlp, mlp
-from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_classifiers
-from symscope.training._classifier import check_classes
+from symscope.training import Checkpoint, MiniBatch, Optimiser, StoredPoints, train_networks
 from symscope.training._epoch_draws import shuffle
+from symscope.training._trained_networks import check_classes
 from symscope.training.points import GeneratedPoints
 from symscope_papers.spectral.left_out import left_out_data
 from tests.tolerances import STACKED
@@ -25,9 +27,9 @@ from tests.training.problems import EPOCHS, masks, pool, steady
 def test_together_one_by_one_and_by_hand_are_the_same():
     x, labels = pool()
     seen = masks()
-    together = train_classifiers(steady, StoredPoints(x), labels, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    together = train_networks(steady, StoredPoints(x), labels, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
     for i, seed in enumerate((5, 0, 8)):
-        alone = train_classifiers(
+        alone = train_networks(
             steady, StoredPoints(x), labels, seen[i : i + 1], {"rest": ~seen[i : i + 1]}, EPOCHS, [seed]
         )
         net = steady(seed)
@@ -46,7 +48,7 @@ def test_together_one_by_one_and_by_hand_are_the_same():
                 )
         torch.testing.assert_close(together.losses[:, i], alone.losses[:, 0], rtol=STACKED, atol=STACKED)
         right = (net(x[~seen[i]]).argmax(1) == labels[~seen[i]]).double().mean()
-        assert together.accuracies["rest"][-1, i] == alone.accuracies["rest"][-1, 0] == right
+        assert together.measured["rest"][-1, i] == alone.measured["rest"][-1, 0] == right
 
 
 @pytest.mark.parametrize("augment", [False, True])
@@ -59,7 +61,7 @@ def test_what_a_copy_may_not_see_does_not_matter(augment):
     swapped[unseen_by_0] = (swapped[unseen_by_0] + 1) % 3
     settings = replace(EPOCHS, augment=augment)
     results = [
-        train_classifiers(steady, StoredPoints(a, order=4), b, seen, {"train": seen}, settings, [5, 6, 7])
+        train_networks(steady, StoredPoints(a, order=4), b, seen, {"train": seen}, settings, [5, 6, 7])
         for a, b in ((x, labels), (other, swapped))
     ]
     for name, weight in results[0].stack.weights.items():
@@ -73,7 +75,7 @@ def test_augmentation_shows_every_orientation_of_a_seed_in_time():
     labels = torch.tensor([0, 0, 1, 1])
     seen = torch.ones(1, 4, dtype=torch.bool)
     settings = MiniBatch(150, 2, Optimiser("adam", 0.05), augment=True, measured_every=150)
-    net = train_classifiers(
+    net = train_networks(
         lambda seed: mlp((2, 16, 2), seed=seed),
         StoredPoints(x, 2),
         labels,
@@ -82,7 +84,7 @@ def test_augmentation_shows_every_orientation_of_a_seed_in_time():
         settings,
         [1],
     )
-    assert net.accuracies["all"].tolist() == [[1.0]]
+    assert net.measured["all"].tolist() == [[1.0]]
 
 
 def test_digits_are_learned_upright_ones_left_out_are_not():
@@ -91,7 +93,7 @@ def test_digits_are_learned_upright_ones_left_out_are_not():
     few = replace(few, labels=torch.searchsorted(torch.tensor([0, 6, 9]), few.labels))
     data = left_out_data(few, rotation(2), [2, 0], seed=0, dtype=torch.float32)
     settings = MiniBatch(15, 32, Optimiser("adam", 3e-3), measured_every=15)
-    result = train_classifiers(
+    result = train_networks(
         lambda seed: mlp((784, 64, 3), seed=seed),
         data.points,
         data.labels,
@@ -101,9 +103,9 @@ def test_digits_are_learned_upright_ones_left_out_are_not():
         [0, 1],
     )
     assert result.measured_at == (15,)
-    assert (result.accuracies["train"] > 0.95).all()
-    assert (result.accuracies["in-test"] > 0.6).all()
-    assert result.accuracies["out-test"][0, 0] < 0.2
+    assert (result.measured["train"] > 0.95).all()
+    assert (result.measured["in-test"] > 0.6).all()
+    assert result.measured["out-test"][0, 0] < 0.2
 
 
 def test_on_the_fly_is_as_stored():
@@ -114,7 +116,7 @@ def test_on_the_fly_is_as_stored():
         assert isinstance(data.points, StoredPoints if stored else GeneratedPoints)
         net = lambda seed: mlp((784, 6, 3), seed=seed)  # noqa: E731
         results.append(
-            train_classifiers(net, data.points, data.labels, data.train, data.tests, EPOCHS, [3]).losses
+            train_networks(net, data.points, data.labels, data.train, data.tests, EPOCHS, [3]).losses
         )
     torch.testing.assert_close(*results, rtol=STACKED, atol=STACKED)
 
@@ -125,9 +127,7 @@ def test_mixed_precision_changes_little():
     for mixed, dtype in ((False, torch.float32), (True, torch.bfloat16)):
         data = left_out_data(few, rotation(2), [1, 2], seed=0, dtype=dtype)
         settings = replace(EPOCHS, batch=16, mixed_precision=mixed)
-        result = train_classifiers(
-            digit_mlp, data.points, data.labels, data.train, data.tests, settings, [0, 1]
-        )
+        result = train_networks(digit_mlp, data.points, data.labels, data.train, data.tests, settings, [0, 1])
         assert {weight.dtype for weight in result.stack.weights.values()} == {torch.float32}
         losses.append(result.losses)
     assert not torch.equal(*losses)
@@ -138,9 +138,9 @@ def test_accuracy_on_some_points_only():
     x, labels = pool()
     seen = masks()
     settings = replace(EPOCHS, epochs=2, measured_points=4)
-    result = train_classifiers(steady, StoredPoints(x), labels, seen, {"train": seen}, settings, [1, 2, 3])
-    assert result.accuracies["train"].shape == (2, 3)
-    assert torch.equal(result.accuracies["train"] * 4 % 1, torch.zeros(2, 3, dtype=torch.float64))
+    result = train_networks(steady, StoredPoints(x), labels, seen, {"train": seen}, settings, [1, 2, 3])
+    assert result.measured["train"].shape == (2, 3)
+    assert torch.equal(result.measured["train"] * 4 % 1, torch.zeros(2, 3, dtype=torch.float64))
 
 
 def test_the_seed_decides_and_progress_is_told():
@@ -168,13 +168,13 @@ def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
         steps.zero_grad()
         loss.backward()
         steps.step()
-    done = train_classifiers(normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4])
+    done = train_networks(normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4])
     mine = done.stack.copy(0)
     for name, value in net.state_dict().items():
         torch.testing.assert_close(mine.state_dict()[name], value, rtol=0, atol=STACKED)
     with torch.no_grad():
         right = (net.eval()(x[~seen[0]]).argmax(1) == labels[~seen[0]]).double().mean()
-    assert float(done.accuracies["rest"][-1]) == float(right)
+    assert float(done.measured["rest"][-1]) == float(right)
     kept = Checkpoint(tmp_path / "normed.pt", every=3)
 
     def stop(what, epoch, epochs):
@@ -182,10 +182,10 @@ def test_batch_norm_keeps_the_statistics_it_keeps_by_hand(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_classifiers(
+        train_networks(
             normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4], progress=stop, checkpoint=kept
         )
-    resumed = train_classifiers(
+    resumed = train_networks(
         normed, StoredPoints(x), labels, seen, {"rest": ~seen}, every, [4], checkpoint=kept
     )
     for name, value in resumed.stack.copy(0).state_dict().items():
@@ -198,7 +198,7 @@ def test_batch_norm_is_trained_in_plain_steps(option):
     seen = masks()[:1]
     rounded = replace(EPOCHS, **{option: True})
     with pytest.raises(InputError, match="plain steps only"):
-        train_classifiers(
+        train_networks(
             lambda seed: normed(seed).float(),
             StoredPoints(x.float()),
             labels,
@@ -222,14 +222,14 @@ def test_killed_and_resumed_is_as_if_nothing_had_happened(tmp_path):
     for name, weight in whole.stack.weights.items():
         assert torch.equal(resumed.stack.weights[name], weight)
     assert torch.equal(resumed.losses, whole.losses)
-    for name, values in whole.accuracies.items():
-        assert torch.equal(resumed.accuracies[name], values)
+    for name, values in whole.measured.items():
+        assert torch.equal(resumed.measured[name], values)
 
 
 def run(x=None, labels=None, seen=None, tests=None, seeds=(0, 1, 2), builder=steady, settings=EPOCHS, **more):
     points, classes = pool()
     seen = masks() if seen is None else seen
-    return train_classifiers(
+    return train_networks(
         builder,
         StoredPoints(points if x is None else x),
         classes if labels is None else labels,
@@ -330,3 +330,71 @@ def test_compiled_steps_are_the_same_steps():
     differences = [float(line) for line in done.stdout.split()]
     assert len(differences) == 2
     assert max(differences) < STACKED
+
+
+def two_numbers(seed):
+    return mlp((5, 6, 2), seed=seed)
+
+
+def numbers(count):
+    generator = torch.Generator().manual_seed(7)
+    return torch.randn(count, 2, generator=generator, dtype=torch.float64)
+
+
+def test_together_and_by_hand_are_the_same():
+    x, _ = pool()
+    y, seen = numbers(len(x)), masks()
+    together = train_networks(two_numbers, StoredPoints(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    for i, seed in enumerate((5, 0, 8)):
+        net = two_numbers(seed)
+        steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
+        for epoch in range(EPOCHS.epochs):
+            order = shuffle([seen[i].nonzero()[:, 0]], EPOCHS.batch, (seed,), epoch).orders[0]
+            for s in range(4):  # 30 points in 4 steps
+                chosen = order[s * 30 // 4 : (s + 1) * 30 // 4]
+                steps.zero_grad()
+                nn.functional.mse_loss(net(x[chosen]), y[chosen]).backward()
+                steps.step()
+        for name, weight in net.named_parameters():
+            torch.testing.assert_close(
+                together.stack.weights[name][i], weight.detach(), rtol=STACKED, atol=STACKED
+            )
+        with torch.no_grad():
+            error = nn.functional.mse_loss(net(x[~seen[i]]), y[~seen[i]])
+        assert float(together.measured["rest"][-1, i]) == pytest.approx(float(error), rel=STACKED)
+
+
+def test_a_resumed_run_is_the_same(tmp_path):
+    x, _ = pool()
+    y, seen = numbers(len(x)), masks()
+    kept = Checkpoint(tmp_path / "state.pt", every=1)
+
+    def stops(what, epoch, epochs):
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+    arguments = (two_numbers, StoredPoints(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
+    with pytest.raises(KeyboardInterrupt):
+        train_networks(*arguments, checkpoint=kept, progress=stops)
+    resumed = train_networks(*arguments, checkpoint=kept)
+    whole = train_networks(*arguments)
+    assert torch.equal(resumed.losses, whole.losses)
+    assert torch.equal(resumed.measured["rest"], whole.measured["rest"])
+
+
+def test_what_does_not_fit_is_refused():
+    x, _ = pool()
+    y, seen = numbers(len(x)), masks()
+    settings = MiniBatch(2, 8, Optimiser("sgd", 0.1))
+
+    def trained(targets, builder=two_numbers, how=settings):
+        return train_networks(builder, StoredPoints(x), targets, seen, {}, how, [1, 2, 3])
+
+    with pytest.raises(InputError, match=r"expected a network with 3 outputs, .* got outputs \(2,\)"):
+        trained(torch.cat([y, y[:, :1]], 1))
+    with pytest.raises(InputError, match="targets: expected one per point"):
+        trained(y[1:])
+    with pytest.raises(InputError, match="targets: expected finite numbers"):
+        trained(torch.where(y == y[3, 1], torch.nan, y))
+    with pytest.raises(InputError, match=r"the loss is (inf|nan)"):
+        trained(1e200 * y)
