@@ -19,7 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from symscope.data import mnist_sample
-from symscope.kernels import InfiniteWidth, gram, infinite_width
+from symscope.kernels import gram, infinite_width
+from symscope.kernels.infinite import InfiniteWidth
 
 
 def mlp(depth: int, features: int = 784) -> InfiniteWidth:

@@ -115,7 +115,7 @@ def rates(session: Session, size: int, widths: tuple[int, ...]) -> dict[str, flo
 def digits(count: int, folder: str | None) -> tuple[Tensor, Tensor, str]:
     """Images of unit norm and their classes, as many of each class as there are; and where they come from."""
     if folder is not None:
-        result = data.mnist(folder)
+        result = data.mnist_files.mnist(folder)
         chosen = torch.cat(
             [
                 (result.labels == c).nonzero()[: -(-count // 10) if count < 60_000 else None, 0]

@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from symscope.data import LabelledData, mnist, mnist_sample, rotation
+from symscope.data import LabelledData, mnist_sample, rotation
+from symscope.data.mnist_files import mnist
 from symscope.networks.architectures import conv_net, digit_mlp, vit
 from symscope.training import MiniBatch, Optimiser, train_networks
 from symscope_papers.spectral.left_out import LeftOutData, left_out_data

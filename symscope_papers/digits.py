@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from symscope.data import LabelledData, data_folder, mnist, mnist_sample
+from symscope.data import LabelledData, data_folder, mnist_sample
+from symscope.data.mnist_files import mnist
 from symscope.errors import InputError
 
 

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 import torch
 
-from symscope.groups import cyclic, defining, dihedral, permutation, so, symmetric
-from symscope.groups.constructions import from_function
+from symscope.groups import cyclic, dihedral, permutation, symmetric
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining, from_function
 from symscope.groups.spin import spin
 from symscope.testing import assert_equivariant, assert_group_laws, assert_representation
 

@@ -4,21 +4,22 @@ An `Action` lets a finite group act on samples; `orbits` gives everything a grou
 with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyond this index:
 
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
+- `symscope.data.vectors`: representations acting on vectors
+- `symscope.data.nodes`: permutations of the nodes of a graph
+- `symscope.data.mnist_files`: MNIST from its four files, and the way to get them
 - `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
 - `symscope.data.periodic`: the basis behind rotations that are orthogonal and exactly periodic
 """
 
 # actions
 from symscope.data._action import Action, ElementByElement, custom_action
-from symscope.data._action_errors import ActionErrors, action_errors
+from symscope.data._action_errors import action_errors
 from symscope.data._laws import check_action
 from symscope.data._named_actions import ACTIONS, parse_action
-from symscope.data._nodes import node_permutation
 from symscope.data._rotation import dihedral_action, rotation
-from symscope.data._vectors import linear_action
 
 # orbits
-from symscope.data._orbits import Orbits, orbits
+from symscope.data._orbits import orbits
 from symscope.data._action import default_tolerance, fixing_elements
 
 # samples
@@ -28,7 +29,7 @@ from symscope.data._datasets import from_dataset, measured_dataset
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
-from symscope.data._mnist import fetch_mnist, mnist
+from symscope.data.mnist_files import fetch_mnist
 from symscope.data._labelled import mnist_sample
 
 # what a user names, as on the command line
@@ -38,18 +39,14 @@ __all__ = [
     # actions
     "ACTIONS",
     "Action",
-    "ActionErrors",
     "ElementByElement",
     "action_errors",
     "check_action",
     "custom_action",
     "dihedral_action",
-    "linear_action",
-    "node_permutation",
     "parse_action",
     "rotation",
     # orbits
-    "Orbits",
     "default_tolerance",
     "fixing_elements",
     "orbits",
@@ -62,7 +59,6 @@ __all__ = [
     "load_arrays",
     "load_measured",
     "measured_dataset",
-    "mnist",
     "mnist_sample",
     "read_arrays",
     # what a user names, as on the command line

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 
 from symscope.data._action import Action
-from symscope.data._nodes import node_permutation
 from symscope.data._rotation import dihedral_action, rotation
 from symscope.data.images import check_divides, flip, flip_both, shift, shift_both
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Group, parse
 from symscope.groups import dihedral as dihedral_group

@@ -18,7 +18,7 @@ from symscope.data._datasets import labelled_pairs, measured_pairs, number_rows,
 from symscope.data._image_folder import class_folders, image_folder
 from symscope.data._labelled import LabelledData, evenly_spread, mnist_sample
 from symscope.data._measured import MeasuredData
-from symscope.data._mnist import mnist
+from symscope.data.mnist_files import mnist
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, parse
 from symscope.user_code import load_user_function, user_errors

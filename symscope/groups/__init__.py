@@ -6,9 +6,9 @@ A group comes from its name, `parse("C8")`, from a constructor, or from generato
 - `symscope.groups.named_groups`: every group with a name, alternating, quaternion and octahedral among them
 - `symscope.groups.group_products`: direct and semidirect products
 - `symscope.groups.subgroups`: conjugacy classes, subgroups, stabilisers, cosets
-- `symscope.groups.compact`: matrix groups and their products with finite groups
+- `symscope.groups.compact`: SO(n), O(n), tori and their products with finite groups
 - `symscope.groups.spin`: irreps of SO(2), SO(3) and O(3)
-- `symscope.groups.constructions`: representations from functions and blocks
+- `symscope.groups.constructions`: defining and regular representations, and those from functions and blocks
 - `symscope.groups.irreducible`: character tables and tests of irreducibility
 - `symscope.groups.isotypic`: the parts of a representation that transform by one irrep
 - `symscope.groups.fourier`: the Fourier transform on a group and on cosets
@@ -20,13 +20,13 @@ from symscope.groups._finite_group import FiniteGroup, from_table
 from symscope.groups._generated import from_generators
 from symscope.groups.named_groups import GRAMMAR, Group, parse
 from symscope.groups._permutation import PermutationGroup
-from symscope.groups.compact import CompactGroup, o, so, torus
+from symscope.groups.compact import CompactGroup
 from symscope.groups.group_products import direct_product
 from symscope.groups.named_groups import cyclic, dihedral, symmetric
 
 # representations
 from symscope.groups._representation import Representation, direct_sum, hom
-from symscope.groups.constructions import defining, from_matrices, permutation, regular, trivial
+from symscope.groups.constructions import from_matrices, permutation, trivial
 
 # irreps
 from symscope.groups.irreducible import character, conjugate_indices, irreps, multiplicities
@@ -54,19 +54,14 @@ __all__ = [
     "direct_product",
     "from_generators",
     "from_table",
-    "o",
     "parse",
-    "so",
     "symmetric",
-    "torus",
     # representations
     "Representation",
-    "defining",
     "direct_sum",
     "from_matrices",
     "hom",
     "permutation",
-    "regular",
     "trivial",
     # irreps
     "character",

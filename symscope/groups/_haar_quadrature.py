@@ -41,7 +41,7 @@ def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
     Raises:
         InputError: Another group (use `group.sample`), or a negative band limit.
 
-    >>> from symscope.groups import so
+    >>> from symscope.groups.compact import so
     >>> q = haar_quadrature(so(3), 4)
     >>> round(q.average(q.elements[:, 2, 2] ** 4).item(), 14)  # the mean of cos^4 over the sphere is 1/5
     0.2

@@ -130,7 +130,9 @@ def pair_orbits(source: Representation, target: Representation) -> HomSpace:
 def dense_null_space(source: Representation, target: Representation) -> HomSpace:
     """The null space of all constraints, by an eigendecomposition of their sum of squares.
 
-    >>> from symscope.groups import defining, so
+    >>> from symscope.groups.constructions import defining
+
+    >>> from symscope.groups.compact import so
     >>> dense_null_space(defining(so(3)), defining(so(3))).dimension
     1
     """
@@ -148,7 +150,9 @@ def iterative_null_space(source: Representation, target: Representation, seed: i
 
     Random matrices are projected by conjugate gradients, in growing number until they no longer span more.
 
-    >>> from symscope.groups import defining, so
+    >>> from symscope.groups.constructions import defining
+
+    >>> from symscope.groups.compact import so
     >>> v = defining(so(3))
     >>> iterative_null_space(v * v, v * v).dimension
     3

@@ -34,7 +34,7 @@ class CompactGroup:
         haar: `(count, generator) -> [count, size, size]`, uniform samples.
         blocks: Where the factors of a product stand on the diagonal: (start, stop) for each.
 
-    >>> from symscope.groups import so
+    >>> from symscope.groups.compact import so
     >>> g = so(3).sample(1, torch.Generator().manual_seed(0))[0]
     >>> round(torch.linalg.det(g).item(), 12)
     1.0

@@ -26,7 +26,7 @@ HOMOMORPHISM = 1e-8
 def trivial(group: Group, dim: int = 1) -> Representation:
     """Nothing moves.
 
-    >>> from symscope.groups import so
+    >>> from symscope.groups.compact import so
     >>> trivial(so(3), 4)
     4 1 of SO(3)
     """
@@ -83,7 +83,7 @@ def defining(group: Group) -> Representation:
 
     >>> from symscope.groups.named_groups import octahedral
 
-    >>> from symscope.groups import so
+    >>> from symscope.groups.compact import so
     >>> defining(octahedral()).dim, defining(so(3)).dim
     (3, 3)
     """

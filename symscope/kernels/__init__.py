@@ -12,25 +12,23 @@ Public modules for specialists:
 """
 
 from symscope.kernels._gram._gram import gram
-from symscope.kernels._gram._health import Health, health
+from symscope.kernels._gram._health import health
 from symscope.kernels._gram._storage import open_gram
 from symscope.kernels._kernel import Kernel
 from symscope.kernels.infinite._operations import UnsupportedLayer
 from symscope.kernels.finite._conjugate import conjugate_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
 from symscope.kernels.finite._weights_kernel import weights_kernel, weights_kernel_spectrum
-from symscope.kernels.infinite._infinite_width import InfiniteWidth, infinite_width
+from symscope.kernels.infinite._infinite_width import infinite_width
 
 __all__ = [
     # Any kernel, its Gram matrix, and whether that is fit for regression
     "Kernel",
     "gram",
     "open_gram",
-    "Health",
     "health",
     # Infinitely wide networks
     "infinite_width",
-    "InfiniteWidth",
     "UnsupportedLayer",
     # Finite networks at their own weights
     "empirical_ntk",

@@ -63,7 +63,11 @@ def dimension(symmetry: LinearSymmetry) -> int:
 def haar_mass(symmetry: LinearSymmetry) -> int:
     """The paper's sum of ones over g: the order of a finite group; 1 for compact ones, for the Haar mean.
 
-    >>> from symscope.groups import defining, permutation, so, symmetric
+    >>> from symscope.groups.constructions import defining
+
+    >>> from symscope.groups import permutation, symmetric
+
+    >>> from symscope.groups.compact import so
     >>> haar_mass(permutation(symmetric(10))), haar_mass(defining(so(3)))
     (3628800, 1)
     """

@@ -9,7 +9,6 @@ Beyond this index, for the papers and specialists:
 from symscope.networks._functional import ForwardProfile, forward_profile
 from symscope.networks._functional import FunctionalModule, SavedWeights, evaluation, functional_module
 from symscope.networks._jacobian import Jacobian
-from symscope.networks._named_networks import NETWORKS
 from symscope.networks._stack import Stack, batched_outputs, stack_networks
 from symscope.networks._torch_private import is_view
 from symscope.networks._tracing import UntraceableModule, trace_module
@@ -38,8 +37,7 @@ __all__ = [
     "Loss",
     "named_loss",
     "sample_losses",
-    # networks by name, and a user's own
-    "NETWORKS",
+    # a user's own network, or one by name
     "UserModel",
     "arrange_inputs",
     "build_network",

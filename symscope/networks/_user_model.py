@@ -60,7 +60,7 @@ def user_model(
     """What the user named, gave or can build, as a `UserModel` that was tried on inputs of the data's shape.
 
     Args:
-        model: A name from `NETWORKS`; a function that takes nothing, or a seed, and returns a module; or a
+        model: "mlp", "conv-fc", "conv-gap" or "vit"; a function that takes nothing, or a seed, and returns a module; or a
             module, whose weights are redrawn by its layers' own `reset_parameters` for every seed.
         shape: Shape of one input.
         classes: Number of outputs that are needed.

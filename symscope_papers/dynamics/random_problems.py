@@ -10,7 +10,8 @@ from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network,
 from symscope.dynamics.layer_steps import LayerStep, batch_normalisation, pointwise
 from symscope.dynamics.layer_vectors import LayerWeights, gaussian_weights
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup, Representation, parse, permutation, regular, trivial
+from symscope.groups import FiniteGroup, Representation, parse, permutation, trivial
+from symscope.groups.constructions import regular
 from symscope.networks import Loss
 from symscope.networks.losses import half_squared_loss, soft_cross_entropy_loss
 

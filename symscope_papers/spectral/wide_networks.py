@@ -8,7 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.kernels import InfiniteWidth, Kernel, infinite_width
+from symscope.kernels import Kernel, infinite_width
+from symscope.kernels.infinite import InfiniteWidth
 from symscope.numerics import check_count
 
 SIDE = 28

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.data._action import Action, custom_action, default_tolerance, fixing_elements
-from symscope.data._nodes import node_permutation
 from symscope.data._rotation import dihedral_action, rotation
-from symscope.data._vectors import linear_action
 from symscope.data.images import flip, flip_both, pixel_permutation, shift, shift_both
+from symscope.data.nodes import node_permutation
+from symscope.data.vectors import linear_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -11,8 +11,8 @@ from symscope import groups
 from symscope.data._action import custom_action
 from symscope.data._action_errors import action_errors
 from symscope.data._rotation import dihedral_action, rotation
-from symscope.data._vectors import linear_action
 from symscope.data.images import shift_both
+from symscope.data.vectors import linear_action
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.data._labelled import LabelledData, mnist_sample
-from symscope.data._mnist import mnist
+from symscope.data.mnist_files import mnist
 from symscope.errors import InputError
 from tests.tolerances import ROUNDING
 

@@ -7,9 +7,10 @@ import scipy.ndimage
 import torch
 
 from symscope import groups
-from symscope.data import Action, custom_action, dihedral_action, mnist_sample, node_permutation, rotation
+from symscope.data import Action, custom_action, dihedral_action, mnist_sample, rotation
 from symscope.data._laws import check_action
 from symscope.data.images import pixel_permutation, shift, shift_both
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError
 
 DIGITS = mnist_sample().x[::500]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data._nodes import node_permutation
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.data._action import Action, custom_action
-from symscope.data._nodes import node_permutation
 from symscope.data._orbits import orbits
 from symscope.data._rotation import dihedral_action, rotation
 from symscope.data.images import flip, shift
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError
 
 SAMPLES = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

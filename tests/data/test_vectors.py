@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
-from symscope.data import _vectors as vectors
-from symscope.data._vectors import linear_action
+from symscope.data import vectors as vectors
+from symscope.data.vectors import linear_action
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining, regular
 from tests.tolerances import ROUNDING
 
 OCTAHEDRAL = groups.from_matrices(groups.named_groups.octahedral(), groups.named_groups.octahedral().matrices)
@@ -33,7 +35,7 @@ def test_complex_matrices_act_on_complex_vectors() -> None:
 
 
 def test_large_representations_act_without_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    rep = groups.regular(groups.dihedral(5))
+    rep = regular(groups.dihedral(5))
     x = torch.randn(4, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     listed = linear_action(rep).act_all(x)
     monkeypatch.setattr(vectors, "LARGEST_LISTED", 10)
@@ -48,4 +50,4 @@ def test_bad_input() -> None:
     with pytest.raises(InputError, match=r"expected floating-point vectors.*torch.int64"):
         linear_action(OCTAHEDRAL).act(1, torch.zeros(2, 3, dtype=torch.int64))
     with pytest.raises(InputError, match=r"listed finite group.*Use a finite subgroup"):
-        linear_action(groups.defining(groups.so(2)))
+        linear_action(defining(so(2)))

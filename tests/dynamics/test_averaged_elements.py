@@ -7,7 +7,8 @@ import torch
 
 from symscope import InputError
 from symscope.dynamics.averaged_elements import all_elements, drawn_elements, element_name, probes
-from symscope.groups import PermutationGroup, cyclic, so, symmetric
+from symscope.groups import PermutationGroup, cyclic, symmetric
+from symscope.groups.compact import so
 from tests.dynamics.networks import seeded
 
 

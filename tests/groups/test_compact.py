@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import cyclic, o, parse, so, symmetric, torus
-from symscope.groups.compact import as_compact, compact_product
+from symscope.groups import cyclic, parse, symmetric
+from symscope.groups.compact import as_compact, compact_product, o, so, torus
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
 
 groups = st.sampled_from(

@@ -5,19 +5,9 @@ import torch
 from hypothesis import given
 
 from symscope.errors import InputError
-from symscope.groups import (
-    cyclic,
-    defining,
-    dihedral,
-    from_matrices,
-    parse,
-    permutation,
-    regular,
-    so,
-    symmetric,
-    trivial,
-)
-from symscope.groups.constructions import block, from_function
+from symscope.groups import cyclic, dihedral, from_matrices, parse, permutation, symmetric, trivial
+from symscope.groups.compact import so
+from symscope.groups.constructions import block, defining, from_function, regular
 from symscope.groups.named_groups import octahedral
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups

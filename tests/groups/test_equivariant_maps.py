@@ -9,7 +9,6 @@ from symscope.errors import InputError
 from symscope.groups import (
     character,
     cyclic,
-    defining,
     dihedral,
     equivariant_maps,
     from_matrices,
@@ -17,12 +16,11 @@ from symscope.groups import (
     irreps,
     parse,
     permutation,
-    regular,
-    so,
     symmetric,
     trivial,
 )
-from symscope.groups.constructions import block
+from symscope.groups.compact import so
+from symscope.groups.constructions import block, defining, regular
 from symscope.testing import assert_equivariant
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER, ROUNDING

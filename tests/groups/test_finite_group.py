@@ -17,10 +17,10 @@ from symscope.groups import (
     direct_product,
     from_table,
     multiplicities,
-    so,
     symmetric,
     trivial,
 )
+from symscope.groups.compact import so
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import finite_groups
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.groups import haar_quadrature, o, so, torus
+from symscope.groups import haar_quadrature
+from symscope.groups.compact import o, so, torus
 from symscope.groups.spin import spin
 from tests.tolerances import ROUNDING
 

@@ -6,21 +6,10 @@ from hypothesis import given
 
 from symscope.errors import InputError
 from symscope.groups import _homspace as homspace_module
-from symscope.groups import (
-    character,
-    cyclic,
-    defining,
-    dihedral,
-    from_matrices,
-    irreps,
-    o,
-    parse,
-    permutation,
-    regular,
-    so,
-    symmetric,
-)
+from symscope.groups import character, cyclic, dihedral, from_matrices, irreps, parse, permutation, symmetric
 from symscope.groups._homspace import dense_null_space, hom_space, iterative_null_space, pair_orbits
+from symscope.groups.compact import o, so
+from symscope.groups.constructions import defining, regular
 from symscope.groups.spin import spin
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER

@@ -16,11 +16,11 @@ from symscope.groups import (
     multiplicities,
     parse,
     permutation,
-    regular,
-    so,
     symmetric,
     trivial,
 )
+from symscope.groups.compact import so
+from symscope.groups.constructions import regular
 from symscope.groups.irreducible import character_table, schur_error, trivial_index
 from symscope.groups.named_groups import octahedral, quaternion
 from symscope.groups.subgroups import as_group, conjugacy_classes

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given
 
 from symscope.errors import InputError
-from symscope.groups import irreps, isotypic_projector, multiplicities, permutation, regular, symmetric
+from symscope.groups import irreps, isotypic_projector, multiplicities, permutation, symmetric
+from symscope.groups.constructions import regular
 from symscope.groups.isotypic import isotypic_part
 from tests.groups.strategies import normal, simple_groups
 from tests.tolerances import FOURIER

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from symscope.errors import InputError
 from symscope.groups import (
     cyclic,
-    defining,
     dihedral,
     from_matrices,
     from_table,
@@ -18,11 +17,11 @@ from symscope.groups import (
     irreps,
     parse,
     permutation,
-    regular,
-    so,
     symmetric,
     trivial,
 )
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining, regular
 from symscope.groups.named_groups import quaternion
 from symscope.groups.spin import spin
 from symscope.testing import assert_representation

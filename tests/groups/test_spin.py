@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import equivariant_maps, haar_quadrature, so
+from symscope.groups import equivariant_maps, haar_quadrature
+from symscope.groups.compact import so
 from symscope.groups.constructions import from_function
 from symscope.groups.spin import frequency, spin
 from symscope.testing import assert_representation

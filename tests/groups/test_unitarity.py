@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import defining, from_matrices, irreps, permutation, so, symmetric, unitarity_error
-from symscope.groups.constructions import from_function
+from symscope.groups import from_matrices, irreps, permutation, symmetric, unitarity_error
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining, from_function
 from symscope.groups.spin import spin
 from symscope.groups.unitarity import unitary_form
 from symscope.testing import assert_representation

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.groups import Representation
+from symscope.groups.constructions import defining, regular
 
 BUILDERS = {
     "C2 on 3": lambda: groups.permutation(groups.cyclic(2)) + groups.trivial(groups.cyclic(2)),
     "C5": lambda: groups.permutation(groups.cyclic(5)),
-    "C3xC2": lambda: groups.regular(groups.direct_product(groups.cyclic(3), groups.cyclic(2))),
-    "D4": lambda: groups.defining(groups.dihedral(4)) + groups.trivial(groups.dihedral(4)),
+    "C3xC2": lambda: regular(groups.direct_product(groups.cyclic(3), groups.cyclic(2))),
+    "D4": lambda: defining(groups.dihedral(4)) + groups.trivial(groups.dihedral(4)),
     "S3": lambda: groups.permutation(groups.symmetric(3)) * groups.permutation(groups.symmetric(3)),
-    "Q8": lambda: groups.regular(groups.named_groups.quaternion()),
+    "Q8": lambda: regular(groups.named_groups.quaternion()),
     "S4": lambda: groups.permutation(groups.symmetric(4)) + groups.trivial(groups.symmetric(4)),
 }
 

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import data, groups
+from symscope.data.vectors import linear_action
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear import asymmetry_loss
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from tests.tolerances import MONTE_CARLO_SIGMAS, ROUNDING
@@ -41,7 +44,7 @@ def test_the_loss_is_the_mean_over_the_listed_elements(seed):
 def test_actions_representations_and_matrices_agree():
     f, x = quadratic(3), points(6, 3)
     expected = asymmetry_loss(f, x, S3)
-    assert abs(asymmetry_loss(f, x, data.linear_action(S3)) - expected) < ROUNDING
+    assert abs(asymmetry_loss(f, x, linear_action(S3)) - expected) < ROUNDING
     assert abs(asymmetry_loss(f, x, S3.matrices.mT) - expected) < ROUNDING
     images = torch.rand(4, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     turned = torch.stack([images.rot90(k, (1, 2)) for k in range(4)])
@@ -68,8 +71,8 @@ def test_equivariance_with_a_group_that_is_not_orthogonal():
 
 
 def test_compact_groups_by_quadrature():
-    rotations = groups.defining(groups.so(3))
-    rule = groups.haar_quadrature(groups.so(3), 2)
+    rotations = defining(so(3))
+    rule = groups.haar_quadrature(so(3), 2)
     x = points(4, 3)
     # the mean of the first coordinate squared over a sphere of radius r is r^2 / 3
     expected = (x[:, 0] ** 2 - x.square().sum(1) / 3).abs().mean()
@@ -112,7 +115,7 @@ def test_bad_input():
     with pytest.raises(InputError, match="S10 are not listed: give quadrature"):
         asymmetry_loss(first, points(3, 10), groups.permutation(groups.symmetric(10)))
     with pytest.raises(InputError, match="made for another group"):
-        asymmetry_loss(first, x, S3, quadrature=groups.haar_quadrature(groups.so(3), 2))
+        asymmetry_loss(first, x, S3, quadrature=groups.haar_quadrature(so(3), 2))
     with pytest.raises(InputError, match="expected f to return 3 outputs, one per input, got shape"):
         asymmetry_loss(lambda z: z.sum(), x, S3)
     with pytest.raises(InputError, match="expected f to return 3 outputs, one per input, got float"):

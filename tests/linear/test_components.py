@@ -5,6 +5,8 @@ import torch
 
 from symscope import groups
 from symscope.errors import InputError
+from symscope.groups.compact import o, so
+from symscope.groups.constructions import defining
 from symscope.linear._components import isotypic_components
 from symscope.linear.group_averages import feature_representation
 from tests.linear.problems import BUILDERS, draw, turned
@@ -34,14 +36,14 @@ def test_conjugate_irreps_share_a_component():
 
 
 def test_compact_groups_by_the_casimir_operator():
-    v = groups.defining(groups.so(3))
-    parts = isotypic_components(v * v + groups.trivial(groups.so(3)))
+    v = defining(so(3))
+    parts = isotypic_components(v * v + groups.trivial(so(3)))
     assert [part.dimension for part in parts] == [2, 3, 5]  # l = 0 twice, l = 1, l = 2
     assert [part.invariant for part in parts] == [True, False, False]
     values = [float(part.irrep.removeprefix("Casimir ")) for part in parts]
     assert values[2] / values[1] == pytest.approx(3)  # l (l + 1): 2 and 6
     flipped = groups.constructions.from_function(
-        groups.o(2), 1, lambda g, x: x * torch.linalg.det(g), unitary=True, name="sign"
+        o(2), 1, lambda g, x: x * torch.linalg.det(g), unitary=True, name="sign"
     )
     sign = groups.Representation(
         flipped.group, 1, "sign", flipped.action, derivative=lambda h, x: torch.zeros_like(x)

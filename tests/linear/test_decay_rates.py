@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear import (
     irrep_rates,
     orbit_regression,
@@ -50,8 +52,8 @@ def test_asymmetric_dimensions_of_equivariant_problems_add_up(drawn):
 
 
 def test_equivariant_dimensions_of_a_compact_group_add_up():
-    group = groups.so(3)
-    v = groups.defining(group)
+    group = so(3)
+    v = defining(group)
     rep = v + groups.trivial(group)
     x, y = draw(0, 6, 4), draw(1, 6, 3)
     result = orbit_regression(second_moments(x, y), rep, v)

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from symscope import groups
 from symscope.data.synthetic import permuted_cube
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear.group_averages import (
     averager,
     feature_representation,
@@ -69,8 +71,8 @@ def test_a_permutation_group_whose_elements_are_not_listed():
 
 
 def test_compact_groups_quadrature_and_constraints_agree_and_sampling_is_near():
-    group = groups.so(3)
-    rep = groups.defining(group) * groups.defining(group)
+    group = so(3)
+    rep = defining(group) * defining(group)
     m = draw(4, 9, 9)
     exact = group_mean(m, rep, rep)
     rule = groups.haar_quadrature(group, 4)  # four matrix entries of g in each term
@@ -131,6 +133,6 @@ def test_bad_input():
         group_mean(draw(0, 3, 3), rep.matrices, rep.matrices[:2])
     with pytest.raises(InputError, match="expected real representations"):
         group_mean(draw(0, 1, 1), groups.irreps(groups.cyclic(3))[1])
-    stretched = groups.constructions.from_function(groups.so(2), 2, lambda g, x: x @ g.T, unitary=False)
+    stretched = groups.constructions.from_function(so(2), 2, lambda g, x: x @ g.T, unitary=False)
     with pytest.raises(InputError, match=r"the elements of SO\(2\) are not listed: give quadrature"):
         group_mean(draw(0, 2, 2), stretched, stretched)

@@ -7,6 +7,8 @@ from hypothesis import given
 from symscope import groups
 from symscope.data.synthetic import absolute_value, swapped_squares
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear import regression_assumptions
 from symscope.linear.group_averages import feature_representation
 from tests.linear.problems import draw, problems
@@ -85,6 +87,6 @@ def test_bad_input():
     with pytest.raises(InputError, match="a label for each of 4 points, got 3"):
         regression_assumptions(draw(0, 4, 3), draw(1, 3), rep)
     with pytest.raises(InputError, match=r"no data set holds a whole orbit of SO\(3\)"):
-        regression_assumptions(draw(0, 4, 3), draw(1, 4), groups.defining(groups.so(3)))
+        regression_assumptions(draw(0, 4, 3), draw(1, 4), defining(so(3)))
     with pytest.raises(InputError, match="expected 3 features"):
         regression_assumptions(draw(0, 4, 2), draw(1, 4), rep)

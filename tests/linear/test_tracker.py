@@ -10,18 +10,12 @@ import torch
 from torch import nn
 
 from symscope import InputError
-from symscope.data import linear_action, rotation
+from symscope.data import rotation
 from symscope.data.synthetic import absolute_value, permuted_cube, swapped_squares
-from symscope.groups import (
-    cyclic,
-    defining,
-    from_matrices,
-    haar_quadrature,
-    permutation,
-    so,
-    symmetric,
-    trivial,
-)
+from symscope.data.vectors import linear_action
+from symscope.groups import cyclic, from_matrices, haar_quadrature, permutation, symmetric, trivial
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear._closed_flow import regression_flow
 from symscope.linear._moments import second_moments
 from symscope.linear._orbit_regression import orbit_regression

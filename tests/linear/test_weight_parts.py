@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from symscope import groups
 from symscope.errors import InputError
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.linear import (
     asymmetry_loss,
     orbit_regression,
@@ -118,7 +120,7 @@ def test_data_without_whole_orbits_are_coupled():
 
 
 def test_compact_groups_and_groups_too_big_to_list():
-    rep = groups.defining(groups.so(3)) + groups.trivial(groups.so(3))
+    rep = defining(so(3)) + groups.trivial(so(3))
     w = draw(3, 2, 4)
     expected = w * torch.tensor([0.0, 0.0, 0.0, 1.0])
     assert (weight_split(w, rep).symmetric - expected).abs().max() < FOURIER

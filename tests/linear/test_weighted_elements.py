@@ -6,7 +6,10 @@ import pytest
 import torch
 
 from symscope import data, groups
+from symscope.data.vectors import linear_action
 from symscope.errors import InputError
+from symscope.groups.compact import o, so
+from symscope.groups.constructions import defining, regular
 from symscope.linear._weighted_elements import (
     act,
     act_inverse,
@@ -21,12 +24,12 @@ X = torch.tensor([[1.0, 2.0], [3.0, -5.0]], dtype=torch.float64)
 
 
 def test_weights_add_up_to_one():
-    rule = groups.haar_quadrature(groups.o(3), 3)
+    rule = groups.haar_quadrature(o(3), 3)
     every = [
         weighted_elements(SHEARED),
-        weighted_elements(groups.regular(groups.symmetric(3))),
+        weighted_elements(regular(groups.symmetric(3))),
         weighted_elements(data.rotation(4)),
-        weighted_elements(groups.defining(groups.o(3)), rule),
+        weighted_elements(defining(o(3)), rule),
     ]
     for elements, count in zip(every, (2, 6, 4, len(rule.weights)), strict=True):
         weights = [weight for _, weight in elements]
@@ -36,7 +39,7 @@ def test_weights_add_up_to_one():
 
 @pytest.mark.parametrize(
     "symmetry",
-    [SHEARED, groups.permutation(groups.cyclic(2)), data.linear_action(groups.permutation(groups.cyclic(2)))],
+    [SHEARED, groups.permutation(groups.cyclic(2)), linear_action(groups.permutation(groups.cyclic(2)))],
     ids=["matrices", "representation", "action"],
 )
 def test_moved_back_undoes_moved(symmetry):
@@ -65,8 +68,8 @@ def test_bad_input():
     with pytest.raises(InputError, match="expected real, finite matrices"):
         check_matrices(torch.full((1, 2, 2), math.nan))
     with pytest.raises(InputError, match=r"the elements of SO\(3\) are not listed"):
-        weighted_elements(groups.defining(groups.so(3)))
+        weighted_elements(defining(so(3)))
     with pytest.raises(InputError, match="made for another group"):
-        weighted_elements(groups.defining(groups.so(3)), groups.haar_quadrature(groups.so(2), 3))
+        weighted_elements(defining(so(3)), groups.haar_quadrature(so(2), 3))
     with pytest.raises(InputError, match="samples: expected at least 2"):
         random_elements(SHEARED, 1, 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from symscope.data._mnist import mnist
+from symscope.data.mnist_files import mnist
 from symscope.errors import InputError
 
 

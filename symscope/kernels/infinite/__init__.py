@@ -4,7 +4,7 @@
 the graph of operations (`infinite_width(net).network` is one) and the kernels of a graph made by hand.
 """
 
-from symscope.kernels.infinite._infinite_width import wide_network_kernels
+from symscope.kernels.infinite._infinite_width import InfiniteWidth, wide_network_kernels
 from symscope.kernels.infinite._operations import (
     Activate,
     Conv,
@@ -30,6 +30,7 @@ __all__ = [
     "Dense",
     "Flatten",
     "GlobalPool",
+    "InfiniteWidth",
     "Input",
     "LayerWeights",
     "Node",

@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, node_permutation
+from symscope.data import Action, LabelledData
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.forecasting.methods import Question, as_question
 from symscope.groups import FiniteGroup, parse

@@ -11,8 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, LabelledData, dihedral_action, mnist_sample, node_permutation, orbits
+from symscope.data import Action, LabelledData, dihedral_action, mnist_sample, orbits
 from symscope.data.images import shift_both
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, symmetric
 from symscope.kernels import Kernel, infinite_width

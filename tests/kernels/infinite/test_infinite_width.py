@@ -16,6 +16,7 @@ from symscope import kernels
 from symscope.errors import InputError
 from symscope.kernels import infinite_width
 from symscope.kernels.conformance import assert_kernel_laws
+from symscope.kernels.infinite import InfiniteWidth
 from tests.kernels.oracle_networks import FIXTURES, DenseResidual, conv_net, fixture, images, mlp
 from tests.tolerances import ORACLE, ORACLE_DIAGONAL, QUADRATURE, ROUNDING
 
@@ -35,7 +36,7 @@ def assert_oracle(got: Tensor, reference: np.ndarray) -> None:
     assert error[diagonal].max() < ORACLE_DIAGONAL
 
 
-def assert_exact_diagonal(kernel: kernels.InfiniteWidth, x: Tensor, nngp: Tensor, ntk: Tensor) -> None:
+def assert_exact_diagonal(kernel: InfiniteWidth, x: Tensor, nngp: Tensor, ntk: Tensor) -> None:
     torch.testing.assert_close(nngp.diagonal(), kernel.nngp.diagonal(x), rtol=ROUNDING, atol=0)
     torch.testing.assert_close(ntk.diagonal(), kernel.ntk.diagonal(x), rtol=ROUNDING, atol=0)
 

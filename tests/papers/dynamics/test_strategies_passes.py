@@ -7,7 +7,9 @@ import torch
 
 from symscope import InputError
 from symscope.dynamics import TrainingProblem, declare_network
-from symscope.groups import cyclic, defining, permutation, so, symmetric, trivial
+from symscope.groups import cyclic, permutation, symmetric, trivial
+from symscope.groups.compact import so
+from symscope.groups.constructions import defining
 from symscope.groups.named_groups import alternating
 from symscope.networks.losses import half_squared_loss
 from symscope_papers.dynamics.strategies.passes import drawn_passes, elements_drawn

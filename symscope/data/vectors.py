@@ -12,6 +12,8 @@ from symscope.data._action import Action, ElementByElement
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation
 
+__all__ = ["linear_action"]
+
 LARGEST_LISTED = 2**24  # matrix entries, 134 MB: beyond it elements act one by one, without matrices
 
 

@@ -13,6 +13,8 @@ from symscope.data._labelled import LabelledData
 from symscope.errors import InputError, nearest
 from symscope.numerics import Progress
 
+__all__ = ["fetch_mnist", "mnist"]
+
 MNIST_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",

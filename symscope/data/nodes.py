@@ -13,6 +13,8 @@ from symscope.data._action import Action
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup
 
+__all__ = ["node_permutation"]
+
 KINDS = ("adjacency", "features")
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from symscope.data._download import RemoteFile, holds_content
-from symscope.data._mnist import MNIST_FILES, MNIST_MIRRORS, fetch_mnist, mnist
+from symscope.data.mnist_files import MNIST_FILES, MNIST_MIRRORS, fetch_mnist, mnist
 from symscope.errors import InputError
 from tests.data.idx_bytes import digits, idx_bytes, write_split
 from tests.data.local_mirror import Mirror, serving
