@@ -60,8 +60,9 @@ def user_model(
     """What the user named, gave or can build, as a `UserModel` that was tried on inputs of the data's shape.
 
     Args:
-        model: "mlp", "conv-fc", "conv-gap" or "vit"; a function that takes nothing, or a seed, and returns a module; or a
-            module, whose weights are redrawn by its layers' own `reset_parameters` for every seed.
+        model: "mlp", "conv-fc", "conv-gap" or "vit"; a function that takes nothing, or a seed, and returns a
+            module; or a module, whose weights are redrawn by its layers' own `reset_parameters` for every
+            seed.
         shape: Shape of one input.
         classes: Number of outputs that are needed.
         name: Name in reports; the model's own name when not given.
