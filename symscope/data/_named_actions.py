@@ -75,7 +75,10 @@ def _rotation(what: str, group: FiniteGroup, shape: Sequence[int], method: str) 
 
 
 def _is_dihedral(group: FiniteGroup) -> bool:
-    return torch.equal(group.table.cpu(), dihedral_group(group.order // 2).table)
+    """Whether products with the generators r and s, of which all others are made, are those of D_n."""
+    n = group.order // 2
+    elements, steps = torch.arange(group.order)[:, None], torch.tensor([1, n])
+    return torch.equal(group.law(elements, steps), dihedral_group(n).law(elements, steps))
 
 
 def _shift(what: str, group: FiniteGroup, shape: Sequence[int]) -> Action:
@@ -100,7 +103,7 @@ def _flip(what: str, group: FiniteGroup) -> Action:
 
 
 def _nodes(group: FiniteGroup, shape: Sequence[int]) -> Action:
-    degree = group.permutations.shape[1]
+    degree = group.degree
     if shape[0] != degree:
         raise InputError(
             f"expected samples of {degree} nodes, as {group.name} permutes, got shape {tuple(shape)}. "

@@ -1,4 +1,4 @@
-"""Irreps known beforehand: of products of cyclic groups, and of direct products from those of their factors.
+"""Irreps known beforehand: of products of cyclic groups, of dihedral groups, and of direct products.
 
 None stores its matrices: those of all irreps of C4096 together take 268 MB.
 """
@@ -13,7 +13,7 @@ from functools import partial
 from typing import final
 
 import torch
-from jaxtyping import Int64, Shaped
+from jaxtyping import Float64, Int64, Shaped
 from torch import Tensor
 
 from symscope.groups._finite_group import FiniteGroup, check_finite_group
@@ -69,6 +69,83 @@ def cyclic_irreps(group: FiniteGroup, sizes: tuple[int, ...]) -> tuple[Represent
         name = f"k={k[0]}" if len(k) == 1 else f"k={k}"
         result.append(Representation(group, 1, name, chi.act, listing=chi.matrices))
     return tuple(result)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlaneIrrep:
+    """One irrep of D_n on the plane: r turns it by `2 pi k / n`, s mirrors the second axis.
+
+    Attributes:
+        turns: `turns[m]` is the turn by `2 pi m / n`.
+        k: How many times as fast the plane turns, `0 < 2k < n`.
+    """
+
+    turns: Float64[Tensor, "n 2 2"]
+    k: int
+
+    def matrices(self) -> Float64[Tensor, "order 2 2"]:
+        """All turns, then all turns after the mirror."""
+        rotations = self.turns[self.k * torch.arange(len(self.turns)) % len(self.turns)]
+        return torch.cat([rotations, rotations * torch.tensor([1.0, -1.0], dtype=torch.float64)])
+
+    def act(self, g: int, x: Tensor) -> Tensor:
+        """rho(g) x."""
+        mirror, power = divmod(int(g), len(self.turns))
+        matrix = self.turns[self.k * power % len(self.turns)].to(dtype=x.dtype, device=x.device)
+        return (x * torch.tensor([1.0, -1.0]).to(x) if mirror else x) @ matrix.T
+
+
+def dihedral_irreps(group: FiniteGroup, n: int) -> tuple[Representation, ...]:
+    """Every irrep of D_n, real, as `irreps` orders and names them: those on lines, then those on planes.
+
+    >>> from symscope.groups import dihedral
+    >>> dihedral_irreps(dihedral(4), 4)
+    (1a of D4, 1b of D4, 1c of D4, 1d of D4, 2a of D4)
+    """
+    angles = 2 * math.pi * torch.arange(n, dtype=torch.float64) / n
+    cos, sin = angles.cos(), angles.sin()
+    turns = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
+    signs = [(r, s) for r in ((1, -1) if n % 2 == 0 else (1,)) for s in (1, -1)]
+    lines = [
+        Representation(
+            group,
+            1,
+            f"1{letter}",
+            partial(_sign_action, n, r, s),
+            listing=partial(_sign_matrices, n, r, s),
+        )
+        for letter, (r, s) in zip("abcd", signs, strict=False)
+    ]
+    planes = [PlaneIrrep(turns, k) for k in range(1, (n + 1) // 2)]
+    return *lines, *(
+        Representation(group, 2, f"2{letters(i)}", rho.act, listing=rho.matrices)
+        for i, rho in enumerate(planes, start=1)
+    )
+
+
+def letters(count: int) -> str:
+    """The count-th name among a, b, ..., z, aa, ab, ...
+
+    >>> letters(1), letters(28)
+    ('a', 'ab')
+    """
+    text = ""
+    while count:
+        count, rest = divmod(count - 1, 26)
+        text = "abcdefghijklmnopqrstuvwxyz"[rest] + text
+    return text
+
+
+def _sign_matrices(n: int, r: int, s: int) -> Float64[Tensor, "order 1 1"]:
+    rotations = torch.ones(n, dtype=torch.float64)
+    rotations[1::2] = r
+    return torch.cat([rotations, s * rotations])[:, None, None]
+
+
+def _sign_action(n: int, r: int, s: int, g: int, x: Tensor) -> Tensor:
+    mirror, power = divmod(int(g), n)
+    return x * (s**mirror * r**power)
 
 
 def product_irreps(

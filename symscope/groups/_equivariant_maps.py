@@ -17,8 +17,7 @@ from symscope.errors import InputError
 from symscope.groups._homspace import HomSpace, hom_space
 from symscope.groups._representation import Representation, check_same_group
 from symscope.groups.constructions import trivial
-
-LARGEST_BASIS_BYTES = 2**31
+from symscope.numerics import check_memory
 
 
 def equivariant_maps(source: Representation, target: Representation) -> EquivariantMaps:
@@ -154,12 +153,11 @@ class EquivariantMaps:
     @property
     def basis(self) -> Tensor:
         """An orthonormal basis `[dimension, dim W, dim V]`, for spaces small enough to write down."""
-        size = self.dimension * self.source.dim * self.target.dim * 8
-        if size > LARGEST_BASIS_BYTES:
-            raise InputError(
-                f"expected a basis of at most {LARGEST_BASIS_BYTES / 2**30:.0f} GiB, this one takes "
-                f"{size / 2**30:.1f} GiB: use project, combine and coefficients, which do not build it."
-            )
+        check_memory(
+            f"the basis of {self.dimension} maps",
+            8 * self.dimension * self.source.dim * self.target.dim,
+            "use project, combine and coefficients, which do not build it",
+        )
         return self.combine(torch.eye(self.dimension, dtype=torch.float64))
 
     def _dtype(self, matrix: Tensor) -> torch.dtype:

@@ -1,8 +1,8 @@
-"""Finite groups whose elements are listed: a multiplication table plus names."""
+"""Finite groups whose elements are numbered: a law of multiplication plus names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -12,8 +12,12 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.groups._group_laws import Law, TableLaw, generating_set, law_table, powers
+from symscope.numerics import check_count, check_memory
 
-# A table of int64 for 5,040 elements (S7) takes 203 MB: the largest we build without being asked.
+LARGEST_ORDER = 2**17  # elements of a group: each has a name and often an irrep, together some 100 MB
+LARGEST_TABLE = 2**14  # elements of a group whose table of products is made: it then takes 2 GiB
+# Groups that are given by generators are searched this far unless the caller asks for more: the size of S7.
 LARGEST_LISTED = 5040
 
 
@@ -24,31 +28,35 @@ class FiniteGroup:
 
     Make one with `cyclic`, `dihedral`, ..., `from_generators`, `from_table` or `parse("C14xC14")`.
 
-    Equal groups have the same name, the same table and the same factors: their irreps come in one order and
+    Products come from its law: `multiply` for two elements, `law` for tensors of them. The whole `table` is
+    made when it is first asked for, so that a large cyclic or dihedral group costs nothing until then.
+
+    Equal groups have the same name, the same law and the same factors: their irreps come in one order and
     under the same names, so that one may stand for the other in every result. A group that is given only by
     its table therefore differs from the `cyclic` one of the same name, whose irreps follow the FFT.
 
     Attributes:
         name: Its name in the grammar of `parse` where it has one.
-        table: `table[a, b]` is the product ab.
-        permutations: A faithful action on points: `permutations[g, i]` is where g sends point i.
+        law: `law(a, b)` is the product ab, for tensors of elements that broadcast.
         generators: Elements that generate the group.
         labels: A name for each element.
+        moves: A faithful action on points: for elements `[k]` where each sends every point, `[k, points]`.
+            None where the points are the elements themselves.
         cyclic_factors: `(14, 14)` for C14xC14 with elements in row-major order; None for other groups.
         factors: The two groups of a direct product, for what can be computed factor by factor.
         matrices: The matrices it was made from, if it was.
 
     >>> from symscope.groups import dihedral
     >>> d4 = dihedral(4)
-    >>> d4.order, d4.labels[1], d4.labels[5], d4.labels[d4.table[1, 4]]
+    >>> d4.order, d4.labels[1], d4.labels[5], d4.labels[d4.multiply(1, 4)]
     (8, 'r', 'r s', 'r s')
     """
 
     name: str
-    table: Int64[Tensor, "n n"]
-    permutations: Int64[Tensor, "n points"]
+    law: Law
     generators: tuple[int, ...]
     labels: tuple[str, ...]
+    moves: Callable[[Tensor], Tensor] | None = None
     cyclic_factors: tuple[int, ...] | None = None
     factors: tuple[FiniteGroup, FiniteGroup] | None = None
     matrices: Tensor | None = None
@@ -60,9 +68,7 @@ class FiniteGroup:
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, FiniteGroup)
-            and self._made_of == other._made_of
-            and torch.equal(self.table, other.table)
+            isinstance(other, FiniteGroup) and self._made_of == other._made_of and self.law == other.law
         )
 
     def __hash__(self) -> int:
@@ -70,14 +76,14 @@ class FiniteGroup:
 
     @property
     def _made_of(self) -> tuple[object, ...]:
-        """What beside the table decides the irreps, their order and their names: results are kept by it."""
+        """What beside the law decides the irreps, their order and their names: results are kept by it."""
         factors = self.factors if self.cyclic_factors is None else None  # cyclic factors go first in `irreps`
         return self.name, self.order, self.cyclic_factors, factors
 
     @property
     def order(self) -> int:
         """Number of elements."""
-        return self.table.shape[0]
+        return self.law.order
 
     @property
     def elements(self) -> range:
@@ -85,39 +91,83 @@ class FiniteGroup:
         return range(self.order)
 
     @cached_property
+    def table(self) -> Int64[Tensor, "n n"]:
+        """`table[a, b]` is the product ab.
+
+        Raises:
+            InputError: The group is too large for a table.
+        """
+        check_memory(
+            f"the table of {self.order} x {self.order} products of {self.name}",
+            8 * self.order**2,
+            f"take a group of at most {LARGEST_TABLE} elements",
+            most=8 * LARGEST_TABLE**2,
+        )
+        return law_table(self.law)
+
+    @cached_property
+    def permutations(self) -> Int64[Tensor, "n points"]:
+        """`permutations[g, i]` is where g sends point i.
+
+        Raises:
+            InputError: They do not fit in memory.
+        """
+        if self.moves is None:
+            return self.table
+        check_memory(
+            f"the {self.order} permutations of {self.degree} points by {self.name}",
+            8 * self.order * self.degree,
+            "take a smaller group, or some of them with group.move(elements)",
+        )
+        return self.move(torch.arange(self.order))
+
+    @cached_property
+    def degree(self) -> int:
+        """Number of points it permutes."""
+        return self.order if self.moves is None else self.moves(torch.tensor([self.identity])).shape[1]
+
+    def move(self, elements: Int64[Tensor, "k"]) -> Int64[Tensor, "k points"]:
+        """Where some elements send every point: rows of `permutations`, without the others."""
+        if self.moves is not None:
+            return self.moves(elements)
+        return self.law(elements[:, None], torch.arange(self.order))
+
+    @cached_property
     def inverses(self) -> Int64[Tensor, "n"]:
         """`inverses[g]` is the inverse of g."""
-        return (self.table == self.identity).nonzero()[:, 1]
+        everyone = torch.arange(self.order)
+        return powers(self.law, everyone, torch.full_like(everyone, self.order - 1))
 
     @cached_property
     def is_abelian(self) -> bool:
         """Whether every two elements commute (checked on the generators, which is enough)."""
-        gens = list(self.generators)
-        block = self.table[gens][:, gens]
-        return bool((block == block.T).all())
+        gens = torch.tensor(self.generators, dtype=torch.int64)
+        block = self.law(gens[:, None], gens)
+        return torch.equal(block, block.T)
 
     @cached_property
     def element_orders(self) -> Int64[Tensor, "n"]:
-        """The smallest k >= 1 with g^k = e, for each g."""
-        orders = torch.zeros(self.order, dtype=torch.int64)
-        power = torch.arange(self.order)
-        for k in range(1, self.order + 1):
-            orders[(power == self.identity) & (orders == 0)] = k
-            if bool((orders > 0).all()):
-                break
-            power = self.table[power, torch.arange(self.order)]
+        """The smallest k >= 1 with g^k = e, for each g: the order of the group without needless primes."""
+        everyone = torch.arange(self.order)
+        orders = torch.full_like(everyone, self.order)
+        for p in _prime_factors(self.order):
+            smaller = orders // p
+            enough = (orders % p == 0) & (powers(self.law, everyone, smaller) == self.identity)
+            orders = torch.where(enough, smaller, orders)
         return orders
 
     def multiply(self, a: int, b: int) -> int:
         """The product ab."""
-        return int(self.table[a, b])
+        return int(self.law(*self._checked_elements([a, b])))
 
     def inverse(self, a: int) -> int:
         """The inverse of a."""
-        return int(self.inverses[a])
+        return int(self.inverses[self._checked_elements([a])])
 
     def sample(self, count: int, generator: torch.Generator) -> list[int]:
         """Elements drawn uniformly."""
+        count = check_count("count", count, 0)
+        check_memory(f"{count} samples of {self.name}", 40 * count, "draw fewer at a time")
         return torch.randint(self.order, (count,), generator=generator).tolist()
 
     def subgroup(self, elements: Sequence[int] | Tensor) -> Int64[Tensor, "k"]:
@@ -127,17 +177,36 @@ class FiniteGroup:
         >>> cyclic(12).subgroup([8]).tolist()
         [0, 4, 8]
         """
-        gens = torch.as_tensor(elements, dtype=torch.int64).reshape(-1)
-        if gens.numel() and not bool(((gens >= 0) & (gens < self.order)).all()):
-            raise InputError(f"expected elements of {self.name}, 0 to {self.order - 1}, got {gens.tolist()}.")
-        inside = torch.zeros(self.order, dtype=torch.bool)
-        inside[self.identity] = True
-        frontier = torch.tensor([self.identity])
-        while frontier.numel():
-            reached = self.table[frontier][:, gens].reshape(-1).unique()
-            frontier = reached[~inside[reached]]
-            inside[frontier] = True
-        return inside.nonzero()[:, 0]
+        return generating_set(self.law, self._checked_elements(elements))[1]
+
+    def _checked_elements(self, elements: Sequence[int] | Tensor) -> Int64[Tensor, "k"]:
+        given = torch.as_tensor(elements).reshape(-1)
+        if given.numel() == 0:
+            return given.to(torch.int64)
+        if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
+            raise InputError(f"expected elements of {self.name}, 0 to {self.order - 1}, got {given.dtype}.")
+        if int(given.min()) < 0 or int(given.max()) >= self.order:
+            raise InputError(
+                f"expected elements of {self.name}, 0 to {self.order - 1}, got {given.tolist()[:12]}."
+            )
+        return given.to(torch.int64)
+
+
+def check_order(name: str, order: int, most: int = LARGEST_ORDER) -> None:
+    """Refuses a group of too many elements, before it is built."""
+    if order > most:
+        raise InputError(f"{name}: expected at most {most} elements, got {order}; take a smaller group.")
+
+
+def _prime_factors(n: int) -> list[int]:
+    """With multiplicity: 12 is 2 * 2 * 3."""
+    result, p = [], 2
+    while p * p <= n:
+        while n % p == 0:
+            result.append(p)
+            n //= p
+        p += 1
+    return [*result, n] if n > 1 else result
 
 
 def from_table(
@@ -175,7 +244,7 @@ def from_table(
             f"element {units[0]} is: reorder the elements" if units else "no element is, so this is no group"
         )
         raise InputError(f"expected element 0 to be the identity; {hint}.")
-    generators = _generating_set(t)
+    generators = tuple(generating_set(TableLaw(t), everyone)[0])
     for g in generators:
         left, right = t[t[:, g]], t[:, t[g]]
         if not torch.equal(left, right):
@@ -187,11 +256,14 @@ def from_table(
     names = tuple(labels) if labels is not None else tuple(f"g{i}" if i else "e" for i in range(n))
     if len(names) != n:
         raise InputError(f"expected {n} labels, one per element, got {len(names)}.")
-    return FiniteGroup(name, t, t, generators, names)
+    return FiniteGroup(name, TableLaw(t), generators, names)
 
 
 def _checked_square(table: Tensor | Sequence[Sequence[int]]) -> Int64[Tensor, "n n"]:
-    t = torch.as_tensor(table)
+    try:
+        t = torch.as_tensor(table)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"expected a square multiplication table of integers: {error}.") from error
     if t.is_floating_point() or t.is_complex() or t.dtype == torch.bool:
         raise InputError(f"expected a table of integers, got {t.dtype}.")
     if t.ndim != 2 or t.shape[0] != t.shape[1] or t.shape[0] == 0:
@@ -204,22 +276,6 @@ def _checked_square(table: Tensor | Sequence[Sequence[int]]) -> Int64[Tensor, "n
             "is outside: the set is not closed."
         )
     return t
-
-
-def _generating_set(table: Int64[Tensor, "n n"]) -> tuple[int, ...]:
-    """A small generating set: add the first element not yet reached until all are."""
-    n = table.shape[0]
-    inside = torch.zeros(n, dtype=torch.bool)
-    inside[0] = True
-    chosen: list[int] = []
-    while not bool(inside.all()):
-        chosen.append(int((~inside).nonzero()[0]))
-        frontier = inside.nonzero()[:, 0]
-        while frontier.numel():
-            reached = table[frontier][:, chosen].reshape(-1).unique()
-            frontier = reached[~inside[reached]]
-            inside[frontier] = True
-    return tuple(chosen)
 
 
 def check_finite_group(group: object) -> FiniteGroup:

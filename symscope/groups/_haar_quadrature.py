@@ -13,6 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups.compact import CompactGroup
+from symscope.numerics import check_count, check_memory, shortened
 
 
 @final
@@ -46,8 +47,9 @@ def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
     >>> round(q.average(q.elements[:, 2, 2] ** 4).item(), 14)  # the mean of cos^4 over the sphere is 1/5
     0.2
     """
-    if band_limit < 0:
-        raise InputError(f"expected a band limit of 0 or more, got {band_limit}.")
+    if not isinstance(group, CompactGroup):
+        raise InputError(f"expected a compact group, such as groups.so(3), got {shortened(group)}.")
+    band_limit = check_count("band_limit", band_limit, 0)
     makers = {
         "SO(2)": (_circle, False),
         "O(2)": (_circle, True),
@@ -60,6 +62,11 @@ def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
             "average over group.sample(count, generator) instead."
         )
     make, reflections = makers[group.name]
+    check_memory(
+        f"the rule for {group.name} of band limit {shortened(band_limit)}",
+        8 * group.size**2 * (band_limit + 1) ** (1 if make is _circle else 3),
+        "take a smaller band limit",
+    )
     elements, weights = make(band_limit)
     if reflections:
         elements = torch.cat([elements, elements @ group.generators[0]])

@@ -15,11 +15,10 @@ from typing import Any, final
 
 import torch
 from jaxtyping import Float64, Int64
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.groups._group_laws import orbit_labels
 from symscope.groups._representation import Representation, hom
 from symscope.groups.compact import CompactGroup
 
@@ -111,19 +110,13 @@ def pair_orbits(source: Representation, target: Representation) -> HomSpace:
     >>> pair_orbits(permutation(symmetric(9)), permutation(symmetric(9))).sizes.tolist()
     [9.0, 72.0]
     """
-    pairs = torch.arange(target.dim * source.dim)
-    edges = [pairs]
     assert source.permutation is not None
     assert target.permutation is not None
+    images = [torch.arange(target.dim * source.dim)]
     for g in source.group.generators:
         image = target.permutation(g)[:, None] * source.dim + source.permutation(g)
-        edges.append(image.reshape(-1))
-    start = pairs.repeat(len(edges)).numpy()
-    stop = torch.cat(edges).numpy()
-    n = len(pairs)
-    graph = coo_array((torch.ones(len(start), dtype=torch.int8).numpy(), (start, stop)), shape=(n, n))
-    _, labels = connected_components(graph, directed=False)
-    orbit = torch.from_numpy(labels).to(torch.int64)
+        images.append(image.reshape(-1))
+    orbit = orbit_labels(torch.stack(images))
     return HomSpace(orbit=orbit, sizes=torch.bincount(orbit).to(torch.float64))
 
 

@@ -11,6 +11,9 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.groups._finite_group import LARGEST_LISTED, FiniteGroup
+from symscope.numerics import check_count, check_memory
+
+LARGEST_DEGREE = 1000  # points of S<n> and A<n>: the order of S1000 has 2,568 digits
 
 
 @final
@@ -19,7 +22,12 @@ class PermutationGroup:
     """A group of permutations known by generators; its elements are index tensors `[degree]`.
 
     Nothing here lists the elements: S10 has 3.6 million. Its order comes from a stabiliser chain
-    (Schreier-Sims, by sympy).
+    (Schreier-Sims, by sympy) where it is not known beforehand.
+
+    Attributes:
+        name: Its name in the grammar of `parse` where it has one.
+        generators: Permutations that generate it, as images of the points.
+        known_order: Number of elements, if known: that of S80 takes a minute to compute.
 
     >>> from symscope.groups import symmetric
     >>> symmetric(10)
@@ -28,6 +36,7 @@ class PermutationGroup:
 
     name: str
     generators: Int64[Tensor, "k degree"]
+    known_order: int | None = None
 
     def __post_init__(self) -> None:
         from symscope.groups._generated import check_permutations
@@ -65,7 +74,7 @@ class PermutationGroup:
     @cached_property
     def order(self) -> int:
         """Number of elements, without listing them."""
-        return int(self._chain.order())
+        return self.known_order or int(self._chain.order())
 
     def multiply(self, a: Tensor, b: Tensor) -> Int64[Tensor, "degree"]:
         """The product ab: b first, then a."""
@@ -77,6 +86,8 @@ class PermutationGroup:
 
     def sample(self, count: int, generator: torch.Generator) -> list[Tensor]:
         """Elements drawn uniformly: one coset representative at each level of the stabiliser chain."""
+        count = check_count("count", count, 0)
+        check_memory(f"{count} samples of {self.name}", 8 * count * self.degree, "draw fewer at a time")
         levels = [
             [torch.tensor(u.array_form) for u in level.values()] for level in self._chain.basic_transversals
         ]

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Complex128, Int64, Shaped
 from torch import Tensor
 
+from symscope.groups._characters import letters
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._representation import Representation
 from symscope.groups.constructions import from_matrices
@@ -143,13 +144,5 @@ def _named(group: FiniteGroup, matrices: list[Tensor]) -> tuple[Representation, 
     for m in matrices:
         dim = m.shape[1]
         seen[dim] = seen.get(dim, 0) + 1
-        reps.append(from_matrices(group, m, name=f"{dim}{_letter(seen[dim])}"))
+        reps.append(from_matrices(group, m, name=f"{dim}{letters(seen[dim])}"))
     return tuple(reps)
-
-
-def _letter(count: int) -> str:
-    text = ""
-    while count:
-        count, rest = divmod(count - 1, 26)
-        text = "abcdefghijklmnopqrstuvwxyz"[rest] + text
-    return text

@@ -11,11 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._permutation import PermutationGroup
+from symscope.numerics import check_count, check_memory, shortened
 
 __all__ = ["CompactGroup", "as_compact", "compact_product", "o", "so", "torus"]
+
+LARGEST_MATRICES = 2**26  # bytes of the Lie algebra and generators of a group: SO(64), T128
 
 
 @final
@@ -76,6 +78,8 @@ class CompactGroup:
 
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count n n"]:
         """Elements drawn from the Haar (uniform) measure."""
+        count = check_count("count", count)
+        check_memory(f"{count} samples of {self.name}", 8 * count * self.size**2, "draw fewer at a time")
         return self.haar(count, generator)
 
     def exponential(self, coefficients: Float[Tensor, "k"]) -> Float[Tensor, "n n"]:
@@ -89,7 +93,8 @@ def so(n: int) -> CompactGroup:
     >>> so(3)
     SO(3) (dimension 3)
     """
-    _check_size(n, "SO")
+    n = check_count("n of SO(<n>)", n)
+    _check_matrices(f"SO({shortened(n)})", n * (n - 1) // 2, n)
     return CompactGroup(
         f"SO({n})", n, _antisymmetric(n), torch.zeros(0, n, n, dtype=torch.float64), partial(_haar, n, True)
     )
@@ -101,7 +106,8 @@ def o(n: int) -> CompactGroup:
     >>> o(2)
     O(2) (dimension 1)
     """
-    _check_size(n, "O")
+    n = check_count("n of O(<n>)", n)
+    _check_matrices(f"O({shortened(n)})", n * (n - 1) // 2 + 1, n)
     flip = torch.eye(n, dtype=torch.float64)
     flip[0, 0] = -1
     return CompactGroup(f"O({n})", n, _antisymmetric(n), flip[None], partial(_haar, n, False))
@@ -113,16 +119,17 @@ def torus(k: int) -> CompactGroup:
     >>> torus(2)
     T2 (dimension 2)
     """
-    _check_size(k, "T")
-    group = so(2)
-    for _ in range(k - 1):
-        group = compact_product(group, so(2))
+    k = check_count("k of T<k>", k)
+    _check_matrices(f"T{shortened(k)}", k, 2 * k)
+    algebra = torch.zeros(k, 2 * k, 2 * k, dtype=torch.float64)
+    for i, part in enumerate(algebra):
+        part[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = _antisymmetric(2)[0]
     return CompactGroup(
         f"T{k}",
-        group.size,
-        group.lie_algebra,
-        group.generators,
-        group.haar,
+        2 * k,
+        algebra,
+        torch.zeros(0, 2 * k, 2 * k, dtype=torch.float64),
+        partial(_haar_product, (so(2),) * k),
         tuple((2 * i, 2 * i + 2) for i in range(k)),
     )
 
@@ -138,19 +145,22 @@ def compact_product(
     """
     a, b = as_compact(left), as_compact(right)
     size = a.size + b.size
+    name = f"{a.name}x{b.name}"
+    _check_matrices(name, a.dimension + b.dimension + len(a.generators) + len(b.generators), size)
 
     def placed(blocks: Tensor, start: int, diagonal: float) -> Tensor:
-        out = diagonal * torch.eye(size, dtype=torch.float64).repeat(len(blocks), 1, 1)
+        out = torch.zeros(len(blocks), size, size, dtype=torch.float64)
+        out.diagonal(dim1=1, dim2=2).fill_(diagonal)
         stop = start + blocks.shape[-1]
         out[:, start:stop, start:stop] = blocks
         return out
 
     return CompactGroup(
-        f"{a.name}x{b.name}",
+        name,
         size,
         torch.cat([placed(a.lie_algebra, 0, 0.0), placed(b.lie_algebra, a.size, 0.0)]),
         torch.cat([placed(a.generators, 0, 1.0), placed(b.generators, a.size, 1.0)]),
-        partial(_haar_product, a, b),
+        partial(_haar_product, (a, b)),
         ((0, a.size), (a.size, size)),
     )
 
@@ -167,9 +177,10 @@ def as_compact(group: CompactGroup | FiniteGroup | PermutationGroup) -> CompactG
     gens = (
         group.generators
         if isinstance(group, PermutationGroup)
-        else group.permutations[list(group.generators)]
+        else group.move(torch.tensor(group.generators, dtype=torch.int64))
     )
     size = gens.shape[1]
+    _check_matrices(group.name, len(gens), size)
     return CompactGroup(
         group.name,
         size,
@@ -202,17 +213,22 @@ def _haar(n: int, proper: bool, count: int, generator: torch.Generator) -> Float
     return q
 
 
-def _haar_product(a: CompactGroup, b: CompactGroup, count: int, generator: torch.Generator) -> Tensor:
-    left, right = a.sample(count, generator), b.sample(count, generator)
-    return torch.stack([torch.block_diag(x, y) for x, y in zip(left, right, strict=True)])
+def _haar_product(factors: tuple[CompactGroup, ...], count: int, generator: torch.Generator) -> Tensor:
+    samples = [factor.sample(count, generator) for factor in factors]
+    return torch.stack([torch.block_diag(*blocks) for blocks in zip(*samples, strict=True)])
 
 
 def _haar_finite(group: FiniteGroup | PermutationGroup, count: int, generator: torch.Generator) -> Tensor:
     if isinstance(group, FiniteGroup):
-        return _permutation_matrices(group.permutations[group.sample(count, generator)])
+        return _permutation_matrices(group.move(torch.tensor(group.sample(count, generator))))
     return _permutation_matrices(torch.stack(group.sample(count, generator)))
 
 
-def _check_size(n: int, family: str) -> None:
-    if n < 1:
-        raise InputError(f"expected a positive size, as in {family}(3), got {n}.")
+def _check_matrices(name: str, count: int, size: int) -> None:
+    """Refuses a group whose Lie algebra and generators do not fit, before they are built."""
+    check_memory(
+        f"the Lie algebra and generators of {name}, {shortened(count)} matrices of side {shortened(size)}",
+        8 * count * size**2,
+        "take a smaller group",
+        most=LARGEST_MATRICES,
+    )

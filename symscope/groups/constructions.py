@@ -41,7 +41,8 @@ def regular(group: FiniteGroup) -> Representation:
     >>> regular(cyclic(3)).act(1, torch.tensor([1.0, 2.0, 3.0]))
     tensor([3., 1., 2.])
     """
-    return _permutation_from(group, check_finite_group(group).table, "regular")
+    group = check_finite_group(group)
+    return _permutation_from(group, partial(_translation, group), group.order, "regular")
 
 
 def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = None) -> Representation:
@@ -64,18 +65,19 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
         return Representation(group, group.degree, f"V{group.degree}", _move_by, True, _itself, None)
     group = check_finite_group(group)
     if points is None:
-        return _permutation_from(group, group.permutations, f"V{group.permutations.shape[1]}")
+        return _permutation_from(group, partial(_movement, group), group.degree, f"V{group.degree}")
     if points.shape[0] != group.order:
         raise InputError(f"expected {group.order} permutations, one per element, got {points.shape[0]}.")
     check_permutations(points)
     for a in group.generators:
-        if not torch.equal(points[group.table[a]], points[a][points]):
-            b = int((points[group.table[a]] != points[a][points]).any(dim=1).nonzero()[0])
+        products = points[_translation(group, a)]
+        if not torch.equal(products, points[a][points]):
+            b = int((products != points[a][points]).any(dim=1).nonzero()[0])
             raise InputError(
                 f"expected permutations that multiply as {group.name} does; element {group.labels[b]} then "
                 f"{group.labels[a]} differs from their product {group.labels[group.multiply(a, b)]}."
             )
-    return _permutation_from(group, points, f"V{points.shape[1]}")
+    return _permutation_from(group, partial(_row, points), points.shape[1], f"V{points.shape[1]}")
 
 
 def defining(group: Group) -> Representation:
@@ -131,7 +133,7 @@ def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") 
     if float((wide[0] - eye).abs().max()) > HOMOMORPHISM * scale:
         raise InputError("expected the identity matrix for the identity, element 0; it is something else.")
     for a in group.generators:
-        error = (wide[a] @ wide - wide[group.table[a]]).abs().amax(dim=(1, 2))
+        error = (wide[a] @ wide - wide[_translation(group, a)]).abs().amax(dim=(1, 2))
         worst = int(error.argmax())
         if float(error[worst]) > HOMOMORPHISM * scale**2:
             raise InputError(
@@ -159,10 +161,10 @@ def from_function(
     return Representation(group, dim, name, action, unitary)
 
 
-def _permutation_from(group: FiniteGroup, points: Tensor, name: str) -> Representation:
-    return Representation(
-        group, points.shape[1], name, partial(_move_listed, points), True, partial(_row, points)
-    )
+def _permutation_from(
+    group: FiniteGroup, index: Callable[[Any], Tensor], dim: int, name: str
+) -> Representation:
+    return Representation(group, dim, name, partial(_move_listed, index), True, index)
 
 
 def _still(g: Any, x: Tensor) -> Tensor:
@@ -185,12 +187,20 @@ def _row(points: Tensor, g: int) -> Tensor:
     return points[g]
 
 
+def _translation(group: FiniteGroup, g: int) -> Tensor:
+    return group.law(torch.tensor(int(g)), torch.arange(group.order))
+
+
+def _movement(group: FiniteGroup, g: int) -> Tensor:
+    return group.move(torch.tensor([int(g)]))[0]
+
+
 def _move_by(index: Tensor, x: Tensor) -> Tensor:
     return x.index_select(-1, torch.argsort(index).to(x.device))
 
 
-def _move_listed(points: Tensor, g: int, x: Tensor) -> Tensor:
-    return _move_by(points[g], x)
+def _move_listed(index: Callable[[Any], Tensor], g: int, x: Tensor) -> Tensor:
+    return _move_by(index(g), x)
 
 
 def _apply_matrix(g: Tensor, x: Tensor) -> Tensor:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._finite_group import FiniteGroup, check_finite_group
+from symscope.groups._finite_group import LARGEST_TABLE, FiniteGroup, check_finite_group, check_order
+from symscope.groups._group_laws import PairLaw, TableLaw
 
 __all__ = ["direct_product", "semidirect_product"]
 
@@ -24,24 +27,28 @@ def direct_product(left: FiniteGroup, right: FiniteGroup) -> FiniteGroup:
         first, second = right.factors  # A x (B x C) is (A x B) x C, as its name is read
         return direct_product(direct_product(left, first), second)
     m = right.order
-    a = torch.arange(left.order).repeat_interleave(m)
-    b = torch.arange(m).repeat(left.order)
-    table = left.table[a[:, None], a] * m + right.table[b[:, None], b]
-    points = torch.cat([left.permutations[a], right.permutations[b] + left.permutations.shape[1]], dim=1)
+    name = f"{left.name}x{right.name}"
+    check_order(name, left.order * m)
     cyclic = (
         left.cyclic_factors + right.cyclic_factors
         if left.cyclic_factors is not None and right.cyclic_factors is not None
         else None
     )
     return FiniteGroup(
-        f"{left.name}x{right.name}",
-        table,
-        points,
+        name,
+        PairLaw(left.law, right.law),
         tuple(g * m for g in left.generators) + right.generators,
-        tuple(f"({left.labels[i]}, {right.labels[j]})" for i in left.elements for j in right.elements),
+        tuple(f"({a}, {b})" for a in left.labels for b in right.labels),
+        partial(_move_both, left, right),
         cyclic_factors=cyclic,
         factors=(left, right),
     )
+
+
+def _move_both(left: FiniteGroup, right: FiniteGroup, elements: Int64[Tensor, "k"]) -> Int64[Tensor, "k d"]:
+    """The points of both factors, those of the right one after those of the left one."""
+    a, b = left.move(elements // right.order), right.move(elements % right.order)
+    return torch.cat([a, b + left.degree], dim=1)
 
 
 def semidirect_product(
@@ -64,6 +71,7 @@ def semidirect_product(
     """
     normal, acting = check_finite_group(normal), check_finite_group(acting)
     n, m = normal.order, acting.order
+    check_order(f"{normal.name}:{acting.name}", n * m, LARGEST_TABLE)
     if tuple(automorphisms.shape) != (m, n):
         raise InputError(
             f"expected automorphisms of shape ({m}, {n}), one row per element of {acting.name}, got "
@@ -91,8 +99,7 @@ def semidirect_product(
     table = normal.table[a[:, None], automorphisms[b[:, None], a]] * m + acting.table[b[:, None], b]
     return FiniteGroup(
         f"({normal.name}:{acting.name})",
-        table,
-        table,
+        TableLaw(table),
         tuple(x * m for x in normal.generators) + acting.generators,
         tuple(f"({normal.labels[i]}, {acting.labels[j]})" for i in range(n) for j in range(m)),
     )

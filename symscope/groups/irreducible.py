@@ -11,11 +11,13 @@ from jaxtyping import Complex128, Float64, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._characters import cyclic_irreps, product_irreps
+from symscope.groups._characters import cyclic_irreps, dihedral_irreps, product_irreps
 from symscope.groups._finite_group import FiniteGroup, check_finite_group
+from symscope.groups._group_laws import DihedralLaw
 from symscope.groups._representation import Representation
 from symscope.groups._splitting import ACCURACY, split_regular
 from symscope.groups.subgroups import conjugacy_classes
+from symscope.numerics import check_memory
 
 __all__ = [
     "CharacterTable",
@@ -37,12 +39,13 @@ def irreps(group: FiniteGroup) -> tuple[Representation, ...]:
     """Every irreducible representation once, unitary, the trivial one first.
 
     Products of cyclic groups get the characters `exp(-2 pi i k g / n)`, in the order and with the sign of
-    the FFT; direct products get tensor products of their factors' irreps. Any other group is split
-    numerically: a random Hermitian element of the commutant of the regular representation has the
-    irreducible subspaces as eigenspaces. Irreps that can be made real are real.
+    the FFT; dihedral groups their real irreps on lines and planes; direct products tensor products of their
+    factors' irreps. Any other group is split numerically: a random Hermitian element of the commutant of the
+    regular representation has the irreducible subspaces as eigenspaces. Irreps that can be made real are
+    real.
 
     Raises:
-        InputError: Not a listed finite group; or one of more than 5,040 elements that is not made of factors.
+        InputError: Not a listed finite group; or one of more than 5,040 elements with no such structure.
 
     >>> from symscope.groups import symmetric
     >>> [rho.dim for rho in irreps(symmetric(4))]
@@ -55,6 +58,8 @@ def irreps(group: FiniteGroup) -> tuple[Representation, ...]:
 def _irreps(group: FiniteGroup) -> tuple[Representation, ...]:
     if group.cyclic_factors is not None:
         return cyclic_irreps(group, group.cyclic_factors)
+    if isinstance(group.law, DihedralLaw):
+        return dihedral_irreps(group, group.law.n)
     if group.factors is not None:
         left, right = group.factors
         return product_irreps(group, _irreps(left), _irreps(right))
@@ -99,9 +104,12 @@ def character_table(group: FiniteGroup) -> CharacterTable:
     """
     group = check_finite_group(group)
     classes = conjugacy_classes(group)
+    check_memory(
+        f"the characters of {group.name}", 16 * len(classes) * group.order, "take irreps(group) one by one"
+    )
     representatives = torch.stack([c[0] for c in classes])
     full = torch.stack([character(rho) for rho in irreps(group)])
-    squares = group.table.diagonal()
+    squares = group.law(torch.arange(group.order), torch.arange(group.order))
     indicators = full[:, squares].mean(dim=1).real.round().to(torch.int64)
     sizes = torch.tensor([len(c) for c in classes])
     return CharacterTable(full[:, representatives], sizes, representatives, indicators)
@@ -135,8 +143,12 @@ def multiplicities(rep: Representation) -> Int64[Tensor, "irreps"]:
     [1, 0, 0, 1, 0]
     """
     group = check_finite_group(rep.group)
-    theirs = torch.stack([character(rho) for rho in irreps(group)])
-    return (theirs.conj() @ character(rep) / group.order).real.round().to(torch.int64)
+    chi = character(rep)
+    if group.cyclic_factors is not None:
+        counts = torch.fft.ifftn(chi.reshape(group.cyclic_factors)).flatten()
+    else:
+        counts = torch.stack([character(rho).conj() @ chi for rho in irreps(group)]) / group.order
+    return counts.real.round().to(torch.int64)
 
 
 def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
@@ -155,6 +167,8 @@ def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
     if group.factors is not None:
         left, right = (conjugate_indices(factor) for factor in group.factors)
         return tuple(a * len(right) + b for a in left for b in right)
+    if isinstance(group.law, DihedralLaw):  # all of them are real
+        return tuple(range(len(irreps(group))))
     table = character_table(group)
     # <conj chi_i, chi_j> is 1 where j is the conjugate of i, otherwise 0
     products = (table.characters * table.class_sizes) @ table.characters.T
@@ -182,6 +196,7 @@ def schur_error(group: FiniteGroup) -> Float64[Tensor, ""]:
     True
     """
     group = check_finite_group(group)
+    check_memory(f"the irreps of {group.name}", 16 * group.order**2, "take a smaller group")
     columns = [
         (rho.matrices.to(torch.complex128) * (rho.dim / group.order) ** 0.5).reshape(group.order, -1)
         for rho in irreps(group)

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 
 import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from symscope.errors import InputError, nearest
-from symscope.groups._finite_group import FiniteGroup
-from symscope.groups._generated import from_generators, permutation_table
-from symscope.groups._permutation import PermutationGroup
+from symscope.groups._finite_group import LARGEST_ORDER, FiniteGroup
+from symscope.groups._generated import from_generators
+from symscope.groups._group_laws import CyclicLaw, DihedralLaw, PermutationLaw, TableLaw, listed_moves
+from symscope.groups._permutation import LARGEST_DEGREE, PermutationGroup
 from symscope.groups.compact import CompactGroup, compact_product, o, so, torus
 from symscope.groups.group_products import direct_product
+from symscope.numerics import check_count, shortened
 
 __all__ = ["alternating", "cyclic", "dihedral", "octahedral", "quaternion", "symmetric"]
 
-LARGEST_TABLE = 16_384  # elements: a table of 2 GB
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 
 
 def cyclic(n: int) -> FiniteGroup:
     """C_n, the rotations of a regular n-gon: element k is r^k.
 
-    >>> cyclic(8).table[5, 6].item()
+    >>> cyclic(8).multiply(5, 6)
     3
     """
-    _check_size(n, "C")
-    k = torch.arange(n)
-    table = (k[:, None] + k) % n
-    return FiniteGroup(
-        f"C{n}",
-        table,
-        table,
-        (1,) if n > 1 else (),
-        tuple(_power("r", i) for i in range(n)),
-        cyclic_factors=(n,),
-    )
+    n = check_count("n of C<n>", n, 1, LARGEST_ORDER)
+    labels = tuple(_power("r", i) for i in range(n))
+    return FiniteGroup(f"C{n}", CyclicLaw(n), (1,) if n > 1 else (), labels, cyclic_factors=(n,))
 
 
 def dihedral(n: int) -> FiniteGroup:
@@ -49,16 +45,12 @@ def dihedral(n: int) -> FiniteGroup:
     >>> g = dihedral(3); g.order, g.is_abelian
     (6, False)
     """
-    _check_size(n, "D")
-    k = torch.arange(n).repeat(2)
-    s = torch.tensor([0, 1]).repeat_interleave(n)
-    power = (k[:, None] + torch.where(s[:, None] == 1, -k, k)) % n
-    table = power + n * ((s[:, None] + s) % 2)
-    corners = (k[:, None] + torch.where(s[:, None] == 1, -torch.arange(n), torch.arange(n))) % n
+    n = check_count("n of D<n>", n, 1, LARGEST_ORDER // 2)
     labels = [_power("r", i) for i in range(n)]
     labels += [" ".join(w for w in (_power("r", i) if i else "", "s") if w) for i in range(n)]
     # on fewer than three corners the reflection acts as a rotation does: act on the group itself instead
-    return FiniteGroup(f"D{n}", table, corners if n > 2 else table, (1, n) if n > 1 else (1,), tuple(labels))
+    moves = partial(_move_corners, n) if n > 2 else None
+    return FiniteGroup(f"D{n}", DihedralLaw(n), (1, n) if n > 1 else (1,), tuple(labels), moves)
 
 
 def symmetric(n: int) -> FiniteGroup | PermutationGroup:
@@ -67,11 +59,11 @@ def symmetric(n: int) -> FiniteGroup | PermutationGroup:
     >>> symmetric(4).order, symmetric(10).order
     (24, 3628800)
     """
-    _check_size(n, "S")
+    n = check_count("n of S<n>", n, 1, LARGEST_DEGREE)
     if n > LARGEST_LISTED_DEGREE:
         turn = torch.roll(torch.arange(n), -1)
         swap = torch.tensor([1, 0, *range(2, n)])
-        return PermutationGroup(f"S{n}", torch.stack([turn, swap]))
+        return PermutationGroup(f"S{n}", torch.stack([turn, swap]), math.factorial(n))
     perms = torch.tensor(list(itertools.permutations(range(n))))
     return _listed_permutations(f"S{n}", perms, [[1, 0, *range(2, n)], [*range(1, n), 0]] if n > 1 else [])
 
@@ -82,10 +74,10 @@ def alternating(n: int) -> FiniteGroup | PermutationGroup:
     >>> alternating(4).order
     12
     """
-    _check_size(n, "A")
+    n = check_count("n of A<n>", n, 1, LARGEST_DEGREE)
     triples = [[1, i, *range(2, i), 0, *range(i + 1, n)] for i in range(2, n)]  # 0 -> 1 -> i -> 0
     if n > LARGEST_LISTED_DEGREE:
-        return PermutationGroup(f"A{n}", torch.tensor(triples))
+        return PermutationGroup(f"A{n}", torch.tensor(triples), math.factorial(n) // 2)
     even = [p for p in itertools.permutations(range(n)) if _is_even(p)]
     return _listed_permutations(f"A{n}", torch.tensor(even), triples)
 
@@ -108,7 +100,7 @@ def quaternion() -> FiniteGroup:
     index = torch.arange(4).repeat_interleave(2)
     total = sign[index[:, None], index] * signs[:, None] * signs
     table = 2 * product[index[:, None], index] + (total < 0).to(torch.int64)
-    return FiniteGroup("Q8", table, table, (2, 4), ("1", "-1", "i", "-i", "j", "-j", "k", "-k"))
+    return FiniteGroup("Q8", TableLaw(table), (2, 4), ("1", "-1", "i", "-i", "j", "-j", "k", "-k"))
 
 
 def octahedral() -> FiniteGroup:
@@ -125,15 +117,23 @@ def octahedral() -> FiniteGroup:
     faces = torch.cat([torch.eye(3), -torch.eye(3)]).to(torch.float64)
     moved = torch.einsum("gij,fj->gfi", matrices, faces)
     permutations = torch.einsum("gfi,ei->gfe", moved, faces).argmax(dim=2)
-    return FiniteGroup("O", group.table, permutations, group.generators, group.labels, matrices=matrices)
+    return FiniteGroup(
+        "O", group.law, group.generators, group.labels, partial(listed_moves, permutations), matrices=matrices
+    )
 
 
 def _listed_permutations(name: str, perms: torch.Tensor, generators: list[list[int]]) -> FiniteGroup:
-    position = {tuple(p): i for i, p in enumerate(perms.tolist())}
-    gens = tuple(dict.fromkeys(position[tuple(g)] for g in generators))
+    law = PermutationLaw(perms)
+    steps = torch.tensor(generators, dtype=torch.int64).reshape(-1, perms.shape[1])
+    gens = tuple(dict.fromkeys(law.positions(steps).tolist()))
     labels = tuple(_cycles(p) for p in perms.tolist())
-    factors = (perms.shape[0],) if perms.shape[0] <= 2 else None
-    return FiniteGroup(name, permutation_table(perms), perms, gens, labels, cyclic_factors=factors)
+    factors = (law.order,) if law.order <= 2 else None
+    return FiniteGroup(name, law, gens, labels, partial(listed_moves, perms), factors)
+
+
+def _move_corners(n: int, elements: Int64[Tensor, "k"]) -> Int64[Tensor, "k n"]:
+    corners, mirrored = torch.arange(n), elements[:, None] >= n
+    return (elements[:, None] + torch.where(mirrored, -corners, corners)) % n
 
 
 def _is_even(p: tuple[int, ...]) -> bool:
@@ -159,17 +159,6 @@ def _power(letter: str, k: int) -> str:
     return "e" if k == 0 else letter if k == 1 else f"{letter}^{k}"
 
 
-def _check_size(n: int, family: str) -> None:
-    if n < 1:
-        raise InputError(f"expected a positive size, as in {family}4, got {family}{n}.")
-    per_size = {"C": 1, "D": 2}.get(family)
-    if per_size is not None and per_size * n > LARGEST_TABLE:
-        raise InputError(
-            f"{family}{n} is too large: its table would have {per_size * n} x {per_size * n} products; "
-            f"expected at most {family}{LARGEST_TABLE // per_size}."
-        )
-
-
 Group = FiniteGroup | PermutationGroup | CompactGroup
 
 GRAMMAR: dict[str, str] = {
@@ -183,6 +172,8 @@ GRAMMAR: dict[str, str] = {
     "T<k>": "torus: k independent rotations",
     "GxH": "direct product, as in C14xC14 or S4xSO(3)",
 }
+
+LARGEST_NAME = 128  # characters: some twenty factors; the numbers in it are then read at once
 
 _FAMILIES: dict[str, Callable[[int], Group]] = {
     "C": cyclic,
@@ -199,13 +190,19 @@ def parse(text: str) -> Group:
     """The group with a given name; `parse(g.name) == g` for every group that has a name in the grammar.
 
     Raises:
-        InputError: Not a name; the message suggests the nearest one.
+        InputError: Not a name, and the message suggests the nearest one; or a group too large to build.
 
     >>> parse("C14xC14").order, parse("S3").order, parse("O").order, parse("SO(3)").dimension
     (196, 6, 24, 3)
     """
-    parts = [_factor(part, text) for part in text.strip().split("x")]
-    return reduce(_product, parts)
+    if not isinstance(text, str):
+        raise InputError(f"expected the name of a group, such as 'C8', got {shortened(text)}.")
+    if len(text) > LARGEST_NAME:
+        raise InputError(
+            f"expected the name of a group in at most {LARGEST_NAME} characters, got {len(text)}, beginning "
+            f"{text[:16]!r}: use fewer factors."
+        )
+    return reduce(_product, (_factor(part, text) for part in text.strip().split("x")))
 
 
 def _product(a: Group, b: Group) -> Group:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups._finite_group import FiniteGroup, check_finite_group
+from symscope.groups._finite_group import LARGEST_TABLE, FiniteGroup, check_finite_group, check_order
+from symscope.groups._group_laws import TableLaw, generating_set, listed_moves, orbit_labels
+from symscope.numerics import check_memory
 
 __all__ = ["as_group", "check_subgroup", "conjugacy_classes", "cosets", "is_normal", "stabiliser"]
 
@@ -24,22 +27,10 @@ def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
     group = check_finite_group(group)
     if group.is_abelian:
         return torch.arange(group.order).split(1)
-    gens = list(group.generators)
-    label = torch.full((group.order,), -1)
-    classes = []
-    for g in group.elements:
-        if label[g] >= 0:
-            continue
-        frontier = torch.tensor([g])
-        label[g] = g
-        while frontier.numel() and gens:
-            moved = torch.cat(
-                [group.table[group.table[h, frontier], group.inverses[h]] for h in gens]
-            ).unique()
-            frontier = moved[label[moved] < 0]
-            label[frontier] = g
-        classes.append((label == g).nonzero()[:, 0])
-    return tuple(classes)
+    everyone, gens = torch.arange(group.order), torch.tensor(group.generators)[:, None]
+    labels = orbit_labels(group.law(group.law(gens, everyone), group.inverses[gens]))
+    by_class = labels.argsort(stable=True)
+    return by_class.split(torch.bincount(labels).tolist())
 
 
 def check_subgroup(group: FiniteGroup, elements: Sequence[int] | Tensor) -> Int64[Tensor, "k"]:
@@ -71,7 +62,9 @@ def cosets(
     h = check_subgroup(group, subgroup)
     if side not in ("left", "right"):
         raise InputError(f"expected side 'left' or 'right', got {side!r}.")
-    every = group.table[:, h] if side == "left" else group.table[h].T
+    everyone = torch.arange(group.order)[:, None]
+    check_memory(f"the {side} cosets in {group.name}", 8 * group.order * len(h), "take a smaller subgroup")
+    every = group.law(everyone, h) if side == "left" else group.law(h, everyone)
     smallest = every.min(dim=1).values
     representatives = (smallest == torch.arange(group.order)).nonzero()[:, 0]
     rows = every[representatives]
@@ -85,7 +78,7 @@ def stabiliser(group: FiniteGroup, point: int) -> Int64[Tensor, "k"]:
     >>> [dihedral(4).labels[g] for g in stabiliser(dihedral(4), 0)]
     ['e', 's']
     """
-    points = check_finite_group(group).permutations.shape[1]
+    points = check_finite_group(group).degree
     if not 0 <= point < points:
         raise InputError(
             f"expected a point from 0 to {points - 1}, which {group.name} permutes, got {point}."
@@ -113,18 +106,14 @@ def as_group(group: FiniteGroup, subgroup: Sequence[int] | Tensor, name: str | N
     h = check_subgroup(group, subgroup)
     position = torch.full((group.order,), -1)
     position[h] = torch.arange(len(h))
-    table = position[group.table[h][:, h]]
-    generators: list[int] = []
-    reached = group.subgroup(generators)
-    for g in h.tolist():
-        if g not in reached.tolist():
-            generators.append(g)
-            reached = group.subgroup(generators)
+    check_order(f"the subgroup of {group.name}", len(h), LARGEST_TABLE)
+    table = position[group.law(h[:, None], h)]
+    generators, _ = generating_set(group.law, h)
     return FiniteGroup(
         name or f"subgroup of {group.name} of order {len(h)}",
-        table,
-        group.permutations[h],
+        TableLaw(table),
         tuple(int(position[g]) for g in generators),
         tuple(group.labels[g] for g in h.tolist()),
+        partial(listed_moves, group.move(h)),
         matrices=None if group.matrices is None else group.matrices[h],
     )

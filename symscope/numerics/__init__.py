@@ -27,7 +27,7 @@ from symscope.numerics._files import atomic_file, exclusive_lock, remove_unfinis
 from symscope.numerics._progress import Progress, partial_progress
 
 # sizes in bytes
-from symscope.numerics._checks import DEFAULT_MEMORY, byte_count, byte_text
+from symscope.numerics._checks import DEFAULT_MEMORY, byte_count, byte_text, check_memory
 
 # random numbers
 from symscope.numerics._randomness import seeded
@@ -38,6 +38,7 @@ from symscope.numerics._checks import (
     check_finite,
     check_point_sets,
     check_ridge,
+    shortened,
     usable_device,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "DEFAULT_MEMORY",
     "byte_count",
     "byte_text",
+    "check_memory",
     # random numbers
     "seeded",
     # checks
@@ -70,5 +72,6 @@ __all__ = [
     "check_finite",
     "check_point_sets",
     "check_ridge",
+    "shortened",
     "usable_device",
 ]

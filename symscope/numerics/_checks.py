@@ -11,30 +11,44 @@ from torch import Tensor
 from symscope.errors import InputError
 
 
-def check_count(name: str, value: int, least: int = 1) -> int:
-    """The value as a plain integer, refused when it is not an integer of at least `least`.
+def check_count(name: str, value: object, least: int = 1, most: int | None = None) -> int:
+    """The value as a plain integer, refused when it is not an integer from `least` to `most`.
 
     Args:
         name: What the message calls it.
         value: What the caller gave.
         least: The smallest value that makes sense.
+        most: The largest value that can be handled, or None.
 
     Returns:
         The value.
 
     Raises:
-        InputError: Not an integer, or too small.
+        InputError: Not an integer, too small or too large.
 
     >>> check_count("nodes", 3)
     3
     """
+    expected = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
     try:
-        whole = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name}: expected an integer of at least {least}, got {value!r}.") from None
-    if whole < least:
-        raise InputError(f"{name}: expected an integer of at least {least}, got {whole}.")
+        whole = operator.index(value)  # type: ignore[arg-type]
+    except (TypeError, RuntimeError):  # a tensor of several numbers
+        raise InputError(f"{name}: expected {expected}, got {shortened(value)}.") from None
+    if whole < least or (most is not None and whole > most):
+        raise InputError(f"{name}: expected {expected}, got {shortened(whole)}.")
     return whole
+
+
+def shortened(value: object) -> str:
+    """A value as a message shows it: on one line, and never longer than a line.
+
+    >>> shortened(7), shortened(10**5000)
+    ('7', 'an integer of 16610 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def check_ridge(ridge: object, name: str = "ridge") -> None:
@@ -161,6 +175,7 @@ def _check_alike(x1: Tensor, x2: Tensor, leading: int) -> None:
 
 
 DEFAULT_MEMORY = "1GB"  # working memory a call may use unless the caller sets another
+LARGEST_RESULT = 2**31  # bytes of one result that a few numbers ask for, such as a size or a count
 
 _UNITS = {
     "": 1,
@@ -212,3 +227,25 @@ def byte_text(count: int | float) -> str:
         if count >= scale:
             return f"{-(-count * 100 // scale) / 100:g} {unit}"
     return f"{count:.0f} B"
+
+
+def check_memory(what: str, size: int, instead: str, most: int = LARGEST_RESULT) -> None:
+    """Refuses, before it is built, what a few numbers ask for and memory should not hold.
+
+    Args:
+        what: What would be built.
+        size: Bytes it would take.
+        instead: What the caller can do.
+        most: Bytes it may take.
+
+    Raises:
+        InputError: It would take more.
+
+    >>> check_memory("the table of C100000", 8 * 10**10, "use group.multiply")
+    Traceback (most recent call last):
+        ...
+    symscope.errors.InputError: the table of C100000: expected at most 2.15 GB, got 80 GB; use group.multiply.
+    """
+    if size > most:
+        given = byte_text(size) if size < 10**24 else "more than 10^24 bytes"
+        raise InputError(f"{what}: expected at most {byte_text(most)}, got {given}; {instead}.")

@@ -90,5 +90,31 @@ def test_finite_groups_as_matrices_multiply_as_permutations():
 
 @pytest.mark.parametrize("make", [so, o, torus])
 def test_sizes_must_be_positive(make):
-    with pytest.raises(InputError, match="expected a positive size"):
+    with pytest.raises(InputError, match="expected an integer of at least 1, got 0"):
         make(0)
+
+
+@pytest.mark.parametrize(("make", "largest"), [(so, 64), (o, 64), (torus, 128)])
+def test_matrices_are_counted_before_they_are_built(make, largest):
+    group = make(largest)
+    held = 8 * group.lie_algebra.numel() + 8 * group.generators.numel()
+    assert held <= 2**26 < held * (1 + 1 / largest) ** 5
+    for too_large in (largest + 1, 999_999, 10**5000):
+        with pytest.raises(InputError, match=r"expected at most 67.11 MB, got .* take a smaller group"):
+            make(too_large)
+
+
+def test_products_are_counted_before_they_are_built():
+    with pytest.raises(InputError, match="matrices of side 258: expected at most"):
+        compact_product(torus(64), torus(65))
+    with pytest.raises(InputError, match="C100000, 1 matrices of side 100000: expected at most"):
+        compact_product(cyclic(100_000), so(2))
+    with pytest.raises(InputError, match=r"samples of SO.*draw fewer"):
+        so(3).sample(10**9, torch.Generator())
+
+
+def test_a_torus_is_the_product_of_its_circles():
+    product = compact_product(compact_product(so(2), so(2)), so(2))
+    assert torch.equal(torus(3).lie_algebra, product.lie_algebra)
+    drawn = [g.sample(4, torch.Generator().manual_seed(0)) for g in (torus(3), product)]
+    assert torch.equal(*drawn)

@@ -1,28 +1,27 @@
 from __future__ import annotations
-
-import itertools
-import subprocess
-import sys
-
-import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from symscope.errors import InputError
-from symscope.groups import (
-    check_finite_group,
-    cyclic,
-    dihedral,
-    direct_product,
-    from_table,
-    multiplicities,
-    symmetric,
-    trivial,
-)
+from symscope.groups import check_finite_group
+from symscope.groups import cyclic
+from symscope.groups import dihedral
+from symscope.groups import direct_product
+from symscope.groups import from_table
+from symscope.groups import multiplicities
+from symscope.groups import symmetric
+from symscope.groups import trivial
+from symscope.groups._group_laws import TableLaw
 from symscope.groups.compact import so
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import finite_groups
+import itertools
+import pytest
+import subprocess
+import sys
+import torch
+
+
+
 
 
 @given(finite_groups)
@@ -69,8 +68,8 @@ def test_subgroup_is_the_smallest_closed_set(group, data):
 def test_table_round_trip(group):
     again = from_table(group.table, name=group.name, labels=group.labels)
     assert torch.equal(again.table, group.table)
-    # a table does not say the factors, which decide the order of the irreps
-    assert (again == group) == (group.cyclic_factors is None and group.factors is None)
+    # a table does not say the structure, which decides the order and the bases of the irreps
+    assert (again == group) == isinstance(group.law, TableLaw)
     assert again == from_table(group.table, name=group.name)
     assert len(again.subgroup(again.generators)) == group.order
 
@@ -125,6 +124,12 @@ def test_bad_labels_and_elements():
         from_table([[0, 1], [1, 0]], labels=["e"])
     with pytest.raises(InputError, match="expected elements of C4, 0 to 3, got \\[7\\]"):
         cyclic(4).subgroup([7])
+    with pytest.raises(InputError, match="expected elements of C4, 0 to 3, got"):
+        cyclic(4).multiply(1, -1)
+    with pytest.raises(InputError, match=r"expected elements of C4, 0 to 3, got torch.float32"):
+        cyclic(4).subgroup(torch.tensor([1.0]))
+    with pytest.raises(InputError, match=r"samples of C4.*draw fewer"):
+        cyclic(4).sample(10**12, torch.Generator())
 
 
 # in a process of its own: here the run-time check of annotations would answer first

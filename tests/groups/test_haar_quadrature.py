@@ -63,5 +63,8 @@ def test_determinant_separates_so3_from_o3():
 def test_bad_input():
     with pytest.raises(InputError, match=r"expected SO\(2\), O\(2\), SO\(3\) or O\(3\).*got T2"):
         haar_quadrature(torus(2), 3)
-    with pytest.raises(InputError, match="band limit of 0 or more, got -1"):
+    with pytest.raises(InputError, match="band_limit: expected an integer of at least 0, got -1"):
         haar_quadrature(so(3), -1)
+    for band_limit in (10_000, 10**30):
+        with pytest.raises(InputError, match=r"band limit.*expected at most 2.15 GB.*smaller band limit"):
+            haar_quadrature(so(3), band_limit)

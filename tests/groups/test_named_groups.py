@@ -63,16 +63,25 @@ def test_large_ones_are_generated_not_listed():
 
 @pytest.mark.parametrize("make", [cyclic, dihedral, symmetric, alternating])
 def test_sizes_must_be_positive(make):
-    with pytest.raises(InputError, match="expected a positive size"):
+    with pytest.raises(InputError, match=r"expected an integer from 1 to .*, got 0"):
         make(0)
 
 
-@pytest.mark.parametrize(
-    ("make", "name", "largest"), [(cyclic, "C1000000", "C16384"), (dihedral, "D8193", "D8192")]
-)
-def test_groups_whose_table_does_not_fit_are_refused(make, name, largest):
-    with pytest.raises(InputError, match=f"{name} is too large.*expected at most {largest}"):
-        make(int(name[1:]))
+@pytest.mark.parametrize(("make", "largest"), [(cyclic, 131_072), (dihedral, 65_536), (symmetric, 1000)])
+def test_sizes_are_bounded(make, largest):
+    assert make(largest).name[1:] == str(largest)
+    for n in (largest + 1, 10**5000):
+        with pytest.raises(InputError, match=f"expected an integer from 1 to {largest}, got"):
+            make(n)
+
+
+def test_a_table_that_does_not_fit_is_refused_when_it_is_asked_for():
+    with pytest.raises(InputError, match=r"16386 x 16386 products of D8193: expected at most 2.15 GB"):
+        _ = dihedral(8193).table
+    with pytest.raises(InputError, match=r"100000 x 100000 products of C100000.*got 80 GB"):
+        _ = cyclic(100_000).permutations
+    with pytest.raises(InputError, match="40000 permutations of 20000 points by D20000"):
+        _ = dihedral(20_000).permutations
 
 
 finite_names = st.one_of(
@@ -122,9 +131,38 @@ def test_synonyms_and_spaces():
         ("banana", "names are C<n>, D<n>"),
         ("", "names are"),
         ("C4xx", "names are"),
-        ("C0", "expected a positive size"),
+        ("C0", "expected an integer from 1"),
     ],
 )
 def test_wrong_names_get_a_suggestion(text, hint):
     with pytest.raises(InputError, match=hint):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("T999999", "expected at most 67.11 MB"),
+        ("SO(999999)", "expected at most 67.11 MB"),
+        ("O(999999)", "expected at most 67.11 MB"),
+        ("x".join(["C2"] * 18), "expected at most 131072 elements, got 262144"),
+        ("x".join(["C4"] * 40), "expected at most 131072 elements"),
+        ("S7xS7", "expected at most 131072 elements, got 25401600"),
+        ("x".join(["SO(2)"] * 300), "at most 128 characters, got 1799, beginning"),
+        ("x".join(["T1"] * 2000), "at most 128 characters"),
+        ("C" + "9" * 5000, "at most 128 characters, got 5001"),
+        ("C" + "9" * 100, "expected an integer from 1 to 131072"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_it_is_built(text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        parse(text)
+    assert len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)
+
+
+def test_large_groups_with_structure_are_built():
+    assert parse("x".join(["C2"] * 15)).order == 2**15
+    assert parse("C100000").order == 100_000
+    assert parse("D7515").order == 15_030
+    assert parse("x".join(["SO(2)"] * 20)).dimension == 20

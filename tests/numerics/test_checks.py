@@ -10,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_finite, check_point_sets, check_ridge
+from symscope.numerics import check_count, check_finite, check_memory, check_point_sets, check_ridge
 
 
 def test_counts():
     assert check_count("points", 4, least=2) == 4
     with pytest.raises(InputError, match=r"points: expected an integer of at least 2, got 1\."):
         check_count("points", 1, least=2)
+    with pytest.raises(InputError, match="points: expected an integer from 1 to 9, got an integer of 16610"):
+        check_count("points", 10**5000, most=9)
+    for value in (1.5, "many\nlines", None, torch.ones(3), math.nan):
+        with pytest.raises(InputError, match=r"points: expected an integer of at least 1, got .*\.$"):
+            check_count("points", value)
 
 
 @pytest.mark.parametrize("ridge", [0, 0.0, 1e-300, 3, 1e300])
@@ -79,3 +84,11 @@ for call in (lambda: check_count("points", 2.5), lambda: check_point_sets([1.0],
         "points: expected an integer of at least 1, got 2.5.",
         "x1: expected a torch.Tensor [n, *s], got list; use torch.as_tensor.",
     ]
+
+
+def test_what_does_not_fit_is_refused_with_its_size_and_what_to_do():
+    check_memory("a table", 2**31, "take less")
+    with pytest.raises(InputError, match=r"a table: expected at most 2.15 GB, got 2.15 GB; take less"):
+        check_memory("a table", 2**31 + 1, "take less")
+    with pytest.raises(InputError, match=r"got more than 10\^24 bytes"):
+        check_memory("a table", 10**5000, "take less")
