@@ -67,7 +67,7 @@ def test_bad_input() -> None:
         shift(2, "z")
     with pytest.raises(InputError, match=r"expected axis 'x'.*got 'left'"):
         flip("left")
-    with pytest.raises(InputError, match="positive size"):
+    with pytest.raises(InputError, match="expected an integer from 1"):
         shift(0)
 
 
