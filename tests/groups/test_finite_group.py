@@ -1,27 +1,29 @@
 from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
 from symscope.errors import InputError
-from symscope.groups import check_finite_group
-from symscope.groups import cyclic
-from symscope.groups import dihedral
-from symscope.groups import direct_product
-from symscope.groups import from_table
-from symscope.groups import multiplicities
-from symscope.groups import symmetric
-from symscope.groups import trivial
+from symscope.groups import (
+    check_finite_group,
+    cyclic,
+    dihedral,
+    direct_product,
+    from_table,
+    multiplicities,
+    symmetric,
+    trivial,
+)
 from symscope.groups._group_laws import TableLaw
 from symscope.groups.compact import so
 from symscope.testing import assert_group_laws
 from tests.groups.strategies import finite_groups
-import itertools
-import pytest
-import subprocess
-import sys
-import torch
-
-
-
 
 
 @given(finite_groups)

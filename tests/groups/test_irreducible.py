@@ -1,37 +1,33 @@
 from __future__ import annotations
+
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
 from symscope.errors import InputError
-from symscope.groups import FiniteGroup
-from symscope.groups import character
-from symscope.groups import conjugate_indices
-from symscope.groups import cyclic
-from symscope.groups import dihedral
-from symscope.groups import irreps
-from symscope.groups import multiplicities
-from symscope.groups import parse
-from symscope.groups import permutation
-from symscope.groups import symmetric
-from symscope.groups import trivial
+from symscope.groups import (
+    FiniteGroup,
+    character,
+    conjugate_indices,
+    cyclic,
+    dihedral,
+    irreps,
+    multiplicities,
+    parse,
+    permutation,
+    symmetric,
+    trivial,
+)
 from symscope.groups._group_laws import TableLaw
 from symscope.groups.compact import so
 from symscope.groups.constructions import regular
-from symscope.groups.irreducible import character_table
-from symscope.groups.irreducible import schur_error
-from symscope.groups.irreducible import trivial_index
-from symscope.groups.named_groups import octahedral
-from symscope.groups.named_groups import quaternion
-from symscope.groups.subgroups import as_group
-from symscope.groups.subgroups import conjugacy_classes
+from symscope.groups.irreducible import character_table, schur_error, trivial_index
+from symscope.groups.named_groups import octahedral, quaternion
+from symscope.groups.subgroups import as_group, conjugacy_classes
 from symscope.testing import assert_representation
-from tests.groups.strategies import finite_groups
-from tests.groups.strategies import frobenius
-from tests.groups.strategies import heisenberg
+from tests.groups.strategies import finite_groups, frobenius, heisenberg
 from tests.tolerances import FOURIER
-import pytest
-import torch
-
-
 
 
 @given(finite_groups)
