@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow fuzz check format bench docs clean
+.PHONY: help demo test slow fuzz check format bench docs lock audit release clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -15,21 +15,26 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-# torch first and alone: the pinned one satisfies every range that follows
-$(VENV)/.torch: $(VENV)/.python constraints.txt
-	$(PIP) install --quiet --constraint constraints.txt torch
+# every file is checked against the SHA-256 in release/*.lock; those are complete, so nothing else is installed
+LOCKED := install --quiet --require-hashes --no-deps --requirement
+
+# on Linux without an NVIDIA GPU the build without CUDA, if PyTorch's own index can be reached
+CPU_ONLY := $(shell [ "$$(uname -sm)" = "Linux x86_64" ] && ! command -v nvidia-smi >/dev/null && echo yes)
+CPU_INDEX := --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu
+$(VENV)/.torch: $(VENV)/.python release/torch.lock release/torch-cpu.lock
+	$(if $(CPU_ONLY),$(PIP) $(LOCKED) release/torch-cpu.lock $(CPU_INDEX) ||) $(PIP) $(LOCKED) release/torch.lock
 	touch $@
 
-$(VENV)/.run: $(VENV)/.torch pyproject.toml
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+$(VENV)/.run: $(VENV)/.torch release/run.lock pyproject.toml
+	$(PIP) $(LOCKED) release/run.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.run
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
-	touch $@
-
-$(VENV)/.docs: $(VENV)/.dev
-	$(PIP) install --quiet --constraint constraints.txt --editable '.[docs]'
+$(VENV)/.dev: release/dev.lock $(VENV)/.run
+$(VENV)/.docs: release/docs.lock $(VENV)/.dev
+$(VENV)/.release: release/release.lock $(VENV)/.dev
+$(VENV)/.dev $(VENV)/.docs $(VENV)/.release:
+	$(PIP) $(LOCKED) $<
 	touch $@
 
 demo: $(VENV)/.run  ## the main job on embedded data: an HTML report and a table
@@ -60,6 +65,19 @@ bench: $(VENV)/.dev  ## benchmarks, side by side with the peer
 
 docs: $(VENV)/.docs  ## the documentation site, strictly
 	$(BIN)/mkdocs build --strict
+
+lock: $(VENV)/.release  ## write release/*.lock from pyproject.toml; UPGRADE=--upgrade takes the newest versions
+	PATH=$(BIN):$$PATH $(BIN)/python -m release.lock $(UPGRADE)
+
+audit: $(VENV)/.python  ## ask osv.dev for known vulnerabilities of the locked versions; needs a network
+	$(BIN)/python -m release.audit
+
+release: $(VENV)/.release  ## build into dist/, check, write the bill of materials: see RELEASING.md
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m release.contents dist
+	$(BIN)/python -m release.sbom dist
 
 clean:  ## remove the virtual environment and everything generated
 	rm -rf $(VENV) site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -14,10 +14,13 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
 from symscope.numerics import Progress
+
+if TYPE_CHECKING:
+    import requests
 
 _BLOCK = 1 << 16
 
@@ -107,7 +110,9 @@ def download(
             for mirror in mirrors:
                 address = mirror.rstrip("/") + "/" + file.name
                 bar = _Bar(file.name, progress) if progress is not None else False
-                downloader = pooch.HTTPDownloader(progressbar=bar, chunk_size=_BLOCK, timeout=timeout)
+                downloader = pooch.HTTPDownloader(
+                    progressbar=bar, chunk_size=_BLOCK, timeout=timeout, hooks={"response": _check_redirect}
+                )
                 try:
                     arrived = Path(pooch.retrieve(address, None, file.name, place, downloader=downloader))
                 except requests.RequestException as error:
@@ -133,8 +138,23 @@ def check_mirrors(mirrors: Sequence[str]) -> None:
     if not mirrors or isinstance(mirrors, str):
         raise InputError(f"mirrors: expected a list of http or https addresses, got {mirrors!r}.")
     for mirror in mirrors:
-        if urllib.parse.urlsplit(mirror).scheme not in ("http", "https"):
+        try:
+            address = urllib.parse.urlsplit(mirror)
+            usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        except ValueError:  # half an IPv6 address, a port that is no number
+            usable = False
+        if not usable:
             raise InputError(f"mirrors: expected http or https addresses, got {mirror!r}.")
+
+
+def _check_redirect(answer: requests.Response, **_: Any) -> None:
+    """Called by requests before it follows a redirect: http may become https, nothing else may change."""
+    from requests.exceptions import InvalidSchema
+
+    if answer.is_redirect:
+        before, target = answer.url, urllib.parse.urljoin(answer.url, answer.headers["location"])
+        if not target.startswith(("https:", before.partition(":")[0] + ":")):
+            raise InvalidSchema(f"refused: it redirects to {target!r}")
 
 
 @final

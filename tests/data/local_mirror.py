@@ -15,6 +15,7 @@ class Mirror:
 
     files: dict[str, bytes]
     status: int | None = None  # answer everything with this
+    redirect: str | None = None  # send everyone to this address
     announce: bool = True  # send Content-Length
     cut: Callable[[int], int | None] = lambda request: None  # bytes of the body after which to hang up
     hold: threading.Event | None = None  # wait for this after the first half of the body
@@ -31,6 +32,11 @@ def serving(mirror: Mirror) -> Iterator[Mirror]:
 
         def do_GET(self) -> None:
             mirror.asked.append(self.path)
+            if mirror.redirect is not None:
+                self.send_response(302)
+                self.send_header("Location", mirror.redirect)
+                self.end_headers()
+                return
             body = mirror.files.get(self.path.rpartition("/")[2])
             if mirror.status is not None or body is None:
                 self.send_error(mirror.status or 404)

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
+import requests
 
-from symscope.data._download import RemoteFile, check_mirrors, download, holds_content
+from symscope.data._download import RemoteFile, _check_redirect, check_mirrors, download, holds_content
 from symscope.errors import InputError
 from tests.data.local_mirror import Mirror, serving
 
@@ -161,7 +163,62 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path):
         download(FILE, tmp_path / "folder", ["http://127.0.0.1:1/"])
 
 
-@pytest.mark.parametrize("mirrors", [[], "http://example.org", ["ftp://example.org"], ["example.org"]])
+def test_a_redirect_to_http_is_followed(tmp_path):
+    with ExitStack() as servers:
+        second = servers.enter_context(serving(Mirror({"noise.gz": BODY})))
+        first = servers.enter_context(serving(Mirror({}, redirect=second.url + "noise.gz")))
+        download(FILE, tmp_path, [first.url])
+    assert (tmp_path / "noise.gz").read_bytes() == BODY
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "file", "gopher"])
+def test_a_redirect_to_anything_else_is_not_followed(scheme, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        target = f"{scheme}://127.0.0.1:{listening.getsockname()[1]}/noise.gz"
+        with (
+            serving(Mirror({}, redirect=target)) as mirror,
+            pytest.raises(InputError, match=rf"refused: it redirects to '{scheme}://"),
+        ):
+            download(FILE, tmp_path, [mirror.url])
+        with pytest.raises(BlockingIOError):  # nobody has come
+            listening.accept()
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        ("http://a/", "https://a/x", True),
+        ("https://a/", "/x", True),
+        ("https://a/", "//b/x", True),
+        ("https://a/", "http://a/x", False),
+        ("http://a/", "ftp://a/x", False),
+    ],
+)
+def test_https_stays_https(before, after, allowed):
+    answer = requests.Response()
+    answer.status_code, answer.url, answer.headers["location"] = 302, before, after
+    if allowed:
+        _check_redirect(answer)
+    else:
+        with pytest.raises(requests.RequestException, match="redirects"):
+            _check_redirect(answer)
+
+
+@pytest.mark.parametrize(
+    "mirrors",
+    [
+        [],
+        "http://example.org",
+        ["ftp://example.org"],
+        ["example.org"],
+        ["http://[::1"],
+        ["http://"],
+        ["http://example.org:port"],
+        ["https://example.org:99999"],
+    ],
+)
 def test_mirrors_must_be_http(mirrors):
     with pytest.raises(InputError, match="mirrors: expected"):
         check_mirrors(mirrors)
