@@ -1,5 +1,5 @@
 """`python -m symscope.cli`: the program, where its script is not on the path."""
 
-from symscope.cli._app import main
+from symscope.cli._program import program
 
-main()
+program()

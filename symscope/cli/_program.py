@@ -1,0 +1,68 @@
+"""The start of the program: Ctrl-C works from here on, before anything that takes time is imported."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+LONGEST_IMPORT = 10.0  # seconds that Ctrl-C waits for an import to end
+
+
+class CtrlC:
+    """A handler of SIGINT that lets an import end first, and then raises KeyboardInterrupt.
+
+    An exception half-way through a compiled module does not arrive as it was raised: PyTorch and numpy turn
+    it into an ImportError, or go on without what they could not import.
+    """
+
+    def __init__(self) -> None:
+        self.deadline: float | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt now, or look again in a moment."""
+        now = time.monotonic()
+        self.deadline = now + LONGEST_IMPORT if self.deadline is None else self.deadline
+        if importing(frame) and now < self.deadline:
+            again = threading.Timer(0.05, _signal_main_thread)
+            again.daemon = True
+            again.start()
+            return
+        self.deadline = None
+        raise KeyboardInterrupt
+
+
+def _signal_main_thread() -> None:
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # also while it waits
+    else:  # Windows
+        _thread.interrupt_main()
+
+
+def importing(frame: FrameType | None) -> bool:
+    """Whether a frame was called, at whatever distance, by an import."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def program() -> None:
+    """The command `symscope`: `main`, stopped by Ctrl-C with one line, from its first import to its end."""
+    status: int | str | None = 130
+    try:
+        signal.signal(signal.SIGINT, CtrlC())
+        from symscope.cli._app import main
+
+        main()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        print("symscope: stopped.", file=sys.stderr)
+    except SystemExit as end:
+        status = end.code
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own clean-up has nothing to say about it
+    sys.exit(status)
