@@ -7,7 +7,7 @@ Beyond this index, for the papers and specialists:
 
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch
-from symscope.training._optimiser import Optimiser
+from symscope.training._mini_batch import Optimiser
 from symscope.training._trained_networks import TrainedNetworks, train_networks
 from symscope.training.points import StoredPoints
 

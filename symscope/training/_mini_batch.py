@@ -1,10 +1,11 @@
-"""The course of a training by mini-batches: copies of one network, each on the points it may see."""
+"""Training by mini-batches: the optimiser, the settings, and the course of copies of one network."""
 
 from __future__ import annotations
 
 import copy
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
@@ -12,15 +13,69 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
-from symscope.errors import InputError
+from symscope.errors import InputError, nearest
 from symscope.networks import Stack, batched_outputs
 from symscope.numerics import Progress, check_count
 from symscope.training._checkpoint import Checkpoint, content_sum
 from symscope.training._epoch_draws import one_of_each, shuffle
-from symscope.training._optimiser import Optimiser
 from symscope.training._recorded_step import ReplayedStep
 from symscope.training._window_convolution import with_window_convolutions
 from symscope.training.points import GeneratedPoints, StoredPoints
+
+KINDS = ("adam", "sgd")
+
+
+@final
+@dataclass(frozen=True)
+class Optimiser:
+    """Adam or (stochastic) gradient descent.
+
+    Attributes:
+        kind: "adam" or "sgd".
+        learning_rate: Step size.
+        betas: Adam's two decay rates.
+        momentum: Momentum of "sgd".
+
+    Raises:
+        InputError: An unknown kind, or a number that makes no sense.
+
+    >>> Optimiser("adam", 1e-3, betas=(0.7, 0.9))
+    Optimiser(kind='adam', learning_rate=0.001, betas=(0.7, 0.9), momentum=0.0)
+    """
+
+    kind: str
+    learning_rate: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(
+                f"optimiser: expected 'adam' or 'sgd', got {self.kind!r}; {nearest(self.kind, KINDS)}"
+            )
+        if not 0 < self.learning_rate < math.inf:
+            raise InputError(f"learning_rate: expected a positive number, got {self.learning_rate}.")
+        for name, value in (("betas", self.betas[0]), ("betas", self.betas[1]), ("momentum", self.momentum)):
+            if not 0 <= value < 1:
+                raise InputError(f"{name}: expected numbers from 0 up to, not including, 1, got {value}.")
+
+    def build(self, weights: Iterable[Tensor]) -> torch.optim.Optimizer:
+        """PyTorch's optimiser of these weights, in one pass over them on a GPU.
+
+        Each number of a stack of copies moves by its own gradient alone, so that one optimiser of the stack
+        is one optimiser per copy.
+        """
+        moved = [weight for weight in weights if weight.requires_grad]
+        if not moved:
+            raise InputError("expected a network with weights to train; all of its weights are frozen.")
+        fused = moved[0].is_cuda or None
+        if self.kind == "adam":
+            # capturable: its count of steps lives on the GPU, so that steps can be recorded
+            capturable = moved[0].is_cuda
+            return torch.optim.Adam(
+                moved, lr=self.learning_rate, betas=self.betas, fused=fused, capturable=capturable
+            )
+        return torch.optim.SGD(moved, lr=self.learning_rate, momentum=self.momentum, fused=fused)
 
 
 @final

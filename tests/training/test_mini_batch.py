@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope.errors import InputError
-from symscope.training._optimiser import Optimiser
+from symscope.training._mini_batch import Optimiser
 from tests.tolerances import ROUNDING
 
 
