@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import final
@@ -15,6 +14,7 @@ from torch.func import functional_call
 from symscope.dynamics.averaged_elements import element_name, probes
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, equivariant_maps, invariant_vectors
+from symscope.networks import eval_mode
 
 LARGEST_MATRIX_BYTES = 2**31
 AFFINE = 1e-4  # relative distance from an affine map that float32 rounding can make
@@ -156,25 +156,13 @@ def _layer_outputs(layer: nn.Module, inputs: Tensor) -> tuple[object, float]:
     """What a layer gives in evaluation mode, and the rounding of the numbers it computed with."""
     state = dict(chain(layer.named_parameters(), layer.named_buffers()))
     like = next((t for t in state.values() if t.is_floating_point()), torch.zeros(()))
-    with torch.no_grad(), _eval_mode(layer):
+    with eval_mode(layer):
         try:
             wide = {key: t.to(torch.float64) for key, t in state.items() if t.is_floating_point()}
             given = inputs.to(like.device)
             return functional_call(layer, wide, given), torch.finfo(given.dtype).eps
         except Exception:  # constants of its own in another dtype, or a device without float64
             return layer(inputs.to(like)), torch.finfo(like.dtype).eps
-
-
-@contextmanager
-def _eval_mode(layer: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while; every submodule gets its own mode back."""
-    modes = [(module, module.training) for module in layer.modules()]
-    layer.eval()
-    try:
-        yield
-    finally:
-        for module, was in modes:
-            module.training = was
 
 
 def _flat_outputs(outputs: object, layer: nn.Module, place: LayerSpaces, name: str, count: int) -> Tensor:

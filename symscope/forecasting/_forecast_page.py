@@ -22,12 +22,12 @@ from symscope.report import (
     Block,
     Command,
     Facts,
+    JudgedClaim,
     Note,
     Picture,
     Section,
     Table,
     Text,
-    Verdict,
     figure_bytes,
     image_element,
     inline_svg,
@@ -104,7 +104,7 @@ def _answer(result: Forecast, prefix: str) -> Section:
     low, high = result.interval
     words = result.question.task.words
     blocks: list[Block] = [
-        Verdict(
+        JudgedClaim(
             f"{words.forecast.format(share=f'{result.accuracy:.0%}')}; 95 % interval {low:.0%} to {high:.0%} "
             "over new resamples.",
             *REACHED[result.answer],

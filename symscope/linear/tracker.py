@@ -12,8 +12,7 @@ Five lines:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -36,6 +35,7 @@ from symscope.linear._records import (
 from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from symscope.linear.linearised import linearised_network
+from symscope.networks import eval_mode
 from symscope.numerics import DEFAULT_MEMORY
 
 __all__ = ["AsymmetryRecord", "AsymmetryTracker", "PartSizes"]
@@ -275,7 +275,7 @@ class AsymmetryTracker:
             return self._records(steps, f, points, states)
 
     def _check_runs(self) -> None:
-        with _evaluation_mode(self.module):
+        with eval_mode(self.module):
             try:
                 self.module(self.x)
             except Exception as error:  # whatever the user's forward raises
@@ -285,7 +285,7 @@ class AsymmetryTracker:
                 ) from error
 
     def _measure(self, step: int) -> AsymmetryRecord:
-        with _evaluation_mode(self.module):
+        with eval_mode(self.module):
             weights = dict(self.module.named_parameters())
             [record] = self._records([step], lambda z: self.module(z).unsqueeze(1), self.x, [weights])
         self.records.append(record)
@@ -348,16 +348,3 @@ def _mean_norms(part: Tensor) -> list[float]:
 
 def _linear_outputs(path: Tensor, x: Tensor) -> Tensor:
     return torch.einsum("nd,tdo->nto", x, path.to(x))
-
-
-@contextmanager
-def _evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Eval mode without gradients; afterwards every part of the module is in the mode it was in."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for part, mode in modes:
-            part.training = mode

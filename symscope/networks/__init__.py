@@ -7,7 +7,13 @@ Beyond this index, for the papers and specialists:
 """
 
 from symscope.networks._functional import ForwardProfile, forward_profile
-from symscope.networks._functional import FunctionalModule, SavedWeights, evaluation, functional_module
+from symscope.networks._functional import (
+    FunctionalModule,
+    SavedWeights,
+    eval_mode,
+    evaluation,
+    functional_module,
+)
 from symscope.networks._jacobian import Jacobian
 from symscope.networks._stack import Stack, batched_outputs, stack_networks
 from symscope.networks._torch_private import is_view
@@ -21,6 +27,7 @@ __all__ = [
     "FunctionalModule",
     "Jacobian",
     "SavedWeights",
+    "eval_mode",
     "evaluation",
     "forward_profile",
     "functional_module",

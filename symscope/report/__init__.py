@@ -7,7 +7,7 @@ from symscope.report._page import image_element
 from symscope.report._figures import irrep_figure
 from symscope.report._figures import draw_image, orbit_figure
 from symscope.report._page import page, slug, write_page
-from symscope.report._page import Block, Command, Facts, Note, Picture, Section, Table, Text, Verdict
+from symscope.report._page import Block, Command, Facts, Note, Picture, Section, Table, Text, JudgedClaim
 from symscope.report._figures import (
     COLOURS,
     FAINT,
@@ -34,7 +34,7 @@ __all__ = [
     "Section",
     "Table",
     "Text",
-    "Verdict",
+    "JudgedClaim",
     "draw_image",
     "figure_bytes",
     "image_element",

@@ -96,7 +96,7 @@ class Picture:
 
 @final
 @dataclass(frozen=True)
-class Verdict:
+class JudgedClaim:
     """One checked claim: what was said, what was measured, and the outcome.
 
     Attributes:
@@ -127,7 +127,7 @@ class Verdict:
             raise InputError(f"a verdict's outcome is good, bad or open, got {self.outcome!r}")
 
 
-Block = Text | Note | Command | Facts | Table | Picture | Verdict
+Block = Text | Note | Command | Facts | Table | Picture | JudgedClaim
 
 
 @final

@@ -7,8 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscope.errors import InputError
-from symscope.report import Block, Command, Facts, Note, Picture, Section, Table, Text, inline_svg, page, slug
-from symscope.report import Verdict as Shown
+from symscope.report import (
+    Block,
+    Command,
+    Facts,
+    JudgedClaim,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    inline_svg,
+    page,
+    slug,
+)
 from symscope.runs._claims import Claim, ClaimKind, Verdict, tally
 from symscope.runs._outcome import RunOutcome
 from symscope.runs.commands import reproduce_command
@@ -132,7 +144,7 @@ def _sections(run: RunOutcome, *, prefix: str, alone: bool) -> list[Section]:
 def _claim_blocks(claims: Sequence[Claim]) -> list[Block]:
     """What the paper states with its verdicts, then the measurements as tables."""
     blocks: list[Block] = [
-        Shown(
+        JudgedClaim(
             statement=claim.statement,
             outcome=OUTCOMES.get(claim.verdict, "open"),
             label=claim.verdict.value,

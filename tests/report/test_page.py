@@ -12,12 +12,12 @@ from symscope import InputError
 from symscope.report import (
     Command,
     Facts,
+    JudgedClaim,
     Note,
     Picture,
     Section,
     Table,
     Text,
-    Verdict,
     figure_bytes,
     inline_svg,
     new_figure,
@@ -42,7 +42,7 @@ def test_numeric_has_an_entry_for_every_column():
 
 def test_an_outcome_is_good_bad_or_open():
     with pytest.raises(InputError, match="good, bad or open, got 'fine'"):
-        Verdict("it holds", "fine", "holds")
+        JudgedClaim("it holds", "fine", "holds")
 
 
 def everything() -> str:
@@ -53,9 +53,9 @@ def everything() -> str:
     blocks = (
         Text("A paragraph <with> & characters."),
         Note("Something failed."),
-        Verdict("It holds.", "good", "holds", "Fig. 1", "1e-12", "<= 1e-08", "Over 42 problems."),
-        Verdict("It does not.", "bad", "contradicted"),
-        Verdict("Who knows.", "open", "not checked at this size", why="too small"),
+        JudgedClaim("It holds.", "good", "holds", "Fig. 1", "1e-12", "<= 1e-08", "Over 42 problems."),
+        JudgedClaim("It does not.", "bad", "contradicted"),
+        JudgedClaim("Who knows.", "open", "not checked at this size", why="too small"),
         Picture(svg, "A line", "It goes up.", "Fig. 2", "figure-1"),
         Command("symscope reproduce " + "a-very-long-name/" * 20),
         Facts((("a key", "a value"), ("long", "x" * 300)), "Parameters"),

@@ -154,7 +154,7 @@ class MLPCopy:
         return functional_call(_Jet(self.module), weights, (h, theta, data, directions))
 
 
-def check_action(action: nn.Module, size: int, parameters: int, data: int) -> None:
+def check_parameter_action(action: nn.Module, size: int, parameters: int, data: int) -> None:
     """Refuses a module that is not an action of `size x size` matrices on so many parameters and data.
 
     Raises:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.func import stack_module_state, vmap
 
 from symscope.discovery._parameter_problem import ParameterProblem
-from symscope.discovery.learned._action_networks import MLPAction, check_action
+from symscope.discovery.learned._action_networks import MLPAction, check_parameter_action
 from symscope.discovery.learned._learned_symmetries import LearnedActions, copy_action
 from symscope.discovery.learned._objective import (
     TERMS,
@@ -142,7 +142,7 @@ def learn_actions(
     points = problem.random_points(training.points + training.held_out, training.batch, seed=seeds[0])
     columns = action_data(points.theta[:1], points.x[:1], points.y[:1], dependent).shape[1]
     copies = [_built(action, seed, matrices, problem, columns) for seed in seeds]
-    check_action(copies[0], matrices, problem.size, columns)
+    check_parameter_action(copies[0], matrices, problem.size, columns)
     learner = _ActionLearner(
         problem, copies, generators, matrices, dependent, seeds, objective, training, points
     )

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.func import jvp
 
-from symscope.discovery.learned._action_networks import MLPAction, MLPCopy, check_action
+from symscope.discovery.learned._action_networks import MLPAction, MLPCopy, check_parameter_action
 from symscope.discovery.learned._parameter_action import identity_and_fields
 from symscope.errors import InputError
 from tests.discovery.learned.test_parameter_action import drawn, network
@@ -70,15 +70,15 @@ def test_impossible_networks_are_refused(bad):
 
 
 def test_modules_that_are_no_actions_are_refused():
-    check_action(network(), 4, 4, 2)
+    check_parameter_action(network(), 4, 4, 2)
     with pytest.raises(InputError, match=r"must take \(g \[4, 4\], theta \[b, 5\]"):
-        check_action(network(), 4, 5, 2)
+        check_parameter_action(network(), 4, 5, 2)
     with pytest.raises(InputError, match="must take"):
-        check_action(nn.Linear(2, 2), 2, 2, 0)
+        check_parameter_action(nn.Linear(2, 2), 2, 2, 0)
 
     class Short(nn.Module):
         def forward(self, g, theta, data):
             return theta[:, :1]
 
     with pytest.raises(InputError, match=r"shape \[b, 4\], got \(2, 1\)"):
-        check_action(Short(), 4, 4, 2)
+        check_parameter_action(Short(), 4, 4, 2)
