@@ -4,6 +4,6 @@ python -m tests.fuzz --minutes 60        all areas on all cores; `make fuzz`
 python -m tests.fuzz --replay files:123  one input again, with its traceback
 
 An input is an area and a seed: the area's function makes it from the seed alone. Areas: `cli`, `files`,
-`grammar`, `runs` (damaged run folders), `api` (the example of every public function, its arguments changed)
-and `objects` (the same for the classes, methods and functions that those examples reach).
+`grammar`, `runs` (damaged run folders), `api` (the example of every public function, its arguments changed),
+`objects` (the same for the classes and functions that those examples reach) and `methods`.
 """

@@ -52,7 +52,8 @@ def main() -> int:
         shelf = Path(folder) / "stock"
         shelf.mkdir()
         stock.make(shelf)
-        if "objects" in seeds:
+        examples.modules()
+        if {"objects", "methods"} & set(seeds):
             examples.reached_calls()
         if "api" in seeds and asked.inputs is None and not asked.replay:
             for name in examples.with_example():

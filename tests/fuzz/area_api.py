@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 import torch
 from torch import Tensor
 
-from tests.fuzz.examples import Target, copied, own_call, reached_calls, targets, with_example
+from tests.fuzz.examples import Target, copied, is_method, own_call, reached_calls, targets, with_example
 from tests.fuzz.hostile import FLOATS, INTEGERS, changed_tensor, other_type, text
 from tests.fuzz.outcome import Kind, Outcome, of_call
 
@@ -27,9 +27,16 @@ def api(random: Random, stock_folder: Path, folder: Path) -> tuple[str, Callable
 
 
 def objects(random: Random, stock_folder: Path, folder: Path) -> tuple[str, Callable[[], Outcome]]:
-    """A class, method or function that the examples of others reach."""
+    """A class, or a function without an example, that the examples of others reach."""
     calls = reached_calls()
-    name = random.choice(list(calls))
+    name = random.choice([name for name in calls if not is_method(name)])
+    return changed_call(random, targets()[name], calls[name])
+
+
+def methods(random: Random, stock_folder: Path, folder: Path) -> tuple[str, Callable[[], Outcome]]:
+    """A method that examples reach."""
+    calls = reached_calls()
+    name = random.choice([name for name in calls if is_method(name)])
     return changed_call(random, targets()[name], calls[name])
 
 
@@ -39,6 +46,11 @@ def changed_call(
     """A good call with one or two arguments changed."""
     parameters = target.signature.parameters
     given = {name: copied(value) for name, value in good.items() if name in parameters}
+    given |= {
+        name: one.default
+        for name, one in parameters.items()
+        if name not in given and one.default is not one.empty and random.random() < 0.3
+    }
     open_to_change = [name for name in parameters if name != "self" and name in given]
     words, wrong_type = [], False
     for name in random.sample(open_to_change, min(len(open_to_change), random.choice((1, 1, 2)))):

@@ -25,7 +25,7 @@ from typing import Any, final
 
 import torch
 
-from tests.fuzz.area_api import api, objects
+from tests.fuzz.area_api import api, methods, objects
 from tests.fuzz.area_cli import cli
 from tests.fuzz.area_files import files
 from tests.fuzz.area_grammar import grammar
@@ -34,7 +34,7 @@ from tests.fuzz.outcome import Kind, Outcome, of_error
 
 Area = Callable[[Random, Path, Path], tuple[str, Callable[[], Outcome]]]
 AREAS: dict[str, Area] = {
-    "cli": cli, "files": files, "grammar": grammar, "runs": runs, "api": api, "objects": objects,
+    "cli": cli, "files": files, "grammar": grammar, "runs": runs, "api": api, "objects": objects, "methods": methods,
 }  # fmt: skip
 SECONDS = 60  # of one input
 BYTES = 4 * 2**30  # that an input may use beside what the program has when it starts

@@ -97,6 +97,10 @@ def of_command(arguments: Iterable[str]) -> Outcome:
             if bad
             else Outcome(Kind.ACCEPTED, detail=printed)
         )
+    if status == 130 or (
+        status == 2 and "Usage: symscope" in printed + said
+    ):  # stopped; no command: its help
+        return Outcome(Kind.REFUSED, detail=said)
     last = said.rstrip("\n").splitlines()[-1:] or [""]
     if status != 2 or not last[0].startswith("symscope: "):
         return Outcome(
