@@ -34,7 +34,8 @@ from tests.fuzz.outcome import Kind, Outcome, of_error
 
 Area = Callable[[Random, Path, Path], tuple[str, Callable[[], Outcome]]]
 AREAS: dict[str, Area] = {
-    "cli": cli, "files": files, "grammar": grammar, "runs": runs, "api": api, "objects": objects, "methods": methods,
+    "cli": cli, "files": files, "grammar": grammar, "runs": runs, "api": api, "objects": objects,
+    "methods": methods,
 }  # fmt: skip
 SECONDS = 60  # of one input
 BYTES = 4 * 2**30  # that an input may use beside what the program has when it starts
