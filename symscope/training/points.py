@@ -73,7 +73,7 @@ class StoredPoints:
         """The same points on another device."""
         return StoredPoints(self.points.to(device), self.order)
 
-    def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "*k *s"]:
+    def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "..."]:
         """The points at these positions."""
         return self.points[index]
 
@@ -138,7 +138,7 @@ class GeneratedPoints:
         """The same points on another device."""
         return GeneratedPoints(self.samples.to(device), self.action)
 
-    def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "*k 1 *s"]:
+    def take(self, index: Int64[Tensor, "*k"]) -> Float[Tensor, "..."]:
         """The points at these positions, with a channel axis."""
         ndim = self.action.sample_ndim
         moved = self.action.act(index % self.order, self.samples[index // self.order])
