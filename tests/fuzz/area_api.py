@@ -6,6 +6,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, get_args, get_origin
@@ -58,15 +59,20 @@ def changed_call(
         words.append(f"{name}: {how}")
         wrong_type |= other
     # a quantity must be a number, unless its documentation says when it is none
-    told = re.search(
-        r"(?i)\bnan\b|infinit|\binf\b", f"{inspect.getdoc(target.function)} {inspect.getdoc(target.owner)}"
-    )
-    finite = not told and not inspect.isclass(target.function)
+    told = f"{inspect.getdoc(target.function)} {inspect.getdoc(target.owner)}"
+    finite = not re.search(r"(?i)\bnan\b|infinit|\binf\b", told) and not inspect.isclass(target.function)
 
     def call() -> Outcome:
         outcome = of_call(lambda: called(target, given), wrong_type=wrong_type, finite=finite)
         if outcome.kind is Kind.NOT_FINITE:
-            return Outcome(outcome.kind, target.name, outcome.detail)
+            before = of_call(lambda: called(target, good), wrong_type=False, finite=True)
+            return (
+                Outcome(Kind.ACCEPTED)
+                if before.kind is Kind.NOT_FINITE
+                else replace(outcome, place=target.name)
+            )
+        if outcome.kind is Kind.TRACEBACK and re.search(rf"\b{outcome.place.split()[0]}:", told):
+            return replace(outcome, kind=Kind.REFUSED)  # an exception that its documentation names
         return outcome
 
     return f"{target.name} with {'; '.join(words) or 'its own arguments'}", call
@@ -231,4 +237,4 @@ def odd_function(random: Random, good: Callable[..., Any]) -> tuple[Any, str, bo
         return (lambda *arguments, **named: None), "a function that returns None", True
     if how == 1:
         return (lambda *arguments, **named: float("nan")), "a function that returns NaN", True
-    return spoilt, "a function whose results are changed", False
+    return spoilt, "a function whose results are changed", True

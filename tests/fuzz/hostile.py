@@ -176,7 +176,7 @@ def damaged_json(random: Random, content: bytes) -> bytes:
 
 def changed_tensor(random: Random, x: Tensor) -> tuple[Tensor, str]:
     """A tensor that differs from a good one in rank, size, type, scale or content; and how."""
-    x = x.detach().clone()
+    x = x.detach().clone(memory_format=torch.contiguous_format)
     kind = random.choice(
         ("rank", "size", "empty", "dtype", "content", "content", "scale", "constant", "form")
     )
