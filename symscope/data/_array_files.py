@@ -96,8 +96,7 @@ def check_unpacked(what: str, unpacked: int, packed: int) -> None:
 def damage(path: Path) -> Iterator[None]:
     """Whatever reading a damaged file raises, as a damaged file: parsers raise nearly everything."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of half-understood headers: the file is read or refused
+        with warnings.catch_warnings(action="ignore"):  # of odd headers: the file is read or refused
             yield
     except InputError:
         raise

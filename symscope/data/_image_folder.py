@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
+import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from symscope.data._array_files import check_regular_file
 from symscope.data._labelled import LabelledData, evenly_spread
 from symscope.errors import InputError
 
+_MOST_PIXELS = 2**24  # of one image, 4096 x 4096: a network on larger ones would not fit into memory
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "WEBP", "TIFF")  # Pillow's names; some other formats run programs
 _IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 _DEEP = ("I", "I;16", "I;16L", "I;16B", "I;16N", "F")  # Pillow's names for grey images of more than 8 bits
 
@@ -25,8 +30,8 @@ def image_folder(path: Path, limit: int | None = None) -> LabelledData:
         Images `[n, height, width]`, or `[n, 3, height, width]` if any is in colour, with values 0 to 1.
 
     Raises:
-        InputError: No folders or no images in one, sizes that differ, files that are no images, or pixels
-            that are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
+        InputError: No folders or no images in one, sizes that differ, files that are no images or too large,
+            or pixels that are neither 8-bit, nor 16-bit, nor fractions 0 to 1.
     """
     folders = class_folders(path)
     files = [(k, file) for k, folder in enumerate(folders) for file in sorted(folder.iterdir())]
@@ -59,14 +64,24 @@ def class_folders(path: Path) -> list[Path]:
 def _pixels(file: Path) -> np.ndarray:
     from PIL import Image
 
+    check_regular_file(file, "an image that can be read")
     try:
-        with Image.open(file) as image:
+        # a warning is no use: the pixels are read or refused
+        with warnings.catch_warnings(action="ignore"), Image.open(file, formats=_FORMATS) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise InputError(
+                    f"{file}: expected images of at most {_MOST_PIXELS} pixels, got {image.width} x "
+                    f"{image.height}; resize them."
+                )
             if image.mode in _DEEP:
                 return _unit_range(np.asarray(image, dtype=np.float64), image.mode, file)
             grey = image.mode in ("1", "L", "LA")
             pixels = np.asarray(image.convert("L" if grey else "RGB"), dtype=np.float64) / 255
-    except OSError as error:
-        raise InputError(f"{file}: expected an image that can be read, got: {error}.") from error
+    except InputError:
+        raise
+    except Exception as error:  # parsers of damaged files raise nearly everything
+        words = textwrap.shorten(str(error) or type(error).__name__, 100)
+        raise InputError(f"{file}: expected an image that can be read, got: {words}.") from error
     return pixels if grey else np.moveaxis(pixels, -1, 0)
 
 

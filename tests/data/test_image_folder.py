@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import struct
+import zlib
+
 import numpy as np
 import pytest
 import torch
@@ -80,4 +84,52 @@ def test_folders_that_cannot_be_read(tmp_path):
         image_folder(tmp_path)
     (tmp_path / "birds" / "no.png").write_text("not an image")
     with pytest.raises(InputError, match=r"no.png: expected an image that can be read"):
+        image_folder(tmp_path)
+
+
+def png_chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(4097, 4096), (30000, 30000), (2**31 - 1, 2**31 - 1), (2**32 - 1, 1)]
+)
+def test_images_that_would_fill_memory(width, height, tmp_path):
+    folder_of_images(tmp_path)
+    head = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+    body = png_chunk(b"IDAT", zlib.compress(bytes(1000))) + png_chunk(b"IEND", b"")
+    (tmp_path / "cats" / "0.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + body)
+    with pytest.raises(
+        InputError, match=r"0.png: expected (images of at most 16777216|an image that)"
+    ):
+        image_folder(tmp_path)
+
+
+@pytest.mark.parametrize("ending", [".png", ".jpg", ".bmp", ".gif", ".webp", ".tif"])
+def test_damaged_images_are_refused_in_one_line(ending, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 7, 3), dtype=np.uint8)
+    path = one_image_each(tmp_path, pixels, ending)
+    whole = (path / "cats" / f"0{ending}").read_bytes()
+    generator = np.random.default_rng(1)
+    for _ in range(40):
+        damaged = bytearray(whole[: generator.integers(1, len(whole) + 1)])
+        damaged[generator.integers(len(damaged))] ^= 1 << generator.integers(8)
+        (path / "cats" / f"0{ending}").write_bytes(damaged)
+        try:
+            image_folder(path)  # a flipped pixel is no damage
+        except InputError as error:
+            assert str(error).startswith(str(path)) and "\n" not in str(error)  # noqa: PT017, PT018
+
+
+def test_programs_disguised_as_images_are_not_run(tmp_path):
+    folder_of_images(tmp_path)
+    (tmp_path / "cats" / "0.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 4\nshowpage\n")
+    with pytest.raises(InputError, match=r"0.png: expected an image that can be read"):
+        image_folder(tmp_path)
+
+
+def test_pipes_are_not_waited_for(tmp_path):
+    folder_of_images(tmp_path)
+    os.mkfifo(tmp_path / "cats" / "pipe.png")
+    with pytest.raises(InputError, match=r"pipe.png: expected an image .* got: a pipe, socket or device"):
         image_folder(tmp_path)
