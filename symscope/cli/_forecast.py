@@ -120,7 +120,8 @@ def forecast(
         ),
     ] = None,
     effort: Annotated[
-        float, typer.Option("--effort", metavar="FACTOR", help="Factor on the budget of slow kernels.")
+        float,
+        typer.Option("--effort", metavar="FACTOR", help="Factor on the budget of slow kernels, up to 1000."),
     ] = 1.0,
     limit: Annotated[
         int | None,

@@ -51,6 +51,12 @@ def read_arrays(
     return _from_file(path), _from_file(Path(labels))
 
 
+def as_float64(array: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Numbers in double precision; what it cannot hold becomes infinite, to be refused as such."""
+    with np.errstate(all="ignore"):
+        return array.astype(np.float64)
+
+
 def check_regular_file(path: Path, expected: str) -> None:
     """Refuses a path that is no plain file: opening a pipe would wait for ever.
 

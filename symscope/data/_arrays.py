@@ -10,7 +10,7 @@ from jaxtyping import Int64, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from symscope.data._array_files import read_arrays
+from symscope.data._array_files import as_float64, read_arrays
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.errors import InputError
@@ -92,7 +92,7 @@ def load_measured(
         raise InputError(f"{targets or path} ({y}): expected real numbers to predict, got {numbers.dtype}.")
     return MeasuredData(
         _inputs(inputs, f"{path} ({x})", dtype),
-        torch.from_numpy(numbers.astype(np.float64)).to(dtype),
+        torch.from_numpy(as_float64(numbers)).to(dtype),
         path.stem,
         str(path),
     )
@@ -113,7 +113,7 @@ def are_classes(values: NDArray[np.generic], where: str) -> bool:
     """
     if values.dtype.kind not in "buif":
         return True  # refused as classes, with what to do about it
-    numbers = values.astype(np.float64)
+    numbers = as_float64(values)
     if numbers.ndim > 1:
         if numbers.ndim == 2 and bool(
             ((numbers == 0) | (numbers == 1)).all() and (numbers.sum(1) == 1).all()
@@ -123,8 +123,13 @@ def are_classes(values: NDArray[np.generic], where: str) -> bool:
                 "numbers to predict (task 'regression')."
             )
         return False
-    finite = np.isfinite(numbers)
-    return bool((numbers[finite] == np.round(numbers[finite])).all())
+    finite = numbers[np.isfinite(numbers)]
+    return values.dtype.kind in "bui" or bool(_are_whole(finite).all())
+
+
+def _are_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values are whole numbers; beyond 2^53 every floating-point number would be one."""
+    return (values == np.round(values)) & (np.abs(values) < 2**53)
 
 
 def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shaped[Tensor, "..."]:
@@ -135,7 +140,7 @@ def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shape
             f"{where}: expected inputs [n, *shape] with two axes or more, got shape {array.shape}; "
             "for scalar inputs use x[:, None]."
         )
-    return torch.from_numpy(array.astype(np.float64)).to(dtype)
+    return torch.from_numpy(as_float64(array)).to(dtype)
 
 
 def _labels(array: NDArray[np.generic], where: str) -> Int64[Tensor, "n"]:
@@ -146,11 +151,13 @@ def _labels(array: NDArray[np.generic], where: str) -> Int64[Tensor, "n"]:
         raise InputError(
             f"{where}: expected whole numbers as classes, got {array.dtype}; number the classes."
         )
-    # checked in floating point: casting NaN or 1e30 to integers is undefined
-    values = array.astype(np.float64)
-    bad = np.flatnonzero(~((values == np.round(values)) & (np.abs(values) < 2**53)))
+    # casting NaN, 1e30 or 2^63 to int64 is undefined
+    if array.dtype.kind == "f":
+        good = _are_whole(as_float64(array))
+    else:
+        good = (array.astype(np.int64) >= 0) | (array.dtype.kind == "i")
+    bad = np.flatnonzero(~good)
     if len(bad):
-        raise InputError(
-            f"{where}: expected whole numbers as classes, got {values[bad[0]]} at index {bad[0]}."
-        )
-    return torch.from_numpy(values.astype(np.int64))
+        at = int(bad[0])
+        raise InputError(f"{where}: expected whole numbers as classes, got {array[at]} at index {at}.")
+    return torch.from_numpy(array.astype(np.int64))

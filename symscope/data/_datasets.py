@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
+from symscope.data._array_files import as_float64
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.errors import InputError
@@ -145,7 +146,7 @@ def number_rows(values: list[Any]) -> np.ndarray:
             raise InputError(f"item {index}: expected numbers to predict in a row, got: {error}.") from error
         if row.dtype.kind not in "buif" or row.ndim > 1:
             raise InputError(f"item {index}: expected one or several numbers to predict, got {value!r}.")
-        row = row.astype(np.float64).reshape(-1)
+        row = as_float64(row).reshape(-1)
         if rows and row.shape != rows[0].shape:
             raise InputError(f"item {index}: expected {len(rows[0])} numbers as in item 0, got {len(row)}.")
         rows.append(row)
@@ -188,7 +189,7 @@ def _input(value: Any, index: int, dtype: torch.dtype) -> Tensor:
         raise InputError(f"item {index}: expected a rectangular array, got: {error}.") from error
     if array.dtype.kind not in "buif":
         raise InputError(f"item {index}: expected numbers, a tensor or an image, got {_described(value)}.")
-    return torch.from_numpy(array.astype(np.float64)).to(dtype)
+    return torch.from_numpy(as_float64(array)).to(dtype)
 
 
 def _label(value: Any, index: int) -> int:
@@ -196,7 +197,8 @@ def _label(value: Any, index: int) -> int:
         if math.prod(value.shape) != 1:
             raise InputError(f"item {index}: expected one class number, got shape {tuple(value.shape)}.")
         value = value.item()
-    if not isinstance(value, (bool, int, float)) or not math.isfinite(value) or value != int(value):
+    # NaN fails the second
+    if not isinstance(value, (bool, int, float)) or not abs(value) < 2**63 or value != int(value):
         raise InputError(f"item {index}: expected a whole number as class, got {value!r}.")
     return int(value)
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from symscope.data._action import Action, custom_action
-from symscope.data._array_files import read_arrays
+from symscope.data._array_files import as_float64, read_arrays
 from symscope.data._arrays import are_classes, load_arrays, load_measured
 from symscope.data._datasets import labelled_pairs, measured_pairs, number_rows, read_pairs
 from symscope.data._image_folder import class_folders, image_folder
@@ -113,9 +113,7 @@ def _arrays_with_words(path: Path, y: np.ndarray) -> LabelledData:
     if x.dtype.kind not in "buif":
         raise InputError(f"{path} (X): expected real numbers, got {x.dtype}.")
     numbers = np.unique(y, return_inverse=True)[1].astype(np.int64)
-    return LabelledData(
-        torch.from_numpy(x.astype(np.float64)), torch.from_numpy(numbers), path.stem, str(path)
-    )
+    return LabelledData(torch.from_numpy(as_float64(x)), torch.from_numpy(numbers), path.stem, str(path))
 
 
 def _limited(data: LabelledData | MeasuredData, limit: int | None) -> LabelledData | MeasuredData:

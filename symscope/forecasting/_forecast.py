@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from symscope.data import Action, LabelledData, MeasuredData
+from symscope.errors import InputError
 from symscope.forecasting._advice import advice
 from symscope.forecasting._check import pilot_forecast, training_check
 from symscope.forecasting._equivariance import equivariance, layer_cautions, symmetry_cautions
@@ -22,7 +24,7 @@ from symscope.forecasting._remedies import GroupSizeForecast, group_size_forecas
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.networks import UserModel, user_model
-from symscope.numerics import Progress
+from symscope.numerics import Progress, check_finite
 
 
 def forecast(
@@ -109,9 +111,11 @@ def _architecture_forecast(
     assert options.per_class is not None
     predictions: list[ResamplePrediction] = []
     for k in reversed(range(count)):  # the first resample last: its matrix is used once more
-        say(f"{tangent.name}, resample {count - k} of {count}", 0, 0)
         resample = draw_resample(question, options.per_class, seed + k)
+        takes = tangent.duration(len(resample.flat))
+        say(f"{tangent.name}, resample {count - k} of {count}{takes}", 0, 0)
         gram = tangent.kernel(seed + k)(resample.flat.to(options.device)).cpu()
+        _check_gram(gram, network)
         predictions.insert(0, resample_prediction(gram, resample, group, question.missing, options.ridge))
     say(f"{question.task.words.many} two by two", 0, 0)
     pairs = class_pairs(gram, resample, group, predictions[0].ridge)
@@ -142,3 +146,13 @@ def _architecture_forecast(
     )
     cautions = (*symmetry_cautions(invariance_error, resample, group), *layers)
     return Forecast(question, network, options, prediction, cautions=cautions)
+
+
+def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:
+    """Refuses a kernel that is not finite or 0, from which nothing can be predicted."""
+    check_finite(f"the kernel of {network.name}", gram)
+    if not bool(gram.any()):
+        raise InputError(
+            f"{network.name}: expected outputs that change with the weights, got a tangent kernel of 0: no "
+            "training would change them; look for a factor of 0, a detach() or a dead activation."
+        )

@@ -15,7 +15,8 @@ from symscope.errors import InputError
 from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_width
 from symscope.networks import UserModel, arrange_inputs
 
-BUDGET = 2.5e9  # numbers propagated for one Gram matrix: about ten seconds on one core
+BUDGET = 2.5e9  # numbers propagated for one Gram matrix
+BUDGET_SECONDS = 10  # for it, about, on one core
 FINITE_POINTS = 256  # points of a finite-width kernel by default
 MOST_POINTS = 6000  # rows of any Gram matrix: 0.3 GB, and as much again to solve with it
 MOST_SAMPLES = 8  # samples of a class by default: more change forecasts little
@@ -42,6 +43,11 @@ class TangentKernel:
     def name(self) -> str:
         """The kernel's name in reports."""
         return "infinite-width NTK" if self.kind == "infinite" else "finite-width NTK at initialisation"
+
+    def duration(self, points: int) -> str:
+        """How long a Gram matrix over so many points takes on one core, in words; empty below a minute."""
+        minutes = BUDGET_SECONDS / 60 * points**2 / 2 * self.entry / BUDGET
+        return f", about {minutes:.0f} minutes" if minutes >= 1 else ""
 
     def affordable(self, points: int, effort: float) -> bool:
         """Whether a Gram matrix over so many points is within the budget."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -15,6 +14,8 @@ from symscope.training import Optimiser
 
 ADAM = Optimiser("adam", 1e-3)
 SGD = Optimiser("sgd", 0.02, momentum=0.9)
+MOST_EFFORT = 1000  # times ten seconds for each Gram matrix: three hours
+MOST_EPOCHS = 100_000
 STEPS = 600  # optimiser steps at least: fewer leave small data unlearned
 
 
@@ -32,7 +33,7 @@ class ForecastOptions:
             on from there with the tangent kernel held fixed. Closer to what training gives, and no longer a
             forecast from the architecture alone.
         standardise: Whether each point is centred and scaled to a mean square of 1; by default for images.
-        effort: Factor on the budget for kernels that take long.
+        effort: Factor on the budget for kernels that take long, ten seconds for each; at most 1000.
         seed: Seed for drawing samples and weights and for training.
         device: Device on which kernels are computed and networks trained.
 
@@ -58,11 +59,11 @@ class ForecastOptions:
             raise InputError(f"kernel: expected 'auto', 'infinite' or 'finite', got {self.kernel!r}.")
         if self.per_class is not None:
             check_count("per_class", self.per_class)
-        check_count("resamples", self.resamples)
+        check_count("resamples", self.resamples, most=1000)
         check_ridge(self.ridge)
-        check_count("pilot_epochs", self.pilot_epochs, 0)
-        if not 0 < self.effort < math.inf:
-            raise InputError(f"effort: expected a positive number, got {self.effort}.")
+        check_count("pilot_epochs", self.pilot_epochs, 0, MOST_EPOCHS)
+        if not 0 < self.effort <= MOST_EFFORT:
+            raise InputError(f"effort: expected a positive number, at most {MOST_EFFORT}, got {self.effort}.")
         check_count("seed", self.seed, 0)
 
 
@@ -94,9 +95,9 @@ class CheckOptions:
     kernel_classes: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "max_classes"):
+        for name, most in (("epochs", MOST_EPOCHS), ("batch", None), ("max_classes", None)):
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+                check_count(name, getattr(self, name), most=most)
         check_count("kernel_classes", self.kernel_classes, 0)
 
     def plan(self, module: nn.Module, points: int) -> TrainingPlan:

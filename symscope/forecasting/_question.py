@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -21,6 +21,7 @@ from symscope.spectral import class_masks
 from symscope.user_code import user_errors
 
 ACTION_TRIALS = 4  # samples on which a user's action is tried
+MOST_OUTPUTS = 2**16  # classes below it are numbers of outputs, as they are
 FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be estimated
 
 Missing = Mapping[int, Sequence[int]] | None
@@ -135,8 +136,11 @@ def as_question(
     family, acting = _action_of(action, data)
     images = acting.sample_ndim == 2 and acting.name != "nodes"
     standardised = images if standardise is None else standardise
+    one = (CLASSIFICATION if targets is None else REGRESSION).words.one
+    missing_masks(torch.tensor(data.classes), acting.group, missing, one)
+    if min(data.classes) < 0 or max(data.classes) >= MOST_OUTPUTS:
+        data, names, missing = _numbered(data, missing)
     question = Question(data, acting, standardised, family, targets, names, missing, target)
-    missing_masks(torch.tensor(data.classes), acting.group, missing, question.task.words.one)
     sample_points(question, data.take(torch.tensor([0])))  # refuses what the action cannot take
     if not is_builtin_action(acting):
         tried = torch.linspace(0, len(data) - 1, min(ACTION_TRIALS, len(data))).long()
@@ -153,6 +157,15 @@ def _checked_names(names: Sequence[str], classes: Sequence[int]) -> tuple[str, .
             f"{len(set(names))} different names for classes {min(classes)} to {max(classes)}."
         )
     return tuple(names)
+
+
+def _numbered(data: LabelledData, missing: Missing) -> tuple[LabelledData, tuple[str, ...], Missing]:
+    """Classes as 0, 1, ... in their order, and what they were as names: no network has an output -1."""
+    classes = data.classes
+    labels = torch.searchsorted(torch.tensor(classes, device=data.labels.device), data.labels)
+    if missing is not None:
+        missing = {classes.index(label): elements for label, elements in missing.items()}
+    return replace(data, labels=labels), tuple(str(label) for label in classes), missing
 
 
 def _check_class_sizes(data: LabelledData, names: Sequence[str] | None) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.data import Action, ElementByElement, LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._targets import Targets
+from symscope.forecasting._targets import Targets, out_of_range
 from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
@@ -118,8 +118,28 @@ def sample_points(
     question: Question, samples: LabelledData
 ) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
     """The orbits of samples as they are, and as the network sees them."""
-    images = action_orbit(question.action, samples.x)
+    images = _in_range(action_orbit(question.action, samples.x), question.standardised, question.data.name)
     return images, standardise_points(images, question.standardised, question.data.name, samples.indices)
+
+
+def _in_range(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:
+    """Orbits whose squares, and those of kernels, stay within the range of their type.
+
+    A sample that will be standardised is divided by its largest number, which changes no point.
+
+    Raises:
+        InputError: Numbers too large or too small that are to stay as they are.
+    """
+    largest = images.flatten(1).abs().amax(1)
+    extreme, allowed = out_of_range(largest)
+    if not bool(extreme.any()):
+        return images
+    if not standardised:
+        raise InputError(
+            f"{name}: expected samples whose largest number is {allowed}, so that their squares are numbers "
+            f"too, got {float(largest[extreme][0]):.0e}; multiply the data by a constant."
+        )
+    return images / torch.where(extreme, largest, 1).reshape(-1, *[1] * (images.ndim - 1))
 
 
 def action_orbit(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
@@ -163,9 +183,6 @@ def standardise_points(
     if not standardised:
         return images
     flat = images.flatten(2)
-    largest, limits = flat.abs().amax(2, keepdim=True), torch.finfo(flat.dtype)
-    extreme = (largest > limits.max**0.25) | (largest < limits.tiny**0.25)  # squares would leave the range
-    flat = torch.where(extreme, flat / largest.clamp_min(limits.tiny), flat)
     centred = flat - flat.mean(2, keepdim=True)
     size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
     constant = (size <= 1e-12 * flat.abs().amax(2, keepdim=True)).flatten(1).any(1)

@@ -186,3 +186,23 @@ def test_whole_numbers_are_classes_unless_told_otherwise():
     assert not are_classes(np.array([[3], [1]]), "y")
     with pytest.raises(InputError, match="look like one-hot classes"):
         are_classes(np.eye(3)[[0, 2, 1, 1]], "y")
+
+
+def test_labels_may_be_as_large_as_whole_numbers_get(tmp_path):
+    labels = np.array([-(2**63), 2**63 - 1, 2 * 10**15, -1, 2**53 + 1])
+    np.savez(tmp_path / "mine.npz", X=X, y=labels)
+    assert load_arrays(tmp_path / "mine.npz").labels.tolist() == labels.tolist()
+    np.savez(tmp_path / "mine.npz", X=X, y=np.array([0, 1, 2**63, 1, 0], dtype=np.uint64))
+    with pytest.raises(InputError, match=r"whole numbers as classes, got 9223372036854775808 at index 2"):
+        load_arrays(tmp_path / "mine.npz")
+
+
+def test_numbers_beyond_double_precision_are_refused(tmp_path):
+    np.savez(tmp_path / "mine.npz", X=np.full((5, 2), np.longdouble("1e400")), y=Y)
+    with pytest.raises(InputError, match=r"NaN or infinite|savez"):
+        load_arrays(tmp_path / "mine.npz")
+
+
+def test_large_fractions_are_numbers_to_predict():
+    assert not are_classes(np.array([1.5e160, 2e160]), "y")
+    assert are_classes(np.array([2**60, -(2**60)]), "y")

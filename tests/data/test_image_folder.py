@@ -99,9 +99,7 @@ def test_images_that_would_fill_memory(width, height, tmp_path):
     head = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
     body = png_chunk(b"IDAT", zlib.compress(bytes(1000))) + png_chunk(b"IEND", b"")
     (tmp_path / "cats" / "0.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + body)
-    with pytest.raises(
-        InputError, match=r"0.png: expected (images of at most 16777216|an image that)"
-    ):
+    with pytest.raises(InputError, match=r"0.png: expected (images of at most 16777216|an image that)"):
         image_folder(tmp_path)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -152,6 +154,16 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
     assert "cosets" in result.prediction.notes[0]
 
 
+class Nothing(nn.Linear):
+    """A network without an output."""
+
+    def __init__(self):
+        super().__init__(36, 3)
+
+    def forward(self, x):
+        return 0 * super().forward(x.flatten(1))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -176,6 +188,10 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
         ({"target": 1.5}, "target: expected an accuracy"),
         ({"options": {"resamples": 0}}, "resamples"),
         ({"options": {"effort": 0.0}}, "effort: expected a positive number"),
+        ({"options": {"effort": 4e18}}, "effort: expected a positive number, at most 1000"),
+        ({"options": {"resamples": 10**9}}, "resamples: expected an integer from 1 to 1000"),
+        ({"options": {"pilot_epochs": 10**9}}, "pilot_epochs: expected an integer from 0 to 100000"),
+        ({"model": Nothing}, "outputs that change with the weights, got a tangent kernel of 0"),
         ({"options": {"seed": -1}}, "seed: expected an integer of at least 0"),
         ({"options": {"per_class": 99}}, "has 4 (items|samples), not 99"),
         ({"options": {"kernel": "exact"}}, "expected 'auto', 'infinite' or 'finite'"),
@@ -250,3 +266,27 @@ def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridg
     result = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", options=FEW)
     assert any(one.text.startswith("Pool over the group") for one in result.advice)
     assert result.cautions == ()
+
+
+@pytest.mark.parametrize("values", [(-2, -1, 7), (0, 5, 2 * 10**15)])
+def test_classes_that_number_no_output_are_taken_in_their_order(values):
+    data = blobs()
+    labels = torch.tensor(values)[data.labels]
+    options = ForecastOptions(per_class=2, resamples=1)
+    usual = forecast("mlp", data, "C4", missing={1: [2]}, options=options)
+    result = forecast("mlp", replace(data, labels=labels), "C4", missing={values[1]: [2]}, options=options)
+    assert torch.equal(result.class_accuracy.isnan(), usual.class_accuracy.isnan())
+    torch.testing.assert_close(result.class_accuracy, usual.class_accuracy, equal_nan=True)
+    assert result.question.class_names == tuple(str(value) for value in values)
+    with pytest.raises(InputError, match="class 1 is not in the data"):
+        forecast("mlp", replace(data, labels=labels), "C4", missing={1: [2]}, options=options)
+
+
+def test_the_size_of_images_does_not_change_the_forecast():
+    data = blobs()
+    options = ForecastOptions(per_class=2, resamples=1)
+    usual = forecast("mlp", data, "C4", missing={1: [2]}, options=options)
+    result = forecast("mlp", replace(data, x=1e160 * data.x), "C4", missing={1: [2]}, options=options)
+    error, same = result.prediction.class_error, usual.prediction.class_error
+    torch.testing.assert_close(error, same, equal_nan=True)
+    assert result.prediction.notes == usual.prediction.notes

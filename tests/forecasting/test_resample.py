@@ -13,13 +13,24 @@ from symscope.forecasting._resample import draw_resample, standardise_points
 from tests.forecasting.problems import blobs
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e160, 1e300])
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-3, 1e160, 1e300])
 def test_how_large_the_numbers_are_does_not_matter(scale):
-    images = torch.randn(2, 3, 4, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-    flat = images.flatten(2)
-    usual = (flat - flat.mean(2, keepdim=True)) / flat.std(2, correction=0, keepdim=True)
-    result = standardise_points(scale * images, True, "scaled").flatten(2)
-    torch.testing.assert_close(result, usual, rtol=0, atol=1e-12)
+    data = blobs()
+    scales = torch.ones(len(data), 1, 1, dtype=torch.float64)
+    scales[::2] = scale  # each sample has its own size
+    usual = draw_resample(as_question(data, "C4"), 2, seed=0)
+    result = draw_resample(as_question(replace(data, x=scales * data.x), "C4"), 2, seed=0)
+    torch.testing.assert_close(result.points, usual.points, rtol=0, atol=1e-12)
+    assert result.stabilisers is None
+    assert usual.stabilisers is None
+    assert bool(result.images.square().sum().isfinite())
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_numbers_that_stay_as_they_are_must_have_squares(scale):
+    data = blobs()
+    with pytest.raises(InputError, match=r"largest number is 1e-77 to 1e\+77.*; multiply the data"):
+        as_question(replace(data, x=scale * data.x), "C4", standardise=False)
 
 
 def test_constant_points_are_refused_by_number():

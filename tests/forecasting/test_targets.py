@@ -57,3 +57,9 @@ def test_what_cannot_be_predicted_is_refused():
     with pytest.raises(InputError, match=r"target 1 \(of 0 .. 1\) is 7 for every sample"):
         grouped(measured(both))
     assert Targets(both, torch.zeros(2), torch.ones(2)).variance == pytest.approx(35 / 12)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e160, 1e300])
+def test_targets_must_have_squares(scale):
+    with pytest.raises(InputError, match=r"largest number is 1e-77 to 1e\+77.*; use other units"):
+        grouped(measured([scale * number for number in (1.0, 3.0, 2.0, 5.0)]))
