@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow fuzz check format bench docs lock audit release clean
+.PHONY: help demo test slow fuzz torture check format bench docs lock audit release clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ slow: $(VENV)/.dev  ## the long reproductions
 
 fuzz: $(VENV)/.dev  ## hostile inputs for an hour on all cores (FUZZ_MINUTES=5 for less); counts and faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(or $(FUZZ_MINUTES),60)
+
+torture: $(VENV)/.dev  ## kill real runs 1000 times at random moments, about an hour (KILLS=50 for less); counts and faults
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.torture --kills $(or $(KILLS),1000)
 
 check: $(VENV)/.dev  ## format, lint, types, order of packages, examples in docstrings
 	$(BIN)/ruff format --check .

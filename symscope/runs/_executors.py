@@ -141,12 +141,18 @@ def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
         seconds: How long to wait for the scheduler's answer.
 
     Raises:
-        InputError: Dask is not installed, or nothing answers at the address.
+        InputError: Dask or certificates for a tls address are missing, or nothing answers at the address.
     """
     try:
         from distributed import Client
+        from distributed.security import Security
     except ImportError as error:
         raise InputError("--dask needs Dask: pip install 'symscope[dask]'") from error
+    if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise InputError(
+            f"--dask {address}: expected certificates for tls, got none; name them in DASK_DISTRIBUTED__COMM__"
+            "TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY (guide: many machines)"
+        )
     # quiet: a lost worker or scheduler is ours to report, in one line
     with _quiet("distributed"), _client(Client, address, seconds) as client:
         executor = client.get_executor(pure=False)

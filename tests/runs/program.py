@@ -45,11 +45,11 @@ def started(*words: str) -> subprocess.Popen[str]:
         text=True,
         env=ENVIRONMENT,
         start_new_session=True,
-        preexec_fn=_heed_interrupts,
+        preexec_fn=heed_interrupts,
     )
 
 
-def _heed_interrupts() -> None:
+def heed_interrupts() -> None:
     """Undo what a shell does to what it starts in the background: have Ctrl-C ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -41,6 +41,15 @@ def test_worker_processes_get_their_threads_and_leave_the_environment_alone():
     assert len(THREAD_VARIABLES) == 4
 
 
+def test_a_tls_address_without_certificates_is_refused():
+    pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
+    with (
+        pytest.raises(InputError, match="--dask tls://head:8786: expected certificates .*TLS__CA_FILE"),
+        dask_executor("tls://head:8786", seconds=0.3),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://x"])
 def test_a_cluster_that_does_not_answer_is_refused(address):
     pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
