@@ -150,8 +150,8 @@ def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
         raise InputError("--dask needs Dask: pip install 'symscope[dask]'") from error
     if address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
         raise InputError(
-            f"--dask {address}: expected certificates for tls, got none; name them in DASK_DISTRIBUTED__COMM__"
-            "TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY (guide: many machines)"
+            f"--dask {address}: expected certificates for tls, got none; name them in "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY"
         )
     # quiet: a lost worker or scheduler is ours to report, in one line
     with _quiet("distributed"), _client(Client, address, seconds) as client:

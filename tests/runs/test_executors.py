@@ -44,7 +44,7 @@ def test_worker_processes_get_their_threads_and_leave_the_environment_alone():
 def test_a_tls_address_without_certificates_is_refused():
     pytest.importorskip("distributed", reason="needs the extra symscope[dask]")
     with (
-        pytest.raises(InputError, match="--dask tls://head:8786: expected certificates .*TLS__CA_FILE"),
+        pytest.raises(InputError, match=r"--dask tls://head:8786: expected certificates .*TLS__CA_FILE"),
         dask_executor("tls://head:8786", seconds=0.3),
     ):
         pass
