@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float, Shaped
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from symscope.discovery.fields import LinearField, ParameterField, field_values
@@ -85,12 +86,26 @@ def point_flows(
 def _linear_flow(
     field: LinearField, theta: Float[Tensor, "*p n"], time: float | int
 ) -> Float[Tensor, "*p n"]:
-    """`exp(t [[M, c], [0, 0]])` on (theta_S, 1), the other entries as they are."""
-    size = len(field.support)
-    generator = field.matrix.new_zeros(size + 1, size + 1)
-    generator[:size, :size], generator[:size, size] = field.matrix, field.offset
-    step = torch.linalg.matrix_exp(time * generator).to(theta)
-    part = theta[..., field.support] @ step[:size, :size].T + step[:size, size]
-    if not bool(torch.isfinite(part).all()):
-        raise InputError(f"{field.name}: the matrix exponential overflows at time {time}; use a shorter time")
-    return theta.index_copy(-1, field.support.to(theta.device), part)
+    """`exp(t [[M, c], [0, 0]])` on (theta_S, 1), the other entries as they are.
+
+    M is taken apart into its diagonal blocks (connected components of its graph), blocks of one size
+    together: generators of wide layers have many small ones.
+    """
+    moved = theta.clone()
+    parts = torch.from_numpy(connected_components(field.matrix.cpu().numpy() != 0, directed=False)[1]).long()
+    sizes = parts.bincount()[parts]
+    for size in sizes.unique().tolist():
+        chosen = (sizes == size).nonzero()[:, 0]
+        rows = chosen[parts[chosen].argsort(stable=True)].reshape(-1, size).to(field.matrix.device)
+        generator = field.matrix.new_zeros(len(rows), size + 1, size + 1)
+        generator[:, :size, :size] = field.matrix[rows[:, :, None], rows[:, None, :]]
+        generator[:, :size, size] = field.offset[rows]
+        step = torch.linalg.matrix_exp(time * generator).to(theta)
+        at = field.support[rows.to(field.support.device)].to(theta.device)
+        part = (step[:, :size, :size] @ theta[..., at, None])[..., 0] + step[:, :size, size]
+        if not bool(torch.isfinite(part).all()):
+            raise InputError(
+                f"{field.name}: the matrix exponential overflows at time {time}; use a shorter time"
+            )
+        moved[..., at] = part
+    return moved

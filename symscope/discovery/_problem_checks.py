@@ -130,7 +130,7 @@ def check_differentiable(problem: ParameterProblem) -> None:
     """Refuses parameters that change the loss without a derivative, as behind `round`, `sign` or `detach`.
 
     Raises:
-        InputError: There is such a parameter; names it.
+        InputError: There is such a parameter, which is named; or no parameter changes the loss.
     """
     points = problem.random_points(PROBES, PROBES, seed=1)
     what = "the losses have no derivative in the parameters that torch.func can take: their code"
@@ -148,3 +148,8 @@ def check_differentiable(problem: ParameterProblem) -> None:
                 f"parameter {name!r} changes the loss but has no derivative (rounding, a sign, an argmax or "
                 "detach()); freeze it with requires_grad_(False) or use a smooth surrogate"
             )
+    if not bool(gradients.any()):
+        raise InputError(
+            "expected losses that change with the parameters, got gradients of 0 at random points: every "
+            "transformation would be a symmetry; look for a factor of 0, a dead activation or data of 0"
+        )

@@ -39,6 +39,21 @@ def test_the_exponential_is_the_solution_of_the_equation(seed, time):
     assert torch.allclose(back, theta, atol=ODE)
 
 
+@settings(max_examples=20)
+@given(st.integers(0, 1000), st.lists(st.integers(1, 3), min_size=1, max_size=4))
+def test_blocks_are_moved_as_the_whole_matrix_would_move_them(seed, sizes):
+    generator = torch.Generator().manual_seed(seed)
+    blocks = [torch.randn(size, size, generator=generator, dtype=torch.float64).triu() for size in sizes]
+    order = torch.randperm(sum(sizes), generator=generator)
+    matrix = torch.block_diag(*blocks)[order][:, order]
+    offset, theta = torch.randn(2, sum(sizes), generator=generator, dtype=torch.float64)
+    whole = torch.zeros(len(matrix) + 1, len(matrix) + 1, dtype=torch.float64)
+    whole[:-1, :-1], whole[:-1, -1] = matrix, offset
+    wanted = torch.linalg.matrix_exp(0.7 * whole) @ torch.cat([theta, torch.ones(1).double()])
+    moved = field_flow(linear_field(matrix, offset), theta, NOTHING, NOTHING, 0.7)
+    assert torch.allclose(moved, wanted[:-1], rtol=ODE, atol=ODE)
+
+
 def test_a_data_dependent_flow_in_closed_form_and_one_system_for_all_points():
     growth = FunctionField(lambda theta, x, y: x[0, 0] * theta**2, "growth")
     theta = torch.tensor([[0.5, -1.0], [0.25, 2.0]]).double()

@@ -187,3 +187,15 @@ def test_whole_numbers_become_the_problems_dtype_unless_they_are_tokens():
 def test_empty_samples_are_refused():
     with pytest.raises(InputError, match="at least one point and one sample, got 0 and 3"):
         parameter_problem(nn.Linear(3, 2), "squared", DATA).random_points(0, 3, seed=0)
+
+
+def test_losses_that_no_parameter_changes_are_refused():
+    class Nothing(nn.Linear):
+        def forward(self, x):
+            return 0 * super().forward(x)
+
+    with pytest.raises(InputError, match="expected losses that change with the parameters"):
+        parameter_problem(Nothing(2, 1), "squared", gaussian_data((2,), (1,)))
+    zeros = dataset(torch.zeros(4, 2).double(), torch.zeros(4, 1).double())
+    with pytest.raises(InputError, match="data of 0"):
+        parameter_problem(nn.Linear(2, 1, bias=False), "squared", zeros)

@@ -16,7 +16,10 @@ from symscope.discovery.known._attention_spaces import unit_rows
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
+from symscope.numerics import check_memory
 
+TESTED_PARAMETERS = 2048  # that one test moves at once
+GENERATOR_BYTES = 20_000  # of any generator without its matrix, its time counted as room
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
 
 
@@ -95,7 +98,7 @@ def verified_catalogue(
     """Every catalogue entry, with held-out tests on this very model.
 
     Of a Lie algebra a random element is tested: it is a symmetry only if all generators are, with probability
-    one. Of a discrete group three generators are drawn.
+    one. In wide layers it is made of some of the generators. Of a discrete group three generators are drawn.
 
     Args:
         problem: Network and loss.
@@ -108,7 +111,8 @@ def verified_catalogue(
         tests = []
         if entry.fields:
             weights = torch.randn(len(entry.fields), generator=generator, dtype=torch.float64)
-            element = linear_combination(entry.fields, weights, entry.name)
+            some = _tested_together(entry.fields, seed)
+            element = linear_combination([entry.fields[i] for i in some], weights[some], entry.name)
             tests.append(verify(problem, element, seed=seed, points=points))
         count = len(entry.transformations)
         drawn = torch.randperm(count, generator=generator)[:3].tolist()
@@ -117,9 +121,36 @@ def verified_catalogue(
     return tuple(result)
 
 
+def _tested_together(fields: tuple[LinearField, ...], seed: int) -> list[int]:
+    """Positions of all generators, or of so many drawn ones that together they act on few parameters."""
+    order = list(range(len(fields)))
+    if len(torch.unique(torch.cat([field.support for field in fields]))) <= TESTED_PARAMETERS:
+        return order
+    order = torch.randperm(len(fields), generator=torch.Generator().manual_seed(seed)).tolist()
+    sizes = torch.tensor([len(fields[i].support) for i in order]).cumsum(0)
+    return order[: max(1, int((sizes <= TESTED_PARAMETERS).sum()))]
+
+
+def _check_room(name: str, generators: int, size: int) -> None:
+    """Refuses generators on so many parameters each that memory would not hold them."""
+    check_memory(
+        f"{name} ({generators} generators)",
+        generators * (GENERATOR_BYTES + size),
+        "freeze layers with requires_grad_(False), or take a narrower network",
+    )
+
+
 def space_symmetries(space: HiddenSpace, parameters: int) -> list[KnownSymmetry]:
-    """The symmetries of a hidden space, from what lies between its layers."""
+    """The symmetries of a hidden space, from what lies between its layers.
+
+    Raises:
+        InputError: So many units that their generators would not fit into memory.
+    """
     units, entries = range(space.size), []
+    weights = sum(side.positions.shape[1] for side in space.sides)
+    if space.between is ActivationKind.LINEAR and space.mixes:
+        _check_room(f"GL({space.size}) on the {space.name}", space.size**2, 8 * (2 * weights) ** 2)
+    _check_room(f"symmetries of the {space.name}", space.size, 8 * weights**2 + 16 * parameters)
     if space.between is ActivationKind.LINEAR and space.mixes:
         fields = tuple(space.mixing(a, b) for a in units for b in units)
         entries.append(KnownSymmetry(f"GL({space.size}) on the {space.name}", "general linear", fields))
@@ -161,6 +192,7 @@ def _normalised(problem: ParameterProblem) -> list[KnownSymmetry]:
         if not isinstance(norm, NORMS) or rows is None:
             continue
         columns = rows.T.contiguous()
+        _check_room(f"scaling of {node.target}", 1, 8 * columns.numel() ** 2)
         name, after = str(node.target), str(users[0].target)
         flat = columns.reshape(-1)
         scale = sparse_field(flat, flat, torch.ones(len(flat)).double(), f"scaling of {name} before {after}")
@@ -185,6 +217,7 @@ def _softmax(problem: ParameterProblem) -> list[KnownSymmetry]:
     if name is None or not reads or not isinstance(layer, nn.Linear):
         return []
     rows = unit_rows(name, layer, problem.layout)
+    _check_room(f"translation of the outputs of {name}", layer.in_features + 1, 8 * layer.out_features**2)
     what = f"outputs of {name or 'the layer'} before the softmax"
     fields = tuple(
         translation(c, f"translation of the {what}: column {i}")

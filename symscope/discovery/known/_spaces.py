@@ -114,11 +114,11 @@ class HiddenSpace:
             raise InputError(f"{self.name}: there are no biases before and after these units to shift")
         linear = sparse_field(torch.cat(rows), torch.cat(columns), torch.cat(values), "")
         support = torch.unique(torch.cat([linear.support, *constants]))
-        size = int(support.max()) + 1
-        offset = torch.zeros(size, dtype=torch.float64)
-        offset[torch.cat(constants)] = 1
-        dense = linear.dense(size)[support][:, support]
-        return LinearField(support, dense, offset[support], f"shift of unit {a} of the {self.name}")
+        matrix = torch.zeros(len(support), len(support), dtype=torch.float64)
+        at = torch.searchsorted(support, linear.support)
+        matrix[at[:, None], at] = linear.matrix
+        offset = torch.isin(support, torch.cat(constants)).double()
+        return LinearField(support, matrix, offset, f"shift of unit {a} of the {self.name}")
 
     def flip(self, a: int, parameters: int) -> Transformation:
         """All weights of unit a change sign, before and after."""

@@ -22,6 +22,7 @@ from symscope.discovery import (
 from symscope.discovery._verification import SymmetryVerdict
 from symscope.discovery.fields import linear_combination, linear_field
 from symscope.discovery.known import catalogue
+from symscope.errors import InputError
 from symscope.networks.losses import squared_loss
 from tests.discovery.networks import ACTIVATIONS, Attention
 
@@ -262,3 +263,24 @@ def test_a_flip_of_a_unit_that_is_not_odd_is_refused_by_the_test():
     [space] = hidden_spaces(made)
     assert not verify(made, space.flip(0, made.size), seed=0).holds
     assert verify(made, space.swap(0, 2, made.size), seed=0).holds
+
+
+def test_wide_layers_are_tested_with_some_of_their_generators():
+    net = nn.Sequential(nn.BatchNorm1d(784), nn.Linear(784, 2))
+    problem = parameter_problem(net, "squared", gaussian_data((784,), (2,)))
+    entries = verified_catalogue(problem, seed=0, points=2)
+    assert [(entry.symmetry.dimension, entry.holds) for entry in entries] == [(784, True), (784, True)]
+
+
+@pytest.mark.parametrize(
+    ("net", "said"),
+    [
+        (nn.Sequential(nn.Linear(4, 400), nn.Linear(400, 2)), r"GL\(400\) on the hidden .* narrower network"),
+        (nn.Sequential(nn.Linear(99, 2000), nn.ReLU(), nn.Linear(2000, 2)), "symmetries of the hidden units"),
+        (nn.Sequential(nn.Linear(99, 400), nn.LayerNorm(400), nn.Linear(400, 2)), "scaling of 0"),
+    ],
+)
+def test_layers_too_wide_for_memory_are_refused_before_anything_is_built(net, said):
+    problem = parameter_problem(net, "squared", gaussian_data((net[0].in_features,), (2,)))
+    with pytest.raises(InputError, match=said):
+        catalogue(problem)
