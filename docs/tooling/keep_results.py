@@ -296,10 +296,7 @@ def _pictures(run: RunOutcome) -> dict[str, bytes]:
     """The PNG of every figure under the name it is kept by, small enough for a repository."""
     pictures, experiment = {}, run.description()["experiment"]
     for figure in run.figures():
-        path = run.folder / "figures" / f"{figure['name']}.png"
-        if not path.is_file():
-            raise InputError(f"{path} is missing: the run folder is damaged, run it again")
-        pictures[_picture_name(experiment, figure["name"])] = small_png(path.read_bytes())
+        pictures[_picture_name(experiment, figure["name"])] = small_png(run.drawing(figure["name"], "png"))
     return pictures
 
 

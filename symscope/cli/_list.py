@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from symscope.cli._terminal import Modules, simple_table
+from symscope.cli._terminal import Modules, one_line, simple_table
 from symscope.errors import InputError, nearest
 
 DATA = {
@@ -73,7 +73,7 @@ def warn_of_broken(names: Sequence[str] | None = None) -> bool:
 
     failed = [one for one in broken_modules() if names is None or any(map(one.mentions, names))]
     for one in failed:
-        print(f"symscope: left out: {one.message}", file=sys.stderr)
+        print(f"symscope: left out: {one_line(one.message)}", file=sys.stderr)
     return bool(failed)
 
 

@@ -16,7 +16,7 @@ from symscope.errors import InputError
 if TYPE_CHECKING:
     from symscope.runs import RunOutcome, RunRequest
 
-OPTIONS = {"changes": "--set", "modules": "--module"}  # where the name is not the parameter's
+OPTIONS = {"changes": "--set"}  # where the name is not the parameter's
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -137,7 +137,8 @@ def reproduce(
     settings = {"preset": preset, "changes": changes, "device": device, "seed": seed, "modules": modules}
     typed: dict[str, Any] = {name: value for name, value in settings.items() if value not in (None, [])}
     if folders := _run_folders(names, everything):
-        requests = _continued(folders, typed if out is None else {**typed, "out": out})
+        typed.pop("modules", None)  # these are named again: no file of the folder decides what is imported
+        requests = _continued(folders, typed if out is None else {**typed, "out": out}, modules)
         out = folders[0].resolve().parent
     else:
         wanted = [one for name in names for one in experiment_ids(name, modules)] or experiments(modules)
@@ -185,6 +186,7 @@ def report(
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Make plots and claims anew from the stored cells first.")
     ] = False,
+    modules: Modules = None,
 ) -> None:
     """Write the report of one run or several: one HTML file that needs no network.
 
@@ -202,8 +204,8 @@ def report(
     folders = run_folders(runs)
     if redraw:
         for folder in folders:
-            redraw_run(folder)
-    target = out or runs[0] / "report.html"
+            redraw_run(folder, modules or [])
+    target = out or _page_inside(runs[0])
     write_page(run_report(folders), target)
     print(target)
 
@@ -241,11 +243,11 @@ def _run_folders(names: list[str], everything: bool) -> list[Path]:
     return folders
 
 
-def _continued(folders: list[Path], typed: dict[str, Any]) -> list[RunRequest]:
+def _continued(folders: list[Path], typed: dict[str, Any], modules: list[str]) -> list[RunRequest]:
     """The requests of run folders; they bring their own settings and their own place."""
     from symscope.runs import RunRequest
 
-    requests = [RunRequest.from_folder(folder) for folder in folders]
+    requests = [RunRequest.from_folder(folder, modules) for folder in folders]
     if typed:
         ids = " and ".join(sorted({request.experiment.id for request in requests}))
         options = [OPTIONS.get(name, f"--{name}") for name in typed]
@@ -255,6 +257,9 @@ def _continued(folders: list[Path], typed: dict[str, Any]) -> list[RunRequest]:
         )
     if len({folder.resolve().parent for folder in folders}) > 1:
         raise InputError("run folders are continued from one place at a time; name those of one folder")
+    for folder, request in zip(folders, requests, strict=True):
+        if folder.resolve().name != request.folder_name:
+            raise InputError(f"{folder} was renamed: name it {request.folder_name} again to continue it")
     return requests
 
 
@@ -275,14 +280,22 @@ def _again() -> str:
     return shlex.join(["symscope", *words])
 
 
+def _page_inside(folder: Path) -> Path:
+    """The page of a folder, which may be somebody else's: no link there decides which file is overwritten."""
+    path = folder / "report.html"
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise InputError(f"{path} is a link or no file, so no page is written there; remove it")
+    return path
+
+
 def _write_reports(outcomes: list[RunOutcome], out: Path) -> None:
     from symscope.report import write_page
     from symscope.runs import run_report
 
     for outcome in outcomes:
-        write_page(run_report([outcome.folder]), outcome.folder / "report.html")
+        write_page(run_report([outcome.folder]), _page_inside(outcome.folder))
     target = outcomes[0].folder / "report.html"
     if len(outcomes) > 1:
-        target = out / "report.html"
+        target = _page_inside(out)
         write_page(run_report([outcome.folder for outcome in outcomes]), target)
     print(f"Report: {target}")

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from symscope.runs._claims import Claim, ClaimKind, Verdict
 from symscope.runs._definition import CellContext, CellResults, Experiment, Plot, Preset, RunTables
-from symscope.runs._outcome import RunOutcome, redraw_run
+from symscope.runs._closing import redraw_run
+from symscope.runs._outcome import RunOutcome
 from symscope.runs._registry import broken_modules, experiment_ids, experiments
 from symscope.runs._request import RunRequest
 from symscope.runs._run_comparison import compare_runs

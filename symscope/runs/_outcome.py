@@ -1,23 +1,26 @@
-"""Closing a run: tables, figures, claims and timings from its cells; and reading them back."""
+"""The outcome of a finished run: claims, counts, tables and figures, read from its folder."""
 
 from __future__ import annotations
 
 import io
-import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, ClaimKind, Verdict, tally, without_cells
-from symscope.runs._definition import Plot
-from symscope.runs._request import RunRequest
-from symscope.runs._store import RunFolder, read_json, write_bytes, write_json
+from symscope.runs._claims import Claim, ClaimKind, Verdict, tally
+from symscope.runs._store import DamagedRunError, RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CLAIM: dict[str, Any] = {
+    **dict.fromkeys(("kind", "statement", "source", "threshold"), str),
+    **dict.fromkeys(("quote", "reading", "uncertainty", "why"), str),
+    "verdict": str | None,
+}
+FIGURE = dict.fromkeys(("name", "title", "source", "alt", "caption"), str)
 
 
 @final
@@ -47,19 +50,24 @@ class RunOutcome:
 
     @staticmethod
     def from_folder(path: Path) -> RunOutcome:
-        """The outcome of a finished run.
+        """The outcome of a finished run; every file of the run is compared with its checksum.
 
         Args:
             path: The run folder.
 
         Raises:
-            InputError: Not a run folder, or a run that is not finished.
+            InputError: Not a run folder, a run that is not finished, or a damaged one.
         """
-        RunFolder(path).description()
-        result = read_outcome(RunFolder(path))
-        if result is None:
+        folder = RunFolder(path)
+        folder.description()
+        if not folder.closed:
             raise InputError(f"{path} is not finished: continue it with `symscope reproduce {path}`")
-        return result
+        try:
+            return read_outcome(folder)
+        except DamagedRunError as error:
+            raise InputError(
+                f"{error}; `symscope report {path} --redraw` writes anew what follows from the cells"
+            ) from error
 
     @property
     def status(self) -> int:
@@ -83,20 +91,22 @@ class RunOutcome:
 
     def environment(self) -> dict[str, Any]:
         """Versions and machine of the run (environment.json)."""
-        environment: dict[str, Any] = read_json(self.folder / "environment.json")
-        return environment
+        return RunFolder(self.folder).environment()
 
     def figures(self) -> list[dict[str, str]]:
         """Name, title, source, alt text and caption of each figure (figures.json)."""
-        figures: list[dict[str, str]] = read_json(self.folder / "figures.json")
-        return figures
+        return RunFolder(self.folder).rows("figures.json", FIGURE)
+
+    def drawing(self, name: str, format: str) -> bytes:
+        """The file of one of `figures`; the format is "svg" or "png"."""
+        return self._file(f"figures/{name}.{format}")
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables by name."""
-        import pandas as pd
-
-        paths = sorted((self.folder / "tables").glob("*.parquet"))
-        return {path.stem: pd.read_parquet(path) for path in paths}
+        names = sorted(
+            name for name in RunFolder(self.folder).summary()["files"] if name.startswith("tables/")
+        )
+        return {Path(name).stem: self._table(name) for name in names}
 
     def failures(self) -> list[dict[str, Any]]:
         """The records of the cells that failed."""
@@ -104,155 +114,48 @@ class RunOutcome:
         records = [RunFolder(self.folder).cell(key) for key in keys]
         return [record for record in records if record is not None and record["status"] == "failed"]
 
+    def _file(self, name: str) -> bytes:
+        folder = RunFolder(self.folder)
+        if name not in folder.summary()["files"]:
+            raise DamagedRunError(self.folder, [name], "not a file of this run")
+        return folder.read(name)
 
-def close(request: RunRequest, folder: RunFolder, finished: str | None = None) -> RunOutcome:
-    """Write what follows from the cells; `summary.json` comes last and says that all is there.
+    def _table(self, name: str) -> pd.DataFrame:
+        import pandas as pd
 
-    Args:
-        request: The request of the run.
-        folder: The run folder, with a record of every cell.
-        finished: When the last cell finished, in ISO format; now if not given.
-
-    Raises:
-        InputError: A damaged cell file, or a folder that cannot be written.
-    """
-    keys = [task.key for task in request.tasks()]
-    records = [record for record in map(folder.cell, keys) if record is not None]
-    failures = [record for record in records if record["status"] == "failed"]
-    problems: list[str] = []
-    tables = _attempt(lambda: _tables(records), problems) or {}
-    encoded = _attempt(lambda: {name: parquet(table) for name, table in tables.items()}, problems) or {}
-    for name, content in encoded.items():
-        write_bytes(folder.path / "tables" / f"{name}.parquet", content)
-    _write_timings(folder, records)
-
-    experiment, config = request.experiment, request.config
-    measured = len(failures) < len(keys)  # where every cell failed there is nothing to plot, nothing to claim
-    plots = _attempt(lambda: list(experiment.plot(config, tables)), problems) or [] if measured else []
-    _write_figures(folder, plots)
-    claims = _attempt(lambda: list(experiment.claims(config, tables)), problems) or [] if measured else []
-    claims = without_cells(claims, len(failures), len(keys))
-    write_json(folder.path / "claims.json", [asdict(claim) for claim in claims])
-    summary = {
-        "cells": len(keys),
-        "failed": len(failures),
-        "problems": problems,
-        "seconds": sum(record["seconds"] for record in records),
-        "peak_memory": max((record["peak_memory"] for record in records), default=0),
-        "finished": finished or datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    write_json(folder.path / "summary.json", summary)
-    made = read_outcome(folder)
-    assert made is not None
-    return made
+        try:
+            return pd.read_parquet(io.BytesIO(self._file(name)))
+        except Exception as error:  # whatever a reader of Parquet makes of bytes that are not
+            reason = f"not a Parquet file ({type(error).__name__})"
+            raise DamagedRunError(self.folder, [name], reason) from error
 
 
-def redraw_run(path: Path) -> RunOutcome:
-    """Make tables, plots and claims of a finished run anew from its cells, by today's code.
-
-    Args:
-        path: The run folder.
+def read_outcome(folder: RunFolder) -> RunOutcome:
+    """The outcome of a closed run, after a check of all its files.
 
     Raises:
-        InputError: Not a run folder, one whose cells are not all there, or one of another version.
+        DamagedRunError: A file is missing or is not what the run wrote.
     """
-    request, folder = RunRequest.from_folder(path, continued=False), RunFolder(path)
-    missing = [task.key for task in request.tasks() if folder.cell(task.key) is None]
-    if missing:
-        raise InputError(
-            f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
-            f"run `symscope reproduce {path}`"
-        )
-    with folder.lock():
-        before = read_outcome(folder)
-        folder.make_parts()
-        return close(request, folder, before.finished if before else None)
-
-
-def read_outcome(folder: RunFolder) -> RunOutcome | None:
-    """The outcome of a closed run; None of one that is not closed, or whose closing files are damaged.
-
-    They follow from the cells: the next `reproduce` writes them anew.
-    """
-    if not (folder.path / "summary.json").exists():
-        return None
+    folder.check_files()
+    summary, rows = folder.summary(), folder.rows("claims.json", CLAIM)
     try:
-        summary = read_json(folder.path / "summary.json")
-        figures = [str(figure["name"]) for figure in read_json(folder.path / "figures.json")]
-        if not all((folder.path / "figures" / f"{name}.svg").is_file() for name in figures):
-            return None
-        claims = read_json(folder.path / "claims.json")
-        return RunOutcome(
-            folder.path,
-            tuple(_claim(claim) for claim in claims),
-            summary["cells"],
-            summary["failed"],
-            tuple(summary["problems"]),
-            summary["seconds"],
-            summary["peak_memory"],
-            summary["finished"],
-        )
-    except (InputError, KeyError, TypeError, ValueError):
-        return None
+        claims = tuple(_claim(row) for row in rows)
+        _ = [claim.measured_text for claim in claims]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DamagedRunError(folder.path, ["claims.json"], f"not claims ({error})") from error
+    return RunOutcome(
+        folder.path,
+        claims,
+        summary["cells"],
+        summary["failed"],
+        tuple(summary["problems"]),
+        summary["seconds"],
+        summary["peak_memory"],
+        summary["finished"],
+    )
 
 
 def _claim(stored: Mapping[str, Any]) -> Claim:
     verdict = stored["verdict"]
     kinds = {"kind": ClaimKind(stored["kind"]), "verdict": None if verdict is None else Verdict(verdict)}
     return Claim(**{**stored, **kinds})
-
-
-def parquet(table: pd.DataFrame) -> bytes:
-    """A table as the bytes of a Parquet file, the same bytes for the same table."""
-    buffer = io.BytesIO()
-    table.to_parquet(buffer, index=False)
-    return buffer.getvalue()
-
-
-def _attempt(make: Callable[[], Any], problems: list[str]) -> Any:
-    """What `make` gives; an exception is a problem of the experiment's own code, kept beside the results."""
-    try:
-        return make()
-    except Exception:
-        problems.append(traceback.format_exc())
-        return None
-
-
-def _tables(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
-    import pandas as pd
-
-    gathered: dict[str, dict[str, list[Any]]] = {}
-    for record in records:
-        for name, table in record.get("tables", {}).items():
-            known = gathered.setdefault(name, {column: [] for column in table})
-            if list(known) != list(table):
-                raise InputError(
-                    f"table {name!r}: every cell must give the same columns; {list(known)} and "
-                    f"{list(table)} differ"
-                )
-            for column, values in table.items():
-                known[column] += values
-    return {name: pd.DataFrame(table) for name, table in gathered.items()}
-
-
-def _write_timings(folder: RunFolder, records: list[dict[str, Any]]) -> None:
-    import pandas as pd
-
-    names = ("key", "status", "seconds", "peak_memory", "peak_device_memory", "worker", "seed")
-    table = pd.DataFrame(
-        [{name: record.get(name) for name in names} for record in records], columns=list(names)
-    )
-    write_bytes(folder.path / "timings.parquet", parquet(table))
-
-
-def _write_figures(folder: RunFolder, plots: list[Plot]) -> None:
-    from symscope.report import figure_bytes
-
-    described: list[Mapping[str, str]] = []
-    for plot in plots:
-        for format in ("svg", "png"):
-            write_bytes(folder.path / "figures" / f"{plot.name}.{format}", figure_bytes(plot.figure, format))
-        described.append(
-            {name: getattr(plot, name) for name in ("name", "title", "source", "alt", "caption")}
-        )
-    write_json(folder.path / "figures.json", described)

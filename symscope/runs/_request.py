@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from symscope.errors import InputError, nearest
 from symscope.runs._cell import CellTask, result_columns
 from symscope.runs._definition import Experiment
 from symscope.runs._environment import chosen_device
-from symscope.runs._registry import absolute_modules, find_experiment
+from symscope.runs._registry import absolute_modules, experiments, find_experiment
 from symscope.runs._settings import config_from_plain, config_to_plain, fingerprint, replace_fields
 from symscope.runs._store import FORMAT, RunFolder
 
@@ -135,19 +136,27 @@ class RunRequest:
         return RunRequest(experiment, preset, config, seed, chosen_device(device), absolute_modules(modules))
 
     @staticmethod
-    def from_folder(folder: Path, *, continued: bool = True) -> RunRequest:
-        """The request of a run folder.
+    def from_folder(folder: Path, modules: Sequence[str] = (), *, continued: bool = True) -> RunRequest:
+        """The request of a run folder; the modules it names are imported only if the caller names them too.
 
         Args:
             folder: A run folder.
+            modules: Further modules: dotted names or paths of Python files.
             continued: Whether cells will run, so that the device must be present; False to only read results.
 
         Raises:
-            InputError: Not a run folder, one of another version of symscope or of the experiment, or one of a
-                device that is not here.
+            InputError: Not a run folder, one of another version of symscope or of the experiment, one of a
+                device that is not here, or one of an experiment in a module that was not named.
         """
-        asked = RunFolder(folder).description()
-        experiment = find_experiment(asked["experiment"], asked["modules"])
+        asked, modules = RunFolder(folder).description(), absolute_modules(modules)
+        unnamed = [module for module in asked["modules"] if module not in modules]
+        if unnamed and asked["experiment"] not in experiments(modules):
+            options = shlex.join(word for module in unnamed for word in ("--module", module))
+            raise InputError(
+                f"{folder} is of an experiment in {', '.join(unnamed)}, which is imported only if you name "
+                f"it: if you trust that code, add {options}"
+            )
+        experiment = find_experiment(asked["experiment"], modules)
         for what, now in (("symscope", __version__), ("version", experiment.version)):
             if asked[what] != now:
                 whose = "symscope" if what == "symscope" else f"the experiment {experiment.id}"
@@ -167,9 +176,9 @@ class RunRequest:
             config,
             asked["seed"],
             asked["device"],
-            tuple(asked["modules"]),
+            modules,
         )
-        if fingerprint(made.identity) != asked["fingerprint"]:
+        if asked["preset"] not in experiment.presets or fingerprint(made.identity) != asked["fingerprint"]:
             raise InputError(
                 f"{folder}: run.json was changed by hand since the run was made; start a new run"
             )

@@ -180,8 +180,8 @@ def _remark(claim: Claim) -> str:
 def _pictures(run: RunOutcome, prefix: str) -> list[Block]:
     pictures: list[Block] = []
     for figure in run.figures():
-        svg = (run.folder / "figures" / f"{figure['name']}.svg").read_text(encoding="utf-8")
         anchor = f"{prefix}-{figure['name']}"
+        svg = run.drawing(figure["name"], "svg").decode(errors="replace")
         element = inline_svg(svg, prefix=anchor, alt=figure["alt"])
         pictures.append(
             Picture(element, figure["title"], figure["caption"], figure["source"], f"figure-{anchor}")
@@ -204,6 +204,7 @@ def _how(run: RunOutcome) -> tuple[tuple[str, str], ...]:
         ("python", machine["python"]),
         ("packages", packages),
         ("run folder", run.folder.name),
+        *((("versions and machine", str(machine["note"])),) if "note" in machine else ()),
     )
 
 

@@ -14,12 +14,13 @@ from typing import Any, final
 from symscope.errors import InputError, nearest
 from symscope.numerics import Progress
 from symscope.runs._cell import CellTask, run_cell
+from symscope.runs._closing import finished_outcome
 from symscope.runs._environment import environment
 from symscope.runs._executors import dask_executor, local_executor, worker_count
-from symscope.runs._outcome import RunOutcome, close, read_outcome
+from symscope.runs._outcome import RunOutcome
 from symscope.runs._request import RunRequest
 from symscope.runs._source_code import source_fingerprint
-from symscope.runs._store import RunFolder
+from symscope.runs._store import DamagedRunError, RunFolder
 
 OnFinish = Callable[[RunRequest, RunOutcome], None]
 Store = Callable[[CellTask, dict[str, Any]], None]
@@ -81,7 +82,7 @@ def run_experiments(
         progress: Called as `progress(request.folder_name, done, total)` at the start and after every cell.
         on_finish: Called as `on_finish(request, outcome)` when an experiment's last cell is in.
         warn: Called with one line when finished cells of a user's own experiment were made before its code
-            was changed.
+            was changed, and when files of a run were damaged and are written anew.
         fresh: Run every cell, also those that are there.
         reorder: Changes the order in which cells are submitted.
         only: Run just the cells with these parameters, by name and as text: a long run in pieces.
@@ -106,7 +107,7 @@ def run_experiments(
         if names.count(request.folder_name) > 1:
             raise InputError(f"{request.experiment.id} is asked for twice with the same config; name it once")
     with ExitStack() as locks:
-        works = [_opened(request, out, locks, fresh, progress, on_finish) for request in requests]
+        works = [_opened(request, out, locks, fresh, progress, on_finish, warn) for request in requests]
         if only:
             for work in works:
                 work.left = _chosen(work, only)
@@ -144,8 +145,10 @@ class _Work:
         fresh: bool,
         progress: Progress | None,
         on_finish: OnFinish | None,
+        warn: Callable[[str], None],
     ) -> None:
         self.request, self.folder, self.progress, self.on_finish = request, folder, progress, on_finish
+        self.warn = warn
         tasks = request.tasks()
         now, codes = source_fingerprint(request.experiment), {} if fresh else _codes(folder, tasks)
         self.left = [task for task in tasks if task.key not in codes]
@@ -160,7 +163,7 @@ class _Work:
         if self.progress is not None:
             self.progress(self.request.folder_name, self.done, self.total)
         if self.done == self.total:
-            self.outcome = read_outcome(self.folder) or close(self.request, self.folder)
+            self.outcome = finished_outcome(self.request, self.folder, self.warn)
             if self.on_finish is not None:
                 self.on_finish(self.request, self.outcome)
 
@@ -198,11 +201,17 @@ def _opened(
     fresh: bool,
     progress: Progress | None,
     on_finish: OnFinish | None,
+    warn: Callable[[str], None],
 ) -> _Work:
     folder = RunFolder(out / request.folder_name)
-    folder.create(request.description(), environment(request.device))
+    try:
+        folder.create(request.description(), environment(request.device))
+    except DamagedRunError as error:  # of run.json: the folder's name has the fingerprint of what was in it
+        folder.write_json("run.json", request.description())
+        folder.make_parts()
+        warn(f"{error}; written anew")
     locks.enter_context(folder.lock())
-    return _Work(request, folder, fresh, progress, on_finish)
+    return _Work(request, folder, fresh, progress, on_finish, warn)
 
 
 def _codes(folder: RunFolder, tasks: Sequence[CellTask]) -> dict[str, str | None]:

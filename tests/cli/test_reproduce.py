@@ -175,22 +175,24 @@ def test_an_unreachable_cluster_is_bad_input(tmp_path, capsys):
 def test_folders_that_cannot_be_continued_are_bad_input(tmp_path, capsys):
     assert called(*QUICK, "--out", str(tmp_path)) == 0
     [folder] = tmp_path.iterdir()
-    assert called("reproduce", str(folder), "--workers", "0") == 0
+    assert called("reproduce", str(folder), "--workers", "0") == 2
+    assert f"if you trust that code, add --module {TOY}" in capsys.readouterr().err
+    assert called("reproduce", str(folder), "--module", TOY, "--workers", "0") == 0
     assert called("reproduce", str(folder), "spectral/missing") == 2
     assert "not both in one command" in capsys.readouterr().err
     elsewhere = tmp_path / "elsewhere" / folder.name
     shutil.copytree(folder, elsewhere)
-    assert called("reproduce", str(folder), str(elsewhere)) == 2
+    assert called("reproduce", str(folder), str(elsewhere), "--module", TOY) == 2
     assert "one place at a time" in capsys.readouterr().err
 
     cell = next((folder / "cells").iterdir())
     cell.write_text(cell.read_text()[:-20])
     assert called(*QUICK, "--out", str(tmp_path)) == 2
-    assert f"cell file {cell} is damaged" in capsys.readouterr().err
+    assert f"{cell}: expected JSON" in capsys.readouterr().err
 
     asked = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**asked, "symscope": "0.0.1"}))
-    assert called("reproduce", str(folder)) == 2
+    assert called("reproduce", str(folder), "--module", TOY) == 2
     assert "made by version 0.0.1 of symscope" in capsys.readouterr().err
     (folder / "run.json").write_text(json.dumps({**asked, "format": 0}))
     assert called("report", str(folder)) == 2
@@ -208,18 +210,20 @@ def test_a_run_folder_has_its_own_settings_and_place(tmp_path, capsys):
         ("--out", str(tmp_path / "new")),
         ("--set", "cells=4"),
         ("--device", "cpu"),
-        ("--module", TOY),
     ):
-        assert called("reproduce", str(folder), "--workers", "0", *words) == 2
+        assert called("reproduce", str(folder), "--workers", "0", *words, "--module", TOY) == 2
         [line] = capsys.readouterr().err.splitlines()
         assert line == (
             f"symscope: {words[0]}: a run folder is continued with its own; leave that out, or name "
             "toy/matrices instead of the folder to start another run"
         )
-    assert called("reproduce", str(folder), "--seed", "1", "-o", str(tmp_path / "new")) == 2
+    assert called("reproduce", str(folder), "-m", TOY, "--seed", "1", "-o", str(tmp_path / "new")) == 2
     assert "--seed, --out: a run folder" in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
-    assert called("reproduce", str(folder), "--workers", "0", "--fresh", "--only", "index=1") == 0
+    assert called("reproduce", str(folder), "-m", TOY, "--workers", "0", "--fresh", "--only", "index=1") == 0
+    renamed = folder.rename(tmp_path / "renamed")
+    assert called("reproduce", str(renamed), "-m", TOY) == 2
+    assert f"name it {folder.name} again to continue it" in capsys.readouterr().err
 
 
 def test_fresh_computes_every_cell_anew(tmp_path, capsys):
@@ -255,3 +259,57 @@ def test_a_run_in_pieces(tmp_path, capsys):
 def test_pieces_that_are_not_there(tmp_path, capsys, asked, said):
     assert called(*QUICK, "--out", str(tmp_path), "--only", asked) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_damage_is_put_right_by_reproduce_and_refused_by_the_others(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    [folder] = tmp_path.iterdir()
+    table = folder / "tables" / "norms.parquet"
+    whole = table.read_bytes()
+    table.write_bytes(whole[:-99])
+    capsys.readouterr()
+    for words in (("report", str(folder)), ("report", str(tmp_path)), ("compare", str(folder), str(folder))):
+        assert called(*words) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"symscope: {table}: missing, or not what the run wrote; `symscope report ")
+    assert called("report", str(folder), "--redraw") == 2
+    assert f"add --module {TOY}" in capsys.readouterr().err
+    assert called("report", str(folder), "--redraw", "--module", TOY) == 0
+    assert table.read_bytes() == whole
+    table.unlink()
+    assert called(*QUICK, "--out", str(tmp_path)) == 0
+    assert "norms.parquet: missing, or not what the run wrote; written anew" in capsys.readouterr().err
+    assert table.read_bytes() == whole
+
+
+def test_pages_are_not_written_through_links_and_folders_that_are_links_are_read(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path / "runs")) == 0
+    [folder] = (tmp_path / "runs").iterdir()
+    link, mine = tmp_path / "link", tmp_path / "mine"
+    link.symlink_to(folder)
+    assert called("report", str(link)) == 0
+    assert called("reproduce", str(link), "-m", TOY, "--workers", "0") == 0
+    mine.write_text("mine")
+    (folder / "report.html").unlink()
+    (folder / "report.html").symlink_to(mine)
+    capsys.readouterr()
+    for words in (("report", str(folder)), ("reproduce", str(folder), "-m", TOY, "--workers", "0")):
+        assert called(*words) == 2
+        assert "report.html is a link or no file" in capsys.readouterr().err
+    assert mine.read_text() == "mine"
+
+
+def test_a_file_for_a_folder_or_a_folder_for_a_file_is_one_line(tmp_path, capsys):
+    assert called(*QUICK, "--out", str(tmp_path / "runs")) == 0
+    [folder] = (tmp_path / "runs").iterdir()
+    for part in ("cells", "tables", "run.json", "summary.json", ".held"):
+        path = shutil.copytree(folder, tmp_path / part / folder.name) / part
+        if path.is_dir():
+            shutil.rmtree(path)
+            path.write_text("")
+        else:
+            path.unlink(missing_ok=True)
+            path.mkdir()
+        capsys.readouterr()
+        assert called(*QUICK, "--out", str(tmp_path / part)) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1, part

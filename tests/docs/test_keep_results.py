@@ -182,7 +182,7 @@ def test_two_ids_that_share_a_file_name_are_not_mixed_up(runs, tmp_path):
 def test_runs_that_are_not_finished_or_damaged_are_refused(tmp_path):
     folder = toy_run(tmp_path / "runs", "cells=2").folder
     (folder / "figures" / "norms.png").unlink()
-    with pytest.raises(InputError, match=r"norms.png is missing: the run folder is damaged"):
+    with pytest.raises(InputError, match=r"norms.png: missing, or not what the run wrote; .*--redraw"):
         keep_results([folder], tmp_path)
     (folder / "summary.json").unlink()
     with pytest.raises(InputError, match="is not finished: continue it"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from symscope import InputError
-from symscope.runs import RunRequest
+from symscope.runs import RunRequest, redraw_run
 from symscope.runs._registry import find_experiment
 from symscope.runs._store import RunFolder
 from tests.runs.program import TOY, toy_request, toy_run
@@ -31,7 +32,23 @@ def test_everything_that_matters_makes_a_new_run():
 
 def test_a_folder_remembers_its_request(tmp_path):
     outcome = toy_run(tmp_path, "cells=2", seed=5)
-    assert RunRequest.from_folder(outcome.folder) == toy_request("cells=2", seed=5)
+    assert RunRequest.from_folder(outcome.folder, [TOY]) == toy_request("cells=2", seed=5)
+
+
+def test_code_that_a_folder_names_is_imported_only_if_the_caller_names_it_too(tmp_path):
+    own, trace = tmp_path / "own.py", tmp_path / "imported"
+    own.write_text(f"{Path(TOY).read_text()}\nopen({str(trace)!r}, 'w').close()\n")
+    folder = toy_run(tmp_path, "cells=2").folder
+    asked = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**asked, "modules": [str(own), "antigravity"]}))
+    for read in (RunRequest.from_folder, redraw_run):
+        with pytest.raises(InputError, match=f"add --module {own} --module antigravity"):
+            read(folder)
+    assert not trace.exists()
+    assert RunRequest.from_folder(folder, [TOY]) == toy_request("cells=2")  # it may lie elsewhere
+    assert not trace.exists()
+    assert RunRequest.from_folder(folder, [str(own)]).modules == (str(own),)
+    assert trace.exists()
 
 
 @pytest.mark.parametrize(
@@ -41,6 +58,7 @@ def test_a_folder_remembers_its_request(tmp_path):
         ({"version": 7}, "made by version 7 of the experiment toy/matrices, this is 1"),
         ({"config": {"cells": 2}}, "another version of symscope"),
         ({"seed": 9}, "changed by hand"),
+        ({"preset": "../.."}, "changed by hand"),
         ({"experiment": "toy/gone"}, "no experiment is called 'toy/gone'"),
     ],
 )
@@ -49,7 +67,7 @@ def test_folders_of_another_version_are_not_continued(tmp_path, change, message)
     asked = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**asked, **change}))
     with pytest.raises(InputError, match=message):
-        RunRequest.from_folder(folder)
+        RunRequest.from_folder(folder, [TOY])
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
@@ -59,8 +77,8 @@ def test_a_folder_made_on_a_gpu_is_continued_on_one(tmp_path):
     with pytest.raises(
         InputError, match=r"made on a GPU.*or start a new run with `symscope reproduce toy/mat"
     ):
-        RunRequest.from_folder(tmp_path / "run")
-    assert RunRequest.from_folder(tmp_path / "run", continued=False) == asked
+        RunRequest.from_folder(tmp_path / "run", [TOY])
+    assert RunRequest.from_folder(tmp_path / "run", [TOY], continued=False) == asked
 
 
 def test_bad_requests_are_refused():

@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from symscope import InputError
-from symscope.runs._store import RunFolder, read_json, write_bytes, write_json
+from symscope.runs._store import DamagedRunError, RunFolder
 
-ASKED = {"format": 1, "fingerprint": "abc", "symscope": "0"}
+ASKED = {
+    **{"format": 1, "fingerprint": "abc", "symscope": "0", "experiment": "a/b", "version": 1},
+    **{"device": "cpu", "preset": "quick", "config": {}, "changes": {}, "modules": [], "seed": 0},
+    **{"differences": []},
+    **{"paper": "A paper", "figure": "Fig. 1", "shows": "It shows."},
+}
 
 
 @pytest.fixture
@@ -45,7 +50,9 @@ def unwritable(tmp_path: Path) -> Path:
 
 
 def record(key: str, **more: object) -> dict[str, object]:
-    return {"key": key, "status": "done", "value": 0.1 + 0.2, "nothing": float("nan"), **more}
+    results = {"tables": {}, "value": 0.1 + 0.2, "nothing": float("nan")}
+    costs = {"worker": "here", "parameters": {}, "seed": 0, "seconds": 0.5, "peak_memory": 1}
+    return {"key": key, "status": "done", **results, **costs, **more}
 
 
 def test_cells_come_back_as_they_went(folder):
@@ -64,13 +71,17 @@ def test_cells_come_back_as_they_went(folder):
         lambda text: text.replace("0.30000000000000004", "0.3"),
         lambda text: "[]",
         lambda text: "\x00" * len(text),
+        lambda text: "[" * 50_000,
+        lambda text: text.replace('"tables": {}', '"tables": ' + '{"a": ' * 900 + "{}" + "}" * 900),
+        lambda text: text.replace('"seed": 0', '"seed": ' + "9" * 5000),
+        lambda text: text.replace('"here"', '"\\ud800"'),
     ],
 )
 def test_damaged_cells_are_found(folder, damage):
     folder.save_cell(record("a=1-00"))
     path = folder.path / "cells" / "a=1-00.json"
     path.write_text(damage(path.read_text()))
-    with pytest.raises(InputError, match=r"a=1-00.json is damaged .*; delete it and run again"):
+    with pytest.raises(InputError, match=r"a=1-00.json: .*damaged, delete the file and run again"):
         folder.cell("a=1-00")
 
 
@@ -95,7 +106,7 @@ def test_a_read_only_folder_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         RunFolder(place / "run").create(ASKED, {})
     with pytest.raises(InputError, match="cannot write"):
-        write_bytes(place / "file.json", b"x")
+        RunFolder(place).write("file.json", b"x")
     tmp_path.chmod(0o755)
 
 
@@ -120,15 +131,23 @@ def test_folders_that_are_something_else_are_refused(tmp_path, folder):
         RunFolder(tmp_path).create(ASKED, {})
     with pytest.raises(InputError, match="holds another run"):
         folder.create({**ASKED, "fingerprint": "xyz"}, {})
-    write_json(folder.path / "run.json", {**ASKED, "format": 99, "symscope": "9.9"})
+    folder.write_json("run.json", {**ASKED, "format": 99, "symscope": "9.9"})
     with pytest.raises(InputError, match=r"run format 99, this version of symscope reads 1"):
         folder.description()
-    write_json(folder.path / "run.json", {"name": "a package"})
-    with pytest.raises(InputError, match=r"its run.json has no format"):
+    folder.write_json("run.json", {"name": "a package"})
+    with pytest.raises(DamagedRunError, match="expected a field 'format' of type int, got none"):
         folder.description()
     (folder.path / "run.json").write_text("{")
-    with pytest.raises(InputError, match="cannot be read"):
-        read_json(folder.path / "run.json")
+    with pytest.raises(DamagedRunError, match="expected JSON"):
+        folder.description()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that no one can read")
+def test_a_file_that_cannot_be_read_is_damage(folder):
+    (folder.path / "environment.json").unlink()
+    (folder.path / "environment.json").symlink_to("/proc/self/mem")
+    with pytest.raises(DamagedRunError, match=r"environment.json: cannot be read \("):
+        folder.environment()
 
 
 def test_json_is_for_everyone(folder):
