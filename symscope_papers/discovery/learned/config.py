@@ -7,7 +7,7 @@ from typing import final
 
 from symscope.discovery.learned import POINTWISE, SCALE_FREE
 from symscope_papers.config_bounds import check_at_least, check_field, check_one_of
-from symscope_papers.discovery.learned.networks import small_problem
+from symscope_papers.discovery.learned.networks import small_network
 
 OBJECTIVES = {"scale-free": SCALE_FREE, "pointwise": POINTWISE}
 
@@ -48,7 +48,7 @@ class LearnedRun:
 
     def __post_init__(self) -> None:
         for name in self.networks:
-            small_problem(name)
+            small_network(name)
         check_one_of(self, ("paper", *OBJECTIVES), "objectives")
         alone = not (self.dependent and "pointwise" in self.objectives)
         check_field(self, "objectives", alone, "no 'pointwise' where actions see the data")

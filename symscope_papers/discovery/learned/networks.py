@@ -59,6 +59,20 @@ NETWORKS = {
 }
 
 
+def small_network(name: str) -> SmallNetwork:
+    """The network of a name.
+
+    Raises:
+        InputError: An unknown name.
+
+    >>> small_network("sigmoid 3-3-1").sizes
+    (3, 3, 1)
+    """
+    if name not in NETWORKS:
+        raise InputError(f"network: unknown {name!r}; {nearest(name, NETWORKS)}")
+    return NETWORKS[name]
+
+
 def small_problem(name: str) -> ParameterProblem:
     """A network with squared loss, normal parameters and normal data (Sec. 5.3).
 
@@ -68,9 +82,7 @@ def small_problem(name: str) -> ParameterProblem:
     >>> small_problem("sigmoid 3-3-1").layout.names
     ('W1.weight', 'W2.weight')
     """
-    if name not in NETWORKS:
-        raise InputError(f"network: unknown {name!r}; {nearest(name, NETWORKS)}")
-    chosen = NETWORKS[name]
+    chosen = small_network(name)
     module = Layers(chosen.sizes, chosen.activation(), skip=chosen.skip)
     return parameter_problem(module, "squared", gaussian_data(chosen.sizes[:1], chosen.sizes[-1:]))
 
