@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
+from symscope.numerics import seed_generator
 
 __all__ = ["Acts", "assert_equivariant", "assert_group_laws", "assert_representation"]
 
@@ -69,7 +70,7 @@ def assert_representation(
     Raises:
         AssertionError: Gives the largest error and the pair of elements that shows it.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     x = torch.randn(3, rep.dim, dtype=torch.float64, generator=generator)
     size = float(torch.linalg.vector_norm(x))
     at_identity = float(torch.linalg.vector_norm(rep.act(rep.group.identity, x) - x)) / size
@@ -125,7 +126,7 @@ def assert_equivariant(
     >>> assert_equivariant(torch.relu, v, v, x)
     0.0
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     plain = function(x)
     size = float(torch.linalg.vector_norm(plain))
     assert size > 0, "the function is zero on the inputs given: give inputs on which it is not"

@@ -9,6 +9,7 @@ import typer
 
 from symscope.cli._terminal import Data, Group, PlainCommand, PlainGroup
 from symscope.errors import InputError, nearest
+from symscope.numerics import seed_generator
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -168,7 +169,7 @@ def _few(data: str, count: int, seed: int) -> LabelledData:
         raise InputError(f"--seed is 0 or more, below 2^63; got {seed}")
     if count > len(source):
         raise InputError(f"--samples {count}: {data} has only {len(source)} images")
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     order = torch.randperm(len(source), generator=generator).tolist()
     first: dict[int, list[int]] = {}
     for index in order:

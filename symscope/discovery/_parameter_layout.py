@@ -89,8 +89,8 @@ class ParameterLayout:
         Raises:
             InputError: A vector of another length.
         """
-        if theta.shape[-1] != self.size:
-            raise InputError(f"expected a vector of {self.size} parameters, got {theta.shape[-1]}")
+        if theta.shape != (self.size,):
+            raise InputError(f"expected a vector of {self.size} parameters, got shape {tuple(theta.shape)}")
         parts = theta.split(list(self.sizes))
         return {n: p.reshape(s) for n, p, s in zip(self.names, parts, self.shapes, strict=True)}
 

@@ -26,6 +26,7 @@ from symscope.discovery.sampling import (
 )
 from symscope.errors import InputError
 from symscope.networks import FunctionalModule, Loss, evaluation, functional_module, named_loss
+from symscope.numerics import check_count, check_memory, seed_generator
 
 
 @final
@@ -89,9 +90,9 @@ class ParameterProblem:
         Raises:
             InputError: Not a positive number of points or samples.
         """
-        if count < 1 or batch < 1:
-            raise InputError(f"expected at least one point and one sample, got {count} and {batch}")
-        generator = torch.Generator().manual_seed(seed)
+        entries = check_count("count", count) * (self.size + check_count("batch", batch))
+        check_memory("the points", 8 * entries, "draw fewer")
+        generator = seed_generator(seed)
         theta = self.parameters(count, generator).to(self.device, self.dtype)
         source = self.data.held_out if held_out and isinstance(self.data, DatasetRows) else self.data
         x, y = source(count * batch, generator)

@@ -22,6 +22,7 @@ from symscope.discovery.candidates import CandidateSymmetry, Transformation, mov
 from symscope.discovery.loss_derivatives import point_gradients, point_losses, point_outputs
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+from symscope.numerics import seed_generator
 
 HELD_OUT = 1 << 32  # added to seeds: no point of a discovery is met again
 STILL = 1e-12  # a candidate that moves parameters by less than this, relatively, does nothing
@@ -239,7 +240,7 @@ def _rival_drifts(
     problem: ParameterProblem, points: ParameterPoints, there: Sequence[Tensor], count: int, seed: int
 ) -> tuple[Float[Tensor, "k p"], Float[Tensor, "k p"]]:
     """Drifts of constant random fields that carry every point as far as the candidate did."""
-    generator = torch.Generator().manual_seed(HELD_OUT + seed)
+    generator = seed_generator(HELD_OUT + seed)
     losses, outputs = [], []
     for _ in range(count):
         direction = torch.randn(*points.theta.shape, generator=generator, dtype=torch.float64)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+from symscope.numerics import check_count, check_memory
 
 __all__ = [
     "FunctionField",
@@ -85,14 +86,21 @@ class LinearField(ParameterField):
         tangent = self.matrix.to(theta) @ theta[support] + self.offset.to(theta)
         return torch.zeros_like(theta).index_add(0, support, tangent)
 
+    def _check_size(self, size: int) -> None:
+        check_count("size", size, int(self.support.max()) + 1 if len(self.support) else 0)
+
     def dense(self, size: int) -> Float[Tensor, "n n"]:
         """The generator as a full matrix (a heat map's data); the offset is not in it."""
+        self._check_size(size)
+        check_memory("the matrix", self.matrix.element_size() * size**2, "use support and matrix")
         full = torch.zeros(size, size, dtype=self.matrix.dtype, device=self.matrix.device)
         full[self.support[:, None], self.support[None, :]] = self.matrix
         return full
 
     def dense_offset(self, size: int) -> Float[Tensor, "n"]:
         """The constant part as a full vector."""
+        self._check_size(size)
+        check_memory("the vector", self.matrix.element_size() * size, "use support and offset")
         full = torch.zeros(size, dtype=self.matrix.dtype, device=self.matrix.device)
         return full.index_copy(0, self.support, self.offset)
 
@@ -207,7 +215,13 @@ def field_combination(
 def linear_combination(
     fields: Sequence[LinearField], weights: Float[Tensor, "k"], name: str = "combination"
 ) -> LinearField:
-    """`field_combination` of linear fields, whose type is then known."""
+    """`field_combination` of linear fields, whose type is then known.
+
+    Raises:
+        InputError: Not one weight for every field, or no fields.
+    """
+    if not fields or len(fields) != len(weights):
+        raise InputError(f"expected one weight for each field, got {len(weights)} for {len(fields)}")
     support = torch.unique(torch.cat([field.support for field in fields]))
     matrix = fields[0].matrix.new_zeros(len(support), len(support))
     offset = matrix.new_zeros(len(support))

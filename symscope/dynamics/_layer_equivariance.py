@@ -15,6 +15,7 @@ from symscope.dynamics.averaged_elements import element_name, probes
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, equivariant_maps, invariant_vectors
 from symscope.networks import eval_mode
+from symscope.numerics import seed_generator
 
 LARGEST_MATRIX_BYTES = 2**31
 AFFINE = 1e-4  # relative distance from an affine map that float32 rounding can make
@@ -207,7 +208,7 @@ def _layer_verdict(
     whole = max(size, float(bias.norm()))
     moved_bias = float(invariant_vectors(place.target).distance(bias[:, None]))
     worst, element = -1.0, ""
-    for g in probes(place.source.group, 64, torch.Generator().manual_seed(seed)):
+    for g in probes(place.source.group, 64, seed_generator(seed)):
         turned = place.source.act(g, place.target.act(g, matrix, axis=-2), axis=-1)
         change = max(
             _ratio(float(torch.linalg.matrix_norm(turned - matrix)), size),

@@ -16,6 +16,7 @@ from symscope.dynamics.risks import TrainingProblem
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import sample_losses
+from symscope.numerics import seed_generator
 
 TOLERANCE = 1e-8
 SAMPLES = 7  # an odd number of random samples; batches of them meet normalisation too
@@ -65,7 +66,7 @@ def training_assumptions(
     >>> [result.holds for result in training_assumptions(problem)]
     [True, True, True]
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     elements = probes(problem.network.group, samples, generator)
     return (
         _unitary(problem, elements, generator, tolerance),

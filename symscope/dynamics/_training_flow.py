@@ -20,8 +20,9 @@ from symscope.dynamics._declared_network import (
 from symscope.dynamics.gradients import GradientField
 from symscope.dynamics.layer_vectors import add, equivariant_split, flatten, norm, subtract, unflatten
 from symscope.errors import InputError
-from symscope.numerics import ode_flow
+from symscope.numerics import check_count, ode_flow
 
+MOST_STEPS = 10**8  # of one descent: months of the smallest network
 EVALUATIONS = 100_000  # of the field in one flow: smooth ones take hundreds to thousands
 
 
@@ -140,10 +141,10 @@ def training_descent(
     """
     check_layer_weights(network, weights)
     check_finite_layers(weights)
-    if not 0 < rate < math.inf or steps < 1 or every < 1:
-        raise InputError(
-            f"expected a positive rate, steps and every, got rate {rate}, steps {steps}, every {every}."
-        )
+    if not 0 < rate < math.inf:
+        raise InputError(f"rate: expected a positive number, got {rate}.")
+    check_count("every", every)
+    check_count("steps", steps, 1, MOST_STEPS)
     layers: LayerWeights = tuple(w.detach() for w in weights)
     times, kept = [0.0], [layers]
     for step in range(1, steps + 1):

@@ -10,12 +10,14 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, PermutationGroup
+from symscope.numerics import check_count
 
 __all__ = [
     "all_elements",
     "drawn_elements",
 ]
 
+MOST_PASSES = 10**6
 LARGEST_EXACT = 5040  # S7: more passes over the data than anyone would wait for
 
 
@@ -56,8 +58,7 @@ def drawn_elements(group: Group, passes: int, generator: torch.Generator) -> lis
     >>> len(drawn_elements(symmetric(10), 25, torch.Generator().manual_seed(0)))
     25
     """
-    if passes < 1:
-        raise InputError(f"expected at least one pass, got {passes}.")
+    check_count("passes", passes, 1, MOST_PASSES)
     return list(group.sample(passes, generator))
 
 

@@ -137,7 +137,7 @@ def growth_rate(times: Sequence[float], sizes: Tensor, fraction: float = 0.5) ->
         raise InputError(
             f"expected at least two times with positive sizes, got {len(times)} times and {len(sizes)} sizes."
         )
-    logs = sizes[-count:].to(torch.float64).log().cpu().numpy()
+    logs = sizes[-count:].detach().to(torch.float64).log().cpu().numpy()
     return float(np.polyfit(np.array(times[-count:]), logs, 1)[0])
 
 

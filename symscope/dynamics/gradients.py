@@ -11,7 +11,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import LayerWeights
+from symscope.dynamics._declared_network import LayerWeights, check_layer_weights
 from symscope.dynamics.averaged_elements import drawn_elements
 from symscope.dynamics.layer_vectors import add, inner, project, residual
 from symscope.dynamics.risks import TrainingProblem, augmented_problem, feature_averaged_risk, nominal_risk
@@ -191,6 +191,7 @@ def gradient_of(risk: Callable[[LayerWeights], Tensor], weights: Sequence[Tensor
 
 def pieces(problem: TrainingProblem, weights: Sequence[Tensor]) -> Iterator[tuple[TrainingProblem, float]]:
     """A problem's batches in pieces whose activations fit in memory, each with its share of the risk."""
+    check_layer_weights(problem.network, weights)
     if problem.x.ndim == 2:
         yield problem, 1.0
         return

@@ -18,6 +18,7 @@ from symscope.dynamics._declared_network import (
     check_layer_weights,
 )
 from symscope.errors import InputError
+from symscope.numerics import check_float_dtype
 
 __all__ = [
     "EquivariantSplit",
@@ -159,6 +160,7 @@ def rounding_off_e(dtype: torch.dtype) -> float:
     >>> rounding_off_e(torch.float64), rounding_off_e(torch.float32) < 1e-5
     (1e-10, True)
     """
+    check_float_dtype(dtype)
     return max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
 
 
@@ -275,7 +277,22 @@ def add(a: Sequence[Tensor], b: Sequence[Tensor], factor: float = 1.0) -> LayerW
     >>> add([torch.tensor(1.0)], [torch.tensor(2.0)], -0.5)
     (tensor(0.),)
     """
-    return tuple(x + factor * y for x, y in zip(a, b, strict=True))
+    return tuple(x + factor * y for x, y in _pairs(a, b))
+
+
+def _pairs(a: Sequence[Tensor], b: Sequence[Tensor], axes: int = 0) -> list[tuple[Tensor, Tensor]]:
+    """Layers of the same place in two lists, of at least so many axes and one shape, axes of runs aside."""
+    pairs = list(zip(a, b, strict=False))
+    fit = all(min(x.ndim, y.ndim) >= axes and x.shape[-2:] == y.shape[-2:] for x, y in pairs)
+    fit = fit and all(
+        m == n or 1 in (m, n)
+        for x, y in pairs
+        for m, n in zip(reversed(x.shape), reversed(y.shape), strict=False)
+    )
+    if not fit or not len(a) == len(b) == len(pairs) > 0:
+        shapes = [[tuple(w.shape) for w in layers] for layers in (a, b)]
+        raise InputError(f"expected layers of one network, got shapes {shapes[0]} and {shapes[1]}.")
+    return pairs
 
 
 def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> LayerWeights:
@@ -284,7 +301,7 @@ def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> LayerWeights:
     >>> subtract([torch.tensor(1.0)], [torch.tensor(2.0)])
     (tensor(-1.),)
     """
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    return tuple(x - y for x, y in _pairs(a, b))
 
 
 def inner(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
@@ -293,7 +310,7 @@ def inner(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
     >>> inner([torch.ones(2, 2), torch.ones(1, 2)], [torch.ones(2, 2), torch.ones(1, 2)])
     tensor(6.)
     """
-    return torch.stack([(x * y).sum(dim=(-2, -1)) for x, y in zip(a, b, strict=True)]).sum(dim=0)
+    return torch.stack([(x * y).sum(dim=(-2, -1)) for x, y in _pairs(a, b, 2)]).sum(dim=0)
 
 
 def norm(weights: Sequence[Tensor]) -> Tensor:
@@ -302,7 +319,9 @@ def norm(weights: Sequence[Tensor]) -> Tensor:
     >>> norm([torch.full((1, 1), 3.0), torch.full((1, 1), 4.0)])
     tensor(5.)
     """
-    return torch.linalg.vector_norm(torch.stack([torch.linalg.matrix_norm(w) for w in weights]), dim=0)
+    return torch.linalg.vector_norm(
+        torch.stack([torch.linalg.matrix_norm(w) for w, _ in _pairs(weights, weights, 2)]), dim=0
+    )
 
 
 def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from symscope.dynamics._declared_network import DeclaredNetwork
+from symscope.dynamics._declared_network import DeclaredNetwork, check_layer_weights
 from symscope.dynamics.averaged_elements import all_elements, drawn_elements
 from symscope.dynamics.layer_vectors import project, transform
 from symscope.errors import InputError
@@ -84,6 +84,7 @@ def nominal_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     >>> nominal_risk(TrainingProblem(net, half_squared_loss, x, y), [torch.tensor([[1.0, 1.0]])])
     tensor(2.)
     """
+    check_layer_weights(problem.network, weights)
     runs = weights[0].ndim - 2
     x, y = _beside_runs(problem.x, runs), _beside_runs(problem.y, runs)
     return _mean_loss(problem, problem.network.forward(weights, x), y)
@@ -184,6 +185,7 @@ def feature_averaged_risk(
     >>> feature_averaged_risk(problem, [torch.tensor([[1.0, 3.0]])]).item()
     0.5
     """
+    check_layer_weights(problem.network, weights)
     runs = weights[0].ndim - 2
     x, y = _beside_runs(problem.x, runs), _beside_runs(problem.y, runs)
     return _mean_loss(problem, feature_average(problem.network, weights, x, elements), y)

@@ -11,6 +11,7 @@ from torch import Tensor
 from symscope.data import Action
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Quadrature, Representation
+from symscope.numerics import seed_generator
 
 # A tensor holds the paper's matrices, [order, d, d]: `g` takes a batch of row vectors X to X g.
 Symmetry: TypeAlias = Action | Representation | Tensor
@@ -81,7 +82,7 @@ def random_elements(symmetry: Symmetry, count: int, seed: int) -> list[Any]:
     """
     if count < 2:
         raise InputError(f"samples: expected at least 2, so that their spread is known, got {count}.")
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     if isinstance(symmetry, Tensor):
         check_matrices(symmetry)
         return torch.randint(len(symmetry), (count,), generator=generator).tolist()

@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symscope.errors import InputError
 from symscope.networks._torch_private import OperatorWatch
 from symscope.networks._weights_files import check_weights, read_weights
-from symscope.numerics import check_point_sets
+from symscope.numerics import check_float_dtype, check_point_sets
 from symscope.user_code import user_errors
 
 NamedTensors = dict[str, Tensor]
@@ -61,6 +61,7 @@ class FunctionalModule:
 
     def to(self, dtype: torch.dtype) -> FunctionalModule:
         """The same function with its weights, constants and private module in another precision."""
+        check_float_dtype(dtype)
         return FunctionalModule(self.module.to(dtype), self.weights(dtype), self.constants(dtype))
 
     def weights(self, dtype: torch.dtype) -> NamedTensors:
@@ -89,10 +90,16 @@ class FunctionalModule:
 
     def flatten(self, vector: NamedTensors) -> Float[Tensor, " p"]:
         """A vector in weight space as one tensor, in the order of `named_parameters()`."""
+        if missing := [name for name in self.trainable if name not in vector]:
+            raise InputError(f"vector: expected every trainable parameter, {missing[0]!r} is missing.")
         return torch.cat([vector[name].flatten() for name in self.trainable])
 
     def unflatten(self, vector: Float[Tensor, "*m p"]) -> NamedTensors:
         """The inverse of `flatten`, for one vector or for several along leading axes."""
+        if vector.ndim < 1 or vector.shape[-1] != self.n_weights():
+            raise InputError(
+                f"vector: expected [..., {self.n_weights()}] numbers, got shape {tuple(vector.shape)}."
+            )
         pieces = vector.split([w.numel() for w in self.trainable.values()], dim=-1)
         return {
             name: piece.reshape(*vector.shape[:-1], *w.shape)

@@ -16,6 +16,7 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.errors import InputError
+from symscope.numerics import check_float_dtype
 
 FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
@@ -117,7 +118,10 @@ def stack_networks(
     """
     if len(seeds) == 0:
         raise InputError("seeds: expected one seed per copy, got none.")
+    check_float_dtype(dtype)
     skeleton = builder(seeds[0])
+    if not isinstance(skeleton, nn.Module):
+        raise InputError(f"builder: expected an nn.Module for a seed, got {type(skeleton).__name__}.")
     if len(seeds) > 1 and _keeps_statistics(skeleton):
         raise InputError(
             f"expected networks whose weights alone change in training, got {len(seeds)} that keep running "
@@ -156,6 +160,8 @@ def batched_outputs(
     skeleton: nn.Module, weights: dict[str, Tensor], x: Float[Tensor, "copies n *s"]
 ) -> Float[Tensor, "copies n *c"]:
     """Each copy on its own inputs, in one batched computation."""
+    if x.ndim < 2 or any(len(x) != len(weight) for weight in weights.values()):
+        raise InputError(f"x: expected inputs [copies, n, *shape] of every copy, got shape {tuple(x.shape)}.")
     if len(x) == 1:  # spares vmap's detours: convolutions in groups, attention without its fused kernels
         alone = {name: weight.squeeze(0) for name, weight in weights.items()}
         return functional_call(skeleton, alone, (x.squeeze(0),)).unsqueeze(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from symscope.networks._functional import functional_module
 from symscope.networks._named_networks import named_network
 from symscope.networks._weights_files import read_weights
 from symscope.networks.architectures import seeded_weights
+from symscope.numerics import check_count, check_memory
 from symscope.user_code import bind_seed, user_errors
 
 LAYOUTS = {
@@ -75,6 +77,12 @@ def user_model(
     >>> user_model(lambda: nn.Linear(12, 4), (3, 4), classes=4).layout
     'flat'
     """
+    for side in shape:
+        check_count("shape", side)
+    if not len(shape):
+        raise InputError("shape: expected the shape of one input, at least one axis, got ().")
+    check_count("classes", classes)
+    check_memory("one input", 8 * math.prod(shape), "use smaller ones")
     called = name or (model if isinstance(model, str) else _name(model))
     build = _builder(model, tuple(shape), classes, called)
     if weights is not None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks._attention import attention
+from symscope.numerics import check_count, check_memory
 
 
 def patches(x: Float[Tensor, "b c h w"], side: int) -> Float[Tensor, "b patches pixels"]:
@@ -82,6 +83,11 @@ class VisionTransformer(nn.Module):
         classes: int,
     ) -> None:
         super().__init__()
+        sizes = {"side": side, "patch": patch, "channels": channels, "dim": dim, "depth": depth}
+        for name, size in (sizes | {"heads": heads, "hidden": hidden, "classes": classes}).items():
+            check_count(name, size)
+        weights = patch**2 * channels + (side // patch) ** 2 + depth * (256 * heads + 2 * hidden) + classes
+        check_memory("the transformer", 4 * dim * weights, "use smaller sizes")
         self.patch = patch
         pixels = patch * patch * channels
         self.embedding = nn.Sequential(nn.LayerNorm(pixels), nn.Linear(pixels, dim), nn.LayerNorm(dim))

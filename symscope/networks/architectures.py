@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks._vision_transformer import VisionTransformer
-from symscope.numerics import check_count, seeded
+from symscope.numerics import check_count, check_memory, seeded
 
 __all__ = [
     "ScaledLinear",
@@ -169,10 +169,7 @@ def vit(
     >>> sum(weight.numel() for weight in vit().parameters())
     797482
     """
-    sizes = {"side": side, "patch": patch, "channels": channels, "dim": dim, "depth": depth}
-    for name, size in (sizes | {"heads": heads, "hidden": hidden, "classes": classes}).items():
-        check_count(name, size)
-    if side % patch:
+    if check_count("side", side) % check_count("patch", patch):
         raise InputError(f"patch: expected a divisor of the image's side, {side}, got {patch}.")
     with seeded_weights(seed):
         net = VisionTransformer(side, patch, channels, dim, depth, heads, hidden, classes)
@@ -185,6 +182,8 @@ class ScaledLinear(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, w_std: float, b_std: float) -> None:
         super().__init__()
+        size = check_count("inputs", inputs) * check_count("outputs", outputs)
+        check_memory("the layer", 4 * size, "use fewer inputs or outputs")
         self.scale, self.b_std = w_std / math.sqrt(inputs), b_std
         self.weight = nn.Parameter(torch.randn(outputs, inputs))
         self.bias = nn.Parameter(torch.randn(outputs))
@@ -244,7 +243,9 @@ def pooling_factor(height: int, width: int) -> int:
     >>> pooling_factor(28, 28), pooling_factor(10, 10), pooling_factor(17, 17)
     (2, 1, 1)
     """
-    if max(height, width) <= LARGEST_POOLED:
+    largest = max(check_count("height", height), check_count("width", width))
+    if largest <= LARGEST_POOLED:
         return 1
-    fits = [by for by in range(2, max(height, width) + 1) if height % by == 0 and width % by == 0]
-    return next((by for by in fits if max(height, width) // by <= LARGEST_POOLED and by < height), 1)
+    common = math.gcd(height, width)  # a common divisor divides it, and leaves 16 or less of it
+    fits = [common // rest for rest in range(LARGEST_POOLED, 0, -1) if common % rest == 0]
+    return next((by for by in fits if largest // by <= LARGEST_POOLED and 1 < by < height), 1)

@@ -65,8 +65,27 @@ def _differences(outputs: Tensor, targets: Tensor) -> Tensor:
 
 def cross_entropy_loss(outputs: Float[Tensor, "b c"], targets: Shaped[Tensor, "b"]) -> Float[Tensor, "b"]:
     """`log sum_j exp f_j(x) - f_y(x)` of every sample, y a class number."""
+    if outputs.ndim != 2 or targets.shape != outputs.shape[:1]:
+        raise InputError(
+            f"cross-entropy: expected outputs [b, c] and class numbers [b], got {tuple(outputs.shape)} and "
+            f"{tuple(targets.shape)}."
+        )
     picked = outputs.gather(1, targets.long()[:, None])[:, 0]
     return torch.logsumexp(outputs, 1) - picked
+
+
+def _check_alike(outputs: Tensor, targets: Tensor) -> None:
+    """Only axes of runs may differ: those of one network's targets serve many."""
+    if outputs.ndim < 2 or outputs.shape[-2:] != targets.shape[-2:] or not _broadcast(outputs, targets):
+        raise InputError(
+            f"expected outputs [..., n, d] and targets of the same shape, got {tuple(outputs.shape)} and "
+            f"{tuple(targets.shape)}; for class numbers use the loss cross-entropy."
+        )
+
+
+def _broadcast(a: Tensor, b: Tensor) -> bool:
+    pairs = zip(reversed(a.shape), reversed(b.shape), strict=False)
+    return all(m == n or 1 in (m, n) for m, n in pairs)
 
 
 def half_squared_loss(
@@ -77,6 +96,7 @@ def half_squared_loss(
     >>> half_squared_loss(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.0, 0.0]]))
     tensor([2.5000])
     """
+    _check_alike(outputs, targets)
     return 0.5 * (outputs - targets).square().sum(dim=-1)
 
 
@@ -90,6 +110,7 @@ def soft_cross_entropy_loss(
     >>> soft_cross_entropy_loss(torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 0.0, 0.0]]))
     tensor([1.3863])
     """
+    _check_alike(outputs, targets)
     return -(targets * torch.log_softmax(outputs, dim=-1)).sum(dim=-1)
 
 
@@ -103,6 +124,7 @@ def binary_cross_entropy_loss(
     >>> binary_cross_entropy_loss(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
     tensor([0.6931])
     """
+    _check_alike(outputs, targets)
     return (torch.nn.functional.softplus(outputs) - targets * outputs).mean(dim=-1)
 
 

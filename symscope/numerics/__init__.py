@@ -30,12 +30,13 @@ from symscope.numerics._progress import Progress, partial_progress
 from symscope.numerics._checks import DEFAULT_MEMORY, byte_count, byte_text, check_memory
 
 # random numbers
-from symscope.numerics._randomness import seeded
+from symscope.numerics._randomness import seed_generator, seeded
 
 # checks
 from symscope.numerics._checks import (
     check_count,
     check_finite,
+    check_float_dtype,
     check_point_sets,
     check_ridge,
     shortened,
@@ -66,10 +67,12 @@ __all__ = [
     "byte_text",
     "check_memory",
     # random numbers
+    "seed_generator",
     "seeded",
     # checks
     "check_count",
     "check_finite",
+    "check_float_dtype",
     "check_point_sets",
     "check_ridge",
     "shortened",

@@ -70,6 +70,15 @@ def check_ridge(ridge: object, name: str = "ridge") -> None:
         raise InputError(f"{name}: expected a finite number of at least 0, got {ridge!r}.")
 
 
+def check_float_dtype(dtype: object) -> None:
+    """Refuses a dtype that is not of floating-point numbers.
+
+    >>> check_float_dtype(torch.float32)
+    """
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise InputError(f"dtype: expected one of floating-point numbers, got {dtype}; use torch.float64.")
+
+
 def check_finite(name: str, x: Tensor) -> None:
     """Refuses NaN and infinite entries, with their count and the place of the first.
 

@@ -19,6 +19,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics._checks import check_count, check_memory
+from symscope.numerics._randomness import seed_generator
 
 ROUNDING = 64  # in units of the machine epsilon: products with vectors are no better, relative to the largest
 BLOCK = 4  # vectors iterated together for the ends of a spectrum
@@ -102,6 +104,7 @@ def top_eigenpairs(
     >>> top_eigenpairs(lambda v: a @ v, 2, 1, seed=0).values.round(decimals=10).tolist()
     [3.0]
     """
+    check_memory("the start", 8 * SPARE * check_count("size", size), "use a smaller matrix")
     if not 1 <= count <= size:
         raise InputError(f"count: expected 1 to {size}, the size of the matrix, got {count}.")
     times = _Counted(product, dtype)
@@ -169,6 +172,7 @@ def iterated_ends(
     >>> result.converged, result.values.round(decimals=10).tolist()
     (True, [-0.25, 2.0])
     """
+    check_memory("the start", 8 * BLOCK * check_count("size", size), "use a smaller matrix")
     times = _Counted(product, dtype)
     asked = tolerance / math.sqrt(dimension or size)
 
@@ -194,6 +198,7 @@ def exact_ends(product: Product, size: int, device: torch.device | str = "cpu") 
     >>> exact_ends(lambda v: torch.tensor([[3.0], [-1.0], [0.0]]) * v, 3).values.tolist()
     [-1.0, 3.0]
     """
+    check_memory("the matrix", 8 * check_count("size", size) ** 2, "use iterated_ends")
     matrix = _Counted(product, torch.float64)(torch.eye(size, dtype=torch.float64, device=device))
     values, vectors = torch.linalg.eigh(_symmetric(matrix))
     values, vectors = values[[0, -1]], vectors[:, [0, -1]]
@@ -276,6 +281,10 @@ class _Counted:
     def __call__(self, vectors: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         self.count += vectors.shape[1]
         images = self._product(vectors.to(self._dtype)).detach().to(torch.float64)
+        if images.shape != vectors.shape:
+            raise InputError(
+                f"expected products of the vectors' shape {tuple(vectors.shape)}, got {tuple(images.shape)}."
+            )
         if not bool(images.isfinite().all()):
             raise InputError(
                 "expected finite products with finite vectors, got NaN or infinity; rescale data or weights."
@@ -284,7 +293,7 @@ class _Counted:
 
 
 def _random(size: int, width: int, seed: int, device: torch.device | str) -> Float[Tensor, "n b"]:
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     return torch.randn(width, size, generator=generator, dtype=torch.float64).mT.to(device)
 
 

@@ -70,6 +70,8 @@ def ode_flow(
     steps = [after - before for before, after in pairwise(moments)]
     if not steps or not math.isfinite(moments[-1]) or not (min(steps) > 0 or max(steps) < 0):
         raise InputError(f"times: expected two or more, increasing or decreasing, got {list(times)}.")
+    if not (0 < rtol < math.inf and 0 < atol < math.inf):
+        raise InputError(f"rtol and atol: expected positive numbers, got {rtol} and {atol}.")
     taken = 0
 
     def right(now: float, flat: np.ndarray) -> np.ndarray:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 import torch
 
-from symscope.errors import InputError
+from symscope.numerics._checks import check_count
 
 _WORD = 2**64
+
+
+def seed_generator(seed: int) -> torch.Generator:
+    """PyTorch's generator with a seed.
+
+    Raises:
+        InputError: The seed is not an integer from 0 to 2^63 - 1.
+
+    >>> seed_generator(3).initial_seed()
+    3
+    """
+    return torch.Generator().manual_seed(check_count("seed", seed, 0, 2**63 - 1))
 
 
 def seeded(seed: int, *stream: int) -> torch.Generator:
@@ -34,12 +44,7 @@ def seeded(seed: int, *stream: int) -> torch.Generator:
     >>> bool((torch.rand(3, generator=seeded(0, 1)) == torch.rand(3, generator=seeded(0, 1))).all())
     True
     """
-    try:
-        value = operator.index(seed)
-    except TypeError:
-        raise InputError(f"seed: expected a non-negative integer, got {seed!r}.") from None
-    if value < 0:
-        raise InputError(f"seed: expected a non-negative integer, got {value}.")
+    value = check_count("seed", seed, 0)
     # numpy promises that SeedSequence gives the same words in every version
     key = np.random.SeedSequence(value, spawn_key=tuple(name % _WORD for name in stream))
     return torch.Generator().manual_seed(int(key.generate_state(1, np.uint64)[0]))

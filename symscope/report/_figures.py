@@ -14,6 +14,7 @@ from symscope.errors import InputError
 from symscope.numerics import write_whole
 
 # Ink and paper are looked for by `report.svg`, which hands them over to the page's own colours.
+LARGEST_INCHES = 300  # 30,000 pixels: more than any screen or printer has
 INK = "#1b1f24"
 FAINT = "#8b939c"
 PAPER = "#ffffff"
@@ -67,8 +68,8 @@ def new_figure(width: float | int, height: float | int) -> Any:
     """
     from matplotlib.figure import Figure
 
-    if width <= 0 or height <= 0:
-        raise InputError(f"a figure needs a positive width and height in inches, got {width} x {height}")
+    if not (0 < width <= LARGEST_INCHES and 0 < height <= LARGEST_INCHES):
+        raise InputError(f"a figure has 0 to {LARGEST_INCHES} inches, got {width:.3g} x {height:.3g}")
     with style():
         return Figure(figsize=(width, height), layout="constrained")
 

@@ -55,6 +55,8 @@ class Optimiser:
             )
         if not 0 < self.learning_rate < math.inf:
             raise InputError(f"learning_rate: expected a positive number, got {self.learning_rate}.")
+        if len(self.betas) != 2:
+            raise InputError(f"betas: expected two numbers, got {len(self.betas)}.")
         for name, value in (("betas", self.betas[0]), ("betas", self.betas[1]), ("momentum", self.momentum)):
             if not 0 <= value < 1:
                 raise InputError(f"{name}: expected numbers from 0 up to, not including, 1, got {value}.")

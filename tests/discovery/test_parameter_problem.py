@@ -185,7 +185,7 @@ def test_whole_numbers_become_the_problems_dtype_unless_they_are_tokens():
 
 
 def test_empty_samples_are_refused():
-    with pytest.raises(InputError, match="at least one point and one sample, got 0 and 3"):
+    with pytest.raises(InputError, match="count: expected an integer of at least 1, got 0"):
         parameter_problem(nn.Linear(3, 2), "squared", DATA).random_points(0, 3, seed=0)
 
 

@@ -39,7 +39,7 @@ def test_drawing_leaves_the_global_state_alone():
 
 
 def test_bad_seeds():
-    with pytest.raises(InputError, match="non-negative integer, got -1"):
+    with pytest.raises(InputError, match="integer of at least 0, got -1"):
         seeded(-1)
 
 
@@ -56,6 +56,6 @@ for call in (lambda: seeded(1.5), lambda: seeded("a")):
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "seed: expected a non-negative integer, got 1.5.",
-        "seed: expected a non-negative integer, got 'a'.",
+        "seed: expected an integer of at least 0, got 1.5.",
+        "seed: expected an integer of at least 0, got 'a'.",
     ]

@@ -94,7 +94,7 @@ def test_batches_and_weights():
         ({"p_in": 1.2}, r"p_in: expected a probability in \[0, 1\], got 1.2"),
         ({"p_out": -0.1}, "p_out: expected a probability"),
         ({"p_out": math.nan}, "p_out: expected a probability"),
-        ({"seed": -3}, "seed: expected a non-negative integer"),
+        ({"seed": -3}, "seed: expected an integer of at least 0"),
     ],
 )
 def test_bad_parameters(changed, message):

@@ -50,7 +50,7 @@ def test_every_line_stands_out_on_both_papers(colour, paper):
 
 
 def test_bad_sizes_formats_and_folders_are_refused(tmp_path):
-    with pytest.raises(InputError, match="positive width and height"):
+    with pytest.raises(InputError, match="0 to 300 inches, got 0 x 3"):
         new_figure(0, 3)
     with pytest.raises(InputError, match="svg, png or pdf, got 'gif'"):
         figure_bytes(drawn(), "gif")

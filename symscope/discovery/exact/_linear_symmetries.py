@@ -24,7 +24,7 @@ from symscope.discovery.known._naming import named_basis, named_fields
 from symscope.discovery.loss_derivatives import point_gradients
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import byte_text
+from symscope.numerics import byte_text, seed_generator
 
 STRIDE = 7919  # between the seeds of rounds of constraints
 BLOCK = 256  # unknowns solved for at once when the structure of the layers is used
@@ -265,7 +265,7 @@ def fibre_dimension(
     8
     """
     count = 4 * problem.size + 32
-    x, y = problem.data(count, torch.Generator().manual_seed(seed))
+    x, y = problem.data(count, seed_generator(seed))
     points = ParameterPoints(theta[None], problem.converted(x)[None], problem.converted(y)[None])
     gradients = point_gradients(problem, points)[0]
     return null_space([gradients], level).dimension

@@ -16,7 +16,7 @@ from symscope.discovery.known._attention_spaces import unit_rows
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
-from symscope.numerics import check_memory
+from symscope.numerics import check_memory, seed_generator
 
 TESTED_PARAMETERS = 2048  # that one test moves at once
 GENERATOR_BYTES = 20_000  # of any generator without its matrix, its time counted as room
@@ -105,7 +105,7 @@ def verified_catalogue(
         seed: Seed for drawing elements and held-out points.
         points: Number of held-out points of each test.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = seed_generator(seed)
     result = []
     for entry in catalogue(problem):
         tests = []

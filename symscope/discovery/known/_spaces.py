@@ -13,6 +13,7 @@ from torch import Tensor
 from symscope.discovery.candidates import Transformation, signed_permutation
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
+from symscope.numerics import check_count
 
 
 class ActivationKind(Enum):
@@ -76,8 +77,13 @@ class HiddenSpace:
         """Number of units."""
         return self.sides[0].positions.shape[0]
 
+    def _check_units(self, *units: int) -> None:
+        for unit in units:
+            check_count("unit", unit, 0, self.size - 1)
+
     def mixing(self, a: int, b: int) -> LinearField:
         """`V = (E_ab W1, -W2 E_ab)`: unit b flows into unit a, and is taken back by the layer after."""
+        self._check_units(a, b)
         rows, columns, signs = [], [], []
         for side in self.sides:
             to, source = (b, a) if side.transposed else (a, b)
@@ -102,6 +108,7 @@ class HiddenSpace:
         Raises:
             InputError: The space has no biases before and after.
         """
+        self._check_units(a)
         rows, columns, values, constants = [], [], [], []
         for positions, biases in self.shifts:
             if biases is None:
@@ -122,6 +129,7 @@ class HiddenSpace:
 
     def flip(self, a: int, parameters: int) -> Transformation:
         """All weights of unit a change sign, before and after."""
+        self._check_units(a)
         signs = torch.ones(parameters, dtype=torch.float64)
         for side in self.sides:
             signs[side.positions[a]] = -1
@@ -131,6 +139,7 @@ class HiddenSpace:
 
     def swap(self, a: int, b: int, parameters: int) -> Transformation:
         """Units a and b change places."""
+        self._check_units(a, b)
         source = torch.arange(parameters)
         for positions in (*(side.positions for side in self.sides), *self.carried):
             source[positions[a]], source[positions[b]] = positions[b], positions[a]

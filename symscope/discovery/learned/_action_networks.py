@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from symscope.errors import InputError
+from symscope.numerics import check_count, check_memory
 
 
 @final
@@ -47,14 +49,15 @@ class MLPAction(nn.Module):
         exact_identity: bool = False,
     ) -> None:
         super().__init__()
-        self.size = parameters if size is None else size
+        self.size = check_count("parameters", parameters) if size is None else check_count("size", size)
         self.exact_identity = exact_identity
-        if parameters < 1 or self.size < 1 or data < 0 or not hidden or min(hidden) < 1:
-            raise InputError(
-                "an action network needs at least one parameter, a group of at least 1 x 1 matrices, 0 or "
-                f"more data and hidden widths of at least 1; got parameters={parameters}, size={self.size}, "
-                f"data={data}, hidden={tuple(hidden)}"
-            )
+        check_count("data", data, 0)
+        widths = [check_count("hidden", width) for width in hidden]
+        if not widths:
+            raise InputError("hidden: expected at least one width, got none.")
+        inner = sum(a * b for a, b in itertools.pairwise([*widths, check_count("parameters", parameters)]))
+        entries = widths[0] * (self.size**2 + parameters + data) + inner
+        check_memory("the action network", 4 * entries, "use smaller sizes")
         # The first layer is split by input: the group element's part is the same for a whole batch.
         self.element = nn.Linear(self.size**2, hidden[0], bias=False)
         self.parameters_in = nn.Linear(parameters, hidden[0])

@@ -24,7 +24,7 @@ from symscope.discovery.learned._parameter_action import action_data
 from symscope.discovery.loss_derivatives import point_gradients
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import Progress
+from symscope.numerics import Progress, check_count, seed_generator
 
 HELD_OUT_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
 
@@ -75,8 +75,7 @@ class ActionTraining:
     def __post_init__(self) -> None:
         counts = ("steps", "points", "held_out", "minibatch", "batch", "evaluate_every", "patience", "pairs")
         for name in (*counts, "axiom_points", "axiom_every"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}: expected at least 1, got {getattr(self, name)}")
+            check_count(name, getattr(self, name))
         if self.decay_every < 0 or not 0 < self.decay <= 1 or not self.learning_rate > 0:
             raise InputError(
                 "expected a positive learning rate, a decay in (0, 1] and decay_every of 0 or more; got "
@@ -176,7 +175,7 @@ class _ActionLearner:
         count = training.points
         self.points, self.held_out = _rows(points, slice(0, count)), _rows(points, slice(count, None))
         self.gradients = _gradients(problem, self.points, objective)
-        self.randomness = torch.Generator().manual_seed(seeds[0])
+        self.randomness = seed_generator(seeds[0])
         self.optimiser = torch.optim.Adam([*self.weights.values(), self.generators], training.learning_rate)
         self.recorded_steps: list[int] = []
         self.curves: dict[str, list[Tensor]] = {name: [] for name in (*TERMS, "total")}
@@ -315,7 +314,7 @@ def _built(
 
 
 def _start(generators: int, size: int, seed: int, problem: ParameterProblem) -> Tensor:
-    randomness = torch.Generator().manual_seed(seed)
+    randomness = seed_generator(seed)
     drawn = torch.randn(generators, size, size, generator=randomness, dtype=torch.float64) / size**0.5
     return drawn.to(problem.device, problem.dtype)
 

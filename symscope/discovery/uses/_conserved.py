@@ -45,6 +45,9 @@ class ConservedQuantity:
         return f"conserved by {self.field.name}"
 
     def __call__(self, theta: Float[Tensor, "*p n"]) -> Float[Tensor, "*p"]:
+        least = int(self.field.support.max()) + 1 if len(self.field.support) else 0
+        if theta.ndim < 1 or theta.shape[-1] < least:
+            raise InputError(f"theta: expected [..., n], n at least {least}, got shape {tuple(theta.shape)}.")
         part = theta[..., self.field.support.to(theta.device)]
         matrix, offset = self.field.matrix.to(theta), self.field.offset.to(theta)
         return 0.5 * (part @ matrix * part).sum(-1) + part @ offset

@@ -131,7 +131,7 @@ def test_the_absolute_value_is_learned_by_an_invariant_weight():
 def test_bad_parameters():
     with pytest.raises(InputError, match="points: expected an integer of at least 1, got 0"):
         absolute_value(0, 0)
-    with pytest.raises(InputError, match="seed: expected a non-negative integer"):
+    with pytest.raises(InputError, match="seed: expected an integer of at least 0"):
         permuted_cube(3, -1)
     for sigma in (-0.1, math.nan, math.inf):
         with pytest.raises(InputError, match="sigma: expected a finite standard deviation"):

@@ -118,7 +118,7 @@ def test_reproducible_and_seeds_differ():
         ({"scale": (0.0, 0.7)}, "expected 0 < smallest"),
         ({"canvas": 0.5}, "largest <= canvas"),
         ({"canvas": math.nan}, "largest <= canvas"),
-        ({"seed": -1}, "seed: expected a non-negative integer"),
+        ({"seed": -1}, "seed: expected an integer of at least 0"),
     ],
 )
 def test_bad_parameters(changed, message):

@@ -63,7 +63,7 @@ def test_kept_or_made_on_the_fly():
         ({"held_out": 1.0}, "held_out: expected a share between 0 and 1, got 1.0"),
         ({"split": "images"}, "split: expected 'points' or 'samples', got 'images'"),
         ({"action": rotation(1)}, "two orientations or more"),
-        ({"seed": -1}, "seed: expected a non-negative integer"),
+        ({"seed": -1}, "seed: expected an integer of at least 0"),
     ],
 )
 def test_bad_requests(change, message):
