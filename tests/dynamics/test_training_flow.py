@@ -88,7 +88,7 @@ def test_bad_input():
     start, field = gaussian_weights(given.network, seeded(2)), gradient_field(given, "nominal")
     with pytest.raises(InputError, match="increasing times"):
         training_flow(given.network, field, start, [1.0, 1.0])
-    with pytest.raises(InputError, match="rate: expected a positive number, got 0.0"):
+    with pytest.raises(InputError, match=r"rate: expected a positive number, got 0\.0"):
         training_descent(given.network, field, start, rate=0.0, steps=3)
     with pytest.raises(InputError, match=r"no longer finite after \d+ steps"):
         training_descent(given.network, field, start, rate=1e9, steps=400, every=50)

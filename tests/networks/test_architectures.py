@@ -39,7 +39,10 @@ def test_the_default_dtype_comes_back_after_a_failure():
 
 
 def test_bad_seeds():
-    with pytest.raises(InputError, match="seed: expected an integer of at least 0, got -1"), seeded_weights(-1):
+    with (
+        pytest.raises(InputError, match="seed: expected an integer of at least 0, got -1"),
+        seeded_weights(-1),
+    ):
         pass
 
 

@@ -65,7 +65,7 @@ def test_a_group_of_smaller_matrices_and_elements_that_differ_within_a_batch():
 
 @pytest.mark.parametrize("bad", [{"parameters": 0}, {"data": -1}, {"size": 0}, {"hidden": ()}])
 def test_impossible_networks_are_refused(bad):
-    with pytest.raises(InputError, match="(parameters|data|size|hidden): expected"):
+    with pytest.raises(InputError, match=r"(parameters|data|size|hidden): expected"):
         MLPAction(**{"parameters": 2, "data": 1, **bad})
 
 
