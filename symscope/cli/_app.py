@@ -99,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         context = getattr(error, "ctx", None)
         at = "symscope" if context is None else context.command_path
         _stop(f"{error.format_message().rstrip('.')}. See '{at} --help'.", 2)
+    except MemoryError:
+        _stop("this takes more memory than there is; take fewer samples or a smaller network.", 2)
     except typer.Abort:
         _stop("stopped.", 130)
     except OSError as error:

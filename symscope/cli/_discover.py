@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from symscope.discovery import DataSource, Discovery, ParameterProblem
+
+MOST_STEPS = 1_000_000  # hours of learning
 
 
 def discover(
@@ -102,8 +105,10 @@ def discover(
     from symscope.report import write_page
     from symscope.user_code import user_errors
 
-    if learn < 0 or steps < 1:
-        raise InputError(f"--learn and --steps: expected 0 or more and at least 1, got {learn} and {steps}")
+    if learn < 0 or not 1 <= steps <= MOST_STEPS:
+        raise InputError(
+            f"--learn and --steps: expected 0 or more, and 1 to {MOST_STEPS}, got {learn} and {steps}"
+        )
     if not 0 <= seed < 2**62:
         raise InputError(f"--seed {seed}: expected a number of 0 or more, below 2^62")
     if inputs is not None and data is not None:
@@ -240,9 +245,11 @@ def _outputs(module: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of one output."""
     import torch
 
+    from symscope.numerics import check_memory
     from symscope.user_code import user_errors
 
     like = next(iter(module.parameters()), torch.zeros(()))
+    check_memory(f"--inputs {shape}", 16 * math.prod(shape), "give the shape of one input")
     try:
         with user_errors(f"the network, on inputs of shape {(2, *shape)},"), torch.no_grad():
             result = module(like.new_zeros(2, *shape))

@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import byte_text
+from symscope.numerics import byte_text, check_memory
 
 _NPY, _NPZ = b"\x93NUMPY", b"PK\x03\x04"
 _FREE = 2**28  # bytes that any file may unpack to
@@ -75,6 +75,17 @@ def check_regular_file(path: Path, expected: str) -> None:
         got = os.strerror(errno.EISDIR if folder else errno.ENOENT)
         got = "a pipe, socket or device" if there and not folder else got
         raise InputError(f"{path}: expected {expected}, got: {got}.")
+
+
+def check_data_room(what: str, count: int) -> None:
+    """Refuses so many numbers that, in double precision, this machine's memory would not hold them.
+
+    Raises:
+        InputError: They would not fit.
+    """
+    if hasattr(os, "sysconf"):  # not on Windows
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        check_memory(f"{what}: {count} numbers", 8 * count, "take fewer samples", memory)
 
 
 def check_unpacked(what: str, unpacked: int, packed: int) -> None:
@@ -173,6 +184,7 @@ def _array(stream: IO[bytes] | BufferedIOBase, size: int, path: Path) -> NDArray
         raise InputError(
             f"{path}: the file is damaged (header: {said}; there are {room} bytes); save it again."
         )
+    check_data_room(str(path), math.prod(shape))
     stream.seek(0)
     array: NDArray[np.generic] = npy.read_array(stream, allow_pickle=False)
     return array

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from symscope.data._array_files import check_regular_file
+from symscope.data._array_files import check_data_room, check_regular_file
 from symscope.data._labelled import LabelledData, evenly_spread
 from symscope.errors import InputError
 
@@ -43,7 +43,9 @@ def image_folder(path: Path, limit: int | None = None) -> LabelledData:
         raise InputError(f"{path}: expected a folder of images for each class, got none.")
     places = evenly_spread(len(files), limit)
     files = [files[place] for place in places.tolist()]
-    arrays = [_pixels(file) for _, file in files]
+    first = _pixels(files[0][1])
+    check_data_room(f"{path}: {len(files)} images", len(files) * first.size)
+    arrays = [first, *(_pixels(file) for _, file in files[1:])]
     if any(array.ndim == 3 for array in arrays):
         arrays = [array if array.ndim == 3 else np.repeat(array[None], 3, 0) for array in arrays]
     for (_, file), array in zip(files, arrays, strict=True):

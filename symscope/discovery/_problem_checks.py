@@ -11,6 +11,7 @@ from symscope.discovery.loss_derivatives import point_gradients, point_losses
 from symscope.discovery.sampling import DatasetRows
 from symscope.errors import InputError
 from symscope.networks import LOSSES
+from symscope.numerics import out_of_range
 from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
@@ -76,10 +77,10 @@ def check_evaluation(problem: ParameterProblem) -> None:
 
 
 def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
-    """Refuses NaN and infinity in data and outputs, and names which of them holds it.
+    """Refuses NaN and infinity in data and outputs, and data whose squares would be; names which of them.
 
     Raises:
-        InputError: NaN or infinity.
+        InputError: NaN or infinity, or numbers too large or too small.
     """
     clean, smaller = "clean them", "draw parameters or data smaller (parameters=...)"
     for what, values, remedy in (
@@ -89,6 +90,16 @@ def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
     ):
         if not bool(torch.isfinite(values).all()):
             raise InputError(f"the {what}: expected finite numbers, got NaN or infinity; {remedy}")
+    for what, values in (("data", x), ("data's targets", y)):
+        if not values.is_floating_point():
+            continue
+        largest = values.abs().amax()
+        extreme, allowed = out_of_range(largest)
+        if bool(extreme):
+            raise InputError(
+                f"the {what}: expected a largest number of {allowed}, so that losses are numbers too, got "
+                f"{float(largest):.0e}; multiply them by a constant"
+            )
 
 
 def check_class_targets(targets: Tensor, outputs: Tensor) -> None:

@@ -13,7 +13,8 @@ from torch import Tensor
 from symscope.data import Action, ElementByElement, LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._targets import Targets, out_of_range
+from symscope.forecasting._targets import Targets
+from symscope.numerics import out_of_range
 from symscope.user_code import user_errors
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.data import LabelledData, MeasuredData
 from symscope.errors import InputError
+from symscope.numerics import out_of_range
 
 MOST_GROUPS = 5
 FEWEST_SAMPLES = 4  # two groups of two: with fewer, the uncertainty cannot be estimated
@@ -99,20 +100,6 @@ def grouped(data: MeasuredData) -> tuple[LabelledData, Targets]:
     rank = torch.empty(len(data), dtype=torch.int64)
     rank[_key(targets.standardised).argsort(stable=True)] = torch.arange(len(data))
     return LabelledData(data.x, rank * groups // len(data), data.name, data.source), targets
-
-
-def out_of_range(largest: Float[Tensor, "k"]) -> tuple[Bool[Tensor, "k"], str]:
-    """Which sizes are so large or small that fourth powers, as in kernels, leave the range of their type.
-
-    Returns:
-        Where it is so, never for 0, and the allowed range in words.
-
-    >>> out_of_range(torch.tensor([1e160, 1.0, 0.0], dtype=torch.float64))
-    (tensor([ True, False, False]), '1e-77 to 1e+77')
-    """
-    limits = torch.finfo(largest.dtype)
-    low, high = limits.tiny**0.25, limits.max**0.25
-    return (largest > high) | ((largest < low) & (largest > 0)), f"{low:.0e} to {high:.0e}"
 
 
 def group_names(count: int) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from symscope.numerics._checks import (
     check_float_dtype,
     check_point_sets,
     check_ridge,
+    out_of_range,
     shortened,
     usable_device,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "check_float_dtype",
     "check_point_sets",
     "check_ridge",
+    "out_of_range",
     "shortened",
     "usable_device",
 ]

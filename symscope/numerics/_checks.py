@@ -105,6 +105,20 @@ def check_finite(name: str, x: Tensor) -> None:
         )
 
 
+def out_of_range(largest: Tensor) -> tuple[Tensor, str]:
+    """Which sizes are so large or small that fourth powers, as in kernels, leave the range of their type.
+
+    Returns:
+        Where it is so, never for 0, and the allowed range in words.
+
+    >>> out_of_range(torch.tensor([1e160, 1.0, 0.0], dtype=torch.float64))
+    (tensor([ True, False, False]), '1e-77 to 1e+77')
+    """
+    limits = torch.finfo(largest.dtype)
+    low, high = limits.tiny**0.25, limits.max**0.25
+    return (largest > high) | ((largest < low) & (largest > 0)), f"{low:.0e} to {high:.0e}"
+
+
 def usable_device(device: torch.device | str | None, like: Tensor) -> torch.device:
     """The device to compute on: as asked, or that of a tensor.
 

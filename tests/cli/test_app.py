@@ -153,3 +153,23 @@ def test_the_shell_completes_commands(shell, variable):
     assert "reproduce" in done.stdout
     assert "report" in done.stdout
     assert "compare" not in done.stdout
+
+
+@pytest.mark.parametrize("command", [("forecast",), ("discover",), ("data", "show"), ("reproduce", "a")])
+@pytest.mark.parametrize("wrong", [("--seed", "x"), ("--seed",), ("--nothing",), ("--seed", "1.5")])
+def test_wrong_options_are_one_line(command, wrong, capsys):
+    assert called(*command, *wrong) == 2
+    streams = capsys.readouterr()
+    [line] = streams.err.splitlines()
+    assert line.startswith("symscope: ")
+    assert line.endswith("--help'.")
+    assert streams.out == ""
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def hungry(**options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("symscope.cli._app.app", hungry)
+    assert called("list") == 2
+    assert capsys.readouterr().err.startswith("symscope: this takes more memory than there is")

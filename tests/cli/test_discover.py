@@ -185,6 +185,8 @@ def test_a_loss_of_ones_own_data_of_ones_own_and_nothing_to_find(folder, capsys)
             ("--model", "symmetric_nets.py:relu", "--seed", str(2**70)),
             "expected a number of 0 or more, below 2^62",
         ),
+        (("--model", "symmetric_nets.py:relu", "--inputs", "9999999999"), "give the shape of one input"),
+        (("--model", "symmetric_nets.py:relu", "--steps", "9999999999"), "1 to 1000000"),
         (("--model", "symmetric_nets.py:relu", "--out", "."), "--out .: this is a folder"),
         (("--model", "symmetric_nets.py:relu", "--near", "nan"), "expected a positive deviation"),
         (("--model", "symmetric_nets.py:relu", "--data", "symmetric_nets.py"), "expected an .npz file"),

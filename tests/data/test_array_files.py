@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symscope.data._array_files import check_regular_file, check_unpacked, read_arrays
+from symscope.data._array_files import check_data_room, check_regular_file, check_unpacked, read_arrays
 from symscope.errors import InputError
 
 X, Y = np.random.default_rng(0).normal(size=(5, 3, 2)), np.arange(5)
@@ -122,3 +122,11 @@ def test_pipes_are_not_waited_for(tmp_path):
         read_arrays(Path("nothing\0.npz"))
     with pytest.raises(InputError, match="File name too long"):
         check_regular_file(tmp_path / ("long" * 1000), "a file")
+
+
+def test_data_must_fit_into_memory():
+    check_data_room("X", 10**6)
+    with pytest.raises(
+        InputError, match=r"X: 1000000000000000 numbers: .* take fewer samples"
+    ):
+        check_data_room("X", 10**15)

@@ -199,3 +199,11 @@ def test_losses_that_no_parameter_changes_are_refused():
     zeros = dataset(torch.zeros(4, 2).double(), torch.zeros(4, 1).double())
     with pytest.raises(InputError, match="data of 0"):
         parameter_problem(nn.Linear(2, 1, bias=False), "squared", zeros)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_data_must_have_squares(scale):
+    x, y = torch.eye(4, 2).double(), torch.ones(4, 1).double()
+    for rows in (dataset(scale * x, y), dataset(x, scale * y)):
+        with pytest.raises(InputError, match=r"expected a largest number of 1e-77 to 1e\+77"):
+            parameter_problem(nn.Linear(2, 1), "squared", rows)
