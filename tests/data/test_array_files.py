@@ -126,7 +126,5 @@ def test_pipes_are_not_waited_for(tmp_path):
 
 def test_data_must_fit_into_memory():
     check_data_room("X", 10**6)
-    with pytest.raises(
-        InputError, match=r"X: 1000000000000000 numbers: .* take fewer samples"
-    ):
+    with pytest.raises(InputError, match=r"X: 1000000000000000 numbers: .* take fewer samples"):
         check_data_room("X", 10**15)
