@@ -15,7 +15,7 @@ RULES = {
 }
 
 
-TOLERANCE = 1e-6  # relative loss drift; ours
+TOLERANCE = 1e-6  # relative loss drift that is still rounding of flows through finite steps
 
 
 @final

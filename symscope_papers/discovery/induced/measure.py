@@ -171,7 +171,30 @@ def _wider(config: Induced, seed: int) -> CellResults:
                 verify(large, widened_symmetry(level, small, large, units), **near),
             )
         )
-    return {"cases": rows, "generators": pictures}
+    return {"cases": rows, "generators": pictures, "sums": _sums(config, seed)}
+
+
+def _sums(config: Induced, seed: int) -> list[dict[str, Any]]:
+    """Eq. 14 and 15 on random matrices: both sides of the proof of Cor. 4.2."""
+    randomness = torch.Generator().manual_seed(seed)
+    h, narrow = config.wide[-1], config.narrow
+    U, V, X = (
+        torch.randn(*size, generator=randomness, dtype=torch.float64) for size in ((2, h), (h, 3), (3, 5))
+    )
+    rows = []
+    for name, function in (("tanh", torch.tanh), ("ReLU", torch.relu)):
+        outputs = U @ function(V @ X)
+        written = torch.einsum("ij,jlk->ik", U, function(V[:, :, None] * X[None]))
+        parts = U[:, :narrow] @ function(V[:narrow] @ X) + U[:, narrow:] @ function(V[narrow:] @ X)
+        size = outputs.norm()
+        rows.append(
+            {
+                "activation": name,
+                "defect": (written - outputs).norm() / size,
+                "split": (parts - outputs).norm() / size,
+            }
+        )
+    return rows
 
 
 def _deeper(config: Induced, seed: int) -> CellResults:

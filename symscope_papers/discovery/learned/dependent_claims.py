@@ -1,85 +1,119 @@
-"""Claims of `discovery/sigmoid`, `discovery/tanh-deep` and `discovery/skip`: fields that depend on data."""
+"""Claims of `discovery/sigmoid`, `tanh`, `tanh-deep` and `skip`: fields that depend on the data point."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from symscope.runs import Claim, RunTables
-from symscope_papers.discovery.learned.claims import OURS, drift_claims, part
+from symscope_papers.discovery.learned.claims import (
+    LEVEL,
+    drift_claims,
+    learned_claim,
+    length_claim,
+    outcome,
+    part,
+)
 from symscope_papers.discovery.learned.config import LearnedRun
 
-DEPENDENT = 0.1  # ours: a tenth of where theta goes depends on the data point
-PRESENT = 0.1  # ours: share of a field's square that counts as acting on a layer
+ATTEMPT = "We apply our framework to learn generators and loss-invariant group actions"
+SIGMOID = "indicating that our method successfully learns data-dependent symmetries for this architecture"
+DEPENDENT = "this set of symmetries are data-dependent"
+LAYERS = "The generators indicate the existence of symmetries that act on non-contiguous layers"
 
 
-def _dependence_claims(config: LearnedRun, tables: RunTables, source: str) -> list[Claim]:
-    claims = drift_claims(tables, source, "Learned data-dependent fields")
-    for objective in config.objectives:
-        rows = part(tables["fields"], objective)
-        claims.append(
-            Claim.at_least(
-                f"The fields depend on the data point ({objective} objective).",
-                source,
-                float(rows["data_dependence"].median()),
-                DEPENDENT,
-                why="Share of the way theta goes that changes with the data point, median over fields. Near "
-                f"0 the action has found directions in which the loss is merely flat. {OURS}",
-            )
-        )
-    rows = part(tables["fields"], "scale-free") if "scale-free" in config.objectives else tables["fields"]
-    claims.append(
-        Claim.from_check(
-            "They hold for the data point they saw only: another one's loss changes more.",
-            "Prop. 4.4",
-            bool((rows["other_data_drift"] > 2 * rows["derivative"] * 0.1).mean() > 0.5),
-            measured=f"drift {rows['other_data_drift'].median():.3g} after a tenth of the norm",
-            threshold="more than twice what the seen one's slope allows, for most fields",
-            why="With one data point the loss is one number, so n - 1 directions of n keep it everywhere: "
-            f"such fields always exist. They are no symmetries of larger batches. {OURS}",
-        )
+def dependent_claims(source: str, quote: str) -> Callable[[LearnedRun, RunTables], list[Claim]]:
+    """The claims of a network with data-dependent fields.
+
+    Args:
+        source: Figure or section of the paper.
+        quote: What the paper says was learned there.
+    """
+
+    def judge(config: LearnedRun, tables: RunTables) -> list[Claim]:
+        return [
+            learned_claim(config, tables, source, quote),
+            _data_claim(config, tables, source),
+            *_data_measurements(tables, source),
+            *drift_claims(tables, source),
+            *length_claim(tables),
+        ]
+
+    return judge
+
+
+def _data_claim(config: LearnedRun, tables: RunTables, source: str) -> Claim:
+    """A data-dependent symmetry keeps the loss of the data point it sees, and not that of another."""
+    statement = (
+        "Along a learned field the loss of the data point it sees changes less than that of another one."
     )
+    rows = part(tables["fields"], "paper")
+    if not len(rows):
+        why = "the paper's objective is not in the config"
+        return Claim.not_checked(statement, source, why, quote=DEPENDENT)
+    better = rows["sign_chance"] <= LEVEL
+    return outcome(
+        config,
+        statement,
+        source,
+        bool(better.mean() > 0.5),
+        measured=f"{int(better.sum())} of {len(rows)} fields",
+        threshold=f"more than half of the fields, sign test over held-out points at {LEVEL:.0%}",
+        quote=DEPENDENT,
+        reading="A field that ignores the data changes both alike, so that it fails the test.",
+        why=f"Median change of the seen loss over that of the other: {_ratio(rows):.2g}.",
+    )
+
+
+def _ratio(rows: Any) -> float:
+    return float((rows["seen_change"] / rows["other_change"]).median())
+
+
+def _data_measurements(tables: RunTables, source: str) -> list[Claim]:
+    claims = []
+    for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
+        statement = (
+            "Root mean square change of the seen loss over that of another data point's, both after a tenth "
+            f"of the parameters' norm ({objective} objective, action {action})."
+        )
+        words: dict[str, Any] = {
+            "uncertainty": f"(median of {len(rows)} fields)",
+            "why": "1 for a field that ignores the data. With one data point the loss is one number, so n "
+            "- 1 directions of n keep it everywhere: such fields always exist. "
+            f"Share of the way that changes with the data point: {rows['data_dependence'].median():.2g}.",
+        }
+        if objective == "paper":
+            claims.append(Claim.quantified(statement, source, _ratio(rows), quote=DEPENDENT, **words))
+        else:
+            claims.append(Claim.beyond(statement, _ratio(rows), expected="0 for a symmetry", **words))
     return claims
-
-
-def sigmoid_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
-    return _dependence_claims(config, tables, "Fig. 3")
 
 
 def deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
-    claims = _dependence_claims(config, tables, "Fig. 4")
-    rows = part(tables["fields"], "scale-free")
-    apart = (rows["share_W2"] < PRESENT) & (rows["share_W1"] > PRESENT) & (rows["share_W3"] > PRESENT)
-    shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
-    claims.append(
-        Claim.from_check(
-            "Left to itself, some learned field acts on layers 1 and 3 and leaves layer 2 alone.",
-            "Fig. 4",
-            bool(apart.any()),
-            measured=f"{int(apart.sum())} of {len(rows)} fields; median shares of the motion: {shares}",
-            threshold="one field with less than 10 % of its square in W2, more in W1 and in W3",
-            why="The paper reads this off the matrices h, which an action network may read in any basis; "
-            f"here it is measured on the field. {OURS}",
+    """Fig. 4: which layers the fields move."""
+    claims = dependent_claims("Fig. 4", ATTEMPT)(config, tables)
+    for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
+        shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
+        both = rows[["share_W1", "share_W3"]].min(axis=1)
+        statement = (
+            f"Shares of the layers in the motion of learned fields ({objective} objective, action {action})."
         )
-    )
-    if "without W2" in config.actions:
-        forced = part(tables["fields"], "scale-free", "without W2")
-        both = (
-            (forced["share_W1"] > PRESENT) & (forced["share_W3"] > PRESENT) & (forced["drift_ratio"] <= 0.1)
-        )
-        claims.append(
-            Claim.from_check(
-                "An action that cannot touch W2 finds fields that move layers 1 and 3 together.",
-                "Fig. 4",
-                bool(both.any()),
-                measured=f"{int(both.sum())} of {len(forced)} fields; W1 {forced['share_W1'].median():.0%}, "
-                f"W3 {forced['share_W3'].median():.0%} of the motion; drift "
-                f"{forced['drift_ratio'].median():.2g} of a random field's",
-                threshold="one field with more than 10 % in W1 and in W3, and a tenth of the drift",
-                why="Moving W1 across the input, W1 + u v^T with v x = 0, keeps the output of one data point "
-                "exactly: the easiest field needs one layer only. Asked after first runs; the paper "
-                f"trains no such action. {OURS}",
-            )
-        )
-    return claims
-
-
-def skip_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
-    return _dependence_claims(config, tables, "Sec. 5.4")
+        words: dict[str, Any] = {
+            "uncertainty": f"(medians of {len(rows)} fields; least W2 {rows['share_W2'].min():.0%}, largest "
+            f"of the smaller of W1 and W3 {both.max():.0%})",
+            "why": "The paper takes layers from h, which an action network may read in any basis; "
+            "here they are the field's. Moving W1 across the input keeps the loss: one layer is enough.",
+        }
+        if objective == "paper":
+            claims.append(Claim.quantified(statement, "Fig. 4", shares, quote=LAYERS, **words))
+        else:
+            claims.append(Claim.beyond(statement, shares, **words))
+    return [
+        *claims,
+        Claim.not_testable(
+            "Symmetries that act on non-contiguous layers were unknown.",
+            "Sec. 5.4",
+            "It is a statement on the literature. That they exist is checked in discovery/examples.",
+            quote="which has not been discovered in previous literature",
+        ),
+    ]

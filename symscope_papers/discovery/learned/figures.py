@@ -16,6 +16,7 @@ WORDS = {
     "scale-free": "scale-free objective",
     "pointwise": "pointwise objective",
     "paper": "paper's objective",
+    "corrected": "corrected objective",
 }
 
 
@@ -72,7 +73,7 @@ def generator_plot(tables: RunTables, network: str, source: str, *, objective: s
         caption="h: the matrix that was trained. An action network is free to read h in any basis, so h need "
         "not look like a symmetry; M, the best fit of the field V(θ) = Mθ, shows the linear part of where "
         "parameters go (its share of the field in the title). "
-        f"First seed, {WORDS[objective]}; the action gθ with the paper's.",
+        f"First seed, {WORDS[objective]}; the action gθ with the corrected objective.",
     )
 
 

@@ -54,6 +54,7 @@ NETWORKS = {
     "ReLU 2-2-2": SmallNetwork((2, 2, 2), nn.ReLU, 2),
     "leaky ReLU 2-3-2": SmallNetwork((2, 3, 2), lambda: nn.LeakyReLU(0.1), 3),
     "sigmoid 3-3-1": SmallNetwork((3, 3, 1), nn.Sigmoid, 3),
+    "tanh 3-3-1": SmallNetwork((3, 3, 1), nn.Tanh, 3),
     "tanh 2-2-2-1": SmallNetwork((2, 2, 2, 1), nn.Tanh, 3),
     "tanh 2-2-2-1 with skip": SmallNetwork((2, 2, 2, 1), nn.Tanh, 3, skip=True),
 }

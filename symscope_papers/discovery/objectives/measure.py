@@ -39,6 +39,17 @@ def projective(g: Tensor, theta: Tensor, data: Tensor) -> Tensor:
     return top / (g[..., 1, 0] * theta + g[..., 1, 1])
 
 
+def expansion_defect(h1: Tensor, h2: Tensor) -> Tensor:
+    """Second-order term of `exp(e h2) exp(e h1)` that App. A.2 writes, minus the true one, over the latter.
+
+    >>> h = torch.diag(torch.tensor([1.0, -1.0]))  # they commute, so that the paper has no such term
+    >>> float(expansion_defect(h, h))
+    1.0
+    """
+    true = (h1 @ h1 + h2 @ h2) / 2 + h2 @ h1
+    return ((h1 @ h2 - h2 @ h1) / 2 - true).norm() / true.norm()
+
+
 def cells(config: Objectives) -> list[dict[str, Any]]:
     """One cell for each independent measurement."""
     cells = [{"part": "defects", "what": name} for name in ("gθ", "projective", "g⁻¹θ, no left action")]
@@ -79,6 +90,7 @@ def _defects(config: Objectives, name: str, seed: int) -> list[dict[str, Any]]:
                 "bracket": bracket_defect(action, h1, h2, theta, none).norm() / scale,
                 "eq7": eq7_defect(action, h1, h2, theta, none).norm() / scale,
                 "integrated": integrated_defect(action, h1, h2, theta, none).norm() / scale,
+                "expansion": expansion_defect(h1, h2),
             }
         )
     return rows
