@@ -1,20 +1,13 @@
 """Config of the learned experiments."""
 
 from __future__ import annotations
-from dataclasses import dataclass
-from dataclasses import replace
-from symscope.discovery.learned import DATA_DEPENDENT
-from symscope.discovery.learned import LearningObjective
-from symscope.discovery.learned import POINTWISE
-from symscope.discovery.learned import SCALE_FREE
-from symscope.discovery.learned import TermWeights
-from symscope_papers.config_bounds import check_at_least
-from symscope_papers.config_bounds import check_field
-from symscope_papers.config_bounds import check_one_of
-from symscope_papers.discovery.learned.networks import small_network
+
+from dataclasses import dataclass, replace
 from typing import final
 
-
+from symscope.discovery.learned import DATA_DEPENDENT, POINTWISE, SCALE_FREE, LearningObjective, TermWeights
+from symscope_papers.config_bounds import check_at_least, check_field, check_one_of
+from symscope_papers.discovery.learned.networks import small_network
 
 OBJECTIVES = ("paper", "corrected", "scale-free", "pointwise")
 PAPER_STEPS = 10_000  # of preset paper: the paper states none
