@@ -162,8 +162,8 @@ def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> DatasetRows
     >>> len(rows.search_rows), len(rows.test_rows), rows.has_test_rows
     (3, 3, True)
     """
-    if x.shape[0] == 0:
-        raise InputError("the data set has no rows")
+    if x.ndim < 1 or y.ndim < 1 or x.shape[0] == 0:
+        raise InputError(f"x and y: expected rows, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
     if x.shape[0] != y.shape[0]:
         raise InputError(f"x and y: expected as many rows in both, got {x.shape[0]} and {y.shape[0]}")
     order = torch.randperm(x.shape[0], generator=Generator().manual_seed(0))

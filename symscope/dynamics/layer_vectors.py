@@ -18,7 +18,7 @@ from symscope.dynamics._declared_network import (
     check_layer_weights,
 )
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype
+from symscope.numerics import check_float_dtype, usable_device
 
 __all__ = [
     "EquivariantSplit",
@@ -259,6 +259,8 @@ def gaussian_weights(
     torch.Size([15, 5])
     """
     layers = []
+    check_float_dtype(dtype)
+    device = usable_device(device, torch.empty(0))
     for rows, columns in network.shapes:
         drawn = torch.randn(*runs, rows, columns, generator=generator, dtype=torch.float64)
         layers.append((_factor(scale, rows, rows * columns) * drawn).to(device=device, dtype=dtype))
@@ -333,6 +335,7 @@ def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
     >>> coordinates(net, [torch.ones(1, 2).double()]).round(decimals=6).tolist()
     [1.414214]
     """
+    check_layer_weights(network, weights)
     result = [maps.coefficients(weight) for maps, weight in zip(network.maps, weights, strict=True)]
     return torch.cat(result, dim=-1)
 

@@ -83,6 +83,11 @@ def ode_flow(
             )
         # a copy: the solver writes into its own arrays
         there = velocity(torch.from_numpy(flat.copy()).reshape(start.shape).to(start))
+        if there.shape != start.shape:
+            raise InputError(
+                f"{name}: expected velocities of the start's shape {tuple(start.shape)}, got "
+                f"{tuple(there.shape)}."
+            )
         result: np.ndarray = there.detach().reshape(-1).cpu().double().numpy()
         if taken == 1 and not np.isfinite(result).all():  # later ones make the solver try shorter steps
             raise InputError(f"{name} is not finite at its start: rescale it or start elsewhere.")

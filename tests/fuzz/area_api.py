@@ -132,7 +132,7 @@ def changed(random: Random, value: Any, annotation: Any) -> tuple[Any, str, bool
         kind = random.choice((torch.float16, torch.int64, torch.complex64, torch.bool, torch.float32))
         return kind, f"{kind}", False
     if isinstance(value, torch.nn.Module):
-        return odd_module(random), "another module", False
+        return odd_module(random), "another module", True
     if isinstance(value, Mapping) and type(value) is dict:
         return changed_items(random, value, annotation)
     if isinstance(value, Sequence) and type(value) in (list, tuple):

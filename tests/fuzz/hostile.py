@@ -204,7 +204,8 @@ def changed_tensor(random: Random, x: Tensor) -> tuple[Tensor, str]:
         numbers = (float("nan"), float("inf"), -float("inf"), 1e300, -1.0)
         whole = (-1, 2**62, -(2**63), 10**6)
         value = random.choice(whole if not (x.is_floating_point() or x.is_complex()) else numbers)
-        x.view(-1)[random.randrange(x.numel())] = bool(value) if x.dtype == torch.bool else value
+        wide = torch.tensor(value, dtype=torch.int64 if isinstance(value, int) else torch.float64)
+        x.view(-1)[random.randrange(x.numel())] = wide.to(x.dtype)  # rounds to infinity where it must
         return x, f"an entry {value}"
     if kind == "scale" and (x.is_floating_point() or x.is_complex()):
         factor = random.choice((0.0, 1e-320, 1e-200, 1e-30, 1e30, 1e160, -1.0))

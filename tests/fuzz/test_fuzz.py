@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from random import Random
 
@@ -13,7 +16,8 @@ import torch
 from symscope.errors import InputError
 from tests.fuzz import driver, hostile
 from tests.fuzz.area_grammar import group_name
-from tests.fuzz.outcome import Kind, Outcome, not_finite, of_call, of_command
+from tests.fuzz.outcome import ROOT, Kind, Outcome, not_finite, of_call, of_command
+from tests.runs.program import ENVIRONMENT
 
 MEGABYTE = 2**20
 
@@ -56,6 +60,15 @@ def test_every_outcome_is_counted_once(tmp_path, monkeypatch):
     }
     assert {fault.seed for fault in tally.faults.values()} == {2, 3, 4, 6, 7}
     assert any("status -9" in fault.outcome.place for fault in tally.faults.values())
+
+
+def test_a_few_inputs_of_every_area_show_no_fault():
+    """In a process of its own: the shapes that this suite checks at run time would be checked before us."""
+    words = ["--inputs", "5", "--first", "0", "--areas", "cli,files,grammar,runs,api"]
+    command = [sys.executable, "-m", "tests.fuzz", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^all +25 ", done.stdout, re.MULTILINE), done.stdout
 
 
 def test_an_input_is_its_area_and_seed():

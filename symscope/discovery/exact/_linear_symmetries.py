@@ -281,6 +281,9 @@ def orbit_dimension(fields: tuple[LinearField, ...], theta: Float[Tensor, "n"]) 
     """
     if not fields:
         return 0
+    least = max(int(field.support.max()) + 1 if len(field.support) else 0 for field in fields)
+    if theta.ndim != 1 or len(theta) < max(least, 1) or not theta.is_floating_point():
+        raise InputError(f"theta: expected at least {least} parameters, got shape {tuple(theta.shape)}.")
     nothing = theta.new_zeros(1, 1)
     tangents = torch.stack([field(theta, nothing, nothing) for field in fields])
     values = torch.linalg.svdvals(tangents)

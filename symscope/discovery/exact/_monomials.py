@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -14,6 +15,7 @@ from torch import Tensor
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.fields import ParameterField
 from symscope.errors import InputError
+from symscope.numerics import check_memory
 
 
 @final
@@ -149,6 +151,8 @@ def monomials(
             f"expected numbers from 0 on and lowest <= degree, got parameters={parameters}, degree={degree}, "
             f"lowest={lowest}, inputs={inputs}, targets={targets}, data_degree={data_degree}"
         )
+    count = _count(parameters, degree) * _count(inputs + targets, data_degree)
+    check_memory("the monomials", 64 * (1 + degree + data_degree) * count, "use a lower degree")
     data = range(parameters, parameters + inputs + targets)
     terms = [
         (*own, *given)
@@ -156,6 +160,12 @@ def monomials(
         for given in _up_to(data, 0, data_degree)
     ]
     return MonomialDictionary(parameters, inputs, targets, tuple(terms))
+
+
+def _count(variables: int, degree: int) -> int:
+    """Monomials up to a degree, of which there are `binomial(variables + degree, degree)`; 10^12 for more."""
+    small, large = sorted((variables, degree))
+    return 10**12 if large > 10**6 or small > 40 else math.comb(small + large, small)
 
 
 def _up_to(variables: Sequence[int], lowest: int, highest: int) -> list[tuple[int, ...]]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.func import jvp, vmap
 
 from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
+from symscope.errors import InputError
 
 ParameterAction = Callable[[Tensor, Tensor, Tensor], Tensor]
 """`action(g [p, p] or [b, p, p], theta [b, n], data [b, q]) -> [b, n]`."""
@@ -172,6 +173,11 @@ def integrated_defect(
     >>> integrated_defect(LinearAction(), h, -h, torch.ones(1, 2), torch.ones(1, 0)).abs().max() < 1e-6
     tensor(True)
     """
+    if not (h1.is_floating_point() and h1.dtype == h2.dtype and h1.shape == h2.shape and h1.ndim == 2):
+        raise InputError(
+            f"h1 and h2: expected two square matrices of floating-point numbers, got {h1.dtype} of shape "
+            f"{tuple(h1.shape)} and {h2.dtype} of shape {tuple(h2.shape)}."
+        )
     one, two = torch.linalg.matrix_exp(h1), torch.linalg.matrix_exp(h2)
     return action(two, action(one, theta, data), data) - action(two @ one, theta, data)
 
