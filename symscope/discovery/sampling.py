@@ -163,7 +163,7 @@ def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> DatasetRows
     (3, 3, True)
     """
     if x.ndim < 1 or y.ndim < 1 or x.shape[0] == 0:
-        raise InputError(f"x and y: expected rows, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        raise InputError(f"the data set has no rows: x and y are {tuple(x.shape)} and {tuple(y.shape)}")
     if x.shape[0] != y.shape[0]:
         raise InputError(f"x and y: expected as many rows in both, got {x.shape[0]} and {y.shape[0]}")
     order = torch.randperm(x.shape[0], generator=Generator().manual_seed(0))

@@ -115,6 +115,8 @@ class GeneratedPoints:
                 f"samples: expected [m, ...] with {self.action.sample_ndim} axes each for the action "
                 f"{self.action.name}, got shape {tuple(self.samples.shape)}."
             )
+        if not self.samples.is_floating_point():
+            raise InputError(f"samples: expected floating-point numbers, got {self.samples.dtype}.")
         check_finite("samples", self.samples)
         flat = self.samples.flatten(1)
         constant = (flat.amax(1) == flat.amin(1)).nonzero()[:, 0]
