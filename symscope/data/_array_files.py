@@ -1,4 +1,4 @@
-"""Arrays from .npz and .npy files of anybody: nothing is executed, sizes are checked before room is taken."""
+"""Arrays from .npz and .npy files of anybody: nothing is executed, sizes are checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def check_unpacked(what: str, unpacked: int, packed: int) -> None:
         packed: Bytes in the file.
 
     Raises:
-        InputError: It would take too much room.
+        InputError: It would take too much memory.
 
     >>> check_unpacked("X", 10**9, 10**8)
     """
@@ -178,11 +178,11 @@ def _array(stream: IO[bytes] | BufferedIOBase, size: int, path: Path) -> NDArray
         raise InputError(
             f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays."
         )
-    room = size - stream.tell()
-    if math.prod(shape) * max(dtype.itemsize, 1) != room:
+    left = size - stream.tell()
+    if math.prod(shape) * max(dtype.itemsize, 1) != left:
         said = textwrap.shorten(f"{dtype} of shape {shape}", 100)
         raise InputError(
-            f"{path}: the file is damaged (header: {said}; there are {room} bytes); save it again."
+            f"{path}: the file is damaged (header: {said}; there are {left} bytes); save it again."
         )
     check_data_room(str(path), math.prod(shape))
     stream.seek(0)

@@ -264,10 +264,14 @@ def test_data_that_cannot_be_used(folder, capsys, x, y, expected):
 
 
 @pytest.mark.parametrize(
-    "y", [NUMBERS, NUMBERS[:, None], NUMBERS.astype(">f4"), np.arange(50, dtype=np.uint16)]
-)
-@pytest.mark.parametrize(
-    "x", [POINTS, POINTS.astype(">f8"), POINTS.astype("f2"), (9 * POINTS).astype(">i4"), POINTS > 0]
+    ("x", "y"),
+    [
+        (POINTS, NUMBERS),
+        (POINTS.astype(">f8"), NUMBERS[:, None]),
+        (POINTS.astype("f2"), NUMBERS.astype(">f4")),
+        ((9 * POINTS).astype(">i4"), np.arange(50, dtype=np.uint16)),
+        (POINTS > 0, NUMBERS),
+    ],
 )
 def test_numbers_of_any_kind_and_targets_with_or_without_an_axis(folder, capsys, x, y):
     np.savez(folder / "mine.npz", X=x, y=y)

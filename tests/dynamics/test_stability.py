@@ -180,8 +180,9 @@ def test_no_curvature_is_passed_over_for_one_above():
         assert abs(result.outside.lowest) < 1e-13
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-3, 0.5])
-@pytest.mark.parametrize("shape", [(6, 4, 10), (6, 8, 10), (8, 4, 60)])
+@pytest.mark.parametrize(
+    ("shape", "noise"), [((6, 4, 10), 0.0), ((6, 8, 10), 1e-3), ((8, 4, 60), 0.0), ((8, 4, 60), 0.5)]
+)
 def test_every_path_finds_the_ends(path, shape, noise):
     given, weights = taught(*shape, 1, noise)
     spectrum = explicit(given, weights)
