@@ -1,4 +1,5 @@
-"""Keep the results of finished runs in docs/results: a Markdown page each with small pictures, and an index.
+"""Keep the results of finished runs in docs/results: a Markdown page each with small pictures, an index, and
+the list of what contradicts the papers.
 
 python -m docs.tooling.keep_results RUN... [--out docs/results] [--replace]
 
@@ -42,6 +43,7 @@ class KeptResult:
         preset: The preset's name, with "changed" when settings differ from it.
         verdicts: Number of stated claims by verdict.
         measurements: Number of measurements without a verdict.
+        contradicted: Statement, source, quote, measured value and remark of each contradicted claim.
         device: The device it ran on.
         minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
@@ -53,6 +55,7 @@ class KeptResult:
     preset: str
     verdicts: dict[str, int]
     measurements: int
+    contradicted: list[dict[str, str]]
     device: str
     minutes: float
     figures: tuple[str, ...]
@@ -67,7 +70,7 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> l
         replace: Replace a kept result of another preset or other settings.
 
     Returns:
-        The pages, and the index last.
+        The pages, then what contradicts the papers, and the index last.
 
     Raises:
         InputError: No runs, runs that are not finished, two of one experiment, a page that was kept with
@@ -102,8 +105,10 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> l
         for name in stale:
             (out / name).unlink(missing_ok=True)
         pages.append(path)
-    (out / "index.md").write_text(index_page(out), encoding="utf-8")
-    return [*pages, out / "index.md"]
+    for name, written in (("against-the-papers.md", against_page(out)), ("index.md", index_page(out))):
+        (out / name).write_text(written, encoding="utf-8")
+        pages.append(out / name)
+    return pages
 
 
 def read_results(folder: Path) -> list[KeptResult]:
@@ -172,6 +177,39 @@ def index_page(folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def against_page(folder: Path) -> str:
+    """The page of what was found against the papers: every stated claim that a kept result contradicts.
+
+    Args:
+        folder: Folder that `keep_results` wrote.
+
+    Raises:
+        InputError: A damaged kept result.
+    """
+    results = [result for result in read_results(folder) if result.contradicted]
+    lines = [
+        INDEX_MARK,
+        "# What we found against the papers",
+        "",
+        "Sentences and numbers of the papers that do not hold at the settings the papers state, with the "
+        "papers' words and what was measured. Everything else that was tested is on "
+        "[the pages of the experiments](index.md).",
+    ]
+    for paper in sorted({result.paper for result in results}):
+        lines += ["", f"## {_plain(paper)}"]
+        for result in results:
+            for claim in result.contradicted if result.paper == paper else ():
+                lines += [
+                    "",
+                    f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”",
+                    "",
+                    f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; asked: "
+                    f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
+                    f"([{result.experiment}]({_stem(result.experiment)}.md))",
+                ]
+    return "\n".join(lines) + "\n"
+
+
 def _check_own_index(path: Path) -> None:
     """Refuses to overwrite an index that `keep_results` did not write."""
     if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(INDEX_MARK):
@@ -188,6 +226,18 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
         asked["preset"] + (", changed" if _visible(asked["changes"]) else ""),
         {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts},
         len(run.claims) - len(verdicts),
+        [
+            {
+                "statement": claim.statement,
+                "source": claim.source,
+                "quote": claim.quote,
+                "measured": claim.measured_text,
+                "threshold": claim.threshold,
+                "why": claim.why,
+            }
+            for claim in run.claims
+            if claim.verdict is Verdict.CONTRADICTED
+        ],
         machine["device"] if machine["device"] != "cpu" else f"{machine['cores']} cores",
         run.seconds / 60,
         figures,

@@ -1,4 +1,4 @@
-"""Arrays from .npz and .npy files of anybody: nothing is executed, sizes are checked before memory is taken."""
+"""Arrays from .npz and .npy files of anybody: nothing is executed, sizes are checked before allocation."""
 
 from __future__ import annotations
 

@@ -33,8 +33,14 @@ def runs(tmp_path_factory):
 
 
 def test_a_page_says_what_was_claimed_measured_and_how_to_run_it_again(runs, tmp_path):
-    page, listing = keep_results([runs[0]], tmp_path / "new" / "results")
-    assert (page.name, listing.name) == ("toy-matrices.md", "index.md")
+    page, against, listing = keep_results([runs[0]], tmp_path / "new" / "results")
+    assert [path.name for path in (page, against, listing)] == [
+        "toy-matrices.md",
+        "against-the-papers.md",
+        "index.md",
+    ]
+    assert "**Fig. 7.** “have a norm”" in against.read_text()
+    assert "They are not too large." not in against.read_text()
     text = page.read_text()
     claims = json.loads((runs[0] / "claims.json").read_text())
     assert (
@@ -59,14 +65,14 @@ def test_a_page_says_what_was_claimed_measured_and_how_to_run_it_again(runs, tmp
 
 
 def test_a_page_names_no_folder_of_this_machine(runs, tmp_path):
-    page, _ = keep_results([runs[0]], tmp_path)
+    page, *_ = keep_results([runs[0]], tmp_path)
     assert TOY not in page.read_text()
     assert "--module path/to/toy.py" in page.read_text()
 
 
 @pytest.mark.parametrize("folder", ["/somewhere/digits", "somewhere/digits"])
 def test_where_the_data_lies_is_not_a_changed_setting(folder, tmp_path):
-    page, _ = keep_results([toy_run(tmp_path / "runs", f"word={folder}").folder], tmp_path / "kept")
+    page, *_ = keep_results([toy_run(tmp_path / "runs", f"word={folder}").folder], tmp_path / "kept")
     assert read_results(tmp_path / "kept")[0].preset == "quick"
     assert "--set word=path/to/digits" in page.read_text()
     assert "somewhere" not in page.read_text()
@@ -108,7 +114,7 @@ def test_another_preset_replaces_only_when_asked(runs, tmp_path):
 
 
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
-    page, _ = keep_results([runs[0]], tmp_path)
+    page, *_ = keep_results([runs[0]], tmp_path)
     head, _, rest = page.read_text().partition("\n")
     record = json.loads(head.removeprefix(MARK).removesuffix(END))
     record["figures"] += ["toy-matrices-old.png", "mine.png", "../outside.png"]
@@ -121,7 +127,7 @@ def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
 
 
 def test_failed_cells_are_counted(tmp_path):
-    page, _ = keep_results([toy_run(tmp_path / "runs", "cells=3", "fail=1").folder], tmp_path / "kept")
+    page, *_ = keep_results([toy_run(tmp_path / "runs", "cells=3", "fail=1").folder], tmp_path / "kept")
     assert "**1 of 3 cells failed: the evidence is incomplete.**" in page.read_text()
     assert "Traceback" not in page.read_text()
 
@@ -173,7 +179,7 @@ def test_bad_input(runs, tmp_path):
 
 
 def test_two_ids_that_share_a_file_name_are_not_mixed_up(runs, tmp_path):
-    page, _ = keep_results([runs[0]], tmp_path)
+    page, *_ = keep_results([runs[0]], tmp_path)
     page.write_text(page.read_text().replace("toy/matrices", "toy-matrices/x", 1))
     with pytest.raises(InputError, match="is the result of toy-matrices/x, not of toy/matrices"):
         keep_results([runs[0]], tmp_path)
@@ -202,7 +208,8 @@ def test_the_program_keeps_the_finished_runs_of_a_folder(tmp_path, capsys):
     toy_run(tmp_path / "runs", "cells=2")
     out = tmp_path / "kept"
     assert main([str(tmp_path / "runs"), "--out", str(out)]) == 0
-    assert capsys.readouterr().out.splitlines() == [str(out / "toy-matrices.md"), str(out / "index.md")]
+    names = ("toy-matrices.md", "against-the-papers.md", "index.md")
+    assert capsys.readouterr().out.splitlines() == [str(out / name) for name in names]
     assert "[toy/matrices](toy-matrices.md)" in (out / "index.md").read_text()
 
 
