@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import pytest
 import torch
 
 from symscope.groups import cyclic, dihedral, permutation, symmetric
+from symscope.groups._group_laws import TableLaw, listed_moves
 from symscope.groups.compact import so
 from symscope.groups.constructions import defining, from_function
 from symscope.groups.spin import spin
@@ -17,13 +19,15 @@ def test_group_laws_catch_each_fault():
     swapped = group.table.clone()
     swapped[[1, 2]] = swapped[[2, 1]]
     with pytest.raises(AssertionError, match="D4: "):
-        assert_group_laws(dataclasses.replace(group, table=swapped))
+        assert_group_laws(dataclasses.replace(group, law=TableLaw(swapped)))
     with pytest.raises(AssertionError, match="generators reach 4 of 8"):
         assert_group_laws(dataclasses.replace(group, generators=(1,)))
     with pytest.raises(AssertionError, match="only 1 of 8 permutations differ"):
-        assert_group_laws(dataclasses.replace(group, permutations=torch.zeros(8, 1, dtype=torch.int64)))
+        assert_group_laws(
+            dataclasses.replace(group, moves=partial(listed_moves, torch.zeros(8, 1, dtype=torch.int64)))
+        )
     with pytest.raises(AssertionError, match="is not their product"):
-        assert_group_laws(dataclasses.replace(group, permutations=group.permutations.flip(0)))
+        assert_group_laws(dataclasses.replace(group, moves=partial(listed_moves, group.permutations.flip(0))))
     with pytest.raises(AssertionError, match="1 labels for 8 elements"):
         assert_group_laws(dataclasses.replace(group, labels=("e",)))
 

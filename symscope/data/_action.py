@@ -13,6 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
+from symscope.numerics import checked
 
 
 @final
@@ -140,6 +141,7 @@ class ElementByElement:
         return moved
 
 
+@checked
 def custom_action(
     group: FiniteGroup, function: Callable[[int, Tensor], Tensor], sample_ndim: int, name: str = "custom"
 ) -> Action:
@@ -208,6 +210,7 @@ def default_tolerance(dtype: torch.dtype) -> float:
     return 0.0
 
 
+@checked
 def fixing_elements(
     points: Tensor, x: Tensor, group: FiniteGroup, tolerance: float
 ) -> tuple[tuple[Int64[Tensor, "_"], ...], Bool[Tensor, "m"]]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from symscope.data._action import Action
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 
 @final
@@ -39,6 +40,7 @@ class ActionErrors:
     worst_element: int
 
 
+@checked
 def action_errors(action: Action, x: Tensor) -> ActionErrors:
     """Measures, on given samples, how far an action is from a group action by orthogonal maps.
 

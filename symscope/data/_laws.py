@@ -8,6 +8,7 @@ from torch import Tensor
 
 from symscope.data._action import Action, default_tolerance
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 TOGETHER = 1e-6  # of the samples' norm: nearer points are one
 NEARER = 3.0  # times: a product so much nearer to another element's samples is that element
@@ -15,6 +16,7 @@ VISIBLE = 0.25  # of what varies between samples: smaller gaps are left to `depa
 LARGE, WIDE = 1.1, 0.95  # of what varies, all of which interpolation can lose, and of the orbit's width
 
 
+@checked
 def check_action(action: Action, x: Tensor) -> None:
     """Refuses a function that is clearly no action of its group.
 

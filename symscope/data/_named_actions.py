@@ -13,6 +13,7 @@ from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Group, parse
 from symscope.groups import dihedral as dihedral_group
+from symscope.numerics import checked
 
 ACTIONS: dict[str, str] = {
     "rotation": "turns square images by n steps, C<n>; also mirrors, D<n>. Add :orthogonal for an exact one",
@@ -27,6 +28,7 @@ ACTIONS: dict[str, str] = {
 }
 
 
+@checked
 def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     """The action with a given name, of a given group, on samples of a given shape.
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.data._action import Action, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
-from symscope.numerics import check_finite
+from symscope.numerics import check_finite, checked
 
 
 @final
@@ -184,6 +184,7 @@ class Orbits:
         return FlatOrbits(row(self.points), labels, flat_samples, row(elements), row(self.missing))
 
 
+@checked
 def orbits(
     x: Tensor,
     action: Action,

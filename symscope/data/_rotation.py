@@ -15,10 +15,12 @@ from symscope.data.periodic import OrthogonalRotation
 from symscope.errors import InputError, nearest
 from symscope.groups import cyclic
 from symscope.groups import dihedral as dihedral_group
+from symscope.numerics import checked
 
 METHODS = ("spline", "orthogonal")
 
 
+@checked
 def rotation(n: int, method: str = "spline") -> Action:
     """C_n turning square images `[..., h, h]`: element k rotates by 360 k / n degrees, counter-clockwise.
 
@@ -53,6 +55,7 @@ def rotation(n: int, method: str = "spline") -> Action:
     return Action(_named("rotation", n, method), cyclic(n), turn, 2)
 
 
+@checked
 def dihedral_action(n: int, method: str = "spline") -> Action:
     """D_n on square images: element k < n rotates by 360 k / n degrees, element n + k mirrors first.
 

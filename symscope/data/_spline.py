@@ -14,6 +14,7 @@ from torch import Tensor
 
 from symscope.data._action import gather_points
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 
 @lru_cache(maxsize=64)
@@ -54,6 +55,7 @@ def spline_taps(size: int, degrees: float) -> tuple[Int64[Tensor, "16 pixels"], 
     return torch.from_numpy(taps), torch.from_numpy(weights)
 
 
+@checked
 def spline_matrix(size: int, degrees: float) -> Float64[Tensor, "pixels pixels"]:
     """The rotation as a matrix on flattened images.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from symscope.data._action import Action, PointPermutation, gather_points
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, cyclic, direct_product, permutation
+from symscope.numerics import checked
 
 __all__ = [
     "flip",
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@checked
 def shift(n: int, axis: str = "x") -> Action:
     """C_n moving images cyclically along one axis: element k moves them by k/n of the size.
 
@@ -42,6 +44,7 @@ def shift(n: int, axis: str = "x") -> Action:
     return Action(f"shift-{axis}", cyclic(n), CyclicShift(*((n, 1) if axis == "y" else (1, n))), 2)
 
 
+@checked
 def shift_both(rows: int, columns: int) -> Action:
     """C_rows x C_columns moving images cyclically along both axes; element `a * columns + b`.
 
@@ -58,6 +61,7 @@ def shift_both(rows: int, columns: int) -> Action:
     return Action("shift", direct_product(cyclic(rows), cyclic(columns)), CyclicShift(rows, columns), 2)
 
 
+@checked
 def flip(axis: str = "x") -> Action:
     """C_2 mirroring images: "x" reverses the columns (left-right), "y" the rows (up-down).
 
@@ -80,6 +84,7 @@ def flip_both() -> Action:
     return Action("flip", direct_product(cyclic(2), cyclic(2)), Flips(True, True), 2)
 
 
+@checked
 def pixel_permutation(group: FiniteGroup, permutations: Int[Tensor, "..."]) -> Action:
     """Any group moving pixels: `permutations[g, i]` is where g sends pixel i of the flattened image.
 

@@ -11,7 +11,7 @@ from symscope.data._download import RemoteFile, check_mirrors, download, holds_c
 from symscope.data._idx import read_idx
 from symscope.data._labelled import LabelledData
 from symscope.errors import InputError, nearest
-from symscope.numerics import Progress
+from symscope.numerics import Progress, checked
 
 __all__ = ["fetch_mnist", "mnist"]
 
@@ -45,6 +45,7 @@ _SPLITS = {"train": "train", "test": "t10k"}
 _LAYOUTS = ("", "raw", "MNIST/raw")
 
 
+@checked
 def mnist(folder: str | Path, split: str = "train", dtype: torch.dtype = torch.float64) -> LabelledData:
     """The MNIST digits of a folder, pixels in [0, 1].
 
@@ -83,6 +84,7 @@ def mnist(folder: str | Path, split: str = "train", dtype: torch.dtype = torch.f
     return LabelledData(images.to(dtype) / 255, labels.long(), f"MNIST {split}", str(paths[0].parent))
 
 
+@checked
 def fetch_mnist(
     folder: str | Path,
     mirrors: Sequence[str] = MNIST_MIRRORS,

@@ -12,12 +12,14 @@ from torch import Tensor
 from symscope.data._action import Action
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup
+from symscope.numerics import checked
 
 __all__ = ["node_permutation"]
 
 KINDS = ("adjacency", "features")
 
 
+@checked
 def node_permutation(group: FiniteGroup, indexed: str = "adjacency") -> Action:
     """A group of node permutations on tensors indexed by nodes.
 

@@ -28,6 +28,7 @@ from torch import Tensor
 from symscope.data._sectors import Sector, climb, image_sectors, share
 from symscope.data._spline import checked_images, spline_matrix
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 __all__ = ["OrthogonalRotation", "RotationBasis", "rotate_flat", "rotation_basis", "spline_matrix"]
 
@@ -121,6 +122,7 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
     )
 
 
+@checked
 def rotate_flat(
     x: Float64[Tensor, "*batch pixels"] | Tensor, rotation: RotationBasis, k: Tensor, basis: Tensor
 ) -> Tensor:

@@ -11,12 +11,14 @@ from torch import Tensor
 from symscope.data._action import Action, ElementByElement
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation
+from symscope.numerics import checked
 
 __all__ = ["linear_action"]
 
 LARGEST_LISTED = 2**24  # matrix entries, 134 MB: beyond it elements act one by one, without matrices
 
 
+@checked
 def linear_action(rep: Representation) -> Action:
     """A representation acting on vectors `[..., dim]`: `(g x)_i = sum_j rho(g)_ij x_j`.
 

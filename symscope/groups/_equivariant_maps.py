@@ -17,9 +17,10 @@ from symscope.errors import InputError
 from symscope.groups._homspace import HomSpace, hom_space
 from symscope.groups._representation import Representation, check_same_group
 from symscope.groups.constructions import trivial
-from symscope.numerics import check_memory
+from symscope.numerics import check_memory, checked
 
 
+@checked
 def equivariant_maps(source: Representation, target: Representation) -> EquivariantMaps:
     """The space of matrices A with `rho_W(g) A = A rho_V(g)` for every g.
 
@@ -44,6 +45,7 @@ def equivariant_maps(source: Representation, target: Representation) -> Equivari
     return EquivariantMaps(source, target, spaces)
 
 
+@checked
 def invariant_vectors(rep: Representation) -> EquivariantMaps:
     """The vectors no element moves, as maps from the trivial representation (`[dim, 1]` matrices).
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups.compact import CompactGroup
-from symscope.numerics import check_count, check_memory, shortened
+from symscope.numerics import check_count, check_memory, checked, shortened
 
 
 @final
@@ -29,6 +29,7 @@ class Quadrature:
         return torch.einsum("q,q...->...", self.weights.to(values.dtype), values)
 
 
+@checked
 def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
     """The Haar average over SO(2), O(2), SO(3) or O(3), exact for irreps up to the band limit.
 

@@ -21,6 +21,7 @@ from symscope.errors import InputError
 from symscope.groups._group_laws import orbit_labels
 from symscope.groups._representation import Representation, hom
 from symscope.groups.compact import CompactGroup
+from symscope.numerics import checked
 
 LARGEST_DENSE = 2500  # unknowns: the constraint matrix is then 50 MB and its eigenvectors take seconds
 NULL = 1e-9  # relative size under which an eigenvalue of the squared constraints counts as zero
@@ -103,6 +104,7 @@ def hom_space(source: Representation, target: Representation) -> HomSpace:
     return iterative_null_space(source, target)
 
 
+@checked
 def pair_orbits(source: Representation, target: Representation) -> HomSpace:
     """Permutation representations: an equivariant matrix is constant on the orbits of index pairs.
 

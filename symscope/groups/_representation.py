@@ -18,6 +18,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups.named_groups import Group
+from symscope.numerics import checked
 
 
 @final
@@ -163,6 +164,7 @@ def tensor_product(left: Representation, right: Representation) -> Representatio
     )
 
 
+@checked
 def hom(source: Representation, target: Representation) -> Representation:
     """Matrices `[dim W, dim V]`, flattened row by row, under `A -> rho_W(g) A rho_V(g)^-1`.
 

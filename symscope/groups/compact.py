@@ -13,7 +13,7 @@ from torch import Tensor
 
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._permutation import PermutationGroup
-from symscope.numerics import check_count, check_memory, shortened
+from symscope.numerics import check_count, check_memory, checked, shortened
 
 __all__ = ["CompactGroup", "as_compact", "compact_product", "o", "so", "torus"]
 
@@ -87,6 +87,7 @@ class CompactGroup:
         return torch.linalg.matrix_exp(torch.einsum("k,kij->ij", coefficients, self.lie_algebra))
 
 
+@checked
 def so(n: int) -> CompactGroup:
     """SO(n), rotations of n-space.
 
@@ -100,6 +101,7 @@ def so(n: int) -> CompactGroup:
     )
 
 
+@checked
 def o(n: int) -> CompactGroup:
     """O(n), rotations and reflections of n-space; the discrete generator flips the first axis.
 
@@ -113,6 +115,7 @@ def o(n: int) -> CompactGroup:
     return CompactGroup(f"O({n})", n, _antisymmetric(n), flip[None], partial(_haar, n, False))
 
 
+@checked
 def torus(k: int) -> CompactGroup:
     """T^k, k independent rotations of the plane, as block-diagonal 2k x 2k matrices.
 
@@ -134,6 +137,7 @@ def torus(k: int) -> CompactGroup:
     )
 
 
+@checked
 def compact_product(
     left: CompactGroup | FiniteGroup | PermutationGroup, right: CompactGroup | FiniteGroup | PermutationGroup
 ) -> CompactGroup:
@@ -165,6 +169,7 @@ def compact_product(
     )
 
 
+@checked
 def as_compact(group: CompactGroup | FiniteGroup | PermutationGroup) -> CompactGroup:
     """A finite group as a group of permutation matrices; a compact group as it is.
 

@@ -16,6 +16,7 @@ from symscope.groups._permutation import PermutationGroup
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup
 from symscope.groups.named_groups import Group
+from symscope.numerics import checked
 
 __all__ = ["block", "defining", "from_function", "from_matrices", "permutation", "regular", "trivial"]
 
@@ -23,6 +24,7 @@ __all__ = ["block", "defining", "from_function", "from_matrices", "permutation",
 HOMOMORPHISM = 1e-8
 
 
+@checked
 def trivial(group: Group, dim: int = 1) -> Representation:
     """Nothing moves.
 
@@ -34,6 +36,7 @@ def trivial(group: Group, dim: int = 1) -> Representation:
     return one if dim == 1 else dim * one
 
 
+@checked
 def regular(group: FiniteGroup) -> Representation:
     """Functions on the group: basis vector h goes to gh.
 
@@ -45,6 +48,7 @@ def regular(group: FiniteGroup) -> Representation:
     return _permutation_from(group, partial(_translation, group), group.order, "regular")
 
 
+@checked
 def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = None) -> Representation:
     """Basis vectors moved as the group moves points.
 
@@ -80,6 +84,7 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
     return _permutation_from(group, partial(_row, points), points.shape[1], f"V{points.shape[1]}")
 
 
+@checked
 def defining(group: Group) -> Representation:
     """The representation a group comes with: its matrices, otherwise its permutations.
 
@@ -96,6 +101,7 @@ def defining(group: Group) -> Representation:
     return permutation(group)
 
 
+@checked
 def block(group: CompactGroup, index: int) -> Representation:
     """The defining representation of one factor of a product of compact groups.
 
@@ -110,6 +116,7 @@ def block(group: CompactGroup, index: int) -> Representation:
     return Representation(group, stop - start, f"factor {index}", apply, True, None, apply)
 
 
+@checked
 def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") -> Representation:
     """The representation with matrices `[order, d, d]`, after checking that they multiply as the group.
 
@@ -147,6 +154,7 @@ def from_matrices(group: FiniteGroup, matrices: Tensor, name: str = "matrices") 
     )
 
 
+@checked
 def from_function(
     group: Group, dim: int, action: Callable[[Any, Tensor], Tensor], unitary: bool, name: str = "function"
 ) -> Representation:

@@ -11,10 +11,12 @@ from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup, check_finite_group
 from symscope.groups.irreducible import irreps
 from symscope.groups.subgroups import cosets
+from symscope.numerics import checked
 
 __all__ = ["coset_fourier", "fourier", "inverse_coset_fourier", "inverse_fourier"]
 
 
+@checked
 def fourier(values: Tensor, group: FiniteGroup) -> list[Tensor]:
     """`f_hat(rho) = sum_g f(g) rho(g)` for every irrep, in the order of `irreps(group)`.
 
@@ -47,6 +49,7 @@ def fourier(values: Tensor, group: FiniteGroup) -> list[Tensor]:
     ]
 
 
+@checked
 def inverse_fourier(blocks: Sequence[Tensor], group: FiniteGroup) -> Tensor:
     """`f(g) = 1/|G| sum_rho d_rho tr(f_hat(rho) rho(g)^H)`, complex, `[..., order]`.
 
@@ -78,6 +81,7 @@ def inverse_fourier(blocks: Sequence[Tensor], group: FiniteGroup) -> Tensor:
     return total
 
 
+@checked
 def coset_fourier(
     values: Tensor, group: FiniteGroup, subgroup: Sequence[int] | Tensor
 ) -> list[tuple[Tensor, Tensor]]:
@@ -110,6 +114,7 @@ def coset_fourier(
     return result
 
 
+@checked
 def inverse_coset_fourier(
     blocks: Sequence[tuple[Tensor, Tensor]], group: FiniteGroup, subgroup: Sequence[int] | Tensor
 ) -> Tensor:

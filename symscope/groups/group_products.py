@@ -11,10 +11,12 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._finite_group import LARGEST_TABLE, FiniteGroup, check_finite_group, check_order
 from symscope.groups._group_laws import PairLaw, TableLaw
+from symscope.numerics import checked
 
 __all__ = ["direct_product", "semidirect_product"]
 
 
+@checked
 def direct_product(left: FiniteGroup, right: FiniteGroup) -> FiniteGroup:
     """G x H: element `a * |H| + b` is the pair (a, b).
 
@@ -51,6 +53,7 @@ def _move_both(left: FiniteGroup, right: FiniteGroup, elements: Int64[Tensor, "k
     return torch.cat([a, b + left.degree], dim=1)
 
 
+@checked
 def semidirect_product(
     normal: FiniteGroup, acting: FiniteGroup, automorphisms: Int64[Tensor, "h n"]
 ) -> FiniteGroup:

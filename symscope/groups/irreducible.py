@@ -17,7 +17,7 @@ from symscope.groups._group_laws import DihedralLaw
 from symscope.groups._representation import Representation
 from symscope.groups._splitting import ACCURACY, split_regular
 from symscope.groups.subgroups import conjugacy_classes
-from symscope.numerics import check_memory
+from symscope.numerics import check_memory, checked
 
 __all__ = [
     "CharacterTable",
@@ -35,6 +35,7 @@ LARGEST_SPLIT = 5040
 _ATTEMPTS = 5
 
 
+@checked
 def irreps(group: FiniteGroup) -> tuple[Representation, ...]:
     """Every irreducible representation once, unitary, the trivial one first.
 
@@ -95,6 +96,7 @@ class CharacterTable:
     indicators: Int64[Tensor, "irreps"]
 
 
+@checked
 def character_table(group: FiniteGroup) -> CharacterTable:
     """The character table.
 
@@ -115,6 +117,7 @@ def character_table(group: FiniteGroup) -> CharacterTable:
     return CharacterTable(full[:, representatives], sizes, representatives, indicators)
 
 
+@checked
 def character(rep: Representation) -> Complex128[Tensor, "order"]:
     """tr rho(g) for every element of a listed group; fixed points for permutation representations.
 
@@ -135,6 +138,7 @@ def character(rep: Representation) -> Complex128[Tensor, "order"]:
     return values
 
 
+@checked
 def multiplicities(rep: Representation) -> Int64[Tensor, "irreps"]:
     """How often each irrep occurs: the inner product of characters.
 
@@ -151,6 +155,7 @@ def multiplicities(rep: Representation) -> Int64[Tensor, "irreps"]:
     return counts.real.round().to(torch.int64)
 
 
+@checked
 def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
     """For each irrep the position of its complex conjugate among `irreps(group)`: its own if equivalent.
 
@@ -175,6 +180,7 @@ def conjugate_indices(group: FiniteGroup) -> tuple[int, ...]:
     return tuple(products.real.argmax(1).tolist())
 
 
+@checked
 def trivial_index(reps: tuple[Representation, ...]) -> int:
     """The position of the trivial representation among irreps.
 
@@ -188,6 +194,7 @@ def trivial_index(reps: tuple[Representation, ...]) -> int:
     raise InputError("expected irreps with the trivial one among them; it is missing.")
 
 
+@checked
 def schur_error(group: FiniteGroup) -> Float64[Tensor, ""]:
     """The largest departure from Schur orthogonality over all pairs of matrix entries of all irreps.
 

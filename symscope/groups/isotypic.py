@@ -9,10 +9,12 @@ from symscope.errors import InputError
 from symscope.groups._finite_group import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups.irreducible import character, irreps
+from symscope.numerics import checked
 
 __all__ = ["isotypic_part", "isotypic_projector"]
 
 
+@checked
 def isotypic_projector(rep: Representation, irrep: int) -> Tensor:
     """`P_rho = d_rho/|G| sum_g conj(chi_rho(g)) rep(g)`, complex, `[dim, dim]`.
 
@@ -26,6 +28,7 @@ def isotypic_projector(rep: Representation, irrep: int) -> Tensor:
     return isotypic_part(rep, irrep, torch.eye(rep.dim, dtype=torch.complex128)).T
 
 
+@checked
 def isotypic_part(rep: Representation, irrep: int, x: Tensor) -> Tensor:
     """The part of x (along its last axis) in one isotypic component, without building a matrix.
 

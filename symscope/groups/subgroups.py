@@ -12,11 +12,12 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._finite_group import LARGEST_TABLE, FiniteGroup, check_finite_group, check_order
 from symscope.groups._group_laws import TableLaw, generating_set, listed_moves, orbit_labels
-from symscope.numerics import check_memory
+from symscope.numerics import check_memory, checked
 
 __all__ = ["as_group", "check_subgroup", "conjugacy_classes", "cosets", "is_normal", "stabiliser"]
 
 
+@checked
 def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
     """The classes {h g h^-1}, each sorted, in the order of their first elements.
 
@@ -33,6 +34,7 @@ def conjugacy_classes(group: FiniteGroup) -> tuple[Int64[Tensor, "_"], ...]:
     return by_class.split(torch.bincount(labels).tolist())
 
 
+@checked
 def check_subgroup(group: FiniteGroup, elements: Sequence[int] | Tensor) -> Int64[Tensor, "k"]:
     """The elements, sorted, after checking that they form a subgroup.
 
@@ -50,6 +52,7 @@ def check_subgroup(group: FiniteGroup, elements: Sequence[int] | Tensor) -> Int6
     return closed
 
 
+@checked
 def cosets(
     group: FiniteGroup, subgroup: Sequence[int] | Tensor, side: str = "left"
 ) -> Int64[Tensor, "index k"]:
@@ -71,6 +74,7 @@ def cosets(
     return rows.sort(dim=1).values
 
 
+@checked
 def stabiliser(group: FiniteGroup, point: int) -> Int64[Tensor, "k"]:
     """The elements that keep one of the points the group permutes where it is.
 
@@ -86,6 +90,7 @@ def stabiliser(group: FiniteGroup, point: int) -> Int64[Tensor, "k"]:
     return (group.permutations[:, point] == point).nonzero()[:, 0]
 
 
+@checked
 def is_normal(group: FiniteGroup, subgroup: Sequence[int] | Tensor) -> bool:
     """Whether left and right cosets of the subgroup agree.
 
@@ -96,6 +101,7 @@ def is_normal(group: FiniteGroup, subgroup: Sequence[int] | Tensor) -> bool:
     return torch.equal(cosets(group, subgroup, "left"), cosets(group, subgroup, "right"))
 
 
+@checked
 def as_group(group: FiniteGroup, subgroup: Sequence[int] | Tensor, name: str | None = None) -> FiniteGroup:
     """A subgroup as a group of its own; its element i is the i-th smallest element of the subgroup.
 

@@ -9,10 +9,12 @@ from symscope.groups._finite_group import check_finite_group
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup
 from symscope.groups.constructions import from_matrices
+from symscope.numerics import checked
 
 __all__ = ["unitarity_error", "unitary_form"]
 
 
+@checked
 def unitarity_error(rep: Representation) -> float:
     """The largest entry of `rho(g)^H rho(g) - I` over the generators (of `d rho + d rho^H` for Lie groups).
 
@@ -35,6 +37,7 @@ def unitarity_error(rep: Representation) -> float:
     return max(errors)
 
 
+@checked
 def unitary_form(rep: Representation) -> tuple[Representation, Tensor]:
     """A unitary representation equivalent to a given one of a listed finite group, and the change of basis.
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.kernels._kernel import Kernel
+from symscope.numerics import checked
 
 __all__ = [
     "arc_cosine_kernel",
@@ -45,6 +46,7 @@ def linear_kernel() -> Kernel:
     return Kernel("linear", inner_products, partial(_polynomial_diagonal, 1, 0.0), partial(_entry_bytes, 2))
 
 
+@checked
 def polynomial_kernel(degree: int, offset: float) -> Kernel:
     """The polynomial kernel.
 
@@ -79,6 +81,7 @@ def polynomial_kernel(degree: int, offset: float) -> Kernel:
     )
 
 
+@checked
 def rbf_kernel(length_scale: float) -> Kernel:
     """The radial basis function (Gaussian) kernel.
 
@@ -111,6 +114,7 @@ def rbf_kernel(length_scale: float) -> Kernel:
     )
 
 
+@checked
 def arc_cosine_kernel(order: int) -> Kernel:
     """The arc-cosine kernel: infinitely many units `max(0, z)^order` (Cho and Saul 2009, eq. 3-6).
 
@@ -141,6 +145,7 @@ def arc_cosine_kernel(order: int) -> Kernel:
     )
 
 
+@checked
 def median_length_scale(x: Float[Tensor, "n *s"]) -> float:
     """The median heuristic for `rbf_kernel`: the median distance between two different inputs.
 

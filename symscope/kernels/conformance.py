@@ -10,10 +10,12 @@ from torch import Tensor
 
 from symscope.kernels._gram._gram import batched_gram, gram
 from symscope.kernels._kernel import Kernel
+from symscope.numerics import checked
 
 __all__ = ["assert_kernel_laws"]
 
 
+@checked
 def assert_kernel_laws(
     kernel: Kernel,
     x: Float[Tensor, "n *s"],

@@ -30,6 +30,7 @@ from symscope.kernels._training_spectrum import (
     check_singular,
     training_spectrum,
 )
+from symscope.numerics import checked
 
 __all__ = [
     "Prediction",
@@ -62,6 +63,7 @@ class Prediction:
     condition: float
 
 
+@checked
 def gradient_flow_prediction(
     k_train_train: Float[Tensor, "n1 n2"],
     k_test_train: Float[Tensor, "m n3"],
@@ -116,6 +118,7 @@ def gradient_flow_prediction(
     return _mean(spectrum, filters, k_test_train, y, initial_train, initial_test, ridge)
 
 
+@checked
 def gradient_descent_prediction(
     k_train_train: Float[Tensor, "n1 n2"],
     k_test_train: Float[Tensor, "m n3"],
@@ -177,6 +180,7 @@ def gradient_descent_prediction(
     return _mean(spectrum, filters, k_test_train, y, initial_train, initial_test, ridge)
 
 
+@checked
 def ntk_ensemble_prediction(
     ntk_train_train: Float[Tensor, "n1 n2"],
     ntk_test_train: Float[Tensor, "m1 n3"],
@@ -246,6 +250,7 @@ def ntk_ensemble_prediction(
     )
 
 
+@checked
 def nngp_posterior(
     k_train_train: Float[Tensor, "n1 n2"],
     k_test_train: Float[Tensor, "m1 n3"],

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 # C = X^T Y lies in the range of K = X^T X up to the rounding of both.
 _IN_RANGE = 1e-8
@@ -132,6 +133,7 @@ class RegressionFlow:
             )
 
 
+@checked
 def regression_flow(
     k: Float[Tensor, "d d2"], c: Float[Tensor, "rows *m"], rank_tolerance: float | None = None
 ) -> RegressionFlow:

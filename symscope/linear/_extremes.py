@@ -15,7 +15,7 @@ from symscope.groups import Quadrature
 from symscope.linear._orbit_regression import OrbitRegression
 from symscope.linear.group_averages import dimension
 from symscope.linear.weight_parts import symmetric_projection
-from symscope.numerics import top_eigenpairs
+from symscope.numerics import checked, top_eigenpairs
 
 # Added to K, as a fraction of its norm, so that a singular one can be factored; rates are then taken from K.
 _SHIFT = 1e-12
@@ -41,6 +41,7 @@ class ExtremeRates:
     residuals: Float[Tensor, " count"]
 
 
+@checked
 def extreme_rates(
     problem: OrbitRegression,
     count: int,

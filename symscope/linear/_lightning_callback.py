@@ -9,8 +9,10 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.linear._weighted_elements import Symmetry
+from symscope.numerics import checked
 
 
+@checked
 def lightning_callback(x: Tensor, symmetry: Symmetry, **options: Any) -> Any:
     """A callback for `Trainer(callbacks=[...])` that tracks the asymmetry of the module it trains.
 

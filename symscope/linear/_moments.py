@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 _PANEL = 512  # columns of X^T X summed at once; the blocks above the diagonal ones are left out
 
@@ -33,6 +34,7 @@ class SecondMoments:
     points: int
 
 
+@checked
 def second_moments(x: Float[Tensor, "n d"], y: Float[Tensor, "labels *m"]) -> SecondMoments:
     """The second moments of a data set in memory.
 
@@ -49,6 +51,7 @@ def second_moments(x: Float[Tensor, "n d"], y: Float[Tensor, "labels *m"]) -> Se
     return streamed_moments([(x, y)], device=x.device)
 
 
+@checked
 def streamed_moments(
     batches: Iterable[tuple[Tensor, Tensor]],
     *,

@@ -12,6 +12,7 @@ from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._moments import SecondMoments
 from symscope.linear.group_averages import LinearSymmetry, dimension, group_mean, haar_mass, is_orthogonal
+from symscope.numerics import checked
 
 
 @final
@@ -49,6 +50,7 @@ class OrbitRegression:
         return (w * (self.k @ w)).sum() / 2 - (w * self.c).sum() + self.yy / 2
 
 
+@checked
 def orbit_regression(
     moments: SecondMoments,
     features: LinearSymmetry,

@@ -22,6 +22,7 @@ from symscope.linear.group_averages import (
     dimension,
     is_orthogonal,
 )
+from symscope.numerics import checked
 
 # Moved points looked up per generator; more would take minutes and hardly ever change the answer.
 LARGEST_LOOKUP = 4096
@@ -48,6 +49,7 @@ class RegressionAssumption:
     verdict: str
 
 
+@checked
 def regression_assumptions(
     x: Float[Tensor, "n d"],
     y: Float[Tensor, "labels *m"],

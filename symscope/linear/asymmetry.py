@@ -13,6 +13,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements, weighted_elements
+from symscope.numerics import checked
 
 __all__ = [
     "SampledAsymmetry",
@@ -38,6 +39,7 @@ class SampledAsymmetry:
     samples: int
 
 
+@checked
 def asymmetric_part(
     f: Callable[[Tensor], Tensor],
     x: Tensor,
@@ -74,6 +76,7 @@ def asymmetric_part(
     return there - mean
 
 
+@checked
 def asymmetry_loss(
     f: Callable[[Tensor], Tensor],
     x: Tensor,
@@ -110,6 +113,7 @@ def asymmetry_loss(
     return _norms(asymmetric_part(f, x, symmetry, outputs, quadrature)).mean()
 
 
+@checked
 def sampled_asymmetry_loss(
     f: Callable[[Tensor], Tensor],
     x: Tensor,

@@ -16,6 +16,7 @@ from symscope.linear._closed_flow import RegressionFlow
 from symscope.linear._components import IsotypicComponent, isotypic_components
 from symscope.linear._extremes import ExtremeRates, extreme_rates
 from symscope.linear._orbit_regression import OrbitRegression
+from symscope.numerics import checked
 
 __all__ = [
     "ExtremeRates",
@@ -53,6 +54,7 @@ class IrrepRates:
         return math.log(2) / self.slowest if self.slowest > 0 else math.inf
 
 
+@checked
 def irrep_rates(problem: OrbitRegression, rank_tolerance: float | None = None) -> tuple[IrrepRates, ...]:
     """Which asymmetric components decay, and how fast: the eigenvalues of `K_G` on every irrep.
 
@@ -100,6 +102,7 @@ def irrep_rates(problem: OrbitRegression, rank_tolerance: float | None = None) -
     )
 
 
+@checked
 def time_to_asymmetry(solution: RegressionFlow, asymmetric: Tensor, level: float) -> float:
     """The flow time after which the asymmetric part of the weights is down to a fraction of what it was.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.linear._closed_flow import check_learning_rate
+from symscope.numerics import checked
 
 __all__ = [
     "FlowTime",
@@ -47,6 +48,7 @@ class FlowTime:
     verdict: str
 
 
+@checked
 def flow_time(rates: Float[Tensor, " d"], learning_rate: float, steps: int) -> FlowTime:
     """`t = eta * k`, and its validity: the flow follows descent while `eta lambda_max` is small.
 
@@ -84,6 +86,7 @@ def flow_time(rates: Float[Tensor, " d"], learning_rate: float, steps: int) -> F
     return FlowTime(learning_rate * steps, stable, stable / 2, error, float(gap.abs().max()), words)
 
 
+@checked
 def descent_rates(rates: Float[Tensor, " d"], learning_rate: float) -> Float[Tensor, " d"]:
     """The rates at which gradient descent really decays, per unit of `eta k`: `-log|1 - eta lambda| / eta`.
 
@@ -98,6 +101,7 @@ def descent_rates(rates: Float[Tensor, " d"], learning_rate: float) -> Float[Ten
     return -torch.log((1 - learning_rate * rates).abs()) / learning_rate
 
 
+@checked
 def learning_rate_for(rates: Float[Tensor, " d"], rate_error: float) -> float:
     """The largest learning rate at which every decay rate of descent is that of the flow within an error.
 
@@ -126,6 +130,7 @@ def learning_rate_for(rates: Float[Tensor, " d"], rate_error: float) -> float:
     return low / largest
 
 
+@checked
 def mean_loss_rate(learning_rate: float, points: int) -> float:
     """The learning rate of the summed loss `1/2 sum` that equals one of the mean squared error `mean`.
 

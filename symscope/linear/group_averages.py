@@ -32,6 +32,7 @@ from symscope.groups import (
     trivial,
 )
 from symscope.linear._weighted_elements import check_matrices, weighted_elements
+from symscope.numerics import checked
 
 __all__ = [
     "feature_representation",
@@ -88,6 +89,7 @@ def is_orthogonal(symmetry: LinearSymmetry) -> bool:
     return bool((symmetry @ symmetry.mT - eye).abs().max() < ORTHOGONAL)
 
 
+@checked
 def feature_representation(matrices: Float[Tensor, "order d d"], name: str = "features") -> Representation:
     """The representation whose `rep.act(g, X)` is `X g`, from the matrices of a finite group.
 
@@ -120,6 +122,7 @@ def feature_representation(matrices: Float[Tensor, "order d d"], name: str = "fe
     return from_matrices(group, wide.mT.contiguous(), name="features")
 
 
+@checked
 def reynolds(symmetry: LinearSymmetry, quadrature: Quadrature | None = None) -> Float[Tensor, "d d"]:
     """The unnormalised Reynolds operator `R = sum_g g`; the Haar mean for compact groups (Theorem 3.3).
 
@@ -145,6 +148,7 @@ def reynolds(symmetry: LinearSymmetry, quadrature: Quadrature | None = None) -> 
     return haar_mass(symmetry) * group_mean(eye, symmetry, None, quadrature).mT.contiguous()
 
 
+@checked
 def group_mean(
     matrix: Float[Tensor, "*batch d m"],
     features: LinearSymmetry,

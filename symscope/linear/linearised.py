@@ -34,7 +34,7 @@ from symscope.networks import (
     forward_profile,
     functional_module,
 )
-from symscope.numerics import DEFAULT_MEMORY
+from symscope.numerics import DEFAULT_MEMORY, checked
 
 __all__ = [
     "LinearisedNetwork",
@@ -143,6 +143,7 @@ class LinearisedNetwork:
         return torch.where(shrink < 0.5, slow, 1 - (1 - shrink) ** step)
 
 
+@checked
 def linearised_network(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
@@ -211,6 +212,7 @@ def linearised_network(
     )
 
 
+@checked
 def predicted_asymmetry(
     network: LinearisedNetwork,
     x: Shaped[Tensor, "m *s"],

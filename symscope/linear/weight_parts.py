@@ -14,6 +14,7 @@ from symscope.errors import InputError
 from symscope.groups import Quadrature, Representation
 from symscope.linear._orbit_regression import check_labels
 from symscope.linear.group_averages import LinearSymmetry, averager, check_fit, dimension
+from symscope.numerics import checked
 
 __all__ = [
     "Coupling",
@@ -41,6 +42,7 @@ class WeightSplit:
     asymmetric: Tensor
 
 
+@checked
 def weight_split(
     weights: Tensor,
     features: LinearSymmetry,
@@ -98,6 +100,7 @@ def symmetric_projection(
     return lambda w: w @ basis.to(w) @ basis.to(w).mT
 
 
+@checked
 def invariant_weights(features: LinearSymmetry) -> Float[Tensor, "d k"]:
     """An orthonormal basis of the weights whose predictions are invariant, `g w = w` for every g.
 
@@ -140,6 +143,7 @@ class Coupling:
     verdict: str
 
 
+@checked
 def coupling(
     k: Float[Tensor, "d d"], features: LinearSymmetry, labels: LinearSymmetry | None = None
 ) -> Coupling:

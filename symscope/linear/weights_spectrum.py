@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.kernels import weights_kernel_spectrum
 from symscope.networks import SavedWeights, functional_module
-from symscope.numerics import DEFAULT_MEMORY
+from symscope.numerics import DEFAULT_MEMORY, checked
 
 __all__ = [
     "EwkSpectrum",
@@ -58,6 +58,7 @@ class EwkSpectrum:
         return float((kept[0] / kept[-1]).log10()) if len(kept) else math.nan
 
 
+@checked
 def slow_eigenvalue(learning_rate: float, steps: int, remaining: float) -> float:
     """The eigenvalue whose direction keeps exactly a given share after some steps of gradient descent.
 
@@ -86,6 +87,7 @@ def slow_eigenvalue(learning_rate: float, steps: int, remaining: float) -> float
     return -math.expm1(math.log(remaining) / steps) / learning_rate
 
 
+@checked
 def ewk_spectrum(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],

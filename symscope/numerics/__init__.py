@@ -43,6 +43,7 @@ from symscope.numerics._checks import (
     shortened,
     usable_device,
 )
+from symscope.numerics._checked import checked
 
 __all__ = [
     # eigenvalues from products
@@ -76,6 +77,7 @@ __all__ = [
     "check_float_dtype",
     "check_point_sets",
     "check_ridge",
+    "checked",
     "out_of_range",
     "shortened",
     "usable_device",

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup
-from symscope.numerics import Progress, byte_count, check_ridge, usable_device
+from symscope.numerics import Progress, byte_count, check_ridge, checked, usable_device
 from symscope.spectral._irrep_parts import IrrepPart, SingularBlockError, irrep_part
 from symscope.spectral._leave_out_result import LeaveOut, irrep_shares
 from symscope.spectral._matrix_checks import check_tensor
@@ -36,6 +36,7 @@ CERTAIN = 1e-6  # of the largest label: more may not depend on what the kernel d
 TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
 
 
+@checked
 def leave_out(
     profile: Float[Tensor, "m m n"],
     labels: Float[Tensor, "labels *c"],
@@ -132,6 +133,7 @@ def _with_progress(
         yield part
 
 
+@checked
 def assemble(
     parts: Iterable[tuple[Frequency, IrrepPart]],
     sets: Sequence[MissingSet],

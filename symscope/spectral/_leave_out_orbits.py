@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from symscope.data import Action, check_action, default_tolerance, fixing_elements
 from symscope.errors import InputError
-from symscope.numerics import Progress, byte_count, byte_text, usable_device
+from symscope.numerics import Progress, byte_count, byte_text, checked, usable_device
 from symscope.spectral._kernel_entries import (
     NotInvariantError,
     check_invariant_kernel,
@@ -30,6 +30,7 @@ HELD = 4  # copies of a profile, or of a Gram matrix, beside which everything el
 TRIED = 8  # samples on which an action is asked whether it is one
 
 
+@checked
 def leave_out_orbits(
     kernel: KernelFunction,
     action: Action,

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
+from symscope.numerics import checked
 from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral.irrep_blocks import Quotient
 
@@ -38,6 +39,7 @@ class MissingSet:
         return bool((self.elements == self.elements[0]).all())
 
 
+@checked
 def class_masks(classes: Int64[Tensor, "m"], group: FiniteGroup, element: int = 0) -> Bool[Tensor, "c m n"]:
     """Each class in turn without one element of its orbits: one missing set per class, in increasing order.
 
@@ -81,6 +83,7 @@ def check_sample_classes(classes: Shaped[Tensor, "*shape"], samples: int | None 
         raise InputError(f"expected one class per sample, {samples}; got {len(classes)}")
 
 
+@checked
 def missing_sets(
     missing: Shaped[Tensor, "*sets samples elements"], group: FiniteGroup, points: Quotient
 ) -> tuple[MissingSet, ...]:

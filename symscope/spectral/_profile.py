@@ -17,7 +17,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import Progress, byte_count
+from symscope.numerics import Progress, byte_count, checked
 from symscope.spectral._kernel_entries import (
     check_invariant_kernel,
     check_samples,
@@ -46,6 +46,7 @@ class ProjectedProfile:
     invariance_error: float
 
 
+@checked
 def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> ProjectedProfile:
     """The group-projected profile of a Gram matrix over orbits, `kappa_st(d) = mean_g k(g x_s, g d x_t)`.
 
@@ -90,6 +91,7 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
     return ProjectedProfile(profile * unit, (away / whole) ** 0.5 if whole else 0.0)
 
 
+@checked
 def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[Tensor, "p p"]:
     """The whole Gram matrix, orbit after orbit: `K[(s, g), (t, h)] = kappa_st(g^-1 h)`.
 
@@ -109,6 +111,7 @@ def profile_gram(profile: Float[Tensor, "m m n"], group: FiniteGroup) -> Float[T
     return profile[:, :, steps].permute(0, 2, 1, 3).reshape(profile.shape[0] * group.order, -1)
 
 
+@checked
 def kernel_profile(
     kernel: Callable[[Tensor, Tensor], Tensor],
     orbit: Callable[[Tensor], Tensor],
@@ -178,6 +181,7 @@ def kernel_profile(
     return profile
 
 
+@checked
 def unite_coinciding(profile: Float[Tensor, "m m n"], same: Bool[Tensor, "m n"], group: FiniteGroup) -> None:
     """Give the points of an orbit that coincide one value, `kappa_st(d h) = kappa_st(d)`, in place.
 

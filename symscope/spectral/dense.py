@@ -13,7 +13,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import SingularKernelError
-from symscope.numerics import check_ridge
+from symscope.numerics import check_ridge, checked
 from symscope.spectral._matrix_checks import (
     check_gram,
     check_inverse_gram,
@@ -25,6 +25,7 @@ from symscope.spectral._matrix_checks import (
 __all__ = ["leave_one_out_residuals", "leave_out_residual", "precision", "regression"]
 
 
+@checked
 def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     """The inverse of the regularised kernel matrix, `P = (K + ridge I)^-1`.
 
@@ -60,6 +61,7 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     return torch.cholesky_inverse(factor)
 
 
+@checked
 def leave_out_residual(
     precision: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"], missing: Int64[Tensor, "m"]
 ) -> Float[Tensor, "m *c"]:
@@ -93,6 +95,7 @@ def leave_out_residual(
     return torch.linalg.solve(block, weights).reshape(len(missing), *labels.shape[1:])
 
 
+@checked
 def leave_one_out_residuals(
     precision: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"]
 ) -> Float[Tensor, "n *c"]:
@@ -115,6 +118,7 @@ def leave_one_out_residuals(
     return torch.tensordot(precision, labels, 1) / diagonal
 
 
+@checked
 def regression(
     gram: Float[Tensor, "n n"], labels: Float[Tensor, "labels *c"], missing: Int64[Tensor, "m"], ridge: float
 ) -> Float[Tensor, "m *c"]:

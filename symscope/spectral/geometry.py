@@ -6,11 +6,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import checked
 from symscope.spectral._matrix_checks import check_tensor
 
 __all__ = ["orbit_centres", "orbit_densities", "orbit_radii", "orbit_separations"]
 
 
+@checked
 def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sample"]:
     """The mean of each orbit.
 
@@ -37,6 +39,7 @@ def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sam
     return points.mean(1)
 
 
+@checked
 def orbit_separations(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m m"]:
     """The squared distance of every two orbits' centres, `|mean(A) - mean(B)|^2`, to set beside `lambda_N`.
 
@@ -55,6 +58,7 @@ def orbit_separations(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m 
     return (centres[:, None] - centres[None, :]).square().sum(-1)
 
 
+@checked
 def orbit_radii(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m"]:
     """The mean distance of each orbit's points from its centre; 0 for a sample the whole group fixes.
 
@@ -72,6 +76,7 @@ def orbit_radii(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m"]:
     return (points - centres[:, None]).flatten(2).norm(dim=2).mean(1)
 
 
+@checked
 def orbit_densities(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m m"]:
     """One over the mean radius of every two orbits, to set beside `mean(lambda^-1)` of the pair.
 

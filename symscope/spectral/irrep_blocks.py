@@ -26,7 +26,7 @@ from symscope.groups import (
     conjugate_indices,
     irreps,
 )
-from symscope.numerics import byte_count
+from symscope.numerics import byte_count, checked
 from symscope.spectral._matrix_checks import allowed_gap
 from symscope.spectral._profile import check_profile
 
@@ -93,6 +93,7 @@ def frequencies(group: FiniteGroup) -> tuple[Frequency, ...]:
     )
 
 
+@checked
 def fourier_blocks(
     profile: Float[Tensor, "m m n"], group: FiniteGroup, *, memory: int | float | str = "2GB"
 ) -> Iterator[tuple[Frequency, Shaped[Tensor, "k k"]]]:
@@ -130,6 +131,7 @@ def checked_blocks(
         yield frequency, fourier_block(profile, frequency)
 
 
+@checked
 def fourier_block(profile: Float[Tensor, "s t n"], frequency: Frequency) -> Shaped[Tensor, "k l"]:
     """`[sum_d kappa_st(d) rho(d)]_st` for one irrep, by its definition.
 
@@ -220,6 +222,7 @@ def _fixed_vectors(frequency: Frequency, stabiliser: Int64[Tensor, "h"]) -> Shap
     return vectors * (values > 0.5) / len(stabiliser) ** 0.5
 
 
+@checked
 def quotient(group: FiniteGroup, stabilisers: Sequence[Tensor] | None, samples: int) -> Quotient:
     """The points of m orbits, with the repetitions that stabilisers make.
 

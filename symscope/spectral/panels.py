@@ -21,6 +21,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import checked
 from symscope.spectral._irrep_parts import SingularBlockError
 
 __all__ = ["Panels", "empty_panels", "flop_counts", "invert_factor", "solve"]
@@ -49,6 +50,7 @@ class Panels:
         return len(self.imaginary) > 0
 
 
+@checked
 def empty_panels(
     size: int, width: int, *, complex: bool, device: torch.device | str, dtype: torch.dtype = torch.float64
 ) -> Panels:
@@ -110,6 +112,7 @@ def workspace_bytes(size: int, width: int, *, itemsize: int = 8) -> int:
     return itemsize * (5 * size * wide + 12 * wide * wide)
 
 
+@checked
 def invert_factor(matrix: Panels, ridge: float) -> None:
     """`A + ridge = L L^H`, and X = L^-1 written over A, so that `(A + ridge)^-1 = X^H X`.
 
@@ -290,6 +293,7 @@ def inverse_block(
     return block, across - across.T
 
 
+@checked
 def solve(inverse: Panels, right: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
     """`A^-1 right = X^T X right` for a real matrix, from X = L^-1."""
     if inverse.is_complex:
@@ -301,6 +305,7 @@ def solve(inverse: Panels, right: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
     return torch.cat([panel.T @ forward[k * inverse.width :] for k, panel in enumerate(inverse.real)])
 
 
+@checked
 def flop_counts(size: int, sets: Sequence[int], *, complex: bool) -> dict[str, float]:
     """Floating-point operations of one block: factor, inverse of the factor, and the blocks asked for.
 

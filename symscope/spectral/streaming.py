@@ -21,7 +21,7 @@ from torch import Tensor
 from symscope.data import default_tolerance
 from symscope.errors import InputError, SingularKernelError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import Progress, byte_count, byte_text, check_ridge, usable_device
+from symscope.numerics import Progress, byte_count, byte_text, check_ridge, checked, usable_device
 from symscope.spectral._irrep_parts import (
     IrrepPart,
     SingularBlockError,
@@ -76,6 +76,7 @@ OrbitFunction = Callable[[Tensor], Tensor]
 TILE_SHARE, LARGEST_TILE = 0.2, 4e9  # of the budget, for orbits and tiles of kernel entries; bytes
 
 
+@checked
 def leave_out_streamed(
     kernel: KernelFunction,
     orbit: OrbitFunction,
@@ -175,6 +176,7 @@ def check_fixed_samples(
             )
 
 
+@checked
 def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
     """What the missing sets take: two sums of `P_MM` each, and the columns and block of the largest."""
     widest = max(one.dim for one in frequencies(group))
@@ -183,6 +185,7 @@ def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> i
     return sums + 16 * (samples * widest * largest + 2 * largest**2)
 
 
+@checked
 def irrep_batches(
     samples: int, group: FiniteGroup, panel: int | None, budget: float | int
 ) -> list[list[Frequency]]:
@@ -213,6 +216,7 @@ def irrep_batches(
     return batches
 
 
+@checked
 def tile_budget(budget: float | int) -> float:
     """The part of a budget that orbits and kernel entries may take at a time.
 
@@ -222,6 +226,7 @@ def tile_budget(budget: float | int) -> float:
     return min(TILE_SHARE * budget, LARGEST_TILE)
 
 
+@checked
 def orbits_per_panel(samples: int, panel: int | None) -> int:
     """How many orbits share a panel: about a tenth of them, in multiples of 32, at most 2,048.
 
@@ -233,6 +238,7 @@ def orbits_per_panel(samples: int, panel: int | None) -> int:
     return min(2048, max(1, samples // 320) * 32) if panel is None else panel
 
 
+@checked
 def filled_panels(
     kernel: KernelFunction,
     orbit: OrbitFunction,
@@ -322,6 +328,7 @@ def _largest(matrix: Panels) -> float:
     return max(float(panel.abs().max()) for panel in (*matrix.real, *matrix.imaginary))
 
 
+@checked
 def panel_part(
     matrix: Panels,
     frequency: Frequency,

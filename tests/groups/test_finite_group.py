@@ -138,12 +138,14 @@ def test_bad_labels_and_elements():
 CALLS = """
 import torch
 from symscope.groups import *
+from symscope.groups.compact import so
+from symscope.groups.constructions import *
 from symscope.groups.fourier import *
 from symscope.groups.group_products import *
 from symscope.groups.irreducible import *
 from symscope.groups.subgroups import *
 
-rows, c4 = torch.ones(4), cyclic(4)
+rows, whole, c4 = torch.ones(4), torch.zeros(4, 4, dtype=torch.int64), cyclic(4)
 for given in (so(2), "C4", [1, 2]):
     for call in (
         lambda g: irreps(g), lambda g: character_table(g), lambda g: schur_error(g),
@@ -153,7 +155,7 @@ for given in (so(2), "C4", [1, 2]):
         lambda g: stabiliser(g, 0), lambda g: is_normal(g, [0]), lambda g: as_group(g, [0]),
         lambda g: regular(g), lambda g: permutation(g), lambda g: from_matrices(g, rows),
         lambda g: direct_product(g, c4), lambda g: direct_product(c4, g),
-        lambda g: semidirect_product(g, c4, rows), lambda g: semidirect_product(c4, g, rows),
+        lambda g: semidirect_product(g, c4, whole), lambda g: semidirect_product(c4, g, whole),
     ):
         try:
             call(given)

@@ -8,9 +8,10 @@ import torch
 
 from symscope.data._labelled import LabelledData
 from symscope.errors import InputError
-from symscope.numerics import check_count
+from symscope.numerics import check_count, checked
 
 
+@checked
 def circles(points: int, distance: float, dtype: torch.dtype = torch.float64) -> LabelledData:
     """Two orbits of a rotation by 2 pi / N, half a step apart, on unit circles a given distance apart.
 

@@ -17,7 +17,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_finite, seeded
+from symscope.numerics import check_count, check_finite, checked, seeded
 
 
 @final
@@ -102,6 +102,7 @@ class RegressionToy:
         return replace(self, targets=self.targets + sigma * draw)
 
 
+@checked
 def absolute_value(points: int, seed: int) -> RegressionToy:
     """Learn |x| from the features (1, x): invariant under x -> -x (Example 3.1, Figures 1 and 3).
 
@@ -125,6 +126,7 @@ def absolute_value(points: int, seed: int) -> RegressionToy:
     return RegressionToy(torch.stack([torch.ones_like(x), x], 1), x.abs(), group, ("e", "flip"), "|x|")
 
 
+@checked
 def coordinate_sum(points: int, seed: int) -> RegressionToy:
     """Learn x + y from the features (x, y): invariant under x <-> y (Figure 2, there with 20 points).
 
@@ -145,6 +147,7 @@ def coordinate_sum(points: int, seed: int) -> RegressionToy:
     return RegressionToy(features, features.sum(1), _permutations(2), ("e", "(1 2)"), "x + y")
 
 
+@checked
 def swapped_squares(points: int, seed: int) -> RegressionToy:
     """Learn (y^2, x^2) from the features (x, y): equivariant under x <-> y (Appendix E, Figure 4).
 
@@ -166,6 +169,7 @@ def swapped_squares(points: int, seed: int) -> RegressionToy:
     return RegressionToy(features, features.flip(1) ** 2, _permutations(2), ("e", "(1 2)"), "(y^2, x^2)")
 
 
+@checked
 def permuted_cube(points: int, seed: int) -> RegressionToy:
     """Points of the cube [0, 1]^3 under S3 (Table 1 and Figure 5, there with 100,000 points).
 

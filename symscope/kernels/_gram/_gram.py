@@ -34,6 +34,7 @@ from symscope.numerics import (
     Progress,
     byte_count,
     check_point_sets,
+    checked,
 )
 
 CPU_MEMORY = "2GB"
@@ -41,6 +42,7 @@ LARGEST_BATCH = 1 << 24  # entries of small Grams computed at once
 CUDA_SHARE = 0.25  # of the free memory of the device
 
 
+@checked
 def gram(
     kernel: Kernel,
     x1: Tensor,

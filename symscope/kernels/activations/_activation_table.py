@@ -20,6 +20,7 @@ from symscope.kernels.activations._hermite import QuadratureDual
 from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
 from symscope.kernels.activations._powers import MonomialDual, SignDual
 from symscope.kernels.activations._trigonometric import SineDual
+from symscope.numerics import checked
 
 RELU = PiecewiseLinearDual(0.0, 1.0, 0.0)
 ABS = PiecewiseLinearDual(-1.0, 1.0, 0.0)
@@ -97,6 +98,7 @@ def is_activation(module: nn.Module) -> bool:
     return isinstance(module, (*_MODULES, *_QUADRATURE_MODULES, nn.GELU))
 
 
+@checked
 def module_dual(module: nn.Module, nodes: int) -> Dual:
     """The dual of an activation module.
 
@@ -120,6 +122,7 @@ def module_dual(module: nn.Module, nodes: int) -> Dual:
     )
 
 
+@checked
 def function_dual(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], nodes: int) -> Dual | None:
     """The dual of a called function or tensor method, or None if it is not a known activation.
 

@@ -14,9 +14,10 @@ from symscope.errors import InputError, nearest
 from symscope.kernels._kernel import Kernel
 from symscope.kernels.classical import inner_products
 from symscope.networks import FunctionalModule, SavedWeights, evaluation, forward_profile, functional_module
-from symscope.numerics import DEFAULT_MEMORY, byte_count, byte_text
+from symscope.numerics import DEFAULT_MEMORY, byte_count, byte_text, checked
 
 
+@checked
 def conjugate_kernel(
     module: nn.Module,
     *,
@@ -67,6 +68,7 @@ def conjugate_kernel(
     )
 
 
+@checked
 def hidden_activations(
     network: FunctionalModule, x: Shaped[Tensor, "n *s"], layer: str | None, memory: int
 ) -> Float[Tensor, "n d"]:

@@ -21,9 +21,10 @@ from symscope.networks import (
     forward_profile,
     functional_module,
 )
-from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, columnwise, top_eigenpairs
+from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, checked, columnwise, top_eigenpairs
 
 
+@checked
 def empirical_ntk(
     module: nn.Module,
     *,
@@ -70,6 +71,7 @@ def empirical_ntk(
     return Kernel(f"{name} of {type(module).__name__}", tangent.blocks, tangent.diagonal, _entry_bytes)
 
 
+@checked
 def empirical_ntk_blocks(
     module: nn.Module,
     x1: Shaped[Tensor, "n1 *s1"],
@@ -111,6 +113,7 @@ def empirical_ntk_blocks(
     return tangent_matrix(network, size, x1[None], other, cotangents, byte_count(memory), method, True)[0]
 
 
+@checked
 def empirical_ntk_product(
     module: nn.Module,
     x1: Shaped[Tensor, "n1 *s1"],
@@ -153,6 +156,7 @@ def empirical_ntk_product(
     return Jacobian(network, x1).jvp(Jacobian(network, columns).vjp(vectors, chunk), chunk)
 
 
+@checked
 def empirical_ntk_eigenpairs(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],

@@ -26,9 +26,18 @@ from symscope.networks import (
     forward_profile,
     functional_module,
 )
-from symscope.numerics import DEFAULT_MEMORY, Eigenpairs, byte_count, byte_text, columnwise, top_eigenpairs
+from symscope.numerics import (
+    DEFAULT_MEMORY,
+    Eigenpairs,
+    byte_count,
+    byte_text,
+    checked,
+    columnwise,
+    top_eigenpairs,
+)
 
 
+@checked
 def weights_kernel(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
@@ -78,6 +87,7 @@ def weights_kernel(
     return (total + total.mT) / 2
 
 
+@checked
 def weights_kernel_product(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
@@ -112,6 +122,7 @@ def weights_kernel_product(
     return _times(network, x, vector, inputs_per_product(network, size, x, byte_count(memory)))
 
 
+@checked
 def weights_kernel_eigenpairs(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],
@@ -186,6 +197,7 @@ def weights_kernel_eigenpairs(
     return Eigenpairs(dual.values, vectors, residuals, dual.products + 2 * count)
 
 
+@checked
 def weights_kernel_spectrum(
     module: nn.Module,
     x: Shaped[Tensor, "n *s"],

@@ -19,7 +19,7 @@ from symscope.kernels.infinite._operations import Activate
 from symscope.kernels.infinite._parameterisation import Prior
 from symscope.kernels.infinite._propagation import kernel_blocks, working_numbers
 from symscope.kernels.infinite._wide_network import WideNetwork
-from symscope.numerics import check_point_sets
+from symscope.numerics import check_point_sets, checked
 
 
 @final
@@ -102,6 +102,7 @@ class InfiniteWidth:
         return nngp, ntk
 
 
+@checked
 def infinite_width(
     module: nn.Module,
     *,
@@ -170,6 +171,7 @@ def infinite_width(
     return wide_network_kernels(network)
 
 
+@checked
 def wide_network_kernels(network: WideNetwork) -> InfiniteWidth:
     """The kernels of a network given by its operations.
 

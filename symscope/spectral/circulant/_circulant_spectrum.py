@@ -11,7 +11,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
-from symscope.numerics import check_ridge
+from symscope.numerics import check_ridge, checked
 from symscope.spectral._matrix_checks import (
     allowed_gap,
     check_gram,
@@ -24,6 +24,7 @@ from symscope.spectral._matrix_checks import (
 MIRRORED = 1e-9  # of the largest entry: how far row[d] may be from row[n - d]
 
 
+@checked
 def circulant_row(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
     """The first row of the nearest circulant matrix: the average over every wrapped diagonal.
 
@@ -47,6 +48,7 @@ def circulant_row(gram: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
     return wrapped.mean(0)
 
 
+@checked
 def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
     """The eigenvalues of the symmetric circulant matrix with this first row: its discrete Fourier transform.
 
@@ -77,6 +79,7 @@ def circulant_spectrum(row: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch 
     return torch.where(known, spectrum, 0.0)
 
 
+@checked
 def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[Tensor, "*batch"]:
     """The error at one missing point (Eq. 7): `eps_s = lambda_N^-1 / mean(lambda^-1)`, n = 2N frequencies.
 
@@ -97,6 +100,7 @@ def spectral_error(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[T
     return inverse[..., inverse.shape[-1] // 2] / inverse.mean(-1)
 
 
+@checked
 def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float[Tensor, "*batch n"]:
     """The inverse spectrum whose areas are the paper's picture: `1 / (lambda + ridge)`.
 
@@ -132,6 +136,7 @@ def inverse_spectrum(spectrum: Float[Tensor, "*batch n"], ridge: float) -> Float
     return 1 / regular
 
 
+@checked
 def spectral_residual(
     spectrum: Float[Tensor, "n"], labels: Float[Tensor, "labels"], missing: Int64[Tensor, "m"], ridge: float
 ) -> Float[Tensor, "m"]:

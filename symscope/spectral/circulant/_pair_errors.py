@@ -11,13 +11,14 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import check_ridge
+from symscope.numerics import check_ridge, checked
 from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import check_sample_classes
 from symscope.spectral._profile import check_profile
 from symscope.spectral.circulant._circulant_spectrum import spectral_error
 
 
+@checked
 def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, sample: int) -> Float[Tensor, "m f"]:
     """The circulant spectra of one sample's orbit interleaved with every orbit, its own included.
 
@@ -80,6 +81,7 @@ def powers(group: FiniteGroup) -> Int64[Tensor, "n"]:
     return torch.tensor(result)
 
 
+@checked
 def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: float) -> Float[Tensor, "m m"]:
     """The paper's spectral error (Eq. 7) of every two orbits; NaN where an orbit would meet itself.
 
@@ -107,6 +109,7 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     return errors
 
 
+@checked
 def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> Float[Tensor, ""]:
     """The paper's error of two classes with many samples: the mean over all pairs across them (section 3.4).
 
@@ -149,6 +152,7 @@ class OneVersusMany:
     accuracy: float
 
 
+@checked
 def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> OneVersusMany:
     """The paper's rule for many classes: an orbit is right iff it wins against every other class on average.
 
