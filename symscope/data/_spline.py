@@ -14,7 +14,7 @@ from torch import Tensor
 
 from symscope.data._action import gather_points
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import check_count, check_memory, checked, shortened
 
 
 @lru_cache(maxsize=64)
@@ -64,6 +64,8 @@ def spline_matrix(size: int, degrees: float) -> Float64[Tensor, "pixels pixels"]
     >>> (turn @ image).reshape(3, 3).round(decimals=9).tolist()
     [[2.0, 5.0, 8.0], [1.0, 4.0, 7.0], [0.0, 3.0, 6.0]]
     """
+    size = check_count("size", size)
+    check_memory(f"a matrix on images of {shortened(size)} pixels a side", 8 * size**4, "take smaller images")
     taps, weights = spline_taps(size, degrees)
     pixels = size * size
     gathered = torch.zeros(pixels, pixels, dtype=torch.float64)

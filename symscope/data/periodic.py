@@ -28,10 +28,11 @@ from torch import Tensor
 from symscope.data._sectors import Sector, climb, image_sectors, share
 from symscope.data._spline import checked_images, spline_matrix
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import check_count, check_memory, checked, shortened
 
 __all__ = ["OrthogonalRotation", "RotationBasis", "rotate_flat", "rotation_basis", "spline_matrix"]
 
+LARGEST_STEPS = 4096  # one spline rotation and one part of every image for each
 LARGEST_SIZE = 64  # a [4096, 4096] basis, 134 MB; its factorisations already take minutes
 
 
@@ -79,21 +80,23 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
         mirrored: Whether to obey `s R s = R^-1` as well, as D_n needs.
 
     Raises:
-        InputError: n below 1, or images too large for a dense basis.
+        InputError: n below 1 or too large, or images too large for a dense basis.
 
     >>> basis = rotation_basis(4, 8)
     >>> turn = basis.matrix(1)
     >>> bool((torch.linalg.matrix_power(turn, 8) - torch.eye(16)).abs().max() < 1e-12), basis.defect
     (True, 0)
     """
-    if n < 1:
-        raise InputError(f"expected a positive number of steps in a full turn, got {n}.")
+    n, size = check_count("n", n, 1, LARGEST_STEPS), check_count("size", size)
     if size > LARGEST_SIZE:
         raise InputError(
             f"expected images up to {LARGEST_SIZE}x{LARGEST_SIZE} for the orthogonal rotation, which needs a "
-            f"dense basis of them; got {size}x{size}. Use method='spline', or smaller images."
+            f"dense basis of them; got {shortened(size)} a side. Use method='spline', or smaller images."
         )
     m = math.gcd(n, 4)
+    check_memory(
+        f"the parts of {size}x{size} images by {n} frequencies", 8 * n * size**4 // m, "take fewer steps"
+    )
     sectors = image_sectors(size, m)
     means = _frequency_parts(sectors, size, n, m)
     even, odd, turning, kept, resting = [], [], [], [], []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import torch
 from jaxtyping import Int64
@@ -65,16 +66,18 @@ class PermutationGroup:
         return torch.arange(self.degree)
 
     @cached_property
-    def _chain(self) -> Any:
+    def _levels(self) -> list[list[Tensor]]:
+        """The coset representatives at each level of a stabiliser chain."""
         from sympy.combinatorics import Permutation
         from sympy.combinatorics import PermutationGroup as StabiliserChain
 
-        return StabiliserChain([Permutation(g) for g in self.generators.tolist()])
+        chain = StabiliserChain([Permutation(g) for g in self.generators.tolist()])
+        return [[torch.tensor(u.array_form) for u in level.values()] for level in chain.basic_transversals]
 
     @cached_property
     def order(self) -> int:
         """Number of elements, without listing them."""
-        return self.known_order or int(self._chain.order())
+        return self.known_order or math.prod(len(level) for level in self._levels)
 
     def multiply(self, a: Tensor, b: Tensor) -> Int64[Tensor, "degree"]:
         """The product ab: b first, then a."""
@@ -88,13 +91,10 @@ class PermutationGroup:
         """Elements drawn uniformly: one coset representative at each level of the stabiliser chain."""
         count = check_count("count", count, 0)
         check_memory(f"{count} samples of {self.name}", 8 * count * self.degree, "draw fewer at a time")
-        levels = [
-            [torch.tensor(u.array_form) for u in level.values()] for level in self._chain.basic_transversals
-        ]
         drawn = []
         for _ in range(count):
             element = self.identity
-            for level in levels:
+            for level in self._levels:
                 pick = int(torch.randint(len(level), (1,), generator=generator))
                 # each level's representatives multiply on the left of the deeper ones
                 element = self.multiply(element, level[pick])

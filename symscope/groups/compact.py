@@ -87,7 +87,6 @@ class CompactGroup:
         return torch.linalg.matrix_exp(torch.einsum("k,kij->ij", coefficients, self.lie_algebra))
 
 
-@checked
 def so(n: int) -> CompactGroup:
     """SO(n), rotations of n-space.
 
@@ -101,7 +100,6 @@ def so(n: int) -> CompactGroup:
     )
 
 
-@checked
 def o(n: int) -> CompactGroup:
     """O(n), rotations and reflections of n-space; the discrete generator flips the first axis.
 
@@ -115,7 +113,6 @@ def o(n: int) -> CompactGroup:
     return CompactGroup(f"O({n})", n, _antisymmetric(n), flip[None], partial(_haar, n, False))
 
 
-@checked
 def torus(k: int) -> CompactGroup:
     """T^k, k independent rotations of the plane, as block-diagonal 2k x 2k matrices.
 

@@ -19,14 +19,13 @@ from symscope.groups._group_laws import CyclicLaw, DihedralLaw, PermutationLaw, 
 from symscope.groups._permutation import LARGEST_DEGREE, PermutationGroup
 from symscope.groups.compact import CompactGroup, compact_product, o, so, torus
 from symscope.groups.group_products import direct_product
-from symscope.numerics import check_count, checked, shortened
+from symscope.numerics import check_count, shortened
 
 __all__ = ["alternating", "cyclic", "dihedral", "octahedral", "quaternion", "symmetric"]
 
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 
 
-@checked
 def cyclic(n: int) -> FiniteGroup:
     """C_n, the rotations of a regular n-gon: element k is r^k.
 
@@ -38,7 +37,6 @@ def cyclic(n: int) -> FiniteGroup:
     return FiniteGroup(f"C{n}", CyclicLaw(n), (1,) if n > 1 else (), labels, cyclic_factors=(n,))
 
 
-@checked
 def dihedral(n: int) -> FiniteGroup:
     """D_n, the symmetries of a regular n-gon, order 2n: element k < n is r^k, element n + k is r^k s.
 
@@ -55,7 +53,6 @@ def dihedral(n: int) -> FiniteGroup:
     return FiniteGroup(f"D{n}", DihedralLaw(n), (1, n) if n > 1 else (1,), tuple(labels), moves)
 
 
-@checked
 def symmetric(n: int) -> FiniteGroup | PermutationGroup:
     """S_n, all permutations of n points, in lexicographic order; beyond S7 not listed, only generated.
 
@@ -71,7 +68,6 @@ def symmetric(n: int) -> FiniteGroup | PermutationGroup:
     return _listed_permutations(f"S{n}", perms, [[1, 0, *range(2, n)], [*range(1, n), 0]] if n > 1 else [])
 
 
-@checked
 def alternating(n: int) -> FiniteGroup | PermutationGroup:
     """A_n, the even permutations of n points, in lexicographic order; beyond A7 only generated.
 

@@ -13,12 +13,13 @@ from symscope.errors import InputError
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup, o, so
 from symscope.groups.constructions import trivial
-from symscope.numerics import checked
+from symscope.numerics import check_count
 
 __all__ = ["frequency", "spin"]
 
+LARGEST_FREQUENCY = 500  # a spin of this degree has matrices of side 1,001
 
-@checked
+
 def frequency(k: int) -> Representation:
     """The real irrep of SO(2) of frequency k >= 1: the plane turned k times as fast; k = 0 is trivial.
 
@@ -27,8 +28,7 @@ def frequency(k: int) -> Representation:
     tensor([[ 0., -1.],
             [ 1.,  0.]], dtype=torch.float64)
     """
-    if k < 0:
-        raise InputError(f"expected a frequency of 0 or more, got {k}.")
+    k = check_count("k", k, 0, LARGEST_FREQUENCY)
     if k == 0:
         return trivial(so(2))
     return Representation(
@@ -36,7 +36,6 @@ def frequency(k: int) -> Representation:
     )
 
 
-@checked
 def spin(degree: int, parity: int | None = None) -> Representation:
     """The real irrep of SO(3) of degree l, dimension 2l + 1; with a parity of +1 or -1, of O(3).
 
@@ -49,8 +48,7 @@ def spin(degree: int, parity: int | None = None) -> Representation:
     >>> spin(2).dim, spin(1, parity=-1).group.name
     (5, 'O(3)')
     """
-    if degree < 0:
-        raise InputError(f"expected a degree of 0 or more, got {degree}.")
+    degree = check_count("degree", degree, 0, LARGEST_FREQUENCY)
     if parity not in (None, 1, -1):
         raise InputError(f"expected a parity of +1 or -1, or None for SO(3), got {parity}.")
     group: CompactGroup = so(3) if parity is None else o(3)

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import check_finite, checked
 
 # C = X^T Y lies in the range of K = X^T X up to the rounding of both.
 _IN_RANGE = 1e-8
@@ -177,6 +177,7 @@ def regression_flow(
         )
     inverse = torch.where(unseen, torch.zeros_like(values), 1 / torch.where(unseen, 1.0, values))
     minimum = (vectors @ (inverse[:, None] * columns)).reshape(c.shape)
+    check_finite("the minimum K^-1 C", minimum)
     return RegressionFlow(rates, vectors, minimum, unseen)
 
 

@@ -81,7 +81,10 @@ def streamed_moments(
     xx = xy = None
     yy, points = 0.0, 0
     label_shape: tuple[int, ...] = ()
-    for x, y in batches:
+    for batch in batches:
+        if not isinstance(batch, tuple | list) or len(batch) != 2:
+            raise InputError(f"batches: expected pairs of features and labels, got {type(batch).__name__}.")
+        x, y = batch
         _check_batch(x, y)
         x, y = x.to(device, dtype), y.to(device, dtype)
         if xx is None:

@@ -41,12 +41,17 @@ def check_weights(saved: object, what: str) -> Mapping[str, Tensor]:
         what: Name of the weights in messages.
 
     Raises:
-        InputError: It is something else than names to tensors.
+        InputError: It is something else than names to tensors, or complex ones, which would lose a part.
 
     >>> list(check_weights({"bias": torch.zeros(2)}, "params"))
     ['bias']
     """
     if isinstance(saved, Mapping) and all(isinstance(value, Tensor) for value in saved.values()):
+        if several := [name for name, value in saved.items() if value.is_complex()]:
+            raise InputError(
+                f"{what}: expected real weights, got complex ones in {several[0]!r}; keep real and imaginary "
+                "parts as two real tensors."
+            )
         return saved
     held = [str(name) for name in saved] if isinstance(saved, Mapping) else []
     listed = f" with {', '.join(held[:3])}{' and more' if len(held) > 3 else ''}" if held else ""

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from symscope.errors import SingularKernelError
+from symscope.errors import InputError, SingularKernelError
 from symscope.numerics import check_ridge, checked
 from symscope.spectral._matrix_checks import (
     check_gram,
@@ -106,7 +106,7 @@ def leave_one_out_residuals(
         labels: The true labels.
 
     Raises:
-        InputError: A matrix that is not square, or labels that do not match.
+        InputError: A matrix that is no inverse of a kernel matrix, or labels that do not match.
 
     >>> P = precision(torch.tensor([[1.0, 0.5], [0.5, 1.0]], dtype=torch.float64), ridge=0.0)
     >>> leave_one_out_residuals(P, torch.tensor([1.0, -1.0], dtype=torch.float64)).round(decimals=6).tolist()
@@ -114,6 +114,8 @@ def leave_one_out_residuals(
     """
     check_inverse_gram(precision)
     labels = real_labels(labels, len(precision), precision)
+    if not bool((precision.diagonal() > 0).all()):
+        raise InputError("precision: expected a positive diagonal, which the inverse of a kernel matrix has.")
     diagonal = precision.diagonal().reshape(-1, *[1] * (labels.ndim - 1))
     return torch.tensordot(precision, labels, 1) / diagonal
 

@@ -50,7 +50,6 @@ class Panels:
         return len(self.imaginary) > 0
 
 
-@checked
 def empty_panels(
     size: int, width: int, *, complex: bool, device: torch.device | str, dtype: torch.dtype = torch.float64
 ) -> Panels:
@@ -112,7 +111,6 @@ def workspace_bytes(size: int, width: int, *, itemsize: int = 8) -> int:
     return itemsize * (5 * size * wide + 12 * wide * wide)
 
 
-@checked
 def invert_factor(matrix: Panels, ridge: float) -> None:
     """`A + ridge = L L^H`, and X = L^-1 written over A, so that `(A + ridge)^-1 = X^H X`.
 
@@ -293,7 +291,6 @@ def inverse_block(
     return block, across - across.T
 
 
-@checked
 def solve(inverse: Panels, right: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
     """`A^-1 right = X^T X right` for a real matrix, from X = L^-1."""
     if inverse.is_complex:

@@ -176,7 +176,6 @@ def check_fixed_samples(
             )
 
 
-@checked
 def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
     """What the missing sets take: two sums of `P_MM` each, and the columns and block of the largest."""
     widest = max(one.dim for one in frequencies(group))
@@ -185,7 +184,6 @@ def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> i
     return sums + 16 * (samples * widest * largest + 2 * largest**2)
 
 
-@checked
 def irrep_batches(
     samples: int, group: FiniteGroup, panel: int | None, budget: float | int
 ) -> list[list[Frequency]]:
@@ -216,7 +214,6 @@ def irrep_batches(
     return batches
 
 
-@checked
 def tile_budget(budget: float | int) -> float:
     """The part of a budget that orbits and kernel entries may take at a time.
 
@@ -226,7 +223,6 @@ def tile_budget(budget: float | int) -> float:
     return min(TILE_SHARE * budget, LARGEST_TILE)
 
 
-@checked
 def orbits_per_panel(samples: int, panel: int | None) -> int:
     """How many orbits share a panel: about a tenth of them, in multiples of 32, at most 2,048.
 
@@ -238,7 +234,6 @@ def orbits_per_panel(samples: int, panel: int | None) -> int:
     return min(2048, max(1, samples // 320) * 32) if panel is None else panel
 
 
-@checked
 def filled_panels(
     kernel: KernelFunction,
     orbit: OrbitFunction,
@@ -328,7 +323,6 @@ def _largest(matrix: Panels) -> float:
     return max(float(panel.abs().max()) for panel in (*matrix.real, *matrix.imaginary))
 
 
-@checked
 def panel_part(
     matrix: Panels,
     frequency: Frequency,

@@ -17,7 +17,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_finite, checked, seeded
+from symscope.numerics import check_count, check_finite, check_memory, checked, seeded
 
 
 @final
@@ -196,6 +196,7 @@ def permuted_cube(points: int, seed: int) -> RegressionToy:
 
 def _uniform(points: int, dim: int, seed: int) -> Float[Tensor, "n d"]:
     points = check_count("points", points)
+    check_memory(f"{points} points", 16 * points * dim, "draw fewer")
     return torch.rand(points, dim, generator=seeded(seed), dtype=torch.float64)
 
 

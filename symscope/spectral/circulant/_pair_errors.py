@@ -109,7 +109,6 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     return errors
 
 
-@checked
 def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> Float[Tensor, ""]:
     """The paper's error of two classes with many samples: the mean over all pairs across them (section 3.4).
 
@@ -152,7 +151,6 @@ class OneVersusMany:
     accuracy: float
 
 
-@checked
 def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> OneVersusMany:
     """The paper's rule for many classes: an orbit is right iff it wins against every other class on average.
 

@@ -1,0 +1,115 @@
+"""What annotations promise is checked, in the caller's words, and nothing else is changed."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.numerics import checked
+
+SQUARE, LABELS = torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.tensor([1.0, -2.0])
+
+
+@checked
+def quantity(
+    gram: Float[Tensor, "n n"],
+    labels: Float[Tensor, "n *c"],
+    count: int = 1,
+    scale: float = 1.0,
+    rows: Int64[Tensor, "k"] | None = None,
+    parts: list[Float[Tensor, "_ m"]] | None = None,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> Tensor:
+    """What it says.
+
+    >>> quantity(torch.eye(1), torch.ones(1)).item()
+    1.0
+    """
+    return scale * gram.max() * labels.flatten(1 if labels.ndim > 1 else 0).sum(-1).max()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"gram": torch.ones(2, 3)}, r"gram: expected floating-point numbers of shape \[n, n\]"),
+        ({"gram": SQUARE.long()}, "gram: expected floating-point numbers .* got torch.int64"),
+        ({"gram": SQUARE.to(torch.complex64)}, "gram: expected floating-point .* got torch.complex64"),
+        ({"gram": SQUARE > 0}, "gram: expected floating-point numbers .* got torch.bool"),
+        ({"gram": [[1.0]]}, "gram: expected floating-point numbers .* got list"),
+        ({"labels": torch.tensor([1.0, math.nan])}, r"labels: expected finite numbers, .* index \(1,\)"),
+        ({"gram": SQUARE.to("meta")}, "gram: expected a dense tensor, got a tensor without data"),
+        ({"gram": SQUARE.to_sparse()}, "gram: expected a dense tensor, got a tensor of layout"),
+        ({"gram": torch.ones(0, 0), "labels": torch.ones(0)}, "gram: expected at least one number"),
+        ({"count": 1.5}, "count: expected an integer of 64 bits, got 1.5"),
+        ({"count": 2**63}, "count: expected an integer of 64 bits, got 9223372036854775808"),
+        ({"count": True}, "count: expected an integer of 64 bits, got True"),
+        ({"scale": math.nan}, "scale: expected a number, got nan"),
+        ({"scale": "2"}, "scale: expected a number, got '2'"),
+        ({"rows": torch.ones(2)}, r"rows: expected int64 numbers of shape \[k\] or None"),
+        ({"device": "a/b"}, "device: expected .* got 'a/b'"),
+        ({"dtype": torch.int64}, "dtype: expected a floating-point dtype"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(given, message):
+    with pytest.raises(InputError, match=message) as caught:
+        quantity(**{"gram": SQUARE, "labels": LABELS, **given})
+    assert "\n" not in str(caught.value)
+
+
+def test_right_arguments_reach_the_function():
+    assert quantity(SQUARE, LABELS) == quantity.__wrapped__(SQUARE, LABELS)
+    torch.testing.assert_close(quantity(SQUARE, torch.ones(2, 5), 3, scale=2), torch.tensor(30.0))
+    quantity(SQUARE, LABELS, rows=torch.tensor([0]), parts=[torch.ones(1, 2), torch.ones(4, 2)], device="cpu")
+
+
+def test_a_failure_for_another_reason_is_not_blamed_on_the_caller():
+    @checked
+    def faulty(x: Tensor) -> Tensor:
+        raise RuntimeError("a fault of the program")
+
+    with pytest.raises(RuntimeError, match="a fault of the program"):
+        faulty(torch.ones(2))
+    with pytest.raises(InputError, match=r"x: expected at least one number, got .* of shape \(0,\)"):
+        faulty(torch.ones(0))
+
+
+def test_transforms_and_gradients_pass_through():
+    one = quantity(SQUARE, LABELS)
+    many = torch.func.vmap(lambda gram: quantity(gram, LABELS))(torch.stack([SQUARE, 2 * SQUARE]))
+    torch.testing.assert_close(many, torch.stack([one, 2 * one]))
+    slope = torch.func.grad(lambda y: quantity(SQUARE, y))(LABELS)
+    torch.testing.assert_close(slope, torch.full((2,), float(SQUARE.max())))
+
+
+def test_the_function_keeps_its_name_signature_and_home():
+    assert inspect.signature(quantity) == inspect.signature(quantity.__wrapped__)
+    assert quantity.__globals__ is globals()  # where doctest looks
+    assert pickle.loads(pickle.dumps(quantity)) is quantity
+
+
+def test_one_name_is_one_size_over_all_arguments():
+    # in a process of its own: the suite's type checker compares sizes within every single function
+    script = """
+import torch
+from symscope.errors import InputError
+from symscope.spectral.dense import leave_out_residual
+for missing, labels in ((torch.tensor([0]), torch.ones(3)), (torch.tensor([0.5]), torch.ones(2))):
+    try:
+        leave_out_residual(torch.eye(2), labels, missing)
+    except InputError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    sizes, kind = done.stdout.splitlines()
+    assert "3" in sizes
+    assert kind.startswith("missing: expected int64 numbers of shape [m], got torch.float32 of shape (1,)")
