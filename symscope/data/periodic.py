@@ -89,9 +89,10 @@ def rotation_basis(size: int, n: int, mirrored: bool = False) -> RotationBasis:
     """
     n, size = check_count("n", n, 1, LARGEST_STEPS), check_count("size", size)
     if size > LARGEST_SIZE:
+        side = shortened(size)
         raise InputError(
             f"expected images up to {LARGEST_SIZE}x{LARGEST_SIZE} for the orthogonal rotation, which needs a "
-            f"dense basis of them; got {shortened(size)} a side. Use method='spline', or smaller images."
+            f"dense basis of them; got {side}x{side}. Use method='spline', or smaller images."
         )
     m = math.gcd(n, 4)
     check_memory(

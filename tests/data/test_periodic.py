@@ -139,8 +139,11 @@ def test_digits_turn_as_splines_turn_them() -> None:
 def test_refuses_sizes_and_steps_it_cannot_serve() -> None:
     with pytest.raises(InputError, match=r"up to 64x64.*got 65x65. Use method='spline'"):
         rotation_basis(65, 8)
-    with pytest.raises(InputError, match="positive number of steps"):
-        rotation_basis(5, 0)
+    for steps in (0, 10**30):
+        with pytest.raises(InputError, match="n: expected an integer from 1 to 4096, got"):
+            rotation_basis(6, steps)
+    with pytest.raises(InputError, match=r"64x64 images by 1024 frequencies.*take fewer steps"):
+        rotation_basis(64, 1024)
     with pytest.raises(InputError, match="expected square images"):
         OrthogonalRotation(8)(torch.tensor(1), torch.zeros(2, 3))
     with pytest.raises(InputError, match="expected finite pixels"):

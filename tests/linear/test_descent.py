@@ -82,3 +82,7 @@ def test_bad_input():
         learning_rate_for(0 * RATES, 0.1)
     with pytest.raises(InputError, match="points: expected at least 1"):
         mean_loss_rate(0.1, 0)
+    with pytest.raises(InputError, match="rates: expected finite numbers"):
+        learning_rate_for(torch.tensor([1.0, math.nan]), 0.01)
+    with pytest.raises(InputError, match="rate_error: expected a positive"):
+        learning_rate_for(torch.tensor([1.0]), math.nan)

@@ -35,3 +35,8 @@ def test_a_file_cannot_run_code(tmp_path):
     torch.save({"weight": nn.Linear(2, 2)}, tmp_path / "module.pt")  # a whole module: arbitrary classes
     with pytest.raises(InputError, match="weights_only=True"):
         read_weights(tmp_path / "module.pt", "weights")
+
+
+def test_complex_weights_are_not_cast():
+    with pytest.raises(InputError, match="params: expected real weights, got complex ones in 'w'"):
+        check_weights({"w": torch.ones(2, dtype=torch.complex64)}, "params")

@@ -112,6 +112,10 @@ def test_labels_must_match_and_be_finite():
         leave_one_out_residuals(inverse, torch.ones(4, dtype=torch.float64))
     with pytest.raises(InputError, match="finite"):
         leave_one_out_residuals(inverse, torch.full((3,), float("inf"), dtype=torch.float64))
+    with pytest.raises(InputError, match="precision: expected"):
+        leave_one_out_residuals(inverse * float("nan"), torch.ones(3, dtype=torch.float64))
+    with pytest.raises(InputError, match="positive diagonal"):
+        leave_one_out_residuals(0 * inverse, torch.ones(3, dtype=torch.float64))
 
 
 @given(st.integers(0, 400))
