@@ -5,5 +5,5 @@ python -m tests.fuzz --replay files:123  one input again, with its traceback
 
 An input is an area and a seed: the area's function makes it from the seed alone. Areas: `cli`, `files`,
 `grammar`, `runs` (damaged run folders), `api` (the example of every public function, its arguments changed),
-`objects` (the same for the classes and functions that those examples reach) and `methods`.
+`objects` (the same for the classes and functions that those examples reach) and, on demand, `methods`.
 """
