@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from symscope.data import Action, LabelledData
 from symscope.errors import InputError
+from symscope.groups import cyclic
 from symscope.numerics import seeded
 from symscope.training.points import GeneratedPoints, StoredPoints, stored_orbits
 
@@ -22,7 +24,7 @@ class LeftOutData:
     """Every sample under every element, and for each left-out class who sees what.
 
     Attributes:
-        points: The inputs, each centred and of unit norm; point `s * order + g` is element g on sample s.
+        points: The inputs; point `s * order + g` is element g on sample s.
         labels: The class of each point.
         left_out: The left-out class of each row of the masks.
         train: What is trained on: 90 % of all points but the left-out ones.
@@ -52,6 +54,7 @@ def left_out_data(
     held_out: float = 0.1,
     split: str = "points",
     stored: bool = True,
+    prepared: str = "centred",
     dtype: torch.dtype = torch.float64,
     device: torch.device | str = "cpu",
 ) -> LeftOutData:
@@ -68,6 +71,8 @@ def left_out_data(
         split: "points" draws points one by one, as the paper does: other orientations of an in-test image
             are trained on. "samples" holds out samples with all their orientations.
         stored: Keep all points in memory; False makes them on the fly: `GeneratedPoints`, samples in `dtype`.
+        prepared: "centred" subtracts each point's mean and divides by its norm; "unit" divides upright images
+            by their norms, as the authors' script does; "pixels" leaves images as they are.
         dtype: Precision of the points; bfloat16 halves their memory.
         device: Device holding the points.
 
@@ -84,11 +89,13 @@ def left_out_data(
     order = action.group.order
     check_request(data, action, left_out, held_out, split)
     where = torch.device(device)
-    points: StoredPoints | GeneratedPoints = (
-        stored_orbits(data.x, action, dtype, where)
-        if stored
-        else GeneratedPoints(data.x.to(where, dtype), action)
-    )
+    points: StoredPoints | GeneratedPoints
+    if prepared != "centred":
+        points = _plain_orbits(data.x.to(where), action, prepared, dtype)
+    elif stored:
+        points = stored_orbits(data.x, action, dtype, where)
+    else:
+        points = GeneratedPoints(data.x.to(where, dtype), action)
     labels = data.labels.to(where).repeat_interleave(order)
     upright = torch.arange(len(labels), device=where) % order == action.group.identity
     draws = len(data) * (order if split == "points" else 1)
@@ -97,6 +104,51 @@ def left_out_data(
     held = (chosen if split == "points" else chosen.repeat_interleave(order)).to(where)
     out = torch.stack([upright & (labels == label) for label in left_out])
     return LeftOutData(points, labels, tuple(left_out), ~held & ~out, held & ~out, out)
+
+
+def _plain_orbits(
+    x: Float[Tensor, "m h w"], action: Action, prepared: str, dtype: torch.dtype
+) -> StoredPoints:
+    """Every sample under every element, without centring; in pieces, as `stored_orbits` does."""
+    if prepared not in ("unit", "pixels"):
+        raise InputError(f"prepared: expected 'centred', 'unit' or 'pixels', got {prepared!r}.")
+    if prepared == "unit":
+        x = x / x.flatten(1).norm(dim=1)[:, None, None]
+    step = max(1, 2**25 // (action.group.order * x[0].numel()))
+    pieces = [action.act_all(part).to(dtype) for part in x.split(step)]
+    return StoredPoints(torch.cat(pieces).flatten(0, 1).unsqueeze(1), action.group.order)
+
+
+def nearest_rotation(n: int) -> Action:
+    """C_n turning square images, each pixel taken from the nearest one, as torchvision's `rotate` does.
+
+    >>> nearest_rotation(4).act(1, torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[2.0, 4.0], [1.0, 3.0]]
+    """
+    return Action("rotation, nearest pixel", cyclic(n), NearestRotation(n), 2)
+
+
+@final
+@dataclass(frozen=True)
+class NearestRotation:
+    """The transform of `nearest_rotation`: element k rotates by 360 k / n degrees, counter-clockwise."""
+
+    n: int
+
+    def __call__(self, g: Tensor, x: Tensor) -> Tensor:
+        side = x.shape[-1]
+        place = torch.arange(side, dtype=torch.float64, device=x.device) - (side - 1) / 2
+        angle = 2 * math.pi / self.n * g.to(x.device)[..., None, None]
+        down, right = place[:, None], place[None, :]
+        row = angle.cos() * down + angle.sin() * right
+        column = angle.cos() * right - angle.sin() * down
+        # half pixels are rounded the same way on every machine, whatever the last bit of a cosine
+        rows, columns = ((one + (side - 1) / 2).round(decimals=9).round().long() for one in (row, column))
+        inside = (rows >= 0) & (rows < side) & (columns >= 0) & (columns < side)
+        flat = (rows.clamp(0, side - 1) * side + columns.clamp(0, side - 1)).flatten(-2)
+        shape = torch.broadcast_shapes(flat.shape[:-1], x.shape[:-2])
+        images, places = x.flatten(-2).expand(*shape, -1), flat.expand(*shape, -1)
+        return images.gather(-1, places).unflatten(-1, (side, side)) * inside.to(x.dtype)
 
 
 def check_request(

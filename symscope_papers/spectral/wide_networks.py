@@ -13,6 +13,7 @@ from symscope.kernels.infinite import InfiniteWidth
 from symscope.numerics import check_count
 
 SIDE = 28
+MLPS = ("mlp-1", "mlp-2", "mlp-3")
 READOUTS = {"fc": "dense read-out", "gap": "global pooling", "gap-apart": "global pooling, filters apart"}
 
 
@@ -61,11 +62,16 @@ def conv_kernels(readout: str, filter: int, side: int = SIDE) -> InfiniteWidth:
     return infinite_width(conv_module(readout, filter, side), w_std=1.0, b_std=0.0)
 
 
-def pooled_apart(filter: int, side: int = SIDE) -> Kernel:
-    """The NTK of `conv_module("gap-apart", filter, side)` from its windows: the same kernel, far quicker.
+def pooled_apart(filter: int, side: int = SIDE, limit: str = "ntk") -> Kernel:
+    """The kernel of `conv_module("gap-apart", filter, side)` from its windows: the same kernel, far quicker.
 
     Windows that do not overlap share no pixel but at the seam, so each is an input of a fully connected
-    network of its own: the pooled kernel is the mean of that network's NTK over all pairs of windows.
+    network of its own: the pooled kernel is the mean of that network's kernel over all pairs of windows.
+
+    Args:
+        filter: Odd side of the filter.
+        side: Side of the images.
+        limit: "ntk" or "nngp".
 
     >>> import torch
     >>> x = torch.arange(72.0, dtype=torch.float64).reshape(2, 1, 6, 6).sin()
@@ -75,7 +81,8 @@ def pooled_apart(filter: int, side: int = SIDE) -> Kernel:
     """
     check_filter("gap-apart", filter, side)
     dense = nn.Sequential(nn.Linear(filter**2, 1, bias=False), nn.ReLU(), nn.Linear(1, 1, bias=False))
-    inner = infinite_width(dense, w_std=1.0, b_std=0.0).ntk
+    wide = infinite_width(dense, w_std=1.0, b_std=0.0)
+    inner = {"ntk": wide.ntk, "nngp": wide.nngp}[limit]
     count = (-(-side // filter)) ** 2
     return Kernel(
         f"{inner.name}, mean over windows",
@@ -146,3 +153,34 @@ def mlp_kernels(hidden: int) -> InfiniteWidth:
     for _ in range(hidden - 1):
         wide += [nn.Linear(2, 2), nn.ReLU()]
     return infinite_width(nn.Sequential(*wide, nn.Linear(2, 1)), w_std=1.0, b_std=1.0)
+
+
+def section_kernels(network: str) -> InfiniteWidth:
+    """The kernels of Sec. 3.4: of the network in App. B.3, or of an MLP.
+
+    App. B.3's network has hidden layers 512, 128 and 10, the last without bias, and one output; its dropout
+    is off.
+
+    Args:
+        network: "app-b3", or "mlp-1", "mlp-2" .. for so many hidden layers.
+
+    Raises:
+        InputError: An unknown network.
+
+    >>> import torch
+    >>> section_kernels("app-b3").ntk(torch.zeros(1, 784, dtype=torch.float64)).item()
+    1.75
+    """
+    if network in MLPS:
+        return mlp_kernels(1 + MLPS.index(network))
+    if network != "app-b3":
+        raise InputError(f"network: expected app-b3 or one of {', '.join(MLPS)}; got {network!r}")
+    layers = [
+        nn.Linear(784, 2),
+        nn.ReLU(),
+        nn.Linear(2, 2),
+        nn.ReLU(),
+        nn.Linear(2, 2, bias=False),
+        nn.ReLU(),
+    ]
+    return infinite_width(nn.Sequential(*layers, nn.Linear(2, 1)), w_std=1.0, b_std=1.0)

@@ -13,12 +13,15 @@ LOGSPACE = tuple(10 ** (-2 + 3 * i / 19) for i in range(20))
 @final
 @dataclass(frozen=True)
 class Distance:
-    """Config of `spectral/circles-distance`; kernel `exp(-inverse_scale^2 r^2)`, ridges times its trace."""
+    """Config of `spectral/circles-distance`; kernel `exp(-inverse_scale^2 r^2)`, ridges times its trace.
+
+    The paper has no ridge (Eq. 21). It states neither sizes nor scales: these are the authors' scripts'.
+    """
 
     points: int = 6
     distances: tuple[float, ...] = (0.0, *LOGSPACE)
     inverse_scale: float = 0.85
-    relative_ridges: tuple[float, ...] = (1e-5, 0.0)
+    relative_ridges: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
         _check_sweep(self, "distances")
@@ -32,7 +35,7 @@ class Density:
     points: tuple[int, ...] = tuple(range(4, 49, 4))
     distance: float = 1.0
     inverse_scale: float = 1.4
-    relative_ridges: tuple[float, ...] = (1e-5, 0.0)
+    relative_ridges: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
         _check_sweep(self, "points")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from symscope.data.synthetic import circles
 from symscope.errors import InputError
@@ -30,7 +32,16 @@ def circle_errors(
     data = circles(points, distance)
     gram = rbf_kernel(1 / (math.sqrt(2) * inverse_scale))(data.x)
     labels = data.labels.to(torch.float64)
-    spectrum = circulant_spectrum(circulant_row(gram))
+    row = circulant_row(gram)
+    spectrum = circulant_spectrum(row)
+    full = torch.fft.fft(row)
+    structure = {
+        "circulant_gap": _circulant_gap(gram),
+        "distance_gap": _circulant_gap(
+            torch.cdist(data.x, data.x, compute_mode="donot_use_mm_for_euclid_dist")
+        ),
+        "spectrum_asymmetry": float((full - full.roll(-1).flip(0)).abs().max() / full.abs().max()),
+    }
     closed = gaussian_circles_spectrum(points, distance, inverse_scale)
     errors, spectra = [], []
     for relative in relative_ridges:
@@ -48,6 +59,7 @@ def circle_errors(
                 ),
                 "inverse_lambda_n": float(inverse[points]),
                 "mean_inverse_lambda": float(inverse.mean()),
+                **structure,
             }
         )
         spectra += [
@@ -55,6 +67,12 @@ def circle_errors(
             for f in range(points + 1)
         ]
     return {"errors": errors, "spectra": spectra}
+
+
+def _circulant_gap(matrix: Float[Tensor, "n n"]) -> float:
+    """How far a matrix is from the circulant one of its first row, relative to the largest entry."""
+    rows = torch.stack([matrix[0].roll(shift) for shift in range(len(matrix))])
+    return float((matrix - rows).abs().max() / matrix.abs().max())
 
 
 def _or_none(quantity: Any) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from symscope_papers.config_bounds import check_at_least, check_between, check_distinct
+from symscope_papers.config_bounds import check_at_least, check_between, check_distinct, check_one_of
+from symscope_papers.spectral.wide_networks import MLPS
 
 CLASSES = 10
 
@@ -21,8 +22,11 @@ class Classes:
         seeds: Digits of each class.
         trials: Data sets, each with networks of its own.
         left_out: The classes whose upright images are left out, each in turn.
-        hidden: Hidden layers of the kernel's network.
-        ridge: Absolute ridge, one for the paper's rule and exact regression alike.
+        network: The kernel's network: "app-b3", that of App. B.3, or "mlp-1" .. for so many hidden layers.
+        centred: Subtract each image's mean before it is normalised.
+        ridge: Absolute ridge of exact regression.
+        rule_ridge: Absolute ridge of the paper's rule.
+        weights: "pytorch", PyTorch's own, or "scripts", those of the authors' scripts.
         epochs: Epochs of the trained networks.
         batch: Points per step.
         learning_rate: Learning rate of Adam.
@@ -37,8 +41,11 @@ class Classes:
     seeds: int = 13
     trials: int = 5
     left_out: tuple[int, ...] = tuple(range(CLASSES))
-    hidden: int = 2
+    network: str = "app-b3"
+    centred: bool = False
     ridge: float = 0.0
+    rule_ridge: float = 0.0
+    weights: str = "pytorch"
     epochs: int = 2000
     batch: int = 512
     learning_rate: float = 1e-3
@@ -51,5 +58,7 @@ class Classes:
         check_at_least(self, 2, "angles")
         check_distinct(self, "angles")
         check_between(self, 0, CLASSES - 1, "left_out")
-        check_at_least(self, 1, "seeds", "trials", "hidden", "epochs", "batch", "together")
-        check_at_least(self, 0, "ridge")
+        check_at_least(self, 1, "seeds", "trials", "epochs", "batch", "together")
+        check_at_least(self, 0, "ridge", "rule_ridge")
+        check_one_of(self, ("app-b3", *MLPS), "network")
+        check_one_of(self, ("pytorch", "scripts"), "weights")

@@ -11,15 +11,16 @@ from torch import Tensor, nn
 
 from symscope.data import LabelledData, rotation
 from symscope.groups import FiniteGroup
-from symscope.networks.architectures import digit_mlp
+from symscope.networks.architectures import ScaledLinear, digit_mlp
 from symscope.runs import CellContext, CellResults
 from symscope.spectral import class_masks, leave_out, leave_out_residual, precision, projected_profile
 from symscope.spectral.circulant import one_versus_many, pair_errors
 from symscope.training import MiniBatch, Optimiser, StoredPoints, train_networks
-from symscope.training.points import stored_orbits
 from symscope_papers.digits import digits
+from symscope_papers.spectral.authors import scripts_weights
 from symscope_papers.spectral.classes.config import CLASSES, Classes
-from symscope_papers.spectral.wide_networks import mlp_kernels
+from symscope_papers.spectral.pairs.orbits import rotated
+from symscope_papers.spectral.wide_networks import section_kernels
 
 
 def cells(config: Classes) -> list[dict[str, Any]]:
@@ -36,7 +37,15 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
     source = digits(config.mnist)
     action = rotation(cell["angles"])
     data = [source.per_class(config.seeds, context.run_seed + trial) for trial in trials]
-    points = [stored_orbits(one.x, action, torch.float64, device) for one in data]
+    points = [
+        StoredPoints(
+            rotated(one.x.to(device, torch.float64), cell["angles"], config.centred)
+            .flatten(0, 1)
+            .unflatten(1, (1, *one.x.shape[1:])),
+            cell["angles"],
+        )
+        for one in data
+    ]
     accuracy, agreement = [], []
     for trial, one, stored in zip(trials, data, points, strict=True):
         rows, agreed = kernel_rows(stored, one.labels.to(device), action.group, config)
@@ -49,11 +58,20 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
 def kernel_rows(
     points: StoredPoints, classes: Int64[Tensor, "m"], group: FiniteGroup, config: Classes
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """The paper's rule, regression over all points, and its group form; and how far the last two differ."""
-    kernel = mlp_kernels(config.hidden).ntk
-    gram = kernel(points.points.flatten(1))
+    """The paper's rule, regression over all points, and its group form; the rule with the NNGP kernel too.
+
+    Returns:
+        Accuracies, and how far regression and its group form differ.
+    """
+    wide = section_kernels(config.network)
+    x = points.points.flatten(1)
+    gram = wide.ntk(x)
     projected = projected_profile(gram, group)
-    rule = one_versus_many(pair_errors(projected.profile, group, config.ridge), classes)
+    other = projected_profile(wide.nngp(x), group).profile
+    rule, nngp = (
+        one_versus_many(pair_errors(profile, group, config.rule_ridge), classes)
+        for profile in (projected.profile, other)
+    )
     labels = nn.functional.one_hot(classes, CLASSES).to(gram.dtype)
     masks = class_masks(classes, group)
     grouped = leave_out(projected.profile, labels, masks, group, config.ridge)
@@ -65,6 +83,7 @@ def kernel_rows(
         gaps.append(float((by_group - by_dense).abs().max()))
         for method, share in (
             ("rule", float(rule.class_accuracy[label])),
+            ("rule, NNGP", float(nngp.class_accuracy[label])),
             ("regression", float((by_dense.argmax(1) == label).double().mean())),
             ("group form", float((by_group.argmax(1) == label).double().mean())),
         ):
@@ -108,7 +127,7 @@ def trained_rows(
     )
     seeds = [context.seed % 2**31 + number for number in range(len(copies))]
     result = train_networks(
-        lambda seed: digit_mlp(seed, torch.float32),
+        lambda seed: trained_network(config.weights, seed),
         pool,
         labels,
         seen,
@@ -121,6 +140,20 @@ def trained_rows(
         for method, name in (("trained", "out"), ("trained, on training points", "train"))
         for (t, label), share in zip(copies, result.measured[name][-1], strict=True)
     ]
+
+
+def trained_network(weights: str, seed: int) -> nn.Sequential:
+    """Sec. 3.4's network, 784-512-128-10 with dropout, with PyTorch's weights or as the scripts have it.
+
+    >>> [len(trained_network(weights, 0)) for weights in ("pytorch", "scripts")]
+    [8, 8]
+    """
+    if weights == "pytorch":
+        return digit_mlp(seed, torch.float32)
+    layers: list[nn.Module] = [nn.Flatten()]
+    for inputs, outputs in ((784, 512), (512, 128)):
+        layers += [ScaledLinear(inputs, outputs, 1.0, 1.0), nn.ReLU(), nn.Dropout()]
+    return scripts_weights(nn.Sequential(*layers, ScaledLinear(128, 10, 1.0, 0.0)), seed)
 
 
 def copy_masks(

@@ -21,7 +21,10 @@ class ConvRotations:
             longer.
         angles: Numbers of angles n.
         filters: Sides of the filters.
-        shown: The number of angles of claims and figures about one.
+        shown: The number of angles of claims and figures about one, and of the NNGP kernel.
+        centred: Subtract each image's mean before it is normalised.
+        relative_ridge: Ridge of kernel regression, as a share of the kernel's trace.
+        spectral_ridge: Ridge of the spectral error, as a share of the kernel's trace.
     """
 
     mnist: str = "sample"
@@ -30,10 +33,14 @@ class ConvRotations:
     angles: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     filters: tuple[int, ...] = (3, 5)
     shown: int = 8
+    centred: bool = False
+    relative_ridge: float = 0.0
+    spectral_ridge: float = 0.0
 
     def __post_init__(self) -> None:
         check_at_least(self, 3, "pairs", "pooled_pairs")  # fewer cannot be correlated
         check_at_least(self, 2, "angles")
+        check_at_least(self, 0, "relative_ridge", "spectral_ridge")
         check_distinct(self, "angles", "filters")
         check_field(self, "shown", self.shown in self.angles, f"one of the angles {self.angles}")
         for side in self.filters:

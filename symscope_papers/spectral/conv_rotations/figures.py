@@ -31,13 +31,14 @@ def draw_plots(config: ConvRotations, tables: RunTables) -> list[Plot]:
     The group form has a scatter where the network pools, which is where it and Eq. 7 part.
     """
     side = config.filters[0]
-    pairs, spectra = (table[table["filter"] == side] for table in (tables["pairs"], tables["spectra"]))
+    every = tables["pairs"][tables["pairs"]["kernel"] == "NTK"]
+    pairs, spectra = (table[table["filter"] == side] for table in (every, tables["spectra"]))
     return [
         *(scatter_plot(pairs, readout, side, "spectral") for readout in READOUTS),
         scatter_plot(pairs, "gap", side, "projected"),
         inverse_plot(pairs, spectra, side, config.shown),
         geometry_plot(pairs, side, config.shown),
-        *(summary_plot(tables["pairs"], one) for one in config.filters),
+        *(summary_plot(every, one) for one in config.filters),
     ]
 
 

@@ -20,7 +20,8 @@ class ConvShifts:
         angles: Numbers n of positions of an orbit, divisors of 28.
         filter: Side of the filters.
         dense: How many of the pairs are solved by dense regression over a whole kernel matrix as well.
-        shown: The number of positions of figures about one.
+        shown: The number of positions of figures about one, and of the NNGP kernel.
+        centred: Subtract each image's mean before it is normalised.
     """
 
     mnist: str = "sample"
@@ -29,6 +30,7 @@ class ConvShifts:
     filter: int = 3
     dense: int = 64
     shown: int = 14
+    centred: bool = False
 
     def __post_init__(self) -> None:
         check_filter("gap", self.filter)

@@ -16,7 +16,7 @@ NAMES = {"fc": "dense read-out", "gap": "global pooling"}
 
 def draw_plots(config: ConvShifts, tables: RunTables) -> list[Plot]:
     """Scatter of the dense read-out, errors of both, their spectra, and geometry."""
-    pairs = tables["pairs"]
+    pairs = tables["pairs"][tables["pairs"]["kernel"] == "NTK"]
     fc = pairs[pairs["readout"] == "fc"]
     return [
         scatter_plot(fc),

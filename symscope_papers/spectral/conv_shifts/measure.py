@@ -17,7 +17,7 @@ from symscope.spectral import class_masks, leave_out
 from symscope_papers.digits import digits
 from symscope_papers.spectral.conv_shifts.config import ConvShifts
 from symscope_papers.spectral.pairs.errors import pair_spectra
-from symscope_papers.spectral.pairs.orbits import digit_pairs, orbit_signs, pair_geometry
+from symscope_papers.spectral.pairs.orbits import digit_pairs, on_sphere, orbit_signs, pair_geometry
 from symscope_papers.spectral.wide_networks import conv_kernels
 
 READOUTS = ("fc", "gap")
@@ -32,31 +32,36 @@ def cells(config: ConvShifts) -> list[dict[str, Any]]:
 
 
 def measure_cell(config: ConvShifts, cell: Mapping[str, Any], context: CellContext) -> CellResults:
-    """Errors, geometry and spectra of all pairs."""
+    """Errors, geometry and spectra of all pairs; at `shown` with the NNGP kernel too."""
     data = digits(config.mnist)
     chosen = digit_pairs(data, config.pairs, context.run_seed)
-    images = data.take(chosen.flatten()).standardised().x.unflatten(0, (-1, 2)).to(context.device)
-    points = shift(cell["angles"]).act_all(images)  # [pairs, 2, n, 28, 28]
-    kernel = conv_kernels(cell["readout"], config.filter).ntk
-    profiles = shift_profiles(kernel, points)
-    spectra = pair_spectra(profiles)
+    images = on_sphere(data.x[chosen].flatten(-2), config.centred).unflatten(-1, data.x.shape[1:])
+    points = shift(cell["angles"]).act_all(images.to(context.device))  # [pairs, 2, n, 28, 28]
+    wide = conv_kernels(cell["readout"], config.filter)
+    kernels = {"NTK": wide.ntk, "NNGP": wide.nngp} if cell["angles"] == config.shown else {"NTK": wide.ntk}
     separation, density = (values.tolist() for values in pair_geometry(points.flatten(3)))
-    dense = dense_errors(kernel, points[: config.dense])
-    rows = []
-    for i, profile in enumerate(profiles):
-        rows.append(
-            {
-                "pair": i,
-                "class_a": int(data.labels[chosen[i, 0]]),
-                "class_b": int(data.labels[chosen[i, 1]]),
-                **_errors(profile.cpu()),
-                **_formula(spectra[i].cpu()),
-                "dense": dense[i] if i < len(dense) else None,
-                "separation": separation[i],
-                "density": density[i],
-            }
-        )
-    return {"pairs": rows, "spectra": _spectra(spectra)}
+    rows: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
+    for name, kernel in kernels.items():
+        profiles = shift_profiles(kernel, points)
+        spectra = pair_spectra(profiles)
+        dense = dense_errors(kernel, points[: config.dense]) if name == "NTK" else []
+        drawn = _spectra(spectra) if name == "NTK" else drawn
+        for i, profile in enumerate(profiles):
+            rows.append(
+                {
+                    "pair": i,
+                    "kernel": name,
+                    "class_a": int(data.labels[chosen[i, 0]]),
+                    "class_b": int(data.labels[chosen[i, 1]]),
+                    **_errors(profile.cpu()),
+                    **_formula(spectra[i].cpu()),
+                    "dense": dense[i] if i < len(dense) else None,
+                    "separation": separation[i],
+                    "density": density[i],
+                }
+            )
+    return {"pairs": rows, "spectra": drawn}
 
 
 def shift_profiles(kernel: Kernel, points: Float[Tensor, "p 2 n h w"]) -> Float[Tensor, "p 2 2 n"]:

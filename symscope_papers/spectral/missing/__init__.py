@@ -16,8 +16,8 @@ missing_points = Experiment(
     shows="The spectral formula for several missing points, in any pattern, is exact.",
     config=Missing,
     presets={
-        "quick": Preset(Missing(counts=(1, 2, 3, 5, 8), patterns=16), "seconds"),
-        "paper": Preset(Missing(), "a second"),
+        "quick": Preset(Missing(counts=(1, 2, 3, 5, 8), patterns=16, digit_pairs=16), "seconds"),
+        "paper": Preset(Missing(mnist="fetched"), "seconds; needs MNIST"),
     },
     cells=cells,
     measure=measure_cell,

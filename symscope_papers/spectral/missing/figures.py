@@ -11,6 +11,7 @@ from symscope_papers.spectral.missing.config import Missing
 def draw_plots(config: Missing, tables: RunTables) -> list[Plot]:
     """The one figure."""
     table = tables["patterns"]
+    table = table[table["data"] == "circles"]
     figure = new_figure(7.2, 4.0)
     with style():
         axes = figure.subplots()

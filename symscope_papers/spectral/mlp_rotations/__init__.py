@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from symscope.runs import Experiment, Preset
 from symscope_papers.spectral import PAPER
+from symscope_papers.spectral.authors import AUTHORS, SCRIPTS, UNSTATED
 from symscope_papers.spectral.mlp_rotations.claims import judge_claims
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.mlp_rotations.figures import draw_plots
@@ -17,7 +18,14 @@ mlp_rotations = Experiment(
     config=MlpRotations,
     presets={
         "quick": Preset(MlpRotations(pairs=100, angles=(2, 4, 8, 16, 32)), "20 s on two cores"),
-        "paper": Preset(MlpRotations(mnist="fetched"), "under a minute on a GPU, 2 minutes on two cores"),
+        "paper": Preset(
+            MlpRotations(mnist="fetched"), "under a minute on a GPU, 2 minutes on two cores", UNSTATED
+        ),
+        "authors": Preset(
+            MlpRotations(mnist="fetched", **AUTHORS),
+            "under a minute on a GPU, 2 minutes on two cores",
+            SCRIPTS,
+        ),
     },
     cells=cells,
     measure=measure_cell,

@@ -19,6 +19,9 @@ class MlpRotations:
         angles: Numbers of angles n.
         hidden: Numbers of hidden layers.
         shown: The number of angles of figures that show only one.
+        centred: Subtract each image's mean before it is normalised.
+        relative_ridge: Ridge of kernel regression, as a share of the kernel's trace.
+        spectral_ridge: Ridge of the spectral error, as a share of the kernel's trace.
     """
 
     mnist: str = "sample"
@@ -26,10 +29,14 @@ class MlpRotations:
     angles: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     hidden: tuple[int, ...] = (1, 5)
     shown: int = 8
+    centred: bool = False
+    relative_ridge: float = 0.0
+    spectral_ridge: float = 0.0
 
     def __post_init__(self) -> None:
         check_at_least(self, 3, "pairs")  # fewer cannot be correlated
         check_at_least(self, 2, "angles")
         check_at_least(self, 1, "hidden")
+        check_at_least(self, 0, "relative_ridge", "spectral_ridge")
         check_distinct(self, "angles", "hidden")
         check_field(self, "shown", self.shown in self.angles, f"one of the angles {self.angles}")

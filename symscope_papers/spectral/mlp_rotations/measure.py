@@ -14,11 +14,9 @@ from symscope.spectral.circulant import inverse_spectrum
 from symscope_papers.digits import digits
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.pairs.errors import PairErrors, pair_errors, pair_profiles, pair_spectra
-from symscope_papers.spectral.pairs.orbits import digit_pairs, pair_geometry, rotated
+from symscope_papers.spectral.pairs.orbits import digit_pairs, neighbour_products, pair_geometry, rotated
 from symscope_papers.spectral.wide_networks import mlp_kernels
 from symscope_papers.table_rows import rows_of
-
-RIDGE = 0.0
 
 
 def cells(config: MlpRotations) -> list[dict[str, Any]]:
@@ -31,15 +29,15 @@ def measure_cell(config: MlpRotations, cell: Mapping[str, Any], context: CellCon
     """Errors and geometry of all pairs; three inverse spectra; the matrices of one pair."""
     data = digits(config.mnist)
     chosen = digit_pairs(data, config.pairs, context.run_seed)
-    points = rotated(data.x[chosen].to(context.device), cell["angles"])
+    points = rotated(data.x[chosen].to(context.device), cell["angles"], config.centred)
     wide = mlp_kernels(cell["hidden"])
     separation, density = pair_geometry(points)
     classes = {"class_a": data.labels[chosen[:, 0]], "class_b": data.labels[chosen[:, 1]]}
-    geometry = {**classes, "separation": separation, "density": density}
+    geometry = {**classes, "separation": separation, "density": density, **neighbour_products(points)}
     rows: list[dict[str, Any]] = []
     for name, kernel in (("NTK", wide.ntk), ("NNGP", wide.nngp)):
         gram = kernel.batched(points.flatten(1, 2))
-        result = pair_errors(gram, RIDGE)
+        result = pair_errors(gram, config.relative_ridge, config.spectral_ridge)
         rows += rows_of({"pair": torch.arange(config.pairs), **result.columns(), **geometry}, kernel=name)
         if name == "NTK":
             spectra = _spectra(result)
@@ -51,7 +49,7 @@ def _spectra(result: PairErrors) -> list[dict[str, Any]]:
     """The inverse spectra of three pairs: the best predicted, the one nearest to the border, the worst."""
     chosen = [int(result.exact.argmin()), int((result.exact - 1).abs().argmin()), int(result.exact.argmax())]
     half = result.spectra.shape[1] // 2
-    inverse = inverse_spectrum(result.spectra, RIDGE)
+    inverse = inverse_spectrum(result.spectra, 0.0)
     return [
         {"place": place, "pair": pair, "frequency": f, "inverse_lambda": inverse[pair, f]}
         for place, pair in zip(("best", "border", "worst"), chosen, strict=True)

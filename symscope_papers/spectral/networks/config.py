@@ -31,6 +31,8 @@ class Networks:
         angles: Numbers of rotations.
         left_out: The digits whose upright images are left out, each in turn.
         images: Digits of each class; None for all there are.
+        prepared: "pixels" as they are, "unit" norm of upright images, or "centred" and of unit norm.
+        rotations: "spline" or "nearest" pixel.
         epochs: Passes over the points.
         batch: Points per step.
         learning_rate: Learning rate of Adam.
@@ -52,6 +54,8 @@ class Networks:
     angles: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     left_out: tuple[int, ...] = CLASSES
     images: int | None = None
+    prepared: str = "pixels"
+    rotations: str = "spline"
     epochs: int = 20
     batch: int = 2048
     learning_rate: float = 1e-3
@@ -70,6 +74,8 @@ class Networks:
         for field in ("networks", "together", "long_networks"):
             if getattr(self, field):
                 check_one_of(self, BUILDERS, field)
+        check_one_of(self, ("pixels", "unit", "centred"), "prepared")
+        check_one_of(self, ("spline", "nearest"), "rotations")
         check_distinct(self, "networks", "angles", "left_out", "long_left_out")
         check_at_least(self, 2, "angles", "long_angles")
         check_between(self, CLASSES[0], CLASSES[-1], "left_out", "long_left_out")

@@ -37,7 +37,7 @@ def draw_plots(config: Networks, tables: RunTables) -> list[Plot]:
                 long,
                 "long",
                 f"Very long training, {config.long_angles} angles",
-                "Sec. 2",
+                "Sec. 3.1",
                 f"{config.long_epochs} epochs on {config.long_images or 'all'} digits of each class; the "
                 "dotted vertical line is where the other trainings stop.",
                 mark=config.epochs,

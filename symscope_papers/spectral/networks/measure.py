@@ -12,7 +12,7 @@ from symscope.data import rotation
 from symscope.runs import CellContext, CellResults
 from symscope.training import MiniBatch, Optimiser, train_networks
 from symscope_papers.digits import digits
-from symscope_papers.spectral.left_out import LeftOutData, left_out_data
+from symscope_papers.spectral.left_out import LeftOutData, left_out_data, nearest_rotation
 from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
 
 
@@ -38,7 +38,8 @@ def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext
     images = config.long_images if long else config.images
     dtype = torch.bfloat16 if config.mixed_precision else torch.float32
     seed, device = context.run_seed, context.device
-    data = rotated_digits(config.mnist, images, cell["angles"], seed, dtype, device)
+    how = (config.prepared, config.rotations)
+    data = rotated_digits(config.mnist, images, cell["angles"], seed, dtype, device, how)
     epochs = config.long_epochs if long else config.epochs
     settings = MiniBatch(
         epochs,
@@ -84,7 +85,13 @@ def measured_every(epochs: int) -> int:
 
 @lru_cache(maxsize=1)
 def rotated_digits(
-    mnist: str, images: int | None, angles: int, seed: int, dtype: torch.dtype, device: str
+    mnist: str,
+    images: int | None,
+    angles: int,
+    seed: int,
+    dtype: torch.dtype,
+    device: str,
+    how: tuple[str, str],
 ) -> LeftOutData:
     """The points of Fig. 1, with masks for every left-out digit; kept until other points are asked for.
 
@@ -93,6 +100,14 @@ def rotated_digits(
     source = digits(mnist)
     if images is not None:
         source = source.per_class(images, seed)
+    prepared, rotations = how
+    action = rotation(angles) if rotations == "spline" else nearest_rotation(angles)
     return left_out_data(
-        source.to(dtype=torch.float32), rotation(angles), CLASSES, seed, dtype=dtype, device=device
+        source.to(dtype=torch.float32),
+        action,
+        CLASSES,
+        seed,
+        prepared=prepared,
+        dtype=dtype,
+        device=device,
     )

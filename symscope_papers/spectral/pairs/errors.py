@@ -6,7 +6,7 @@ first the n angles of digit A, then those of digit B; A has the label +1 and B -
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import final
 
 import torch
@@ -135,6 +135,10 @@ class PairErrors:
         spectral: The paper's `eps_s` (Eq. 7) of the circularised kernel.
         projected: Error by the exact group form of the projected kernel, averaged over the two orbits.
         departure: Invariance error of the kernel, `|K - projected K| / |K|`.
+        circularised: What circularising moves (Eq. 12), `|K - circulant K| / |K|`.
+        orbit_gap: Largest distance of an entry of a single orbit's block from the circulant one, relative to
+            the largest entry (assumption 1).
+        diagonal_spread: Largest minus smallest entry of the diagonal, relative to the largest.
         lambda_n: The eigenvalue at the labels' frequency.
         mean_inverse: `mean(lambda^-1)`.
         spectra: `[pairs, 2n]`, the circularised spectra.
@@ -145,22 +149,27 @@ class PairErrors:
     spectral: Float[Tensor, "pairs"]
     projected: Float[Tensor, "pairs"]
     departure: Float[Tensor, "pairs"]
+    circularised: Float[Tensor, "pairs"]
+    orbit_gap: Float[Tensor, "pairs"]
+    diagonal_spread: Float[Tensor, "pairs"]
     lambda_n: Float[Tensor, "pairs"]
     mean_inverse: Float[Tensor, "pairs"]
     spectra: Float[Tensor, "pairs f"]
 
     def columns(self) -> dict[str, Float[Tensor, "pairs"]]:
         """All but the spectra, as columns of a table."""
-        names = "exact", "mean_exact", "spectral", "projected", "departure", "lambda_n", "mean_inverse"
-        return {name: getattr(self, name) for name in names}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "spectra"}
 
 
-def pair_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> PairErrors:
+def pair_errors(
+    gram: Float[Tensor, "pairs p p"], ridge: float, spectral_ridge: float | None = None
+) -> PairErrors:
     """Exact, spectral and group-projected errors of every pair, with one ridge for all three.
 
     Args:
         gram: K of every pair, orbit after orbit (`kernel.batched(rotated(...).flatten(1, 2))`).
-        ridge: Absolute ridge.
+        ridge: What is added to the diagonal, as a share of the trace.
+        spectral_ridge: Another ridge for the spectral error alone, as in the authors' scripts.
 
     Raises:
         InputError: Not kernel matrices of two orbits, or a negative ridge.
@@ -171,22 +180,50 @@ def pair_errors(gram: Float[Tensor, "pairs p p"], ridge: float) -> PairErrors:
     >>> [round(float(e), 6) for e in (result.exact, result.spectral, result.projected)]
     [1.5, 1.5, 1.5]
     """
-    exact = exact_errors(gram, ridge).mean(1)
-    profile = pair_profiles(gram)
-    spectra = pair_spectra(profile)
-    n = profile.shape[-1]
+    n = check_pairs(gram)
+    trace = gram.diagonal(dim1=1, dim2=2).sum(1)
+    unit = (
+        gram / trace[:, None, None] if ridge or spectral_ridge else gram
+    )  # errors do not depend on the scale
+    exact = exact_errors(unit, ridge).mean(1)
+    profile, spectra = pair_profiles(gram), pair_spectra(pair_profiles(gram))
     whole = gram.square().sum((1, 2))
-    away = (whole - n * profile.square().sum((1, 2, 3))).clamp_min(0)  # the projection is orthogonal
+    away = (whole - n * profile.square().sum((1, 2, 3))).clamp_min(0)  # both projections are orthogonal
+    moved = (whole - spectra.square().sum(1)).clamp_min(0)
+    diagonal = gram.diagonal(dim1=1, dim2=2)
     return PairErrors(
         exact[:, 0],
         exact.mean(1),
-        spectral_error(spectra, ridge),
-        projected_errors(profile, ridge).mean(1),
+        spectral_error(
+            pair_spectra(pair_profiles(unit)), ridge if spectral_ridge is None else spectral_ridge
+        ),
+        projected_errors(pair_profiles(unit), ridge).mean(1),
         (away / whole).sqrt(),
+        (moved / whole).sqrt(),
+        orbit_gaps(gram, profile),
+        (diagonal.amax(1) - diagonal.amin(1)) / diagonal.amax(1),
         spectra[:, n],
-        inverse_spectrum(spectra, ridge).mean(1),
+        inverse_spectrum(spectra, 0.0).mean(1),
         spectra,
     )
+
+
+def orbit_gaps(
+    gram: Float[Tensor, "pairs p p"], profile: Float[Tensor, "pairs 2 2 n"]
+) -> Float[Tensor, "pairs"]:
+    """How far the blocks of the two single orbits are from circulant, relative to the largest entry.
+
+    >>> K = torch.tensor([[[2.0, 1.0], [1.0, 4.0]]], dtype=torch.float64)
+    >>> orbit_gaps(K, pair_profiles(K)).tolist()
+    [0.0]
+    """
+    n = profile.shape[-1]
+    g = torch.arange(n, device=gram.device)
+    gaps = [
+        gram[:, s * n : (s + 1) * n, s * n : (s + 1) * n] - profile[:, s, s][:, (g - g[:, None]) % n]
+        for s in (0, 1)
+    ]
+    return torch.stack(gaps).abs().amax((0, 2, 3)) / gram.abs().amax((1, 2))
 
 
 def check_pairs(gram: Float[Tensor, "pairs p q"]) -> int:

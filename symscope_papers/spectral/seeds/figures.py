@@ -16,7 +16,7 @@ NAMES = {"spectral": "spectral error, mean over pairs", "projected": "group-proj
 
 def draw_plots(config: Seeds, tables: RunTables) -> list[Plot]:
     """Both theories against regression, and all three against the number of angles."""
-    table = tables["trials"]
+    table = tables["trials"][tables["trials"]["kernel"] == "NTK"]
     made = []
     for column, name in NAMES.items():
         figure, rs = angle_scatter(table, column, "exact", (name, "exact error over the whole set"))

@@ -19,9 +19,7 @@ from symscope_papers.digits import digits
 from symscope_papers.spectral.pairs.orbits import rotated
 from symscope_papers.spectral.seeds.config import Seeds
 from symscope_papers.spectral.symmetrised import mean_set_error
-from symscope_papers.spectral.wide_networks import mlp_kernels
-
-RIDGE = 0.0
+from symscope_papers.spectral.wide_networks import section_kernels
 
 
 def two_classes(data: LabelledData, trial: int, count: int, seed: int) -> LabelledData:
@@ -57,25 +55,36 @@ def cells(config: Seeds) -> list[dict[str, Any]]:
 def measure_cell(config: Seeds, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """The errors of all data sets."""
     data = digits(config.mnist)
-    kernel = mlp_kernels(config.hidden).ntk
+    wide = section_kernels(config.network)
     rows = []
     for trial in range(config.trials):
         drawn = two_classes(data, trial, config.seeds, context.run_seed)
-        points = rotated(drawn.x.to(context.device), cell["angles"])
+        points = rotated(drawn.x.to(context.device), cell["angles"], config.centred).flatten(0, 1)
         classes = torch.tensor([0, 1]).repeat_interleave(config.seeds).to(context.device)
-        errors = trial_errors(kernel(points.flatten(0, 1)), classes, cell["angles"])
         first, second = int(drawn.labels[0]), int(drawn.labels[-1])
-        rows.append({"trial": trial, "class_a": first, "class_b": second, **errors})
+        for name, kernel in (("NTK", wide.ntk), ("NNGP", wide.nngp)):
+            errors = trial_errors(
+                kernel(points), classes, cell["angles"], config.ridge, config.spectral_ridge
+            )
+            rows.append({"trial": trial, "kernel": name, "class_a": first, "class_b": second, **errors})
     return {"trials": rows}
 
 
-def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles: int) -> dict[str, float]:
+def trial_errors(
+    gram: Float[Tensor, "p p"],
+    classes: Int64[Tensor, "m"],
+    angles: int,
+    ridge: float = 0.0,
+    spectral_ridge: float = 0.0,
+) -> dict[str, float]:
     """The errors of one data set of two classes, whose upright images are left out class by class.
 
     Args:
         gram: K over all points, orbit after orbit.
         classes: Class of each sample, 0 or 1.
         angles: Number of points of an orbit.
+        ridge: Ridge of regression and of its group form.
+        spectral_ridge: Ridge of the spectral error, as a share of the trace of a pair's kernel.
 
     Returns:
         `exact`, by dense regression: the mean of `y (y - prediction)` over the missing images, averaged over
@@ -85,7 +94,7 @@ def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles
     group = cyclic(angles)
     signs = 1.0 - 2.0 * classes.to(gram.dtype)
     points = signs.repeat_interleave(angles)
-    inverse = precision(gram, RIDGE)
+    inverse = precision(gram, ridge)
     exact = []
     for one in (0, 1):
         missing = (classes == one).nonzero()[:, 0] * angles  # element 0: the upright images
@@ -94,8 +103,10 @@ def trial_errors(gram: Float[Tensor, "p p"], classes: Int64[Tensor, "m"], angles
     masks = torch.zeros(2, len(classes), angles, dtype=torch.bool)
     for one in (0, 1):
         masks[one, (classes == one).cpu(), 0] = True
-    result = leave_out(projection.profile, signs, masks, group, RIDGE)
-    pairs = pair_errors(projection.profile, group, RIDGE)
+    result = leave_out(projection.profile, signs, masks, group, ridge)
+    pairs = pair_errors(
+        projection.profile, group, spectral_ridge * 2 * angles * float(gram.diagonal().mean())
+    )
     return {
         "exact": sum(exact) / 2,
         "spectral": float(mean_pair_error(pairs, classes)),

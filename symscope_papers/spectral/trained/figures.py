@@ -35,7 +35,7 @@ def scatter_plot(mine: pd.DataFrame, run: str, config: Trained) -> Plot:
         name=run,
         figure=figure,
         title=f"Trained networks: {name}",
-        source=source,
+        source=source or "beyond the paper",
         alt="Scatter plots, one for each number of angles, of the spectral error against the error of "
         f"trained networks at the missing image, with Spearman's rank correlation ({ranks}).",
         caption=f"Each dot is a pair of digits: two networks of width {config.width}, one for each digit "
@@ -85,7 +85,7 @@ def ranks_plot(table: pd.DataFrame) -> Plot:
         name="ranks",
         figure=figure,
         title="How well theory ranks pairs, as trained networks see them",
-        source="Fig. 5B, 11",
+        source="Fig. 5B, 11, and beyond",
         alt="Line chart of Spearman's rank correlation between the errors of trained networks and those of "
         "theory, against the number of angles, for every parameterisation and optimiser.",
         caption="Bars are one standard error (Fisher's transform). The spectral error is that of the paper's "
@@ -117,7 +117,7 @@ def sweep_plot(table: pd.DataFrame) -> Plot:
         name="sweep",
         figure=figure,
         title="Mean error against the number of angles",
-        source="Fig. 5B, 11",
+        source="Fig. 5B, 11, and beyond",
         alt="Line chart of the mean error at the missing image against the number of angles, for trained "
         "networks and for theory; above one, the dashed line, predictions are wrong.",
         caption="Bars are one standard error over pairs. Above the dashed line the prediction is wrong.",

@@ -41,7 +41,7 @@ def measure_cell(config: Trained, cell: Mapping[str, Any], context: CellContext)
     data = digits(config.mnist)
     mine = slice(cell["part"] * config.at_once, min((cell["part"] + 1) * config.at_once, config.pairs))
     chosen = digit_pairs(data, config.pairs, context.run_seed)[mine]
-    points = rotated(data.x[chosen].to(context.device), cell["angles"])
+    points = rotated(data.x[chosen].to(context.device), cell["angles"], config.centred)
     copies = torch.randint(2**31, (config.pairs, 2), generator=seeded(context.run_seed, 3))[mine]
     settings = FullBatch(config.epochs, config.optimiser(cell["run"]), config.tolerance, look_every=10)
     trained, errors = trained_errors(config.network(cell["run"]), points, settings, copies.flatten().tolist())
@@ -97,8 +97,11 @@ def trained_errors(
 def _own_kernel_errors(
     points: Float[Tensor, "pairs 2 n pixels"], run: str, width: int
 ) -> Float[Tensor, "pairs"]:
-    """The symmetrised error of regression with the NTK of the parameterisation that was trained."""
-    if run.startswith("ntk"):
+    """The symmetrised error of regression with the NTK of the parameterisation that was trained.
+
+    The scripts' weights have other variances than the paper's kernel; the kernel compared is the paper's.
+    """
+    if run.startswith(("ntk", "authors")):
         kernel = mlp_kernels(1).ntk
     else:
         kernel = infinite_width(mlp((784, width, 1)), parameterisation="standard").ntk

@@ -4,10 +4,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import ndimage
 
 from symscope.data import LabelledData, mnist_sample, rotation
 from symscope.errors import InputError
-from symscope_papers.spectral.left_out import left_out_data
+from symscope_papers.spectral.left_out import left_out_data, nearest_rotation
 
 SAMPLE = mnist_sample()
 
@@ -43,6 +44,24 @@ def test_points_are_upright_first_and_turned_after():
     assert torch.allclose(fig1.points.take(torch.arange(0, 40, 4))[:, 0], upright, atol=1e-12)
     turned = torch.rot90(upright, 1, (-2, -1))
     assert torch.allclose(fig1.points.take(torch.arange(1, 40, 4))[:, 0], turned, atol=1e-12)
+
+
+def test_nearest_rotations_are_scipys_without_splines():
+    draw = torch.rand(3, 9, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    turned = nearest_rotation(12).act_all(draw)
+    for k in (1, 2, 5):
+        wanted = ndimage.rotate(draw.numpy(), 30 * k, axes=(-2, -1), reshape=False, order=0)
+        assert (
+            turned[:, k] == torch.from_numpy(wanted)
+        ).double().mean() > 0.95  # half pixels may round either way
+    assert torch.equal(turned[:, 3], torch.rot90(draw, 1, (-2, -1)))
+
+
+def test_pixels_are_left_alone_and_unknown_preparations_refused():
+    fig1 = left_out_data(few(1), rotation(4), [2], seed=0, prepared="pixels")
+    assert torch.equal(fig1.points.take(torch.arange(0, 40, 4))[:, 0], few(1).x)
+    with pytest.raises(InputError, match="expected 'centred', 'unit' or 'pixels', got 'raw'"):
+        left_out_data(few(1), rotation(4), [2], seed=0, prepared="raw")
 
 
 def test_kept_or_made_on_the_fly():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from symscope import InputError
+from symscope.data import mnist_sample
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._registry import find_experiment
 from symscope.runs._settings import replace_fields
@@ -57,7 +58,7 @@ def test_the_paper_preset_is_the_papers():
 
 
 def test_only_upright_images_of_the_left_out_digit_are_missing():
-    data = rotated_digits("sample", 3, 4, 0, torch.float32, "cpu")
+    data = rotated_digits("sample", 3, 4, 0, torch.float32, "cpu", ("pixels", "spline"))
     upright = torch.arange(120) % 4 == 0
     for digit in (0, 7):
         assert torch.equal(data.out_test[digit], upright & (data.labels == digit))
@@ -148,48 +149,59 @@ def long(shares, trains):
 
 def verdicts(rows, config=None):
     claims = judge_claims(config or Networks(), {"course": pd.DataFrame(rows)})
-    return {claim.statement.partition(" ")[0] + claim.source: claim.verdict.value for claim in claims}, claims
+    stated = [claim for claim in claims if claim.verdict is not None]
+    assert all(claim.quote for claim in stated)
+    return [claim.verdict.value for claim in stated if claim.statement.startswith("MLP")], stated
 
 
-def test_what_the_paper_says_is_reproduced():
-    rows = [
-        *course({2: 0.1, 8: 0.3, 64: 0.95}),
-        *long([0.2] * 20, [0.9, 0.95] + 18 * [1.0]),
-    ]
-    result, claims = verdicts(rows)
-    assert result["MLP:Fig. 1C"] == result["MLP:Sec. 2"] == "reproduced"
-    assert [claim.verdict.value for claim in claims[:3]] == ["reproduced"] * 3
-    assert [claim.verdict.value for claim in claims if claim.statement.startswith("ViT")] == [
-        "not checked at this size"
-    ] * 4
+FIGURE = {2: 0.1, 8: 0.3, 64: 0.95}
 
 
-def test_the_opposite_is_not_reproduced():
-    rows = [
-        *course({2: 0.8, 8: 0.9, 64: 0.95}, in_test=0.9),
-        *long([0.2] * 10 + [0.9] * 10, [1.0] * 20),
-    ]
-    _, claims = verdicts(rows)
-    mlp = [claim.verdict.value for claim in claims if claim.statement.startswith("MLP")]
-    assert mlp == ["not reproduced"] * 4
+def test_what_the_paper_says_holds():
+    rows = [*course(FIGURE), *long([0.2] * 50, [0.9, 0.95] + 48 * [1.0])]
+    mlp, claims = verdicts(rows)
+    assert mlp == ["holds"] * 4
+    vit = [claim.verdict.value for claim in claims if claim.statement.startswith("ViT")]
+    assert vit == ["not checked at this size"] * 4
+
+
+def test_the_opposite_is_contradicted():
+    rows = [*course({2: 0.95, 8: 0.99, 64: 0.98}, in_test=0.9), *long([0.2] * 20 + [0.9] * 30, [1.0] * 50)]
+    assert verdicts(rows)[0] == ["contradicted"] * 4
 
 
 def test_grokking_is_counted_from_where_training_points_are_fitted():
-    late_fit = long([0.1] * 5 + [0.4] * 15, [0.6] * 5 + [1.0] * 15)
-    assert verdicts([*course({2: 0.1, 8: 0.3}), *late_fit])[0]["MLP:Sec. 2"] == "reproduced"
-    never = long([0.1] * 20, [0.6] * 20)
-    assert verdicts([*course({2: 0.1, 8: 0.3}), *never])[0]["MLP:Sec. 2"] == "not checked at this size"
+    late_fit = long([0.1] * 5 + [0.4] * 45, [0.6] * 5 + [1.0] * 45)
+    assert verdicts([*course(FIGURE), *late_fit])[0][3] == "holds"
+    never = long([0.1] * 50, [0.6] * 50)
+    assert verdicts([*course(FIGURE), *never])[0][3] == "not checked at this size"
 
 
-def test_few_left_out_points_cannot_say_whether_long_training_helps():
-    rows = [*course({2: 0.1, 8: 0.3}), *long([0.1] * 19 + [0.9], [1.0] * 20)]
-    assert verdicts(rows, Networks(long_images=49))[0]["MLP:Sec. 2"] == "not checked at this size"
-    assert verdicts(rows, Networks(long_images=50))[0]["MLP:Sec. 2"] == "not reproduced"
+def test_short_or_small_trainings_cannot_say_whether_long_training_helps():
+    rows = [*course(FIGURE), *long([0.1] * 40 + [0.9] * 10, [1.0] * 50)]
+    assert verdicts(rows, Networks(long_images=49))[0][3] == "not checked at this size"
+    assert verdicts(rows, Networks(long_images=50))[0][3] == "contradicted"
+    short = [*course(FIGURE), *long([0.1] * 10 + [0.9] * 10, [1.0] * 20)]
+    mlp, claims = verdicts(short)
+    assert mlp[3] == "not checked at this size"
+    [claim] = [c for c in claims if c.statement.startswith("MLP: very long")]
+    assert "600 digits of each class, 2 left-out digits, 400 epochs, 8 angles" in claim.why
 
 
-def test_few_digits_cannot_say_whether_in_test_follows_training():
-    _, claims = verdicts(course({2: 0.1, 8: 0.3}, in_test=0.6), Networks(images=10))
-    assert claims[0].verdict.value == "not checked at this size"
-    assert "here 10: train 0.990 ± 0.000, in-test 0.600" in claims[0].why
-    _, claims = verdicts(course({2: 0.1, 16: 0.3}))
+def test_without_eight_angles_fig_1b_is_not_judged():
+    mlp, claims = verdicts(course({2: 0.1, 16: 0.3}))
+    assert mlp[:2] == ["not checked at this size"] * 2
     assert claims[0].why == "needs 8 angles"
+
+
+def test_the_authors_script_rotates_to_the_nearest_pixel_and_does_not_centre():
+    data = rotated_digits("sample", 1, 8, 0, torch.float32, "cpu", ("unit", "nearest"))
+    points = data.points.take(torch.arange(80))[:, 0].unflatten(0, (10, 8))
+    upright = mnist_sample().per_class(1, 0).x.float()
+    expected = upright / upright.flatten(1).norm(dim=1)[:, None, None]
+    torch.testing.assert_close(points[:, 0], expected)
+    assert torch.equal(points[:, 2], torch.rot90(points[:, 0], 1, (-2, -1)))
+    values = [set(one.flatten().tolist()) for one in points[:, 0]]
+    assert all(
+        set(one.flatten().tolist()) <= kept | {0.0} for one, kept in zip(points[:, 1], values, strict=True)
+    )

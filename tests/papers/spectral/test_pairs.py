@@ -39,15 +39,17 @@ def gram(request, images):
     return ntk.batched(rotated(images, request.param).flatten(1, 2))
 
 
-@pytest.mark.parametrize("ridge", [0.0, 1e-3])
-def test_batched_errors_are_those_of_the_spectral_package(gram, ridge):
+@pytest.mark.parametrize(("relative", "other"), [(0.0, None), (1e-3, None), (1e-3, 1e-2)])
+def test_batched_errors_are_those_of_the_spectral_package(gram, relative, other):
     n = gram.shape[1] // 2
-    result = pair_errors(gram, ridge)
+    result = pair_errors(gram, relative, other)
     order = torch.arange(2 * n).reshape(2, n).T.flatten()
     labels = torch.tensor([1.0, -1.0], dtype=torch.float64)
     masks = torch.zeros(2, 2, n, dtype=torch.bool)
     masks[0, 0, 0] = masks[1, 1, 0] = True
     for i, one in enumerate(gram):
+        ridge = relative * float(one.trace())
+        spectral_ridge = ridge if other is None else other * float(one.trace())
         interleaved = one[order][:, order]
         spectrum = circulant.circulant_spectrum(circulant.circulant_row(interleaved))
         projection = spectral.projected_profile(one, cyclic(n))
@@ -55,14 +57,17 @@ def test_batched_errors_are_those_of_the_spectral_package(gram, ridge):
         expected = {
             "exact": symmetrised_error(interleaved, ridge, 0),
             "mean_exact": symmetrised_error(interleaved, ridge, None),
-            "spectral": circulant.spectral_error(spectrum, ridge),
+            "spectral": circulant.spectral_error(spectrum, spectral_ridge),
             "projected": mean_set_error(left.residual, left.label, left.sets),
             "lambda_n": spectrum[n],
-            "mean_inverse": circulant.inverse_spectrum(spectrum, ridge).mean(),
+            "mean_inverse": circulant.inverse_spectrum(spectrum, 0.0).mean(),
         }
         for name, value in expected.items():
             assert float(getattr(result, name)[i]) == pytest.approx(float(value), rel=LEAVE_OUT), name
         assert float(result.departure[i]) == pytest.approx(projection.invariance_error, abs=1e-7)
+        nearest = torch.stack([circulant.circulant_row(interleaved).roll(k) for k in range(2 * n)])
+        moved = float((interleaved - nearest).norm() / interleaved.norm())
+        assert float(result.circularised[i]) == pytest.approx(moved, abs=1e-7)
         torch.testing.assert_close(result.spectra[i], spectrum, rtol=LEAVE_OUT, atol=ROUNDING)
 
 

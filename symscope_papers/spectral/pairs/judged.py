@@ -1,0 +1,153 @@
+"""How sentences of the paper without a number are judged: what predicts, what is a line, what is the same.
+
+The paper says of its formula that it "tracks" or "predicts" errors and calls relations "approximately "
+"linear".
+Each has a natural border, used here and shown with every verdict; how good an agreement is, is a measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from symscope.runs import Claim
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles
+
+PREDICTS = (
+    "Nearer to the errors, in mean square, than their own mean is (skill above 0); the paper gives no number."
+)
+LINEAR = (
+    "A straight line explains more of the variance than it leaves (r² above 1/2); the paper gives no number."
+)
+NNGP = (
+    "we repeated our analyses using the NNGP kernel instead of the NTK and it did not change our conclusions"
+)
+RESAMPLES = 200
+
+
+def skill(part: pd.DataFrame, predicted: str, exact: str) -> float:
+    """`1 - mean (exact - predicted)^2 / var(exact)`: 1 for a perfect prediction, 0 for the mean of all.
+
+    >>> skill(pd.DataFrame({"p": [0.0, 2.0], "e": [0.0, 2.0]}), "p", "e")
+    1.0
+    >>> skill(pd.DataFrame({"p": [1.0, 1.0], "e": [0.0, 2.0]}), "p", "e")
+    0.0
+    """
+    return 1 - float(((part[exact] - part[predicted]) ** 2).mean()) / float(part[exact].var(ddof=0))
+
+
+def explained(part: pd.DataFrame, one: str, other: str) -> float:
+    """Pearson's r squared: the share of the variance a straight line explains.
+
+    >>> explained(pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [5.0, 3.0, 1.0]}), "a", "b")
+    1.0
+    """
+    return float(part[one].corr(part[other])) ** 2
+
+
+def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]) -> float:
+    """The standard error of a quantity over rows, by resampling them (the same resamples every time).
+
+    >>> rows = pd.DataFrame({"a": [0.0, 1.0] * 50})
+    >>> round(standard_error(rows, lambda part: float(part["a"].mean())), 2)
+    0.05
+    """
+    draw = np.random.default_rng(0)
+    values = [quantity(part.iloc[draw.integers(len(part), size=len(part))]) for _ in range(RESAMPLES)]
+    return float(np.nanstd(values))
+
+
+def predicts_claim(
+    table: pd.DataFrame, statement: str, source: str, quote: str, *, predicted: str, exact: str
+) -> Claim:
+    """Stated: a column predicts another at every number of angles, better than the mean does."""
+    skills = {n: skill(part, predicted, exact) for n, part in by_angles(table).items()}
+    worst = min(skills, key=lambda n: skills[n])
+    error = standard_error(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
+    return Claim.from_check(
+        statement,
+        source,
+        skills[worst] > 0,
+        measured=skills[worst],
+        threshold="skill > 0",
+        quote=quote,
+        reading=PREDICTS,
+        uncertainty=f"± {error:.2g}",
+        why=f"Smallest skill over numbers of angles: {at_angles(skills)}.",
+    )
+
+
+def agreement_measurements(
+    table: pd.DataFrame, what: str, source: str, quote: str, *, predicted: str, exact: str
+) -> list[Claim]:
+    """Quantified: Pearson's r, the slope on the figure's axes, distances and verdicts, at every n."""
+    parts = by_angles(table)
+    r = {n: float(part[predicted].corr(part[exact])) for n, part in parts.items()}
+    slopes = {n: float(np.polyfit(part[exact], part[predicted], 1)[0]) for n, part in parts.items()}
+    gaps = {n: float((part[predicted] - part[exact]).abs().mean()) for n, part in parts.items()}
+    same = {n: float(((part[predicted] > 1) == (part[exact] > 1)).mean()) for n, part in parts.items()}
+    counts = f"± one standard error; {min(len(part) for part in parts.values())} problems at each n"
+    return [
+        Claim.quantified(
+            f"{what}: Pearson's r.", source, _with_errors(r, parts), quote=quote, uncertainty=counts
+        ),
+        Claim.quantified(
+            f"{what}: slope of a line through predicted against exact errors.",
+            source,
+            at_angles(slopes, form=".2f"),
+            quote=quote,
+        ),
+        Claim.quantified(
+            f"{what}: mean absolute difference.", source, at_angles(gaps, form=".2g"), quote=quote
+        ),
+        Claim.quantified(
+            f"{what}: share on the same side of 1, right or wrong.",
+            source,
+            at_angles(same, form=".2f"),
+            quote=quote,
+        ),
+    ]
+
+
+def _with_errors(r: dict[int, float], parts: dict[int, pd.DataFrame]) -> str:
+    errors = {n: (1 - value**2) / math.sqrt(max(1, len(parts[n]) - 3)) for n, value in r.items()}
+    return at_angles(r, errors, form=".3f .3f", between=" ± ")
+
+
+def line_claim(
+    part: pd.DataFrame, statement: str, source: str, quote: str, *, one: str, other: str, broken: bool = False
+) -> Claim:
+    """Stated: two columns are, or with `broken` are not, approximately in a linear relation."""
+    share = explained(part, one, other)
+    error = standard_error(part, lambda some: explained(some, one, other))
+    return Claim.from_check(
+        statement,
+        source,
+        (share > 0.5) != broken,
+        measured=share,
+        threshold="r² <= 1/2" if broken else "r² > 1/2",
+        quote=quote,
+        reading=LINEAR,
+        uncertainty=f"± {error:.2g}",
+        why=f"r = {math.copysign(math.sqrt(share), part[one].corr(part[other])):.3f}; a line leaves "
+        f"{1 - share:.0%} of the variance.",
+    )
+
+
+def same_conclusions(ntk: Sequence[Claim], nngp: Sequence[Claim], what: str) -> Claim:
+    """Stated: with the NNGP kernel every stated claim has the verdict it has with the NTK."""
+    pairs = [(one, other) for one, other in zip(ntk, nngp, strict=True) if one.verdict is not None]
+    changed = [other for one, other in pairs if one.verdict is not other.verdict]
+    words = "; ".join(f"{claim.statement} {claim.outcome}: {claim.measured_text}" for claim in changed)
+    return Claim.from_check(
+        f"With the NNGP kernel the conclusions are the same ({what}).",
+        "Sec. 2",
+        not changed,
+        measured=f"{len(pairs) - len(changed)} of {len(pairs)} verdicts the same",
+        threshold="all the same",
+        quote=NNGP,
+        why=f"Changed: {words}" if changed else "",
+    )
