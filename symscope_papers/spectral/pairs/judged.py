@@ -36,7 +36,9 @@ def skill(part: pd.DataFrame, predicted: str, exact: str) -> float:
     >>> skill(pd.DataFrame({"p": [1.0, 1.0], "e": [0.0, 2.0]}), "p", "e")
     0.0
     """
-    return 1 - float(((part[exact] - part[predicted]) ** 2).mean()) / float(part[exact].var(ddof=0))
+    spread = float(part[exact].var(ddof=0))
+    missed = float(((part[exact] - part[predicted]) ** 2).mean())
+    return 1 - missed / spread if spread > 0 else math.nan
 
 
 def explained(part: pd.DataFrame, one: str, other: str) -> float:
@@ -45,7 +47,18 @@ def explained(part: pd.DataFrame, one: str, other: str) -> float:
     >>> explained(pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [5.0, 3.0, 1.0]}), "a", "b")
     1.0
     """
-    return float(part[one].corr(part[other])) ** 2
+    return correlation(part, one, other) ** 2
+
+
+def correlation(part: pd.DataFrame, one: str, other: str, method: str = "pearson") -> float:
+    """Pearson's r or Spearman's rho; not a number where a column is constant.
+
+    >>> correlation(pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [5.0, 5.0, 5.0]}), "a", "b")
+    nan
+    """
+    if part[one].nunique() < 2 or part[other].nunique() < 2:
+        return math.nan
+    return float(part[one].corr(part[other], method=method))  # type: ignore[arg-type]
 
 
 def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]) -> float:
@@ -57,7 +70,8 @@ def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]
     """
     draw = np.random.default_rng(0)
     values = [quantity(part.iloc[draw.integers(len(part), size=len(part))]) for _ in range(RESAMPLES)]
-    return float(np.nanstd(values))
+    finite = [value for value in values if math.isfinite(value)]  # resamples of one row have no spread
+    return float(np.std(finite)) if finite else math.nan
 
 
 def predicts_claim(
@@ -85,7 +99,7 @@ def agreement_measurements(
 ) -> list[Claim]:
     """Quantified: Pearson's r, the slope on the figure's axes, distances and verdicts, at every n."""
     parts = by_angles(table)
-    r = {n: float(part[predicted].corr(part[exact])) for n, part in parts.items()}
+    r = {n: correlation(part, predicted, exact) for n, part in parts.items()}
     slopes = {n: float(np.polyfit(part[exact], part[predicted], 1)[0]) for n, part in parts.items()}
     gaps = {n: float((part[predicted] - part[exact]).abs().mean()) for n, part in parts.items()}
     same = {n: float(((part[predicted] > 1) == (part[exact] > 1)).mean()) for n, part in parts.items()}
@@ -132,8 +146,7 @@ def line_claim(
         quote=quote,
         reading=LINEAR,
         uncertainty=f"± {error:.2g}",
-        why=f"r = {math.copysign(math.sqrt(share), part[one].corr(part[other])):.3f}; a line leaves "
-        f"{1 - share:.0%} of the variance.",
+        why=f"r = {correlation(part, one, other):.3f}; a line leaves {1 - share:.0%} of the variance.",
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles
-from symscope_papers.spectral.pairs.judged import standard_error
+from symscope_papers.spectral.pairs.judged import correlation, standard_error
 from symscope_papers.spectral.trained.config import RUNS, Trained
 
 AGREES = "this agreement qualitatively holds for finite-width, trained networks"
@@ -34,7 +34,7 @@ def rank_correlations(mine: pd.DataFrame, column: str) -> dict[int, float]:
 
 
 def _rho(part: pd.DataFrame, column: str) -> float:
-    return float(part["trained"].corr(part[column], method="spearman"))
+    return correlation(part, "trained", column, "spearman")
 
 
 def _ranks_claim(mine: pd.DataFrame, name: str, source: str) -> Claim:
