@@ -125,7 +125,7 @@ def _pooled_claims(fc: pd.DataFrame, gap: pd.DataFrame, where: str) -> list[Clai
         Claim.from_check(
             f"Global pooling has lower errors than the other networks ({where}).",
             "Sec. 3.5.3, Fig. 5D",
-            means["pooled"] < min(means["dense read-out"], means["MLP"]),
+            bool(means["pooled"] < min(means["dense read-out"], means["MLP"])),
             measured=f"mean error: {words}",
             threshold="pooled lowest",
             quote="The prediction errors are in general remarkably low",

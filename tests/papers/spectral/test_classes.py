@@ -164,7 +164,7 @@ def tables(trained=(0.1, 0.3, 0.9), rule=(0.0, 0.2, 0.95), other=None, gap=1e-12
         "rule, NNGP": other or rule,
         "regression": rule,
         "group form": rule,
-        "trained, on training points": (1.0, 0.99, 0.98),
+        "trained, on training points": (1.0, 0.99, 0.98)[: len(angles)],
     }
     rows = [
         {"angles": n, "trial": trial, "left_out": 3, "method": method, "accuracy": value}
@@ -221,6 +221,6 @@ def test_the_scripts_weights_are_uniform_up_to_the_outputs():
     net = trained_network("scripts", seed=3)
     first = [layer for layer in net if hasattr(layer, "b_std")]
     for layer, outputs in zip(first, (512, 128, 10), strict=True):
-        assert 0.9 * outputs**-0.5 < float(layer.weight.abs().max()) <= outputs**-0.5
+        assert 0.9 < float(layer.weight.detach().abs().max()) * outputs**0.5 < 1 + 1e-6
     x = torch.randn(2, 1, 28, 28, generator=torch.Generator().manual_seed(0))
     assert net.eval()(x).shape == (2, 10)
