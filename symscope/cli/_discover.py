@@ -84,8 +84,10 @@ def discover(
 ) -> None:
     """Find the symmetries of your network's parameters, name them, test them, write a page.
 
-    A symmetry changes parameters and no sample's loss. All linear symmetries that ignore the data are found
-    (exactly), the known ones of standard layers, and with --learn also nonlinear or data-dependent ones.
+    A symmetry changes parameters and no sample's loss. Linear symmetries that ignore the data are found
+    exactly: all of them up to about 60 parameters; in larger networks those between layers that can be
+    followed ("at least"), beside an upper bound for all. Also the known ones of standard layers, and with
+    --learn nonlinear or data-dependent ones.
     Each is tested on held-out parameters and data: half the rows of --data are held out (a single row cannot
     be). Your code is run only where you name it.
 

@@ -8,7 +8,12 @@ from typing import final
 from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery._verification import Verification, verify
 from symscope.discovery.exact._lie_algebra import LieAlgebra, is_too_large, lie_algebra
-from symscope.discovery.exact._linear_symmetries import LinearSymmetries, linear_symmetries
+from symscope.discovery.exact._linear_symmetries import (
+    LinearSymmetries,
+    fibre_dimension,
+    linear_symmetries,
+    orbit_dimension,
+)
 from symscope.discovery.fields import LinearField
 from symscope.discovery.known._catalogue import VerifiedSymmetry, verified_catalogue
 from symscope.discovery.learned._learned_symmetries import LearnedActions, runge_kutta_action
@@ -20,6 +25,10 @@ from symscope.numerics import Progress
 
 TEST_LIMIT = 32  # most generators that are tested one by one
 ALGEBRA_LIMIT = 128  # most generators whose algebra is named
+FIBRE_LIMIT = 1024  # most parameters for which the directions that keep all losses are counted
+FIBRE_POINTS = (
+    8  # parameter vectors: where few samples reach a unit more seem to keep losses; the least counts
+)
 STAGES = 4
 
 NO_SEARCH = LinearSymmetries((), (), (), "none", 0, 0)
@@ -74,7 +83,12 @@ class Discovery:
 
     Attributes:
         problem: Network and loss.
-        exact: All linear symmetries, data-independent, without those whose test failed.
+        exact: Linear symmetries, data-independent, without those whose test failed: all of them where every
+            matrix was tried (method "all"), some of them where the layers were followed ("layers").
+        directions: Directions in which the linear symmetries move random parameters.
+        most_directions: Directions in which no sample's loss changes there, the least of several parameter
+            vectors: an upper bound for all symmetries that ignore the data, linear or not. None where there
+            are too many parameters, or no search was asked for.
         algebra: Lie algebra of the linear symmetries; None when there are none, or too many to take apart.
         tests: Held-out tests of the first `TEST_LIMIT` translations and generators that the search gave.
         catalogue: Known symmetries of the network's layers, verified.
@@ -85,6 +99,8 @@ class Discovery:
 
     problem: ParameterProblem
     exact: LinearSymmetries
+    directions: int
+    most_directions: int | None
     algebra: LieAlgebra | None
     tests: tuple[Verification, ...]
     catalogue: tuple[VerifiedSymmetry, ...]
@@ -96,7 +112,8 @@ class Discovery:
         """The answer in a sentence or two."""
         exact = self.exact
         name = self.algebra.name if self.algebra is not None else "a Lie algebra too large to name"
-        continuous = f"{exact.dimension} continuous" + (f" ({name})" if exact.fields else "")
+        least = "" if exact.complete else "at least "
+        continuous = f"{least}{exact.dimension} continuous" + (f" ({name})" if exact.fields else "")
         translations = f", {len(exact.translations)} translations" if exact.translations else ""
         discrete = sum(len(entry.symmetry.transformations) for entry in self.catalogue if entry.holds)
         passed = sum(test.holds for test in self.tests)
@@ -111,7 +128,20 @@ class Discovery:
         return (
             f"{self.problem.size} parameters have {continuous} linear symmetries{translations} and "
             f"{discrete} known generating permutations and sign flips{tested if self.tests else ''}."
+            f"{'' if exact.complete else ' ' + self.completeness()}"
         )
+
+    def completeness(self) -> str:
+        """How much of all symmetries that ignore the data was found, in a sentence.
+
+        Directions are compared, not generators: several generators may move parameters alike.
+        """
+        if self.most_directions is None:
+            return "There may be more: their number was not bounded."
+        moved = f"Those found move parameters in {self.directions}"
+        if self.directions >= self.most_directions:
+            return f"{moved} directions, and there are no others that keep every loss."
+        return f"{moved} of at most {self.most_directions} directions that keep every loss; others may exist."
 
 
 def discover(
@@ -162,6 +192,7 @@ def discover(
     return Discovery(
         problem,
         exact,
+        *_directions(problem, exact, seed),
         _algebra(problem, exact),
         tests,
         known,
@@ -178,6 +209,18 @@ def _passed(exact: LinearSymmetries, failed: set[int]) -> LinearSymmetries:
         return tuple(field for field in fields if id(field) not in failed)
 
     return replace(exact, translations=without(exact.translations), fields=without(exact.fields))
+
+
+def _directions(problem: ParameterProblem, exact: LinearSymmetries, seed: int) -> tuple[int, int | None]:
+    """Directions in which what was found moves random parameters, and an upper bound for all symmetries."""
+    if exact.method == "none":
+        return 0, None
+    points = problem.random_points(FIBRE_POINTS, 1, seed).theta
+    everything = (*exact.fields, *exact.translations)
+    moved = max(orbit_dimension(everything, theta.double().cpu()) for theta in points)
+    if problem.size > FIBRE_LIMIT:
+        return moved, None
+    return moved, min(fibre_dimension(problem, theta, seed=seed) for theta in points)
 
 
 def _algebra(problem: ParameterProblem, exact: LinearSymmetries) -> LieAlgebra | None:

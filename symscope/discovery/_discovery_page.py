@@ -58,11 +58,14 @@ def _exact_section(result: Discovery) -> Section:
         Text(
             f"{tried} ({exact.unknowns} unknowns, {exact.constraints} constraints from random parameters and "
             "data). What is listed changes no loss of any sample."
-        )
+        ),
+        Text(result.completeness()),
     ]
     shown = [*exact.translations, *exact.fields]
     if not shown:
-        blocks.append(Text("None: the network has no continuous linear symmetry that ignores the data."))
+        none = "the network has no continuous linear symmetry that ignores the data"
+        follow = "no linear symmetry that ignores the data was found"
+        blocks.append(Text(f"None: {none if exact.complete else follow}."))
         if result.tests:
             blocks += _failed(result)
         return Section("Exact symmetries", tuple(blocks), tally="0")
@@ -74,7 +77,7 @@ def _exact_section(result: Discovery) -> Section:
                         "Lie algebra",
                         result.algebra.name if result.algebra is not None else "too large to name",
                     ),
-                    ("dimension", str(exact.dimension)),
+                    ("dimension", f"{'' if exact.complete else 'at least '}{exact.dimension}"),
                     ("translations", str(len(exact.translations))),
                     ("quantities gradient flow conserves", str(len(result.conserved))),
                 )

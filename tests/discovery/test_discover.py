@@ -90,6 +90,33 @@ def test_a_network_without_symmetries():
     assert "No layer of this model is in the catalogue" in page
 
 
+class Residual(nn.Module):
+    """Any invertible matrix can be put into the stream: four symmetries beside the two rescalings."""
+
+    def __init__(self):
+        super().__init__()
+        shapes = ((2, 2), (2, 2), (2, 2), (2, 2))
+        self.first, self.into, self.back, self.last = (nn.Linear(*s, bias=False) for s in shapes)
+
+    def forward(self, x):
+        stream = self.first(x)
+        return self.last(stream + self.back(torch.relu(self.into(stream))))
+
+
+def test_what_the_layers_miss_of_a_residual_stream_is_said():
+    made = parameter_problem(Residual(), "squared", gaussian_data((2,), (2,)))
+    whole, layers = (discover(made, seed=0, points=4, method=method) for method in ("all", "layers"))
+    assert (whole.exact.dimension, whole.directions, whole.most_directions) == (6, 6, 6)
+    assert "have 6 continuous" in whole.answer()
+    assert "no others that keep every loss" in discovery_page(whole, "Mine")
+    assert (layers.exact.complete, layers.most_directions) == (False, 6)
+    assert layers.directions == layers.exact.dimension < 6
+    said = f"Those found move parameters in {layers.directions} of at most 6 directions"
+    assert "have at least" in layers.answer()
+    assert said in layers.answer()
+    assert said in discovery_page(layers, "Mine")
+
+
 def test_what_holds_only_where_the_search_looked_is_not_counted():
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU6(), nn.Linear(3, 2))  # rarely above 6 at random parameters
     result = discover(parameter_problem(net, "squared", gaussian_data((2,), (2,))), seed=0)

@@ -59,6 +59,11 @@ class LinearSymmetries:
         """Dimension of the algebra modulo translations."""
         return len(self.fields)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every linear field was tried, so that there are no other linear symmetries."""
+        return self.method == "all"
+
 
 def linear_symmetries(
     problem: ParameterProblem,
@@ -69,12 +74,13 @@ def linear_symmetries(
     level: float = 1e-3,
     limit: int = LIMIT,
 ) -> LinearSymmetries:
-    """All linear symmetries of a loss, data-independent, from random parameters and data.
+    """Linear symmetries of a loss, data-independent, from random parameters and data.
 
-    Method "all" searches all n (n + 1) matrix entries. Method "layers" searches, for every hidden space of
-    the network, the fields that mix, rescale or shift its units, with coefficients of their own before and
-    after, some pairs of units at a time: thousands of parameters are no difficulty. "auto" takes "all" where
-    it fits within the limit.
+    Method "all" searches all n (n + 1) matrix entries and finds every linear symmetry. Method "layers"
+    searches, for every hidden space of the network, the fields that mix, rescale or shift its units, with
+    coefficients of their own before and after, some pairs of units at a time: thousands of parameters are no
+    difficulty. It may miss symmetries that act on several hidden spaces at once, as along a residual stream.
+    "auto" takes "all" where it fits within the limit.
 
     Args:
         problem: Network and loss.

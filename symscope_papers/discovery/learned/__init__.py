@@ -26,7 +26,7 @@ OPEN_SETTINGS = (
     "γ3 is not stated; here 1. β is not stated; here 1.",
     "The number of generators, of points in a step (here 128) and of seeds is not stated.",
     "The activation of the action network is not stated; here tanh: Eq. 7 takes second derivatives.",
-    "How parameters and data are drawn, and the optimizer, are not stated; here standard normal, and Adam.",
+    "How parameters and data are drawn is not stated; here normal, by fan-in. Nor the optimizer; here Adam.",
     "Whether Eq. 5 and 8 are sums or means over generators is not stated; here means.",
 )
 NO_DECAY = "Sec. 5.4 states no decay of the learning rate; here none."
