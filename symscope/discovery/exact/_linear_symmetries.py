@@ -251,7 +251,7 @@ def _distinct(
 
 
 def fibre_dimension(
-    problem: ParameterProblem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1e-3
+    problem: ParameterProblem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1.0
 ) -> int:
     """Directions at theta that change no sample's loss to first order, `n - rank D_theta L(theta, .)`.
 
@@ -261,7 +261,8 @@ def fibre_dimension(
         problem: Network and loss.
         theta: Parameters at which the fibre is taken.
         seed: Seed for drawing samples.
-        level: Error level of the gap test.
+        level: Error level of the gap test, which gives 0 where singular values fall off slowly. 1 counts all
+            that are zero to rounding, so that the number is an upper bound.
 
     >>> from torch import nn
     >>> from symscope.discovery import gaussian_data, parameter_problem

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -209,6 +211,17 @@ def test_fibres_bound_orbits():
     theta = torch.tensor([1.0, 2.0, -1.0, 0.5, -0.7, 0.3]).double()
     assert fibre_dimension(made, theta, seed=0) == 4
     assert orbit_dimension(linear_symmetries(made, seed=0).fields, theta) == 3
+
+
+def test_a_fibre_is_a_bound_where_singular_values_fall_off_slowly():
+    def equal_inputs(count, generator):
+        x, y = gaussian_data((1,), (1,))(count, generator)
+        return x.expand(count, 2), y
+
+    made = replace(two_layers(1, 3, 2, "tanh"), data=equal_inputs)  # inputs see the sum of two weights
+    theta = torch.tensor([0.1, 0.2, 0.1, 0.21, 0.1, 0.22, 1.0, -0.7, 0.4]).double()
+    assert fibre_dimension(made, theta, seed=0) == 3
+    assert fibre_dimension(made, theta, seed=0, level=1e-3) == 0  # no gap that could not be an accident
 
 
 def test_bad_input_is_refused():
