@@ -18,8 +18,8 @@ from symscope_papers.dynamics.counterexamples.problems import (
 EXAMPLES: Mapping[str, tuple[Callable[[int], Counterexample], str, str, str]] = {
     "U": (augmented_not_nominal, "augmented", "nominal", "App. B"),
     "V": (equivariant_not_augmented, "equivariant", "augmented", "App. B"),
-    "one sample": (one_sample, "augmented", "nominal", "beyond the paper"),
-    "identical neurons": (identical_neurons, "equivariant", "augmented", "beyond the paper"),
+    "one sample": (one_sample, "augmented", "nominal", ""),
+    "identical neurons": (identical_neurons, "equivariant", "augmented", ""),
 }
 
 

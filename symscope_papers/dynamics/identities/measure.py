@@ -31,5 +31,11 @@ def measure_cell(config: Identities, cell: Mapping[str, Any], context: CellConte
     result = identity_errors(problem, seed=context.seed)
     return {
         "identities": [{"identity": one.name, "error": one.error, **shared} for one in result],
-        "feature_averaging": [{"gap": equation_3_gap(problem, seed=context.seed), **shared}],
+        "feature_averaging": [
+            {
+                "gap": equation_3_gap(problem, seed=context.seed),
+                "gap_on_e": equation_3_gap(problem, seed=context.seed, inside=True),
+                **shared,
+            }
+        ],
     }

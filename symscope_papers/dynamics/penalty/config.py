@@ -18,16 +18,16 @@ class Penalty:
 
     Attributes:
         groups: Names as `symscope.groups.parse` takes them.
-        seeds: Number of problems per group.
-        samples: Number of samples of each problem.
+        seeds: Number of problems per group and kind (`symscope_papers.dynamics.penalty.problems`).
+        samples: Number of samples that tied neurons are fitted to.
         multiples: Penalties to train with, as multiples of the predicted one.
         times: Length of a training, in units of one over the instability's rate.
         bisections: Halvings of the interval that holds the smallest stabilising penalty.
     """
 
     groups: tuple[str, ...] = ("C4", "C6", "D4", "D5", "S3", "S4", "C3xC3")
-    seeds: int = 4
-    samples: int = 40
+    seeds: int = 3
+    samples: int = 15
     multiples: tuple[float, ...] = (0.0, 0.5, 0.75, 1.1, 2.0)
     times: float = 12.0
     bisections: int = 8

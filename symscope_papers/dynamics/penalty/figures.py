@@ -18,7 +18,7 @@ def _path_plot(config: Penalty, tables: RunTables) -> Plot:
     with style():
         axes = figure.subplots()
         for colour, (multiple, part) in zip(COLOURS, paths.groupby("multiple"), strict=False):
-            for k, (_, run) in enumerate(part.groupby(["group", "problem"])):
+            for k, (_, run) in enumerate(part.groupby(["group", "kind", "problem"])):
                 label = f"{multiple:g} × predicted" if k == 0 else None
                 axes.plot(
                     run["scaled_time"], run["distance"], color=colour, linewidth=1, alpha=0.6, label=label
@@ -34,7 +34,7 @@ def _path_plot(config: Penalty, tables: RunTables) -> Plot:
         source="Sec. 6",
         alt="The distance from E against time for several penalties: it grows for penalties below the "
         "predicted smallest one and falls for those above.",
-        caption="From a random step of 1e-7 off an equivariant stationary point (dashed), every problem and "
+        caption="From a random step of 1e-7 off a strict minimum inside E (dashed), every problem and "
         "penalty. Deviations along directions that are stable anyway fall first.",
     )
 

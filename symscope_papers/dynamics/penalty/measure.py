@@ -9,25 +9,35 @@ from typing import Any, final
 
 import torch
 
-from symscope.dynamics import TrainingProblem, Trajectory, gradient_field, stability, training_descent
+from symscope.dynamics import (
+    TrainingProblem,
+    Trajectory,
+    equivariant_weights,
+    gradient_field,
+    stability,
+    training_descent,
+)
 from symscope.dynamics.deviations import random_deviation
-from symscope.dynamics.layer_vectors import LayerWeights, add, norm, project, subtract
+from symscope.dynamics.layer_vectors import LayerWeights, add, norm, subtract
 from symscope.runs import CellContext, CellResults
-from symscope_papers.dynamics.minima import stationary_targets
 from symscope_papers.dynamics.penalty.config import DEVIATION, Penalty
-from symscope_papers.dynamics.random_problems import taught_problem
+from symscope_papers.dynamics.penalty.problems import KINDS, minimum_inside
 
 
 def cells(config: Penalty) -> list[dict[str, Any]]:
     """One cell for each independent measurement."""
-    return [{"group": name, "problem": k} for name in config.groups for k in range(config.seeds)]
+    return [
+        {"group": name, "kind": kind, "problem": k}
+        for name in config.groups
+        for kind in KINDS
+        for k in range(config.seeds)
+    ]
 
 
 def measure_cell(config: Penalty, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Rows of one cell."""
     generator = torch.Generator().manual_seed(context.seed)
-    given, weights = taught_problem(cell["group"], config.samples, generator)
-    problem = stationary_targets(given, weights)
+    problem, weights = minimum_inside(cell["kind"], cell["group"], config.samples, generator)
     ends = stability(problem, weights, seed=context.seed % 2**31)
     assert ends.outside is not None
     assert ends.inside is not None
@@ -35,24 +45,26 @@ def measure_cell(config: Penalty, cell: Mapping[str, Any], context: CellContext)
     # the largest curvature any of the penalties makes: descent must not overshoot there
     stiffest = max(ends.inside.highest, ends.outside.highest + 6 * gamma)
     descent = Descent(0.5 / stiffest, math.ceil(config.times / speed * stiffest / 0.5))
+    inside = equivariant_weights(problem.network, generator)
     off = add(weights, random_deviation(problem, DEVIATION, generator))
+    off = add(off, inside, DEVIATION / float(norm(inside)))
     paths = []
     for multiple in config.multiples if ends.verdict == "unstable" else ():
         path = _path(problem, off, multiple * gamma, descent, looks=12)
-        moved = subtract(project(problem.network, path.weights[-1]), weights)
-        for time, distance in zip(path.times, path.drift().tolist(), strict=True):
+        for time, distance, at in zip(path.times, path.drift().tolist(), path.weights, strict=True):
             paths.append(
                 {
                     "multiple": multiple,
                     "scaled_time": time * speed,
                     "distance": distance,
-                    "equivariant_change": float(norm(moved) / norm(weights)),
+                    "to_minimum": float(norm(subtract(at, weights))),
                 }
             )
     along = add(weights, ends.outside.lowest_direction, DEVIATION)
     measured = _smallest(problem, along, 3 * gamma, descent, config.bisections) if gamma else 0.0
     result = {
         "lowest": ends.outside.lowest,
+        "lowest_inside": ends.inside.lowest,
         "verdict": ends.verdict,
         "predicted": gamma,
         "measured": measured,
