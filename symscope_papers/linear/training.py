@@ -16,6 +16,8 @@ from symscope.linear import asymmetry_loss
 
 # Asymmetry below this fraction of the start is rounding: it is drawn, and left out of fits.
 ROUNDING_FLOOR = 1e-11
+# One minus R² of an exact exponential, down to that fraction, is below this.
+STRAIGHT = 1e-9
 
 
 def recorded_epochs(epochs: int, count: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symscope.runs import Experiment, Preset
-from symscope_papers.linear import PAPER
+from symscope_papers.linear import OPEN_SETTINGS, PAPER
 from symscope_papers.linear.decay.claims import judge_claims
 from symscope_papers.linear.decay.config import Decay
 from symscope_papers.linear.decay.figures import draw_plots
@@ -18,7 +18,7 @@ decay = Experiment(
     config=Decay,
     presets={
         "quick": Preset(Decay(points=50, runs=5, records=100), "ten seconds"),
-        "paper": Preset(Decay(), "half a minute"),
+        "paper": Preset(Decay(), "half a minute", OPEN_SETTINGS),
     },
     cells=cells,
     measure=measure_cell,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symscope.runs import Experiment, Preset
-from symscope_papers.linear import PAPER
+from symscope_papers.linear import OPEN_SETTINGS, PAPER
 from symscope_papers.linear.decoupling.claims import judge_claims
 from symscope_papers.linear.decoupling.config import Decoupling
 from symscope_papers.linear.decoupling.figures import draw_plots
@@ -17,7 +17,7 @@ decoupling = Experiment(
     config=Decoupling,
     presets={
         "quick": Preset(Decoupling(points=50, runs=5), "a few seconds"),
-        "paper": Preset(Decoupling(), "a few seconds"),
+        "paper": Preset(Decoupling(), "a few seconds", OPEN_SETTINGS),
     },
     cells=cells,
     measure=measure_cell,

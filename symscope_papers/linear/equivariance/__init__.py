@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symscope.runs import Experiment, Preset
-from symscope_papers.linear import PAPER
+from symscope_papers.linear import OPEN_SETTINGS, PAPER
 from symscope_papers.linear.equivariance.claims import judge_claims
 from symscope_papers.linear.equivariance.config import Equivariance
 from symscope_papers.linear.equivariance.figures import draw_plots
@@ -17,7 +17,7 @@ equivariance = Experiment(
     config=Equivariance,
     presets={
         "quick": Preset(Equivariance(points=50, runs=5, epochs=5000, records=100), "ten seconds"),
-        "paper": Preset(Equivariance(), "half a minute"),
+        "paper": Preset(Equivariance(), "half a minute", OPEN_SETTINGS),
     },
     cells=cells,
     measure=measure_cell,

@@ -15,7 +15,7 @@ class FewPoints:
 
     points: int = 20
     samples: int = 10
-    sigmas: tuple[float, ...] = (0.0, 0.01, 0.1)
+    sigmas: tuple[float, ...] = (0.0,)
     learning_rate: float = 1e-2
     epochs: int = 10_000
     records: int = 200

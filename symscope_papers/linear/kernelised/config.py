@@ -30,7 +30,7 @@ class Kernelised:
 
     width: int = 100
     networks: int = 10
-    points: tuple[int, ...] = (1_000, 10_000, 100_000)
+    points: tuple[int, ...] = (100_000,)
     held_out: int = 10_000
 
     def __post_init__(self) -> None:

@@ -11,7 +11,8 @@ FEATURES = ("gradients", "activations")
 
 def draw_plots(config: Kernelised, tables: RunTables) -> list[Plot]:
     """The figures of a run."""
-    return [_table_plot(config, tables), _points_plot(config, tables)]
+    table = _table_plot(config, tables)
+    return [table] if len(config.points) == 1 else [table, _points_plot(config, tables)]
 
 
 def _table_plot(config: Kernelised, tables: RunTables) -> Plot:

@@ -8,7 +8,6 @@ from typing import final
 from symscope_papers.config_bounds import check_at_least, check_field, check_increasing, check_positive
 
 PLAIN = 0.0  # in place of alpha: the network itself, trained as it is
-INDUCED = 0.01  # below this share of the target's spread a function counts as invariant; ours
 
 
 @final

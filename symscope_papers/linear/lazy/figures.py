@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from symscope.report import COLOURS, INK, WRONG, new_figure, style
+from symscope.report import COLOURS, INK, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.linear.lazy.config import INDUCED, PLAIN, Lazy
+from symscope_papers.linear.lazy.config import PLAIN, Lazy
 
 
 def draw_plots(config: Lazy, tables: RunTables) -> list[Plot]:
@@ -25,7 +25,6 @@ def draw_plots(config: Lazy, tables: RunTables) -> list[Plot]:
         part = curves.loc[config.alphas[-1]]
         part = part[part.index > 0]
         left.plot(part.index, part["theory"], ":", color=INK, label="linearised", linewidth=2.2)
-        left.axhline(INDUCED, color=WRONG, linestyle="--", linewidth=1)
         left.set(xscale="log", yscale="log", xlabel="step", ylabel="asymmetry / spread of the target")
         left.set_title("Asymmetry over training")
         _changes(right, tables["ends"])
@@ -45,11 +44,10 @@ def draw_plots(config: Lazy, tables: RunTables) -> list[Plot]:
             figure,
             "Lazy training does not make a network invariant",
             "App. H",
-            "Left: asymmetry against training steps for several alpha and ordinary training, with "
-            "the dashed line of invariance. Right: weights and kernel move less the larger alpha, the "
-            "asymmetry does not fall.",
-            "Curves are means over networks. Below the dashed line the function would count as invariant. "
-            "The dotted curve is the closed form of the linearised network, on which the laziest lies.",
+            "Left: asymmetry against training steps for several alpha and ordinary training. Right: "
+            "weights and kernel move less the larger alpha, the asymmetry does not fall.",
+            "Curves are means over networks. The dotted curve is the closed form of the linearised network, "
+            "on which the laziest lies.",
         )
     ]
 

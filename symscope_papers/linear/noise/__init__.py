@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symscope.runs import Experiment, Preset
-from symscope_papers.linear import PAPER
+from symscope_papers.linear import OPEN_SETTINGS, PAPER
 from symscope_papers.linear.noise.claims import judge_claims
 from symscope_papers.linear.noise.config import Noise
 from symscope_papers.linear.noise.figures import draw_plots
@@ -17,7 +17,15 @@ noise = Experiment(
     config=Noise,
     presets={
         "quick": Preset(Noise(points=50, sigmas=(0.0, 0.1, 0.25, 0.5), records=100), "half a minute"),
-        "paper": Preset(Noise(), "a minute"),
+        "paper": Preset(
+            Noise(),
+            "a minute",
+            (
+                *OPEN_SETTINGS,
+                "Only the largest standard deviation, 0.5, is stated; the levels below it are chosen here.",
+                "Whether the two samples of an orbit share their noise is not stated: both are run.",
+            ),
+        ),
     },
     cells=cells,
     measure=measure_cell,

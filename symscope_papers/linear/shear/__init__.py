@@ -19,7 +19,13 @@ shear = Experiment(
     presets={
         "quick": Preset(Shear(records=60), "half a minute"),
         "paper": Preset(
-            Shear(points=100, shears=(0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0), epochs=6000), "a minute or two"
+            Shear(points=100, shears=(0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0), epochs=6000),
+            "a minute or two",
+            (
+                "The paper names the group of all translations and trains nothing on it: finitely many "
+                "translations stand for it, and labels, points, learning rate and epochs are chosen here.",
+                "Reflections about a point are added: a group of two without transposes, all of it at hand.",
+            ),
         ),
     },
     cells=cells,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symscope.runs import RunOutcome, RunRequest, Verdict, Workers, run_experiments
+from symscope.runs import ClaimKind, RunOutcome, RunRequest, Verdict, Workers, run_experiments
 
 FAILED = Verdict.CONTRADICTED
 HOLDS = Verdict.HOLDS
@@ -18,4 +18,13 @@ def finished(folder, name: str, *changes: str) -> tuple[RunOutcome, dict]:
 
 
 def verdicts(claims) -> list[Verdict]:
-    return [claim.verdict for claim in claims]
+    """The verdicts on what the paper states, in order; measurements have none."""
+    stated = [claim for claim in claims if claim.kind is ClaimKind.STATED]
+    assert all(claim.quote for claim in stated)
+    return [claim.verdict for claim in stated]
+
+
+def measured(claims, words: str):
+    """The value of the one claim whose statement has these words."""
+    [claim] = [claim for claim in claims if words in claim.statement]
+    return claim.measured

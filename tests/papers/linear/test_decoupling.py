@@ -14,7 +14,7 @@ def test_decoupling(tmp_path):
     outcome, tables = finished(
         tmp_path, "linear/decoupling", "points=10", "runs=3", "epochs=60", "records=10"
     )
-    assert verdicts(outcome.claims) == [HOLDS] * 4
+    assert verdicts(outcome.claims) == [HOLDS] * 2
     paths = tables["paths"].copy()
     paths.loc[0, "asymmetric"] += 1e-9
     assert verdicts(decoupling.claims(Decoupling(), {"paths": paths}))[0] is FAILED

@@ -7,7 +7,7 @@ import pytest
 from symscope import InputError
 from symscope_papers.linear.few_points import few_points
 from symscope_papers.linear.few_points.config import FewPoints
-from tests.papers.linear.runs import FAILED, HOLDS, finished, verdicts
+from tests.papers.linear.runs import FAILED, HOLDS, finished, measured, verdicts
 
 
 def test_few_points(tmp_path):
@@ -20,21 +20,19 @@ def test_few_points(tmp_path):
         "learning_rate=0.1",
         "records=40",
     )
-    result = verdicts(outcome.claims)
-    assert [result[0], *result[3:]] == [HOLDS] * 4  # whether the line is straight depends on the sample
+    assert verdicts(outcome.claims) == [HOLDS] * 2
     samples = tables["samples"]
     assert (samples["coupling"] > 1e-3).all()  # orbits are not complete
     clean, noisy = samples[samples["sigma"] == 0], samples[samples["sigma"] > 0]
     assert (clean["floor"] < 1e-12).all()
     assert (noisy["floor"] > 1e-3).all()
     wrong = samples.assign(over_bound=1.1, floor=2 * samples["floor"] + 1e-3)
-    worse = verdicts(few_points.claims(FewPoints(), {"samples": wrong}))
-    assert [worse[0], *worse[4:]] == [FAILED] * 3
-    exact = samples.assign(fitted_rate=samples["slow_eigenvalue"], straightness=1.0)
-    assert verdicts(few_points.claims(FewPoints(), {"samples": exact}))[1:3] == [HOLDS] * 2
-    bent = exact.assign(fitted_rate=1.02 * exact["slow_eigenvalue"], straightness=0.9)
-    assert verdicts(few_points.claims(FewPoints(), {"samples": bent}))[1:3] == [FAILED] * 2
-    assert "Chosen after the first run" in outcome.claims[0].why
+    assert verdicts(few_points.claims(FewPoints(), {"samples": wrong})) == [FAILED] * 2
+    # a straight line is no statement of the paper: bent curves are measured, not judged
+    bent = few_points.claims(FewPoints(), {"samples": samples.assign(straightness=0.9)})
+    assert verdicts(bent) == [HOLDS] * 2
+    assert measured(bent, "R² of a straight line") == pytest.approx(0.9)
+    assert "Chosen after a first run" in outcome.claims[0].reading
 
 
 @pytest.mark.parametrize(
