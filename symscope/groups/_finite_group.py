@@ -13,7 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._group_laws import Law, TableLaw, generating_set, law_table, powers
-from symscope.numerics import check_count, check_memory
+from symscope.numerics import check_count, check_memory, shortened
 
 LARGEST_ORDER = 2**17  # elements of a group: each has a name and often an irrep, together some 100 MB
 LARGEST_TABLE = 2**14  # elements of a group whose table of products is made: it then takes 2 GiB
@@ -180,7 +180,12 @@ class FiniteGroup:
         return generating_set(self.law, self._checked_elements(elements))[1]
 
     def _checked_elements(self, elements: Sequence[int] | Tensor) -> Int64[Tensor, "k"]:
-        given = torch.as_tensor(elements).reshape(-1)
+        try:
+            given = torch.as_tensor(elements).reshape(-1)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"expected elements of {self.name}, 0 to {self.order - 1}, got {shortened(elements)}."
+            ) from error
         if given.numel() == 0:
             return given.to(torch.int64)
         if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:

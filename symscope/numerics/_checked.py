@@ -187,6 +187,9 @@ def _is_sequence(value: Any, origin: Any, inside: tuple[Any, ...]) -> bool:
         return False
     if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
         return False
+    if origin is tuple and inside and Ellipsis not in inside:
+        same = len(value) == len(inside)
+        return same and all(_conforms(part, kind) for part, kind in zip(value, inside, strict=True))
     alike = len(inside) == 1 or (len(inside) == 2 and inside[1] is Ellipsis)
     if isinstance(value, Tensor) or not alike or isinstance(value, dict):
         return not isinstance(value, dict | str)

@@ -27,6 +27,7 @@ def quantity(
     scale: float = 1.0,
     rows: Int64[Tensor, "k"] | None = None,
     parts: list[Float[Tensor, "_ m"]] | None = None,
+    pair: tuple[int, float] | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Tensor:
@@ -50,6 +51,7 @@ def quantity(
         ({"gram": SQUARE.to("meta")}, "gram: expected a dense tensor, got a tensor without data"),
         ({"gram": SQUARE.to_sparse()}, "gram: expected a dense tensor, got a tensor of layout"),
         ({"gram": torch.ones(0, 0), "labels": torch.ones(0)}, "gram: expected at least one number"),
+        ({"pair": (1, 2, 3)}, "pair: expected tuple of an integer of 64 bits or None, got tuple"),
         ({"count": 1.5}, "count: expected an integer of 64 bits, got 1.5"),
         ({"count": 2**63}, "count: expected an integer of 64 bits, got 9223372036854775808"),
         ({"count": True}, "count: expected an integer of 64 bits, got True"),
