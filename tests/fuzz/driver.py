@@ -7,6 +7,7 @@ import faulthandler
 import itertools
 import multiprocessing
 import os
+import pickle
 import re
 import resource
 import shutil
@@ -183,11 +184,13 @@ class _Worker:
                     self._words = message
                 else:
                     result.append((self.left.popleft(), self._words, message))
-        except EOFError:
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
             self._process.join(5)
             code = self._process.exitcode
             self.kill()
-            if code and self.left:
+            if (
+                code or not isinstance(error, EOFError)
+            ) and self.left:  # an input may write to any descriptor
                 place = f"the process ended with status {code}"
                 result.append((self.left.popleft(), self._words, Outcome(Kind.TRACEBACK, place)))
         if not self.ended and self.left and time.monotonic() - self._began > SECONDS:
