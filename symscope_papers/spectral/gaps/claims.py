@@ -10,6 +10,7 @@ from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.gaps.config import ONE, Gaps
 from symscope_papers.spectral.gaps.measure import FORMULA, KERNEL
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles
+from symscope_papers.spectral.trained.config import RUNS
 
 EXPECTED = {
     ONE: "falls to 0 with n: images seen come ever nearer",
@@ -29,12 +30,17 @@ def judge_claims(config: Gaps, tables: RunTables) -> list[Claim]:
     return claims
 
 
+def method_name(by: str) -> str:
+    """What a page calls a method."""
+    return RUNS[by][0] if by in RUNS else by
+
+
 def _errors(part: pd.DataFrame, by: str, pattern: str) -> Claim:
     means = {n: float(own["upright"].mean()) for n, own in by_angles(part).items()}
     errors = {n: float(own["upright"].std()) / math.sqrt(len(own)) for n, own in by_angles(part).items()}
     wrong = {n: float((own["upright"] > 1).mean()) for n, own in by_angles(part).items()}
     return Claim.beyond(
-        f"Mean error at the upright image, {pattern} missing ({by}).",
+        f"Mean error at the upright image, {pattern} missing ({method_name(by)}).",
         at_angles(means, errors, form=".3f .3f", between=" ± "),
         expected=EXPECTED.get(pattern, EXPECTED["gap"] if pattern.startswith("gap") else ""),
         uncertainty=f"± one standard error over {part['pair'].nunique()} pairs",
@@ -48,7 +54,8 @@ def _agreement(table: pd.DataFrame, by: str) -> list[Claim]:
     both = table[table["by"] == KERNEL].merge(table[table["by"] == by], on=keys, suffixes=("", "_other"))
     return [
         Claim.beyond(
-            f"Spearman's rho of errors at upright with kernel regression, {pattern} missing ({by}).",
+            f"Spearman's rho of errors at upright with kernel regression, {pattern} missing "
+            f"({method_name(by)}).",
             at_angles(
                 {
                     n: float(own["upright"].corr(own["upright_other"], method="spearman"))

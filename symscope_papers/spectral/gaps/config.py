@@ -14,7 +14,7 @@ from symscope_papers.config_bounds import (
 )
 from symscope_papers.spectral.trained.config import RUNS
 
-ONE, SCATTERED = "one angle", "scattered"
+ONE, SCATTERED = "one angle", "scattered angles"
 
 
 @final

@@ -9,21 +9,16 @@ import pandas as pd
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import error_line, shared_legend, wrong_line
+from symscope_papers.spectral.gaps.claims import method_name
 from symscope_papers.spectral.gaps.config import Gaps
 from symscope_papers.spectral.gaps.measure import FORMULA
 from symscope_papers.spectral.pairs.angles import by_angles
 from symscope_papers.spectral.pairs.figures import angle_axis
-from symscope_papers.spectral.trained.config import RUNS
 
 
 def draw_plots(config: Gaps, tables: RunTables) -> list[Plot]:
     """Errors against the number of angles, and along the gap at the largest."""
     return [density_plot(tables["errors"]), profile_plot(tables["profile"])]
-
-
-def method_name(by: str) -> str:
-    """What a panel calls a method."""
-    return RUNS[by][0] if by in RUNS else by
 
 
 def density_plot(table: pd.DataFrame) -> Plot:

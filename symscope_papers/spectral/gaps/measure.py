@@ -33,7 +33,7 @@ def patterns(config: Gaps, angles: int, seed: int) -> dict[str, Int64[Tensor, "m
     """What is left out of an orbit: one angle, each gap, and as many scattered angles as the widest gap.
 
     >>> {name: len(elements) for name, elements in patterns(Gaps(), 32, seed=0).items()}
-    {'one angle': 1, 'gap of 45°': 3, 'gap of 90°': 7, 'scattered': 7}
+    {'one angle': 1, 'gap of 45°': 3, 'gap of 90°': 7, 'scattered angles': 7}
     """
     found = {
         f"gap of {gap}°": torch.tensor(missing_elements(angles, gap))

@@ -61,6 +61,17 @@ def correlation(part: pd.DataFrame, one: str, other: str, method: str = "pearson
     return float(part[one].corr(part[other], method=method))  # type: ignore[arg-type]
 
 
+def slope(part: pd.DataFrame, x: str, y: str) -> float:
+    """The slope of a line of least squares through y against x; not a number where x is constant.
+
+    >>> round(slope(pd.DataFrame({"x": [0.0, 1.0, 2.0], "y": [1.0, 3.0, 5.0]}), "x", "y"), 9)
+    2.0
+    """
+    spread = float(part[x].var(ddof=0))
+    together = float(((part[x] - part[x].mean()) * part[y]).mean())
+    return together / spread if spread > 0 else math.nan
+
+
 def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]) -> float:
     """The standard error of a quantity over rows, by resampling them (the same resamples every time).
 
@@ -100,7 +111,7 @@ def agreement_measurements(
     """Quantified: Pearson's r, the slope on the figure's axes, distances and verdicts, at every n."""
     parts = by_angles(table)
     r = {n: correlation(part, predicted, exact) for n, part in parts.items()}
-    slopes = {n: float(np.polyfit(part[exact], part[predicted], 1)[0]) for n, part in parts.items()}
+    slopes = {n: slope(part, exact, predicted) for n, part in parts.items()}
     gaps = {n: float((part[predicted] - part[exact]).abs().mean()) for n, part in parts.items()}
     same = {n: float(((part[predicted] > 1) == (part[exact] > 1)).mean()) for n, part in parts.items()}
     counts = f"± one standard error; {min(len(part) for part in parts.values())} problems at each n"

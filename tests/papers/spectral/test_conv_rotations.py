@@ -48,7 +48,7 @@ def made_up(angles=(2, 4, 8), pairs=40):
                 readout=readout,
                 filter=3,
                 angles=n,
-                spectral=1.02 * own,
+                spectral=1.02 * own + 0.001 * draw.random(pairs),
                 projected=exact + 0.001,
                 orbit_gap=1e-12,
                 lambda_n=exact,

@@ -33,7 +33,7 @@ def test_the_ends_of_a_gap_are_seen_and_nothing_inside_is(n):
     assert missing == {k for k in range(n) if away[k] < 45}
     assert (away == 45).sum() == 2
     found = patterns(Gaps(), n, seed=2)
-    assert len(found["scattered"]) == len(missing)
+    assert len(found["scattered angles"]) == len(missing)
     assert all(elements[0] == 0 for elements in found.values())
     assert ("gap of 45°" in found) == (n >= 16)
 

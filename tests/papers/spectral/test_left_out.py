@@ -57,7 +57,7 @@ def test_nearest_rotations_are_those_of_a_sampling_grid():
         wanted = torch.nn.functional.grid_sample(draw[:, None], grid, mode="nearest", align_corners=False)[
             :, 0
         ]
-        assert (turned[:, k] == wanted).double().mean() > 0.95  # half pixels may round either way
+        assert (turned[:, k] == wanted).double().mean() > 0.9  # half pixels may round either way
     assert torch.equal(turned[:, 3], torch.rot90(draw, 1, (-2, -1)))
 
 
