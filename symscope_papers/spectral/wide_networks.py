@@ -169,7 +169,7 @@ def section_kernels(network: str) -> InfiniteWidth:
 
     >>> import torch
     >>> section_kernels("app-b3").ntk(torch.zeros(1, 784, dtype=torch.float64)).item()
-    1.75
+    2.25
     """
     if network in MLPS:
         return mlp_kernels(1 + MLPS.index(network))
