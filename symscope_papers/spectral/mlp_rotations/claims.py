@@ -8,7 +8,7 @@ import pandas as pd
 
 from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
-from symscope_papers.spectral.pairs.angles import at_angles, by_angles, distances
+from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 from symscope_papers.spectral.pairs.judged import (
     agreement_measurements,
     line_claim,
@@ -42,7 +42,7 @@ def judge_claims(config: MlpRotations, tables: RunTables) -> list[Claim]:
             predicted="spectral",
             exact="exact",
         )
-        result += _closeness(ntk, layers)
+        result += [*_relations(ntk, layers), *_closeness(ntk, layers)]
     return result
 
 
@@ -239,6 +239,27 @@ def _falls(part: pd.DataFrame, layers: str) -> Claim:
         threshold="falls with every n",
         quote=quote,
     )
+
+
+def _relations(ntk: pd.DataFrame, layers: str) -> list[Claim]:
+    """How linear the two relations of Fig. 4D and 4E are, at every number of angles."""
+    cases = (
+        ("λ_N and squared distance of orbit averages", "lambda_n", "separation", "Fig. 4D"),
+        ("Mean inverse spectrum and orbit density", "mean_inverse", "density", "Fig. 4E"),
+    )
+    return [
+        Claim.quantified(
+            f"{words}: Pearson's r, and the share of the variance a line leaves ({layers}).",
+            f"Sec. 3.3, {figure}",
+            at_angles(r, {n: 1 - value**2 for n, value in r.items()}, form=".2f .3f", between=", leaving "),
+            quote="We see that these two quantities are in an approximately linear relation"
+            if other == "density"
+            else "approximate linear relationship",
+            uncertainty=f"over {ntk['pair'].nunique()} pairs",
+        )
+        for words, one, other, figure in cases
+        for r in [correlations(ntk, one, other)]
+    ]
 
 
 def _closeness(ntk: pd.DataFrame, layers: str) -> list[Claim]:
