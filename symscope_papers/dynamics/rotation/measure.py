@@ -14,9 +14,19 @@ from symscope.dynamics.layer_steps import batch_normalisation
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import CellContext, CellResults
+from symscope_papers.dynamics.permutation.config import Permutation
+from symscope_papers.dynamics.permutation.measure import graph_problem
 from symscope_papers.dynamics.rotation.config import FOUR, Rotation
 from symscope_papers.dynamics.rotation.polygons import polygons
-from symscope_papers.dynamics.strategies.measure import mini_batches, strategy_rows
+from symscope_papers.dynamics.strategies.config import AUGMENTED, DTYPES, NOMINAL
+from symscope_papers.dynamics.strategies.measure import (
+    follow_paths,
+    mini_batches,
+    path_rows,
+    starting_layers,
+    strategy_cells,
+    strategy_rows,
+)
 
 MASKS = 2
 
@@ -63,6 +73,34 @@ def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -
     return TrainingProblem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
 
 
+def paper_size(config: Rotation) -> bool:
+    """Whether network and images are those of the paper."""
+    sizes = (config.size, config.images, config.channels, config.batch)
+    return sizes == (Rotation.size, Rotation.images, Rotation.channels, Rotation.batch)
+
+
+def cells(config: Rotation) -> list[dict[str, Any]]:
+    """Blocks of runs, runs in both precisions, and Experiment 1 to compare with at the paper's size."""
+    return strategy_cells(config) + [{"part": "graphs", "first": 0}] * paper_size(config)
+
+
 def measure_cell(config: Rotation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Rows of one cell."""
+    if cell["part"] == "graphs":
+        setting = Permutation(runs=config.runs, epochs=config.epochs, passes=config.passes)
+        return {"graphs": graph_rows(setting, context)}
     return strategy_rows(config, cell, context, mask_problem, FOUR)
+
+
+def graph_rows(setting: Permutation, context: CellContext) -> list[dict[str, Any]]:
+    """Where AUGMENTED and NOMINAL end in Experiment 1, with which Sec. 5.1 compares rotations."""
+    seed = context.run_seed
+    problem = graph_problem(setting, seed, DTYPES[setting.precision], context.device)
+    rows = []
+    for first in range(0, setting.runs, setting.block):
+        runs = list(range(first, min(first + setting.block, setting.runs)))
+        start = starting_layers(problem, runs, seed)
+        for way in (AUGMENTED, NOMINAL):
+            result = follow_paths(setting, problem, start, way, runs, seed, setting.epochs, setting.precision)
+            rows += [row for row in path_rows(result, runs, way.name) if row["epoch"] == setting.epochs]
+    return rows
