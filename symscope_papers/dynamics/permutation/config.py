@@ -25,7 +25,7 @@ class Permutation:
         passes: Times AUGMENTED sees each mini-batch in an epoch.
         rate: Learning rate.
         batch: Graphs of a mini-batch.
-        initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
+        scripts: Do what the authors' scripts do where that differs from the paper's text.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
         precision: Precision of training: "mixed", "single" or "double".
@@ -43,7 +43,7 @@ class Permutation:
     passes: int = 25
     rate: float = 1e-5
     batch: int = 200
-    initial: str = "standard"
+    scripts: bool = False
     block: int = 10
     together: bool = True
     precision: str = "double"

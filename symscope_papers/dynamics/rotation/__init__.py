@@ -3,8 +3,7 @@
 The paper finds AUGMENTED close to NOMINAL here, and says that the reason can only be speculated on. The
 scripts published with it turn images flattened to one axis: of quarter turns only the half turn is left
 (drawn with probability 3/5, nothing with 2/5). Training with those elements is shown beside the paper's four.
-The scripts also divide the first layers by the root of their inputs, which the text does not say: sizes of
-shifts depend on it, and the preset `authors` has it.
+The preset `authors` does what those scripts do, as far as its list of differences says.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from symscope_papers.dynamics.rotation.claims import judge_claims
 from symscope_papers.dynamics.rotation.config import Rotation
 from symscope_papers.dynamics.rotation.figures import draw_plots
 from symscope_papers.dynamics.rotation.measure import cells, measure_cell
+from symscope_papers.dynamics.strategies.scripts import SHARED
 
 rotations = Experiment(
     id="dynamics/rotation",
@@ -47,16 +47,16 @@ rotations = Experiment(
             ),
         ),
         "authors": Preset(
-            Rotation(initial="fan-in", precision="mixed"),
+            Rotation(scripts=True),
             "three minutes on an H200",
             differences=(
                 "Half turns with probability 3/5 and nothing else are drawn: images are turned while "
                 "flattened, and five numbers are drawn for four turns.",
-                "Layers are divided by the root of their inputs.",
-                "What is plotted as the norm of the part outside E is the root of the sum of fourth powers.",
-                "Not done here, but by the scripts: layer normalisation over the two masks instead of batch "
-                "normalisation (since September 2023), a white background, masks of ones for the absent "
-                "shape, and in EQUIVARIANT the last layer projected instead of its gradient.",
+                "Images are dark on white with one half subtracted, and the mask of the shape that is not "
+                "shown is all ones.",
+                "A leaky ReLU stands before the last normalisation.",
+                *SHARED,
+                "Not done here: the scripts' canvas is wider than high and cuts shapes off at its edge.",
             ),
         ),
     },

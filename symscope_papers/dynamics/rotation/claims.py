@@ -75,13 +75,12 @@ def _size_claims(config: Rotation, ends: dict[str, pd.DataFrame], whole: bool) -
     quote = "on the order 10^-7 compared to 10^-3"
     if not whole:
         return [Claim.not_checked(statement, SOURCE, "Sizes belong to the paper's own network.", quote=quote)]
-    scripts = config.initial != Rotation.initial
-    name = HALF_TURNS.name if scripts else "augmented"
-    norm, shift = ends[name]["drift"].mean(), ends[name]["travelled"].mean()
+    name = HALF_TURNS.name if config.scripts else "augmented"
+    norm, shift = ends[name]["drift"].mean(), ends[name]["published_travelled"].mean()
     squares = ends[name]["published"].mean()
     seen = f"{norm:.2g} of {shift:.2g} as norms"
     squared = f"squares of norms, which the authors' scripts take for norms: {squares:.2g}"
-    if not scripts:
+    if not config.scripts:
         return [
             Claim.number_differs(
                 statement,
@@ -89,8 +88,7 @@ def _size_claims(config: Rotation, ends: dict[str, pd.DataFrame], whole: bool) -
                 measured=seen,
                 stated="1e-7 of 1e-3",
                 quote=quote,
-                why=f"N_aug, mini-batches and canvas are not stated; {squared}. See the preset "
-                "`authors`.",
+                why=f"N_aug, mini-batches and canvas are not stated; {squared}. See the preset `authors`.",
             )
         ]
     return [

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
-from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.dynamics.layer_steps import LayerStep, batch_normalisation
+from symscope.dynamics.layer_vectors import LayerWeights
 from symscope.groups import cyclic, permutation
 from symscope.networks.losses import binary_cross_entropy_loss
 from symscope.runs import CellContext, CellResults
@@ -18,8 +20,9 @@ from symscope_papers.dynamics.permutation.config import Permutation
 from symscope_papers.dynamics.permutation.measure import graph_problem
 from symscope_papers.dynamics.rotation.config import FOUR, Rotation
 from symscope_papers.dynamics.rotation.polygons import polygons
-from symscope_papers.dynamics.strategies.config import AUGMENTED, DTYPES, NOMINAL
+from symscope_papers.dynamics.strategies.config import AUGMENTED, DTYPES, NOMINAL, SCRIPTED_EQUIVARIANT
 from symscope_papers.dynamics.strategies.measure import (
+    acted_layers,
     follow_paths,
     mini_batches,
     path_rows,
@@ -27,8 +30,10 @@ from symscope_papers.dynamics.strategies.measure import (
     strategy_cells,
     strategy_rows,
 )
+from symscope_papers.dynamics.strategies.scripts import channel_normalisation
 
 MASKS = 2
+SHADE = 0.431  # of shapes in the authors' images
 
 
 def turned_points(size: int) -> Tensor:
@@ -43,7 +48,7 @@ def turned_points(size: int) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def mask_network(size: int, channels: tuple[int, int, int]) -> DeclaredNetwork:
+def mask_network(size: int, channels: tuple[int, int, int], scripts: bool = False) -> DeclaredNetwork:
     """Images -> channels of images, three times -> two masks (normalised, as logits).
 
     >>> mask_network(14, (32, 32, 16)).parameters
@@ -51,9 +56,12 @@ def mask_network(size: int, channels: tuple[int, int, int]) -> DeclaredNetwork:
     """
     v = permutation(cyclic(4), turned_points(size))
     first, second, third = channels
+    last: list[LayerStep | str] = [batch_normalisation()]
+    if scripts:
+        last = ["leaky_relu", channel_normalisation()]
     return declare_network(
         [v, first * v, second * v, third * v, MASKS * v],
-        ["leaky_relu", "leaky_relu", "leaky_relu", batch_normalisation()],
+        ["leaky_relu", "leaky_relu", "leaky_relu", last],
     )
 
 
@@ -69,8 +77,14 @@ def two_masks(prediction: Tensor, y: Tensor) -> Tensor:
 def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
     """The network on images of one shape each."""
     data = polygons(config.images, config.size, seed=seed, canvas=config.canvas, dtype=dtype)
-    x, y = mini_batches(data.images.flatten(1), data.masks.flatten(1), config.batch)
-    return TrainingProblem(mask_network(config.size, config.channels), two_masks, x.to(device), y.to(device))
+    images, masks = data.images, data.masks
+    if config.scripts:
+        # dark shapes on white, one half subtracted; of the kind that is not shown the mask is all ones
+        images = SHADE * images + (1 - images) - 0.5
+        masks = torch.where(masks.flatten(2).any(-1)[..., None, None], masks, torch.ones_like(masks))
+    x, y = mini_batches(images.flatten(1), masks.flatten(1), config.batch)
+    network = mask_network(config.size, config.channels, config.scripts)
+    return TrainingProblem(network, two_masks, x.to(device), y.to(device))
 
 
 def paper_size(config: Rotation) -> bool:
@@ -89,7 +103,19 @@ def measure_cell(config: Rotation, cell: Mapping[str, Any], context: CellContext
     if cell["part"] == "graphs":
         setting = Permutation(runs=config.runs, epochs=config.epochs, passes=config.passes)
         return {"graphs": graph_rows(setting, context)}
-    return strategy_rows(config, cell, context, mask_problem, FOUR)
+    if not config.scripts:
+        return strategy_rows(config, cell, context, mask_problem, FOUR)
+    ways = (SCRIPTED_EQUIVARIANT, *FOUR[1:])
+    return strategy_rows(config, cell, context, mask_problem, ways, partial(scripted_scale, config))
+
+
+def scripted_scale(config: Rotation, layers: LayerWeights) -> LayerWeights:
+    """Standard Gaussians in E at the scales of the authors' scripts; the last one takes that before it."""
+    first, second, _ = config.channels
+    inputs = (1, first, second, second)
+    return tuple(
+        layer / (config.size * math.sqrt(count)) for layer, count in zip(layers, inputs, strict=True)
+    )
 
 
 def graph_rows(setting: Permutation, context: CellContext) -> list[dict[str, Any]]:
@@ -102,5 +128,6 @@ def graph_rows(setting: Permutation, context: CellContext) -> list[dict[str, Any
         start = starting_layers(problem, runs, seed)
         for way in (AUGMENTED, NOMINAL):
             result = follow_paths(setting, problem, start, way, runs, seed, setting.epochs, setting.precision)
-            rows += [row for row in path_rows(result, runs, way.name) if row["epoch"] == setting.epochs]
+            ends = path_rows(result, runs, way.name, acted_layers(problem))
+            rows += [row for row in ends if row["epoch"] == setting.epochs]
     return rows

@@ -9,7 +9,6 @@ import torch
 
 from symscope_papers.config_bounds import check_at_least, check_between, check_one_of, check_positive
 
-INITIAL = ("standard", "fan-in")
 DTYPES = {"mixed": torch.float32, "single": torch.float32, "double": torch.float64}
 
 
@@ -38,8 +37,8 @@ class Setting(Protocol):
         """Samples of a mini-batch."""
 
     @property
-    def initial(self) -> str:
-        """Scale of A_0: "standard", or "fan-in"."""
+    def scripts(self) -> bool:
+        """Do what the authors' scripts do where that differs from the paper's text."""
 
     @property
     def block(self) -> int:
@@ -84,6 +83,7 @@ EQUIVARIANT = Strategy("equivariant", "EQUIVARIANT", "equivariant")
 AUGMENTED = Strategy("augmented", "AUGMENTED", "augmented")
 NOMINAL = Strategy("nominal", "NOMINAL", "nominal")
 THREE = (EQUIVARIANT, AUGMENTED, NOMINAL)
+SCRIPTED_EQUIVARIANT = Strategy("equivariant", "EQUIVARIANT", "projected layer")
 
 
 def check_setting(config: Setting) -> None:
@@ -91,7 +91,6 @@ def check_setting(config: Setting) -> None:
     check_at_least(config, 1, "runs", "epochs", "passes", "batch", "block")
     check_positive(config, "rate")
     check_one_of(config, DTYPES, "precision")
-    check_one_of(config, INITIAL, "initial")
     check_between(config, 0, config.runs, "check_runs")
     check_between(config, 1, config.epochs, "check_epochs")
 

@@ -46,16 +46,34 @@ def strategy_plots(
         ),
         Plot(
             name="published",
-            figure=_two_scales(paths, ways, "published", "$\\left(\\sum_i |A_{i,E^\\perp}|^4\\right)^{1/2}$"),
+            figure=_two_scales(
+                _published(paths, ways),
+                ways,
+                "published",
+                "$\\left(\\sum_i |A_{i,E^\\perp}|^4\\right)^{1/2}$",
+            ),
             title="The same as the authors' scripts plot it",
             source=f"{source}, authors' scripts",
             alt="The same two panels with the root of the sum of fourth powers of the layers' distances "
             "from E on the vertical axis.",
             caption="The scripts published with the paper take squared norms of the layers for norms. "
-            "What they plot is of the size of the square: gaps between strategies look squared too.",
+            "What they plot is of the size of the square: gaps between strategies look squared too. Their "
+            "horizontal axis leaves out the head, and for NOMINAL it is that of AUGMENTED.",
         ),
         _noise_plot(config, tables, ways, source),
     ]
+
+
+def _published(paths: pd.DataFrame, ways: Sequence[Strategy]) -> pd.DataFrame:
+    """The way travelled as the scripts record it: without the head, and for NOMINAL that of AUGMENTED."""
+    drawn = [way.name for way in ways if way.kind == "augmented"][-1]  # half turns where they are drawn
+    keys = ["run", "epoch"]
+    theirs = paths[paths["strategy"] == drawn].set_index(keys)["published_travelled"]
+    nominal = paths["strategy"] == "nominal"
+    moved = paths.assign(travelled=paths["published_travelled"])
+    index = paths.loc[nominal, keys].itertuples(index=False, name=None)
+    moved.loc[nominal, "travelled"] = [theirs[key] for key in index]
+    return moved
 
 
 def _two_scales(paths: pd.DataFrame, ways: Sequence[Strategy], what: str, label: str) -> Any:

@@ -6,7 +6,6 @@ are trained side by side where they are small, one after the other where each fi
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from symscope_papers.dynamics.strategies.paths import Path, gradient_flops, path
 
 START, ELEMENTS = 1, 2  # streams of a run's seed
 Build = Callable[[Any, int, torch.dtype, str], TrainingProblem]
+Scale = Callable[[LayerWeights], LayerWeights]
 
 
 def strategy_cells(config: Setting) -> list[dict[str, Any]]:
@@ -38,18 +38,19 @@ def strategy_rows(
     context: CellContext,
     build: Build,
     strategies: Sequence[Strategy] = THREE,
+    scale: Scale | None = None,
 ) -> CellResults:
     """One cell: paths of a block of runs, or one run in both precisions."""
     device, seed, first = context.device, context.run_seed, cell["first"]
     if cell["part"] == "precision":
-        return {"precision": _precision_rows(config, build, strategies, first, seed, device)}
+        return {"precision": _precision_rows(config, build, strategies, first, seed, device, scale)}
     problem = build(config, seed, DTYPES[config.precision], device)
     block = list(range(first, min(first + config.block, config.runs)))
     rows: dict[str, list[dict[str, Any]]] = {"paths": [], "noise": [], "work": []}
     seconds = {strategy.name: 0.0 for strategy in strategies}
     samples = {strategy.name: 0 for strategy in strategies}
     for runs in [block] if config.together else [[run] for run in block]:
-        start = starting_layers(problem, runs, seed, config.initial)
+        start = starting_layers(problem, runs, seed, scale)
         noise = sampling_drift(problem, start, passes=config.passes, mixed=config.precision == "mixed")
         rows["noise"] += [{"run": run, "step": one} for run, one in zip(runs, noise.tolist(), strict=True)]
         for strategy in strategies:
@@ -59,13 +60,13 @@ def strategy_rows(
             )
             seconds[strategy.name] += _now(device) - begin
             samples[strategy.name] += result.samples
-            rows["paths"] += path_rows(result, runs, strategy.name)
+            rows["paths"] += path_rows(result, runs, strategy.name, acted_layers(problem))
     rows["work"] = _work_rows(problem, config.precision, seconds, samples, len(block))
     return rows
 
 
 def starting_layers(
-    problem: TrainingProblem, runs: Sequence[int], seed: int, initial: str = "standard"
+    problem: TrainingProblem, runs: Sequence[int], seed: int, scale: Scale | None = None
 ) -> LayerWeights:
     """A_0 of some runs, `[runs, ...]`: Gaussians projected on E, in the problem's dtype.
 
@@ -73,8 +74,7 @@ def starting_layers(
         problem: Its network, dtype and device.
         runs: Numbers of the runs.
         seed: Seed that all runs' seeds are derived from.
-        initial: "standard" Gaussians, as the paper's text says; or divided by the root of the inputs of each
-            layer ("fan-in"), as the authors' scripts do for layers between images.
+        scale: What the authors' scripts make of standard Gaussians; by default nothing, as the text says.
     """
     each = [
         equivariant_weights(
@@ -87,9 +87,7 @@ def starting_layers(
         for run in runs
     ]
     layers = tuple(torch.cat(layer) for layer in zip(*each, strict=True))
-    if initial == "standard":
-        return layers
-    return tuple(layer / math.sqrt(layer.shape[-1]) for layer in layers)
+    return layers if scale is None else scale(layers)
 
 
 def follow_paths(
@@ -116,14 +114,22 @@ def follow_paths(
     )
 
 
-def path_rows(result: Path, runs: Sequence[int], strategy: str) -> list[dict[str, Any]]:
+def acted_layers(problem: TrainingProblem) -> list[int]:
+    """The layers that the group acts on; the others, a head between invariant numbers, are all in E."""
+    maps = problem.network.maps
+    return [i for i, one in enumerate(maps) if one.dimension < one.source.dim * one.target.dim]
+
+
+def path_rows(result: Path, runs: Sequence[int], strategy: str, acted: Sequence[int]) -> list[dict[str, Any]]:
     """`|A - A_0|` and `|A_{E_perp}|` of every run after every epoch.
 
     `published` is what the authors' scripts plot as `|A_{E_perp}|`: they add squares of squared norms of
-    layers, `sqrt(sum_i |A_{i, E_perp}|^4)`, which is of the size of the square of the norm.
+    layers, `sqrt(sum_i |A_{i, E_perp}|^4)`, which is of the size of the square of the norm; and
+    `published_travelled` what they plot as `|A - A_0|`, without the layers the group does not act on.
     """
     travelled, drift = result.travelled.norm(dim=1), result.drift.norm(dim=1)
     published = result.drift.square().norm(dim=1)
+    without_head = result.travelled[:, list(acted)].norm(dim=1)
     risk = torch.cat([result.risk, torch.full_like(result.risk[:1], torch.nan)])
     return [
         {
@@ -133,6 +139,7 @@ def path_rows(result: Path, runs: Sequence[int], strategy: str) -> list[dict[str
             "travelled": float(travelled[t, k]),
             "drift": float(drift[t, k]),
             "published": float(published[t, k]),
+            "published_travelled": float(without_head[t, k]),
             "risk": float(risk[t, k]),
         }
         for k, run in enumerate(runs)
@@ -156,12 +163,18 @@ def mini_batches(x: Tensor, y: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 
 def _precision_rows(
-    config: Setting, build: Build, strategies: Sequence[Strategy], run: int, seed: int, device: str
+    config: Setting,
+    build: Build,
+    strategies: Sequence[Strategy],
+    run: int,
+    seed: int,
+    device: str,
+    scale: Scale | None,
 ) -> list[dict[str, Any]]:
     """One run in the lower precision and in double, from the same layers, with the same elements."""
     lower = lower_precision(config)
     single = build(config, seed, DTYPES[lower], device)
-    start = starting_layers(single, [run], seed, config.initial)
+    start = starting_layers(single, [run], seed, scale)
     double = TrainingProblem(single.network, single.loss, single.x.double(), single.y.double())
     result: dict[str, list[Path]] = {}
     for name, problem in ((lower, single), ("double", double)):

@@ -31,7 +31,7 @@ from symscope_papers.dynamics.strategies.passes import Passes, drawn_passes, pla
 from symscope_papers.dynamics.strategies.products import RowsTimesLayer, product, product_flops, split_layer
 from symscope_papers.dynamics.strategies.projection import distances, layer_projections, projected
 
-STRATEGIES = ("equivariant", "augmented", "nominal")
+STRATEGIES = ("equivariant", "augmented", "nominal", "projected layer")
 LARGEST_BYTES = {"cpu": 2**27, "cuda": 2**32}  # activations of one piece of an epoch
 COPIES = 4  # of every activation: itself, its gradient, and what products make of the two
 
@@ -74,7 +74,8 @@ def path(
         problem: Network, loss and mini-batches `x [batches, n, d]`, on any device, in the dtype to train in.
         start: A_0 `[runs, dim X_{i+1}, dim X_i]`, in E (`equivariant_weights`), in the dtype of x.
         strategy: "nominal"; "augmented", where every mini-batch is seen under random elements; or
-            "equivariant", where the gradient is projected on E.
+            "equivariant", where the gradient is projected on E; or "projected layer", as the authors' scripts
+            have it: the last layer that the group acts on is projected before the step, its gradient is not.
         rate: Learning rate.
         epochs: Steps.
         passes: Times each mini-batch is seen; used by "augmented" only.
@@ -113,6 +114,12 @@ def path(
         gradient, risk = pass_gradient(problem, point, seen, mixed=mixed)
         if strategy == "equivariant":
             gradient = projected(projections, gradient)
+        elif strategy == "projected layer":
+            last = max(i for i, one in enumerate(projections) if not one.whole)
+            kept, nearest_layer = gradient[last], projections[last].project(change[last])
+            gradient = projected(projections, gradient)
+            gradient = (*gradient[:last], kept, *gradient[last + 1 :])
+            change[last].copy_(nearest_layer)
         for layer, step in zip(change, gradient, strict=True):
             layer.sub_(step, alpha=rate)
         travelled.append(_norms(change))

@@ -28,7 +28,7 @@ class Translation:
         passes: Times AUGMENTED sees each mini-batch in an epoch.
         rate: Learning rate.
         batch: Images of a mini-batch.
-        initial: Scale of A_0: "standard", the paper's text, or "fan-in", the scripts for images.
+        scripts: Do what the authors' scripts do where that differs from the paper's text.
         block: Runs of one cell.
         together: Train the runs of a cell side by side.
         precision: "single" (with split products on a GPU), "mixed" (gradients rounded to half precision on
@@ -47,7 +47,7 @@ class Translation:
     passes: int = 25
     rate: float = 1e-5
     batch: int = 25
-    initial: str = "standard"
+    scripts: bool = False
     block: int = 3
     together: bool = False
     precision: str = "mixed"

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from symscope.dynamics import DeclaredNetwork, TrainingProblem, declare_network
-from symscope.dynamics.layer_steps import batch_normalisation
+from symscope.dynamics.layer_steps import LayerStep, batch_normalisation
+from symscope.dynamics.layer_vectors import LayerWeights
 from symscope.errors import InputError
 from symscope.groups import cyclic, direct_product, permutation, trivial
 from symscope.networks.losses import soft_cross_entropy_loss
 from symscope.runs import CellContext, CellResults
 from symscope_papers.digits import digits
+from symscope_papers.dynamics.strategies.config import AUGMENTED, NOMINAL, SCRIPTED_EQUIVARIANT
 from symscope_papers.dynamics.strategies.measure import mini_batches, strategy_cells, strategy_rows
+from symscope_papers.dynamics.strategies.scripts import (
+    channel_normalisation,
+    cross_entropy_of_probabilities,
+)
 from symscope_papers.dynamics.translation.config import CLASSES, SIDE, Translation
 
 
@@ -31,7 +39,9 @@ def shifted_points(size: int) -> Tensor:
 
 
 @lru_cache(maxsize=4)
-def digit_network(size: int, channels: tuple[int, int], invariant: int) -> DeclaredNetwork:
+def digit_network(
+    size: int, channels: tuple[int, int], invariant: int, scripts: bool = False
+) -> DeclaredNetwork:
     """Images -> channels of images, twice -> invariant numbers (normalised) -> 10 classes.
 
     >>> digit_network(14, (32, 32), 32).parameters  # 39 million in the second layer alone
@@ -39,9 +49,12 @@ def digit_network(size: int, channels: tuple[int, int], invariant: int) -> Decla
     """
     group = direct_product(cyclic(size), cyclic(size))
     v = permutation(group, shifted_points(size))
+    pooled: list[LayerStep | str] = [batch_normalisation(), "leaky_relu"]
+    if scripts:
+        pooled = ["tanh", channel_normalisation()]
     return declare_network(
         [v, channels[0] * v, channels[1] * v, trivial(group, invariant), trivial(group, CLASSES)],
-        ["leaky_relu", "leaky_relu", [batch_normalisation(), "leaky_relu"], ()],
+        ["leaky_relu", "leaky_relu", pooled, ()],
     )
 
 
@@ -53,8 +66,9 @@ def digit_problem(config: Translation, seed: int, dtype: torch.dtype, device: st
     pixels = torch.nn.functional.avg_pool2d(data.x[: config.images, None], SIDE // config.size)
     labels = torch.nn.functional.one_hot(data.labels[: config.images], CLASSES)
     x, y = mini_batches(pixels.flatten(1) - 0.5, labels, config.batch)
-    network = digit_network(config.size, config.channels, config.invariant)
-    return TrainingProblem(network, soft_cross_entropy_loss, x.to(device, dtype), y.to(device, dtype))
+    network = digit_network(config.size, config.channels, config.invariant, config.scripts)
+    loss = cross_entropy_of_probabilities if config.scripts else soft_cross_entropy_loss
+    return TrainingProblem(network, loss, x.to(device, dtype), y.to(device, dtype))
 
 
 def cells(config: Translation) -> list[dict[str, Any]]:
@@ -65,4 +79,17 @@ def cells(config: Translation) -> list[dict[str, Any]]:
 
 def measure_cell(config: Translation, cell: Mapping[str, Any], context: CellContext) -> CellResults:
     """Rows of one cell."""
-    return strategy_rows(config, cell, context, digit_problem)
+    if not config.scripts:
+        return strategy_rows(config, cell, context, digit_problem)
+    # shifts are drawn from 0 to size, both included, so that none is as likely as two others
+    along = [2.0, *[1.0] * (config.size - 1)]
+    weights = tuple(a * b for a in along for b in along)
+    ways = (SCRIPTED_EQUIVARIANT, replace(AUGMENTED, weights=weights), NOMINAL)
+    return strategy_rows(config, cell, context, digit_problem, ways, partial(scripted_scale, config))
+
+
+def scripted_scale(config: Translation, layers: LayerWeights) -> LayerWeights:
+    """Standard Gaussians in E at the scales of the authors' scripts."""
+    n, (first, _) = config.size, config.channels
+    scales = (1 / n, 1 / (n * math.sqrt(first)), n / math.sqrt(config.invariant), n / config.invariant)
+    return tuple(layer * scale for layer, scale in zip(layers, scales, strict=True))

@@ -72,6 +72,6 @@ def test_rotations_are_compared_with_graphs_and_sizes_with_what_is_stated():
     verdicts = {claim.statement: claim.verdict for claim in experiment.claims(paper, tables)}
     assert verdicts[closer] is Verdict.CONTRADICTED
     for drift, verdict in ((2.5e-4, Verdict.CONTRADICTED), (1e-7, Verdict.HOLDS)):
-        tables["paths"] = tables["paths"].assign(drift=drift, published=3.5e-8, travelled=1.2e-3)
+        tables["paths"] = tables["paths"].assign(drift=drift, published_travelled=1.2e-3)
         verdicts = {claim.statement: claim.verdict for claim in experiment.claims(authors, tables)}
         assert verdicts[sizes] is verdict
