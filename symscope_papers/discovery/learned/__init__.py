@@ -14,7 +14,7 @@ from dataclasses import replace
 from symscope.runs import Experiment, Preset
 from symscope_papers.discovery import PAPER
 from symscope_papers.discovery.learned.config import PAPER_STEPS, LearnedRun
-from symscope_papers.discovery.learned.dependent_claims import ATTEMPT, SIGMOID, deep_claims, dependent_claims
+from symscope_papers.discovery.learned.dependent_claims import attempt_claims, deep_claims, sigmoid_claims
 from symscope_papers.discovery.learned.figures import learned_plots
 from symscope_papers.discovery.learned.homogeneous_claims import homogeneous_claims
 from symscope_papers.discovery.learned.measure import cells, measure_cell
@@ -117,7 +117,7 @@ sigmoid = Experiment(
     cells=cells,
     measure=measure_cell,
     plot=learned_plots("Fig. 3"),
-    claims=dependent_claims("Fig. 3", SIGMOID),
+    claims=sigmoid_claims,
     version=2,
 )
 
@@ -132,7 +132,7 @@ tanh = Experiment(
     cells=cells,
     measure=measure_cell,
     plot=learned_plots("Sec. 5.4"),
-    claims=dependent_claims("Sec. 5.4", ATTEMPT),
+    claims=attempt_claims,
 )
 
 
@@ -161,6 +161,6 @@ skip = Experiment(
     cells=cells,
     measure=measure_cell,
     plot=learned_plots("Sec. 5.4"),
-    claims=dependent_claims("Sec. 5.4", ATTEMPT),
+    claims=attempt_claims,
     version=2,
 )

@@ -79,7 +79,7 @@ def learned_claim(config: LearnedRun, tables: RunTables, source: str, quote: str
     )
 
 
-def drift_claims(tables: RunTables, source: str) -> list[Claim]:
+def drift_claims(tables: RunTables, source: str, quote: str) -> list[Claim]:
     """Held-out drift against random fields: quantifies the paper's objective, goes beyond it with ours."""
     claims = []
     for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
@@ -97,7 +97,6 @@ def drift_claims(tables: RunTables, source: str) -> list[Claim]:
         }
         median = float(rows["drift_ratio"].median())
         if objective == "paper" and action == "network":
-            quote = "our method can learn the generators and group actions"
             claims.append(Claim.quantified(statement, source, median, quote=quote, **words))
         else:
             claims.append(Claim.beyond(statement, median, expected="0 for a symmetry", **words))

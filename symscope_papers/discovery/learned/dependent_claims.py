@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from symscope.runs import Claim, RunTables
@@ -19,30 +18,38 @@ from symscope_papers.discovery.learned.config import LearnedRun
 ATTEMPT = "We apply our framework to learn generators and loss-invariant group actions"
 SIGMOID = "indicating that our method successfully learns data-dependent symmetries for this architecture"
 DEPENDENT = "this set of symmetries are data-dependent"
+DEEP = "shows the learned generators for data-dependent symmetries in a three-layer tanh MLP"
 LAYERS = "The generators indicate the existence of symmetries that act on non-contiguous layers"
+WITHOUT_RESULT = "The paper says that it was tried and shows no result."
 
 
-def dependent_claims(source: str, quote: str) -> Callable[[LearnedRun, RunTables], list[Claim]]:
-    """The claims of a network with data-dependent fields.
-
-    Args:
-        source: Figure or section of the paper.
-        quote: What the paper says was learned there.
-    """
-
-    def judge(config: LearnedRun, tables: RunTables) -> list[Claim]:
-        return [
-            learned_claim(config, tables, source, quote),
-            _data_claim(config, tables, source),
-            *_data_measurements(tables, source),
-            *drift_claims(tables, source),
-            *length_claim(tables),
-        ]
-
-    return judge
+def sigmoid_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+    """Fig. 3: symmetries of a sigmoid network, said to be learned and to depend on the data."""
+    return [
+        learned_claim(config, tables, "Fig. 3", SIGMOID),
+        _data_claim(config, tables, "Fig. 3", DEPENDENT),
+        *_measurements(tables, "Fig. 3", SIGMOID),
+    ]
 
 
-def _data_claim(config: LearnedRun, tables: RunTables, source: str) -> Claim:
+def attempt_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
+    """Two-layer tanh networks and skip connections: nothing is stated, so everything is a measurement."""
+    words = "Symmetries of this network are learned."
+    return [
+        Claim.not_testable(words, "Sec. 5.4", WITHOUT_RESULT, quote=ATTEMPT),
+        *_measurements(tables, "Sec. 5.4", ATTEMPT),
+    ]
+
+
+def _measurements(tables: RunTables, source: str, quote: str) -> list[Claim]:
+    return [
+        *_data_measurements(tables, source, quote),
+        *drift_claims(tables, source, quote),
+        *length_claim(tables),
+    ]
+
+
+def _data_claim(config: LearnedRun, tables: RunTables, source: str, quote: str) -> Claim:
     """A data-dependent symmetry keeps the loss of the data point it sees, and not that of another."""
     statement = (
         "Along a learned field the loss of the data point it sees changes less than that of another one."
@@ -50,7 +57,7 @@ def _data_claim(config: LearnedRun, tables: RunTables, source: str) -> Claim:
     rows = part(tables["fields"], "paper")
     if not len(rows):
         why = "the paper's objective is not in the config"
-        return Claim.not_checked(statement, source, why, quote=DEPENDENT)
+        return Claim.not_checked(statement, source, why, quote=quote)
     better = rows["sign_chance"] <= LEVEL
     return outcome(
         config,
@@ -59,7 +66,7 @@ def _data_claim(config: LearnedRun, tables: RunTables, source: str) -> Claim:
         bool(better.mean() > 0.5),
         measured=f"{int(better.sum())} of {len(rows)} fields",
         threshold=f"more than half of the fields, sign test over held-out points at {LEVEL:.0%}",
-        quote=DEPENDENT,
+        quote=quote,
         reading="A field that ignores the data changes both alike, so that it fails the test.",
         why=f"Median change of the seen loss over that of the other: {_ratio(rows):.2g}.",
     )
@@ -69,7 +76,7 @@ def _ratio(rows: Any) -> float:
     return float((rows["seen_change"] / rows["other_change"]).median())
 
 
-def _data_measurements(tables: RunTables, source: str) -> list[Claim]:
+def _data_measurements(tables: RunTables, source: str, quote: str) -> list[Claim]:
     claims = []
     for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
         statement = (
@@ -83,7 +90,7 @@ def _data_measurements(tables: RunTables, source: str) -> list[Claim]:
             f"Share of the way that changes with the data point: {rows['data_dependence'].median():.2g}.",
         }
         if objective == "paper":
-            claims.append(Claim.quantified(statement, source, _ratio(rows), quote=DEPENDENT, **words))
+            claims.append(Claim.quantified(statement, source, _ratio(rows), quote=quote, **words))
         else:
             claims.append(Claim.beyond(statement, _ratio(rows), expected="0 for a symmetry", **words))
     return claims
@@ -91,7 +98,11 @@ def _data_measurements(tables: RunTables, source: str) -> list[Claim]:
 
 def deep_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
     """Fig. 4: which layers the fields move."""
-    claims = dependent_claims("Fig. 4", ATTEMPT)(config, tables)
+    claims = [
+        learned_claim(config, tables, "Fig. 4", DEEP),
+        _data_claim(config, tables, "Fig. 4", DEEP),
+        *_measurements(tables, "Fig. 4", DEEP),
+    ]
     for (objective, action), rows in tables["fields"].groupby(["objective", "action"], sort=False):
         shares = ", ".join(f"W{k} {rows[f'share_W{k}'].median():.0%}" for k in (1, 2, 3))
         both = rows[["share_W1", "share_W3"]].min(axis=1)

@@ -73,4 +73,4 @@ def homogeneous_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
                 uncertainty=f"({linear.min():.3g} to {linear.max():.3g} over {len(linear)} trainings)",
             )
         )
-    return [*claims, *drift_claims(tables, "Fig. 5"), *length_claim(tables)]
+    return [*claims, *drift_claims(tables, "Fig. 5", WIDER), *length_claim(tables)]

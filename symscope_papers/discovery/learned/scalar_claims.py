@@ -71,7 +71,7 @@ def scalar_claims(config: LearnedRun, tables: RunTables) -> list[Claim]:
                 uncertainty=f"(smallest of {len(linear)} seeds)",
             )
         )
-    return [*claims, *drift_claims(tables, "Fig. 2"), *length_claim(tables)]
+    return [*claims, *drift_claims(tables, "Fig. 2", MATCHES), *length_claim(tables)]
 
 
 def _picture_claim(config: LearnedRun, tables: RunTables) -> Claim:
