@@ -42,7 +42,8 @@ def _training(rows: pd.DataFrame, network: str, config: Number) -> Claim:
         source="Sec. 6",
         why=f"Of {int(rows['parameters'].iloc[0])} parameters, {_counts(start['directions'])} at step "
         f"{first}, {_counts(end['directions'])} at step {last}, all kinds of data; loss "
-        f"{start['loss'].mean():.2g} to {end['loss'].mean():.2g}.",
+        f"{start['loss'].mean():.2g} to {end['loss'].mean():.2g}. Directions along which losses change by "
+        "less than rounding count.",
     )
 
 

@@ -28,8 +28,8 @@ class Number:
 
     networks: tuple[str, ...] = ("linear 2-3-1", "ReLU 2-3-1", "tanh 2-3-1", "sigmoid 2-3-1")
     data: tuple[str, ...] = DATA
-    seeds: tuple[int, ...] = (0, 1, 2)
-    steps: tuple[int, ...] = (0, 10, 100, 1000)
+    seeds: tuple[int, ...] = (0, 1)
+    steps: tuple[int, ...] = (0, 10, 100)
     samples: int = 64
     learning_rate: float = 0.05
 
