@@ -7,8 +7,13 @@ import sys
 
 import pytest
 import torch
+from torch import nn
 
 from benchmarks import spectral, spectral_gpu
+from symscope import data
+from symscope.spectral.irrep_blocks import frequencies, quotient
+from symscope.spectral.panels import invert_factor
+from symscope.spectral.streaming import filled_panels
 
 
 def test_the_gpu_run_works_on_a_cpu(tmp_path, monkeypatch):
@@ -30,6 +35,25 @@ def test_a_run_out_of_time_says_so(monkeypatch):
     result = spectral_gpu.big_run(session, x, classes, 4, None, 1.0)
     assert not result["complete"]
     assert (result["irreps done"], result["of"]) == (1, 3)
+
+
+def test_the_probe_of_the_inverse_knows_points_that_coincide():
+    action, generator = data.rotation(4), torch.Generator().manual_seed(0)
+    x = torch.randn(6, 5, 5, dtype=torch.float64, generator=generator)
+
+    def kernel(a, b):
+        """The arc-cosine kernel from cosines that are off by a rounding: 1e-8 where points coincide."""
+        u, v = (nn.functional.normalize(one.flatten(1), dim=1) for one in (a, b))
+        angle = (u @ v.T * (1 - 2e-16)).clamp(-1, 1).acos()
+        result = (angle.sin() + (torch.pi - angle) * angle.cos()) / torch.pi + 0.5 * (1 - angle / torch.pi)
+        return result.fill_diagonal_(1.5) if b is a else result
+
+    points = quotient(action.group, None, 6)
+    frequency = frequencies(action.group)[1]
+    [(panels, _)] = filled_panels(kernel, action.orbit, x, action.group, [frequency], None, 1e6, points)
+    invert_factor(panels, 0.0)
+    away = spectral_gpu.probe(panels, frequency, kernel, action.orbit, x, action.group, 0.0)
+    assert away < 1e-12
 
 
 def test_the_cpu_run_agrees_with_dense_regression():
