@@ -119,7 +119,7 @@ def test_what_cannot_be_trained_is_refused():
         CheckOptions(epochs=0)
     with pytest.raises(InputError, match="kernel_classes"):
         CheckOptions(kernel_classes=-1)
-    with pytest.raises(InputError, match="pilot_epochs: expected an integer of at least 0"):
+    with pytest.raises(InputError, match="pilot_epochs: expected an integer from 0"):
         ForecastOptions(pilot_epochs=-1)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from symscope.runs import RunRequest, Workers, run_experiments
 from symscope.runs._cell import run_cell
+from symscope.runs._closing import close
 from symscope.runs._registry import find_experiment
 from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import RunFolder
@@ -104,6 +105,7 @@ def test_folders_without_it_are_read_as_before(tmp_path):
         record = json.loads(path.read_text())["record"]
         del record["code"]
         folder.save_cell(record)
+    close(toy_request("cells=3"), folder)  # with the checksums of these cells
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert toy_run(tmp_path, "cells=3") == outcome
