@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -25,7 +24,6 @@ from symscope.spectral import (
     orbit_separations,
     precision,
     projected_profile,
-    unite_coinciding,
 )
 
 FALLBACK_RIDGE = 1e-6  # of the mean diagonal: where a kernel is singular over the points, and only there
@@ -105,10 +103,8 @@ def resample_prediction(
             kernel.
     """
     masks = missing_masks(resample.labels, group, missing, resample.task.words.one)
-    projection = projected_profile(gram, group)
     fixed = resample.stabilisers
-    if fixed is not None:  # a kernel of pairs loses half its digits where points coincide
-        unite_coinciding(projection.profile, _fixing_mask(fixed, group), group)
+    projection = projected_profile(gram, group, fixed)
     notes: list[str] = []
     try:
         result = leave_out(projection.profile, resample.outputs, masks, group, ridge, stabilisers=fixed)
@@ -143,13 +139,6 @@ def resample_prediction(
         ridge,
         tuple(notes),
     )
-
-
-def _fixing_mask(stabilisers: Sequence[Int64[Tensor, "_"]], group: FiniteGroup) -> Bool[Tensor, "m n"]:
-    mask = torch.zeros(len(stabilisers), group.order, dtype=torch.bool)
-    for s, elements in enumerate(stabilisers):
-        mask[s, elements] = True
-    return mask
 
 
 def dense_prediction(

@@ -21,7 +21,6 @@ from symscope.spectral._profile import (
     kernel_profile,
     profile_gram,
     projected_profile,
-    unite_coinciding,
 )
 from symscope.spectral.dense import leave_out_residual, precision
 from symscope.spectral.geometry import orbit_radii, orbit_separations
@@ -40,7 +39,6 @@ __all__ = [
     "projected_profile",
     "ProjectedProfile",
     "profile_gram",
-    "unite_coinciding",
     # any kernel matrix
     "precision",
     "leave_out_residual",

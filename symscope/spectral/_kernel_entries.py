@@ -15,8 +15,10 @@ from symscope.spectral._matrix_checks import allowed_gap, check_tensor
 
 ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
 SPOT_SAMPLES, SPOT_ELEMENTS = 2, 5  # on which a kernel is asked whether it is invariant under the group
+CANDIDATES = 256  # samples, spread over all, among which those that move most are looked for
 ROOTS_OF_ROUNDING = 30  # relative to the largest entry: what a kernel of coinciding points may lose
 INVARIANT = 4.5e-7  # relative to the largest entry: those 30 roots in float64
+ORBIT_NUMBERS = 2**22  # numbers of the orbits that are held at once while looking for them
 OWN_SAMPLES = 256  # at most, whose values k(x, x) are taken from one square of a plain function
 
 
@@ -111,9 +113,9 @@ def check_invariant_kernel(
 ) -> None:
     """Refuses a kernel that is not invariant: tries `k(g x, h y) = k(x, g^-1 h y)` on a few points.
 
-    It also fails when the orbits are those of another group, or in another order than its elements. Samples
-    in single precision are tried in double, where the kernel and the orbits allow it: what is left then is no
-    rounding.
+    On samples that the group fixes every kernel is invariant, so those it moves most are tried. Orbits of
+    another group, or in another order than its elements, fail too. Samples in single precision are tried in
+    double, where the kernel and the orbits allow it: what is left then is no rounding.
 
     Raises:
         NotInvariantError: Entries differ.
@@ -127,7 +129,7 @@ def check_invariant_kernel(
     ...
     symscope.spectral._kernel_entries.NotInvariantError: the kernel is not invariant under C2 (46.15% ...
     """
-    chosen = samples[:: max(1, len(samples) - 1)][:SPOT_SAMPLES]
+    chosen = samples[spot_samples(orbit, samples, group)]
     generator = torch.Generator().manual_seed(0)
     elements = torch.randperm(group.order, generator=generator)[:SPOT_ELEMENTS].sort().values
     try:
@@ -151,6 +153,27 @@ def check_invariant_kernel(
             "the order of its elements, or the kernel changes under it; where both hold approximately, use "
             "projected_profile on the Gram matrix"
         )
+
+
+def spot_samples(
+    orbit: Callable[[Tensor], Tensor], samples: Float[Tensor, "m *sample"], group: FiniteGroup
+) -> Int64[Tensor, "s"]:
+    """Positions of the samples that the group moves most, by the sum of `|g x - x|^2` over its elements.
+
+    >>> from symscope.groups import cyclic
+    >>> x = torch.tensor([[1.0, 1.0], [1.0, 2.0], [0.0, 3.0], [2.0, 2.0]])
+    >>> spot_samples(lambda x: torch.stack([x, x.flip(-1)], 1), x, cyclic(2))
+    tensor([1, 2])
+    """
+    if len(samples) <= SPOT_SAMPLES:
+        return torch.arange(len(samples), device=samples.device)
+    spread = torch.linspace(0, len(samples) - 1, min(len(samples), CANDIDATES)).round().long()
+    spread = spread.to(samples.device)
+    distances = []
+    for part in spread.split(max(1, ORBIT_NUMBERS // (group.order * samples[0].numel()))):
+        points = whole_orbits(orbit, samples[part], group).unflatten(0, (len(part), group.order))
+        distances.append((points - samples[part][:, None]).flatten(1).norm(dim=1))
+    return spread[torch.cat(distances).topk(SPOT_SAMPLES).indices].sort().values
 
 
 def spot_entries(

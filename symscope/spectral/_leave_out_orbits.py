@@ -48,7 +48,7 @@ def leave_out_orbits(
     Samples that some elements fix are found, and their points count once. A profile that does not fit the
     memory is streamed. Where the action or the kernel's symmetry is only approximate, the kernel matrix over
     all points is replaced by the nearest invariant one; `invariance_error` is how far that is, and
-    `explanation` mentions it. All points then count, also those that nearly coincide.
+    `explanation` mentions it. Points that nearly coincide then all count; those that coincide count once.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
@@ -80,14 +80,13 @@ def leave_out_orbits(
     masks = _by_class(labels, action) if missing is None else missing
     x, group, budget = samples.to(usable_device(device, samples)), action.group, byte_count(memory)
     check_action(action, x[:TRIED])
-    invariance_error = 0.0
+    invariance_error, kept = 0.0, _stabilisers(action, x, budget)
     try:
         check_invariant_kernel(kernel, action.orbit, x, group)
     except NotInvariantError as error:
-        projected = projected_profile(_gram(kernel, action, x, budget, str(error)), group)
-        profile, invariance_error, kept = projected.profile, projected.invariance_error, None
+        projected = projected_profile(_gram(kernel, action, x, budget, str(error)), group, kept)
+        profile, invariance_error = projected.profile, projected.invariance_error
     else:
-        kept = _stabilisers(action, x, budget)
         held = HELD * 8 * len(x) ** 2 * group.order
         if held > budget:
             return leave_out_streamed(
@@ -136,15 +135,14 @@ def _by_class(labels: Shaped[Tensor, "*shape"], action: Action) -> Bool[Tensor, 
 
 
 def _stabilisers(action: Action, x: Float[Tensor, "m *sample"], budget: int) -> list[Tensor] | None:
-    """The elements that fix each sample; None where only the identity does, or they are no subgroup."""
+    """The elements that fix each sample, where they are a subgroup; None where only the identity does."""
     each = 4 * action.group.order * x[0].numel() * x.element_size()
     kept: list[Tensor] = []
-    closed = True
+    alone = torch.tensor([action.group.identity])
     for some in x.split(max(1, budget // each)):
         own, whole = fixing_elements(action.orbit(some), some, action.group, default_tolerance(x.dtype))
-        kept.extend(own)
-        closed = closed and bool(whole.all())
-    return kept if closed and any(len(one) > 1 for one in kept) else None
+        kept.extend(one if closed else alone for one, closed in zip(own, whole.tolist(), strict=True))
+    return kept if any(len(one) > 1 for one in kept) else None
 
 
 def _gram(

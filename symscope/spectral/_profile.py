@@ -7,12 +7,12 @@ numbers instead of (m |G|)^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -47,7 +47,11 @@ class ProjectedProfile:
 
 
 @checked
-def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> ProjectedProfile:
+def projected_profile(
+    gram: Float[Tensor, "p p"],
+    group: FiniteGroup,
+    stabilisers: Sequence[Int64[Tensor, "_"]] | None = None,
+) -> ProjectedProfile:
     """The group-projected profile of a Gram matrix over orbits, `kappa_st(d) = mean_g k(g x_s, g d x_t)`.
 
     The orthogonal projection on the invariant matrices: for actions that are only nearly one,
@@ -57,9 +61,12 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
         gram: K over all points, orbit after orbit, elements in the group's order
             (`data.orbits(...).flat().points`).
         group: The group.
+        stabilisers: Elements that fix each sample, `data.orbits(...).stabilisers`, whose points get one value
+            each: a kernel of pairs loses half its digits where points coincide. None when only the identity
+            does.
 
     Raises:
-        InputError: Not a kernel matrix, or not over whole orbits.
+        InputError: Not a kernel matrix, not over whole orbits, or not one stabiliser for each orbit.
 
     >>> from symscope.groups import cyclic
     >>> result = projected_profile(torch.tensor([[2.0, 1.0], [1.0, 4.0]], dtype=torch.float64), cyclic(2))
@@ -88,7 +95,15 @@ def projected_profile(gram: Float[Tensor, "p p"], group: FiniteGroup) -> Project
         whole += float(rows.square().sum(dtype=torch.float64))
         rows -= profile[:, :, table[group.inverse(g)]]
         away += float(rows.square().sum(dtype=torch.float64))
-    return ProjectedProfile(profile * unit, (away / whole) ** 0.5 if whole else 0.0)
+    profile *= unit
+    if stabilisers is not None:
+        if len(stabilisers) != m:
+            raise InputError(f"stabilisers: expected one for each of {m} orbits, got {len(stabilisers)}")
+        same = torch.zeros(m, n, dtype=torch.bool)
+        for s, elements in enumerate(stabilisers):
+            same[s, elements] = True
+        unite_coinciding(profile, same, group)
+    return ProjectedProfile(profile, (away / whole) ** 0.5 if whole else 0.0)
 
 
 @checked

@@ -10,6 +10,7 @@ from symscope import data
 from symscope.data.images import shift
 from symscope.errors import InputError
 from symscope.groups import cyclic
+from symscope.kernels import infinite_width
 from symscope.kernels.classical import rbf_kernel
 from symscope.spectral import (
     kernel_profile,
@@ -19,6 +20,8 @@ from symscope.spectral import (
     precision,
     projected_profile,
 )
+from symscope.spectral._kernel_entries import NotInvariantError
+from symscope.spectral._profile import profile_gram
 
 RBF = rbf_kernel(3.0)
 
@@ -105,6 +108,41 @@ def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
     masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
     expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
     assert torch.equal(result.residual, expected.residual)
+
+
+def test_a_kernel_that_is_not_invariant_is_found_where_samples_move():
+    conv = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(256, 1))
+    ntk = infinite_width(conv).ntk  # zeros at the border: shifts change it
+    x = images(4, 1, 8, 8)
+    x[0], x[3] = 1.0, 0.3  # kept by every shift
+    labels, missing = torch.linspace(-1.0, 2.0, 4).double(), torch.zeros(4, 8, dtype=torch.bool)
+    missing[1, 5] = True
+    action = shift(8)
+    result = leave_out_orbits(ntk, action, x, labels, 0.1, missing=missing)
+    points = action.orbit(x).flatten(0, 1)
+    projected = projected_profile(ntk(points, points), action.group)
+    assert result.invariance_error == pytest.approx(projected.invariance_error)
+    assert result.invariance_error > 1e-3
+    with pytest.raises(NotInvariantError):
+        kernel_profile(ntk, action.orbit, x, action.group)
+
+
+def test_points_that_coincide_count_once_where_the_action_is_only_nearly_one():
+    action, x = data.rotation(8), images(3, 9, 9)
+    x[1] = torch.stack([x[1].rot90(k, (0, 1)) for k in range(4)]).mean(0)
+    labels = torch.tensor([1.0, -0.5, 2.0], dtype=torch.float64)
+    missing = torch.zeros(3, 8, dtype=torch.bool)
+    missing[1, 0] = True
+    result = leave_out_orbits(RBF, action, x, labels, 0.0, missing=missing)
+    assert result.invariance_error > 1e-4
+    assert result.points == 18
+    points = action.orbit(x).flatten(0, 1)
+    gram = profile_gram(projected_profile(RBF(points, points), action.group).profile, action.group)
+    different = [*range(10), *range(16, 24)]  # the second sample under 0 and 45 degrees
+    values = labels.repeat_interleave(8)[different]
+    expected = leave_out_residual(precision(gram[different][:, different], 0.0), values, torch.tensor([8]))
+    assert torch.allclose(result.residual, expected, atol=1e-8)
+    assert float(expected.abs()) > 0.1
 
 
 def test_a_profile_too_large_for_the_memory_is_streamed():

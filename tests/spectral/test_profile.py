@@ -82,7 +82,7 @@ def test_bad_input_is_refused():
     with pytest.raises(InputError, match="Hermitian"):
         check_profile(torch.tensor([[[1.0, 0.5, 0.2]]]), group)
     x = torch.randn(4, 2)
-    with pytest.raises(InputError, match="orbit: expected 6 points for each of 2 samples"):
+    with pytest.raises(InputError, match="orbit: expected 6 points for each of 4 samples"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x, dihedral(3))
     with pytest.raises(InputError, match="one sample or more"):
         kernel_profile(lambda a, b: a @ b.T, lambda x: x[:, None], x[:0], cyclic(1))
