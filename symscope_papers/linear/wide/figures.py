@@ -1,0 +1,39 @@
+"""Figure of `linear/wide`: start, distance from the linearisation and shift of the kernel against width."""
+
+from __future__ import annotations
+
+from symscope.report import COLOURS, new_figure, style
+from symscope.runs import Plot, RunTables
+from symscope_papers.linear.wide.config import Wide
+
+
+def draw_plots(config: Wide, tables: RunTables) -> list[Plot]:
+    """The figures of a run."""
+    starts = tables["starts"].groupby(["depth", "width"])["square"].mean() ** 0.5
+    trained = tables["trained"].groupby(["depth", "width"]).mean(numeric_only=True)
+    columns = (
+        ("untrained outputs", "root mean square", starts),
+        ("distance from linearised", "relative", trained["linear_gap"]),
+        ("shift of the conjugate kernel", "relative", trained["kernel_shift"]),
+    )
+    figure = new_figure(10.4, 3.6)
+    with style():
+        for axes, (title, label, values) in zip(figure.subplots(1, 3), columns, strict=True):
+            for colour, depth in zip(COLOURS, config.depths, strict=False):
+                part = values.loc[depth]
+                axes.plot(part.index, part, "o-", color=colour, label=f"{depth} hidden")
+            axes.set(xscale="log", yscale="log", xlabel="width", ylabel=label, title=title)
+            axes.grid(True)
+            axes.legend(fontsize=8)
+    return [
+        Plot(
+            name="widths",
+            figure=figure,
+            title="Wider networks are more linear, and do not start at zero",
+            source="App. F",
+            alt="Three panels against width, a line per depth: the size of untrained outputs is flat, the "
+            "distance from the linearised network and the shift of the conjugate kernel fall.",
+            caption="Means over networks. Left: f_0 does not approach zero. Middle: Eq. 10 gets better with "
+            "width. Right: the conjugate kernel moves less in wider networks.",
+        )
+    ]
