@@ -9,7 +9,6 @@ import typer
 
 from symscope.cli._terminal import Data, Group, PlainCommand, PlainGroup
 from symscope.errors import InputError, nearest
-from symscope.numerics import seed_generator
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -161,6 +160,8 @@ def _single(images: Tensor) -> Tensor:
 def _few(data: str, count: int, seed: int) -> LabelledData:
     """A few images, each of another class while there are classes left."""
     import torch
+
+    from symscope.numerics import seed_generator
 
     source = _images(data)
     if not 1 <= count <= 64:

@@ -91,7 +91,8 @@ def test_ctrl_c_at_any_import_of_the_program_gives_no_traceback(module, tmp_path
         cwd=tmp_path,
         timeout=120,
     )
-    assert (done.returncode, done.stdout) == (130, "")
+    assert done.returncode in (130, -signal.SIGINT)  # from Python 3.12 on an early one is the signal itself
+    assert done.stdout == ""
     assert done.stderr in ("", "symscope: stopped.\n")
     assert not os.listdir(tmp_path)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from symscope.cli._run_board import raised
+from symscope.runs import RunRequest
 from tests.cli.test_app import called
 from tests.runs.program import ENVIRONMENT, TOY
 
@@ -45,8 +46,9 @@ def test_bars_time_left_and_claims_in_a_real_terminal(tmp_path):
     assert process.wait(timeout=30) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
     assert re.search(r"toy/matrices\s+━+.*6/6", text)
-    assert re.search(r"spectral/missing\s+[━╸╺ ]+.*/10", text)
-    assert re.search(r"everything\s+[━╸╺ ]+.*/16 .*left", text)
+    cells = len(RunRequest.of("spectral/missing", device="cpu").tasks())
+    assert re.search(rf"spectral/missing\s+[━╸╺ ]+.*/{cells}\b", text)
+    assert re.search(rf"everything\s+[━╸╺ ]+.*/{6 + cells} .*left", text)
     final = text[text.rindex("Claims") :]
     assert "✓ holds" in final
     assert "○ not checked at this size" in final

@@ -65,6 +65,7 @@ def test_bad_input():
         haar_quadrature(torus(2), 3)
     with pytest.raises(InputError, match="band_limit: expected an integer of at least 0, got -1"):
         haar_quadrature(so(3), -1)
-    for band_limit in (10_000, 10**30):
-        with pytest.raises(InputError, match=r"band limit.*expected at most 2.15 GB.*smaller band limit"):
-            haar_quadrature(so(3), band_limit)
+    with pytest.raises(InputError, match=r"band limit.*expected at most 2.15 GB.*smaller band limit"):
+        haar_quadrature(so(3), 10_000)
+    with pytest.raises(InputError, match="band_limit: expected an integer of 64 bits"):
+        haar_quadrature(so(3), 10**30)

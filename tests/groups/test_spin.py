@@ -88,9 +88,9 @@ def test_clebsch_gordan_multiplicities():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="frequency of 0 or more"):
+    with pytest.raises(InputError, match="k: expected an integer from 0 to 500, got -1"):
         frequency(-1)
-    with pytest.raises(InputError, match="degree of 0 or more"):
+    with pytest.raises(InputError, match="degree: expected an integer from 0 to 500, got -1"):
         spin(-1)
     with pytest.raises(InputError, match="parity of \\+1 or -1"):
         spin(1, parity=2)

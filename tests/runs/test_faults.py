@@ -45,7 +45,8 @@ def test_killed_in_the_middle_it_goes_on_and_gives_the_same(tmp_path):
     assert 3 <= len(kept) < 12
     [folder] = (tmp_path / "killed").glob("toy-*")
 
-    assert called("reproduce", str(folder), "--workers", "0") == 0  # the folder remembers what was asked
+    # the folder remembers what was asked; code is imported because the user names it
+    assert called("reproduce", str(folder), "--workers", "0", "--module", TOY) == 0
 
     assert {path: path.read_bytes() for path in kept} == kept
     assert not list(folder.rglob(".unfinished-*"))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import ROUNDING, checked, iterated_ends
+from symscope.numerics import ROUNDING, iterated_ends
 
 EXACT_UP_TO = 3000  # a full eigenvalue decomposition of this size takes seconds on two cores
 _PRODUCTS = 1500  # with vectors, for both extreme eigenvalues together
@@ -65,7 +65,6 @@ class Health:
         return "\n".join(self.meaning)
 
 
-@checked
 def health(
     K: Float[Tensor, "n m"], *, tolerance: float | None = None, exact_up_to: int = EXACT_UP_TO, seed: int = 0
 ) -> Health:

@@ -155,9 +155,9 @@ def test_single_precision():
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ({"steps": 0}, "steps: expected at least 1"),
-        ({"patience": 0}, "patience: expected at least 1"),
-        ({"axiom_every": 0}, "axiom_every: expected at least 1"),
+        ({"steps": 0}, "steps: expected an integer of at least 1"),
+        ({"patience": 0}, "patience: expected an integer of at least 1"),
+        ({"axiom_every": 0}, "axiom_every: expected an integer of at least 1"),
         ({"decay": 0.0}, r"a decay in \(0, 1\]"),
         ({"learning_rate": 0.0}, "a positive learning rate"),
     ],

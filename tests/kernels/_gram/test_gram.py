@@ -251,7 +251,11 @@ INFINITE[0, 0] = float("inf")
         (X[:0], None, r"at least one point with at least one feature, got \(0, 3\)"),
         (X, X[:, :0], "x2: expected at least one point"),
         (X[0], None, "at least one axis of features"),
-        (X, torch.empty(4, 3, device="meta", dtype=torch.float64), "expected one device, got cpu and meta"),
+        (
+            X,
+            torch.empty(4, 3, device="meta", dtype=torch.float64),
+            "x2: expected a dense tensor, got a tensor without data",
+        ),
     ],
 )
 def test_bad_points(x1, x2, message):
