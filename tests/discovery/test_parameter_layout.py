@@ -33,7 +33,7 @@ def test_bad_names_shapes_and_indices_are_refused():
         layout.indices("first.wieght")
     with pytest.raises(InputError, match="index from 0 to 7, got 8"):
         layout.entry(8)
-    with pytest.raises(InputError, match="vector of 8 parameters, got shape .7"):
+    with pytest.raises(InputError, match=r"vector of 8 parameters, got shape .7"):
         layout.named(torch.zeros(7))
     with pytest.raises(InputError, match=r"'first\.bias': expected shape \[2\], got nothing"):
         layout.flat({"first.weight": torch.zeros(2, 3)})

@@ -254,7 +254,7 @@ INFINITE[0, 0] = float("inf")
         (
             X,
             torch.empty(4, 3, device="meta", dtype=torch.float64),
-            "x2: expected a dense tensor, got a tensor without data",
+            "got a tensor without data",
         ),
     ],
 )
