@@ -57,6 +57,11 @@ class TrainingProblem:
     y: Tensor
 
     def __post_init__(self) -> None:
+        if not isinstance(self.network, DeclaredNetwork):
+            raise InputError(
+                f"network: expected a network made by declare_network, got {type(self.network).__name__}: "
+                "declare the spaces of its layers, or use layer_equivariance for a module of your own."
+            )
         _check_data("x", self.x, self.network.sources[0])
         _check_data("y", self.y, self.network.output)
         if self.x.shape[:-1] != self.y.shape[:-1]:

@@ -130,3 +130,10 @@ def test_no_elements_and_other_dtypes_are_refused():
     for function in (nominal_risk, augmented_risk, equivariant_risk, feature_averaged_risk):
         with pytest.raises(InputError, match=r"layer 0 is torch.float32 on cpu, samples are torch.float64"):
             function(given, single)
+
+
+def test_a_module_is_refused_with_what_to_give_instead():
+    given = object.__new__(TrainingProblem)  # the suite checks the types of arguments, users do not
+    object.__setattr__(given, "network", torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    with pytest.raises(InputError, match=r"declare_network, got Sequential.*layer_equivariance"):
+        given.__post_init__()

@@ -115,6 +115,30 @@ def test_sampled_elements_carry_a_standard_error():
     assert stability(big, start, elements=drawn_elements(g, 10, seeded(5))).standard_error > 0
 
 
+def test_the_lowest_eigenvalue_of_sampled_elements_is_right_in_the_mean():
+    """The average of sampled elements alone gives it too low, by more than a standard error here."""
+    group = cyclic(6)
+    v, generator = permutation(group), seeded(0)
+    net = declare_network([v, v, trivial(group)], "tanh")
+    x, y = (torch.randn(6, d, generator=generator, dtype=torch.float64) for d in (6, 1))
+    given = TrainingProblem(net, half_squared_loss, x, y)
+    weights = equivariant_weights(net, generator, scale="preserving")
+    exact = stability(given, weights).outside.lowest
+    outside = torch.eye(net.parameters, dtype=torch.float64) - basis_of_e(net)
+    lowest, averages, errors = [], [], []
+    for _ in range(12):
+        elements = drawn_elements(group, 12, generator)
+        result = stability(given, weights, elements=elements)
+        lowest.append(result.outside.lowest)
+        errors.append(result.standard_error)
+        curvature = hessian(augmented_problem(given, elements), weights)
+        averages.append(float(torch.linalg.eigvalsh(outside @ curvature @ outside)[0]))
+    error = sum(errors) / len(errors)
+    mean, average = sum(lowest) / len(lowest), sum(averages) / len(averages)
+    assert average < exact - 0.7 * error
+    assert abs(mean - exact) < 0.5 * (exact - average)
+
+
 def taught(order, channels, samples, seed, noise):
     """A network of C_n on data that it fits up to noise."""
     g = cyclic(order)

@@ -9,6 +9,5 @@ from symscope_papers.dynamics.strategies.claims import common_claims, orders_cla
 
 def judge_claims(config: Permutation, tables: RunTables) -> list[Claim]:
     """The claims, judged on the tables of a run."""
-    size = (config.nodes, config.graphs, config.batch)
-    whole = size == (Permutation.nodes, Permutation.graphs, Permutation.batch)
+    whole = (config.nodes, config.graphs) == (Permutation.nodes, Permutation.graphs)
     return [*common_claims(config, tables), *orders_claims(tables, whole=whole)]

@@ -56,7 +56,7 @@ rotations = Experiment(
                 "shown is all ones.",
                 "A leaky ReLU stands before the last normalisation.",
                 *SHARED,
-                "Not done here: the scripts' canvas is wider than high and cuts shapes off at its edge.",
+                "The canvas is wider than high, and shapes are cut off at the edge of its middle square.",
             ),
         ),
     },

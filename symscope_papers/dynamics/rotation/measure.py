@@ -19,7 +19,7 @@ from symscope.runs import CellContext, CellResults
 from symscope_papers.dynamics.permutation.config import Permutation
 from symscope_papers.dynamics.permutation.measure import graph_problem
 from symscope_papers.dynamics.rotation.config import FOUR, Rotation
-from symscope_papers.dynamics.rotation.polygons import polygons
+from symscope_papers.dynamics.rotation.polygons import polygons, scripted_polygons
 from symscope_papers.dynamics.strategies.config import AUGMENTED, DTYPES, NOMINAL, SCRIPTED_EQUIVARIANT
 from symscope_papers.dynamics.strategies.measure import (
     acted_layers,
@@ -76,7 +76,10 @@ def two_masks(prediction: Tensor, y: Tensor) -> Tensor:
 
 def mask_problem(config: Rotation, seed: int, dtype: torch.dtype, device: str) -> TrainingProblem:
     """The network on images of one shape each."""
-    data = polygons(config.images, config.size, seed=seed, canvas=config.canvas, dtype=dtype)
+    if config.scripts:
+        data = scripted_polygons(config.images, config.size, seed=seed, dtype=dtype)
+    else:
+        data = polygons(config.images, config.size, seed=seed, canvas=config.canvas, dtype=dtype)
     images, masks = data.images, data.masks
     if config.scripts:
         # dark shapes on white, one half subtracted; of the kind that is not shown the mask is all ones

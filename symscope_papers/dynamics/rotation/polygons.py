@@ -16,6 +16,7 @@ from symscope.numerics import check_count, seeded
 CORNERS = (5, 3)
 """Corners of the shape that mask 0 and mask 1 show: pentagon, triangle."""
 
+FIGURE = (640 / 450, 480 / 450)  # half of the width and height of the authors' figure
 _FINE = 8  # sub-pixels along each side of a pixel
 _CHUNK = 128  # images drawn at once
 
@@ -88,10 +89,43 @@ def polygons(
     draws = torch.rand(count, 3, generator=generator, dtype=torch.float64)
     scales = low + (high - low) * draws[:, 0]
     centres = (2 * draws[:, 1:] - 1) * (canvas - scales)[:, None]
+    return _drawn(kinds, centres, scales, size, canvas, dtype, f"seed={seed}, scale={scale}, canvas={canvas}")
+
+
+def scripted_polygons(
+    count: int, size: int = 14, *, seed: int, dtype: torch.dtype = torch.float64
+) -> Segmentation:
+    """Images as the authors' scripts draw them: wider than high, shapes pointing right and cut off.
+
+    Their figure of 640 x 480 pixels holds a square of 450 whose sides are -1 and 1; centres are within 1/2 of
+    its middle, what leaves the square is not drawn, and the whole figure is made `size` x `size`.
+
+    >>> float(scripted_polygons(50, seed=0).images[:, :, 0].sum())  # the margin is left empty
+    0.0
+    """
+    generator = seeded(seed)
+    kinds = torch.randint(2, (count,), generator=generator)
+    draws = torch.rand(count, 3, generator=generator, dtype=torch.float64)
+    centres, scales = draws[:, 1:] - 0.5, 0.7 + 0.1 * draws[:, 0]
+    return _drawn(kinds, centres, scales, size, FIGURE, dtype, f"seed={seed}, as the scripts", 0.0, 1.0)
+
+
+def _drawn(
+    kinds: Tensor,
+    centres: Tensor,
+    scales: Tensor,
+    size: int,
+    canvas: float | tuple[float, float],
+    dtype: torch.dtype,
+    source: str,
+    towards: float = math.pi / 2,
+    cut: float = math.inf,
+) -> Segmentation:
+    count = len(kinds)
     images = torch.zeros(count, size, size, dtype=torch.float64)
     for kind, corners in enumerate(CORNERS):
         for part in (kinds == kind).nonzero()[:, 0].split(_CHUNK):
-            images[part] = pixel_coverage(corners, centres[part], scales[part], size, canvas)
+            images[part] = pixel_coverage(corners, centres[part], scales[part], size, canvas, towards, cut)
     masks = torch.zeros(count, 2, size, size, dtype=torch.float64)
     masks[torch.arange(count), kinds] = (images >= 0.5).to(torch.float64)
     return Segmentation(
@@ -100,14 +134,20 @@ def polygons(
         kinds,
         centres.to(dtype),
         scales.to(dtype),
-        f"polygons(count={count}, size={size}, seed={seed}, scale={scale}, canvas={canvas})",
+        f"polygons(count={count}, size={size}, {source})",
     )
 
 
 def pixel_coverage(
-    corners: int, centres: Float[Tensor, "n 2"], scales: Float[Tensor, "n"], size: int, canvas: float
+    corners: int,
+    centres: Float[Tensor, "n 2"],
+    scales: Float[Tensor, "n"],
+    size: int,
+    canvas: float | tuple[float, float],
+    towards: float = math.pi / 2,
+    cut: float = math.inf,
 ) -> Float[Tensor, "n size size"]:
-    """The part of each pixel that a regular polygon with one corner up covers.
+    """The part of each pixel that a regular polygon covers, by default with one corner up.
 
     A point p is inside iff `max_j u_j . (p - centre) <= scale cos(pi / corners)`, u_j the unit normals of the
     edges; a pixel's part is counted on 8 x 8 points in it.
@@ -117,7 +157,9 @@ def pixel_coverage(
         centres: Its centre in each image, (x, y) with y upwards.
         scales: Its circumradius in each image.
         size: Pixels along a side.
-        canvas: Half of the canvas's side.
+        canvas: Half of the canvas's side, or of its width and height.
+        towards: Direction of one corner, as an angle.
+        cut: Points further than this from the middle, in x or y, are left empty.
 
     Returns:
         Parts in [0, 1]; row 0 is at the top.
@@ -132,12 +174,15 @@ def pixel_coverage(
     """
     corners = check_count("corners", corners, least=3)
     fine = size * _FINE
-    x = canvas * (2 * (torch.arange(fine, dtype=torch.float64) + 0.5) / fine - 1)
+    width, height = (canvas, canvas) if isinstance(canvas, float | int) else canvas
+    unit = 2 * (torch.arange(fine, dtype=torch.float64) + 0.5) / fine - 1
+    x, y = width * unit, height * unit
     right = x[None, None, :] - centres[:, 0, None, None]
-    up = -x[None, :, None] - centres[:, 1, None, None]
+    up = -y[None, :, None] - centres[:, 1, None, None]
     reach = torch.full((len(centres), fine, fine), -math.inf, dtype=torch.float64)
     for j in range(corners):
-        angle = math.pi / 2 + math.pi * (2 * j + 1) / corners
+        angle = towards + math.pi * (2 * j + 1) / corners
         reach = torch.maximum(reach, math.cos(angle) * right + math.sin(angle) * up)
     inside = reach <= (scales * math.cos(math.pi / corners))[:, None, None]
+    inside &= (x.abs()[None, None, :] <= cut) & (y.abs()[None, :, None] <= cut)
     return inside.to(torch.float64).reshape(len(centres), size, _FINE, size, _FINE).mean((2, 4))
