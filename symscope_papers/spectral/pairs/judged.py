@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from symscope.runs import Claim
+from symscope.runs import Claim, Verdict
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles
 
 PREDICTS = (
@@ -92,6 +92,9 @@ def predicts_claim(
     skills = {n: skill(part, predicted, exact) for n, part in by_angles(table).items()}
     worst = min(skills, key=lambda n: skills[n])
     error = standard_error(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
+    if skills[worst] <= 0 < skills[worst] + 2 * error:
+        why = f"too few problems: skill {skills[worst]:.2f} ± {error:.2f} at n = {worst}"
+        return Claim.not_checked(statement, source, why, quote=quote)
     return Claim.from_check(
         statement,
         source,
@@ -163,7 +166,9 @@ def line_claim(
 
 def same_conclusions(ntk: Sequence[Claim], nngp: Sequence[Claim], what: str) -> Claim:
     """Stated: with the NNGP kernel every stated claim has the verdict it has with the NTK."""
-    pairs = [(one, other) for one, other in zip(ntk, nngp, strict=True) if one.verdict is not None]
+    decided = (Verdict.HOLDS, Verdict.CONTRADICTED)
+    both = list(zip(ntk, nngp, strict=True))
+    pairs = [(one, other) for one, other in both if one.verdict in decided and other.verdict in decided]
     changed = [other for one, other in pairs if one.verdict is not other.verdict]
     words = "; ".join(f"{claim.statement} {claim.outcome}: {claim.measured_text}" for claim in changed)
     return Claim.from_check(
