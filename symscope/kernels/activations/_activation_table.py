@@ -93,6 +93,13 @@ _QUADRATURE_FUNCTIONS: dict[Any, Callable[[Tensor], Tensor]] = {
 }
 
 
+_CLAMPS: dict[Any, tuple[str, ...]] = {
+    **dict.fromkeys((torch.clamp, torch.clip, "clamp", "clamp_", "clip", "clip_"), ("min", "max")),
+    **dict.fromkeys((torch.clamp_min, "clamp_min", "clamp_min_"), ("min",)),
+    **dict.fromkeys((torch.clamp_max, "clamp_max", "clamp_max_"), ("max",)),
+}
+
+
 def is_activation(module: nn.Module) -> bool:
     """Whether `module_dual` knows this module."""
     return isinstance(module, (*_MODULES, *_QUADRATURE_MODULES, nn.GELU))
@@ -137,6 +144,12 @@ def function_dual(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], no
     if target is F.softplus:
         settings = dict(zip(("beta", "threshold"), args, strict=False)) | kwargs
         return QuadratureDual(functools.partial(_softplus, **settings), nodes)
+    if target is F.hardtanh:
+        settings = dict(zip(("min_val", "max_val"), args, strict=False))
+        settings |= {name: kwargs[name] for name in ("min_val", "max_val") if name in kwargs}
+        return QuadratureDual(functools.partial(F.hardtanh, **settings), nodes)
+    if target in _CLAMPS:
+        return _clamp_dual(dict(zip(_CLAMPS[target], args, strict=False)) | kwargs, nodes)
     if target is F.elu:
         alpha = args[0] if args else kwargs.get("alpha", 1.0)
         return QuadratureDual(functools.partial(F.elu, alpha=alpha), nodes)
@@ -169,6 +182,18 @@ def check_dual(dual: Dual) -> Dual:
     if isinstance(dual, MonomialDual) and (dual.degree < 1 or dual.degree != int(dual.degree)):
         raise InputError(f"kernels.activations.Monomial: expected a whole degree >= 1, got {dual.degree}")
     return dual
+
+
+def _clamp_dual(bounds: dict[str, Any], nodes: int) -> Dual | None:
+    """Closed form for one bound at zero, where PyTorch's derivative of a clamp at its bound is 1."""
+    bounds = {name: bound for name, bound in bounds.items() if bound is not None}
+    if not all(isinstance(bound, int | float) for bound in bounds.values()):
+        return None
+    if bounds == {"min": 0}:
+        return PiecewiseLinearDual(0.0, 1.0, 1.0)
+    if bounds == {"max": 0}:
+        return PiecewiseLinearDual(1.0, 0.0, 1.0)
+    return QuadratureDual(functools.partial(torch.clamp, **bounds), nodes)
 
 
 def _softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:

@@ -7,6 +7,8 @@ the graph of operations (`infinite_width(net).network` is one) and the kernels o
 from symscope.kernels.infinite._infinite_width import InfiniteWidth, wide_network_kernels
 from symscope.kernels.infinite._operations import (
     Activate,
+    AdaptivePool,
+    Affine,
     Conv,
     Dense,
     Flatten,
@@ -26,6 +28,8 @@ from symscope.kernels.infinite._wide_network import WideNetwork
 
 __all__ = [
     "Activate",
+    "AdaptivePool",
+    "Affine",
     "Conv",
     "Dense",
     "Flatten",

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import final
 
 import torch
-from torch import fx, nn
+from torch import Tensor, fx, nn
 
 from symscope.kernels.activations import ChannelNorm, function_dual, is_activation, module_dual
 from symscope.kernels.infinite._operations import (
     Activate,
+    Affine,
     Input,
     Node,
     Operation,
@@ -25,18 +26,19 @@ from symscope.kernels.infinite._translation import (
     WEIGHTED,
     functional_operation,
     module_operations,
+    norm_function,
     reason_against,
 )
 from symscope.kernels.infinite._wide_network import WideNetwork
-from symscope.networks import UntraceableModule, trace_module
+from symscope.networks import UntraceableModule, eval_mode, trace_module
 
 # Axes of positions, by the permutation that puts the channels behind them, and back.
 CHANNELS_LAST = {(0, 2, 1): 1, (0, 2, 3, 1): 2, (0, 2, 3, 4, 1): 3}
 CHANNELS_FIRST = {(0, 2, 1): 1, (0, 3, 1, 2): 2, (0, 4, 1, 2, 3): 3}
 _SUMS = (operator.add, operator.iadd, torch.add, "add", "add_")
-_DIFFERENCES = (operator.sub, operator.isub, torch.sub)
-_PRODUCTS = (operator.mul, operator.imul, torch.mul, "mul", operator.neg)
-_QUOTIENTS = (operator.truediv, torch.div, "div")
+_DIFFERENCES = (operator.sub, operator.isub, torch.sub, "sub", "sub_")
+_PRODUCTS = (operator.mul, operator.imul, torch.mul, "mul", "mul_", operator.neg)
+_QUOTIENTS = (operator.truediv, operator.itruediv, torch.div, "div", "div_")
 
 
 def _traced(module: nn.Module) -> tuple[fx.Graph, nn.Module]:
@@ -47,7 +49,9 @@ def _traced(module: nn.Module) -> tuple[fx.Graph, nn.Module]:
     """
     root = nn.Sequential(module) if _is_layer(module) else module
     try:
-        return trace_module(root, _has_rule), root
+        # gradients tell constants from what is computed from parameters
+        with eval_mode(root), torch.enable_grad():
+            return trace_module(root, _has_rule), root
     except UntraceableModule as error:
         raise UnsupportedLayer(error.layer, error.kind, error.reason) from error
 
@@ -72,12 +76,17 @@ def wide_network(module: nn.Module, prior: Prior, nodes: int) -> WideNetwork:
         UnsupportedLayer: Names the layer that has no infinite-width form.
         InputError: The scales do not fit the module.
     """
+    before = set(vars(module))
     graph, root = _traced(module)
     named = dict(root.named_modules())
     check_prior(prior, [name for name, m in named.items() if isinstance(m, WEIGHTED)])
     reader = _Reader(root, prior, nodes)
-    for step in graph.nodes:
-        reader.read(step)
+    try:
+        for step in graph.nodes:
+            reader.read(step)
+    finally:
+        for name in set(vars(module)) - before:  # constants that torch.fx has written there
+            delattr(module, name)
     network = WideNetwork(reader.pruned(), type(module).__name__)
     assert network.laws  # raises where an operation has no rule
     return network
@@ -93,6 +102,7 @@ class _Reader:
     quadrature: int
     nodes: list[Node] = field(default_factory=list)
     found: dict[fx.Node, int | None] = field(default_factory=dict)
+    constants: dict[fx.Node, Tensor] = field(default_factory=dict)
     last: dict[fx.Node, int] = field(default_factory=dict)  # axes of positions, if channels come last
     used: dict[int, str] = field(default_factory=dict)
     output: int = -1
@@ -114,8 +124,7 @@ class _Reader:
                 raise UnsupportedLayer("output", "permute", "the output has its channels on the last axis")
             self.output = self._index(result)
         else:
-            name = str(step.target)
-            raise UnsupportedLayer(name, step.op, "a parameter or buffer is used outside of a known layer")
+            self._constant(step)
 
     def pruned(self) -> tuple[Node, ...]:
         """The nodes the output depends on, in order."""
@@ -129,6 +138,14 @@ class _Reader:
             for old, node in enumerate(self.nodes)
             if old in keep
         )
+
+    def _constant(self, step: fx.Node) -> None:
+        """Keep a buffer, or a tensor computed from buffers."""
+        name = str(step.target)
+        value = operator.attrgetter(name)(self.root)
+        if not isinstance(value, Tensor) or value.requires_grad:
+            raise UnsupportedLayer(name, step.op, "a parameter is used outside of a known layer")
+        self.constants[step], self.found[step] = value.detach().double(), None
 
     def _index(self, step: fx.Node) -> int:
         index = self.found[step]
@@ -160,6 +177,9 @@ class _Reader:
                     name, kind, "its weights are used twice, so its outputs are correlated"
                 )
             self.used[id(module)] = name
+            if "weight" not in module._parameters:
+                reason = "its weight is computed (spectral_norm, weight_norm, pruning): it has another scale"
+                raise UnsupportedLayer(name, kind, reason)
             weights = layer_weights(module, name, self.prior)
             operations = module_operations(module, name, weights, last)
         else:
@@ -167,7 +187,7 @@ class _Reader:
         if (
             last
             and operations
-            and not isinstance(module, nn.Linear | nn.LayerNorm)
+            and not isinstance(module, nn.Linear | nn.LayerNorm | nn.RMSNorm)
             and not is_activation(module)
         ):
             raise UnsupportedLayer(name, kind, "its input has the channels on the last axis")
@@ -188,7 +208,8 @@ class _Reader:
             self._scale(step, name)
             return
         given = step.args[0] if step.args else step.kwargs.get("input")
-        assert isinstance(given, fx.Node)
+        if not isinstance(given, fx.Node):
+            raise UnsupportedLayer(name, _label(step), "there is no rule for a function of several tensors")
         last = self.last.get(given, 0)
         if target in ("permute", torch.permute):
             self._permute(step, given, name)
@@ -197,6 +218,10 @@ class _Reader:
         dual = function_dual(target, step.args[1:], dict(step.kwargs), self.quadrature)
         if dual is not None:
             self._add(step, [Activate(dual)], [self._index(given)], name)
+            return
+        norm = norm_function(target, step.args[1:], dict(step.kwargs), name, last)
+        if norm is not None:
+            self._add(step, norm, [self._index(given)], name)
             return
         if last:
             raise UnsupportedLayer(name, _label(step), "its input has the channels on the last axis")
@@ -222,8 +247,17 @@ class _Reader:
         if set(step.kwargs) - {"other", "input"}:
             raise UnsupportedLayer(name, _label(step), "only plain sums have a rule")
         terms = [*step.args, *step.kwargs.values()]
+        numbers = [self._value(t) for t in terms]
+        if any(number is not None for number in numbers):
+            first, second = numbers
+            sign = -1.0 if step.target in _DIFFERENCES else 1.0
+            if second is not None:
+                self._affine(step, terms[0], torch.ones(()), sign * second, name)
+            elif first is not None:
+                self._affine(step, terms[1], torch.tensor(sign), first, name)
+            return
         if not all(isinstance(t, fx.Node) and self.found.get(t) is not None for t in terms):
-            raise UnsupportedLayer(name, _label(step), "a constant is added, so the mean is not zero")
+            raise UnsupportedLayer(name, _label(step), "only plain sums have a rule")
         lasts = {self.last.get(t, 0) for t in terms if isinstance(t, fx.Node)}
         if len(lasts) > 1:
             raise UnsupportedLayer(name, _label(step), "the branches have their channels on different axes")
@@ -235,14 +269,33 @@ class _Reader:
         self._add(step, [Sum()], inputs, name)
 
     def _scale(self, step: fx.Node, name: str) -> None:
-        tensors = [a for a in step.args if isinstance(a, fx.Node)]
-        numbers = [a for a in step.args if isinstance(a, int | float)]
+        tensors = [a for a in step.args if isinstance(a, fx.Node) and self.found.get(a) is not None]
+        numbers = [value for a in step.args if (value := self._value(a)) is not None]
         divides = step.target in _QUOTIENTS
         if len(tensors) != 1 or step.kwargs or (divides and step.args[0] is not tensors[0]):
             raise UnsupportedLayer(name, _label(step), "only multiplication by a number has a rule")
-        factor = float(numbers[0]) if numbers else -1.0
+        if len(numbers) + 1 != len(step.args):
+            raise UnsupportedLayer(name, _label(step), "a size is used as a number")
+        factor = numbers[0] if numbers else torch.tensor(-1.0)
+        factor = 1 / factor if divides else factor
+        if factor.numel() > 1:
+            self._affine(step, tensors[0], factor, torch.zeros(()), name)
+            return
         self.last[step] = self.last.get(tensors[0], 0)
-        self._add(step, [Scale(1 / factor if divides else factor)], [self._index(tensors[0])], name)
+        self._add(step, [Scale(float(factor))], [self._index(tensors[0])], name)
+
+    def _value(self, term: object) -> Tensor | None:
+        """The constant that a term of the graph is; None for tensors of the network and sizes."""
+        if isinstance(term, fx.Node):
+            return self.constants.get(term)
+        return torch.tensor(float(term), dtype=torch.float64) if isinstance(term, int | float) else None
+
+    def _affine(self, step: fx.Node, given: object, factor: Tensor, shift: Tensor, name: str) -> None:
+        if not isinstance(given, fx.Node) or self.found.get(given) is None:
+            raise UnsupportedLayer(name, _label(step), "a size is used as a tensor")
+        if self.last.get(given):
+            raise UnsupportedLayer(name, _label(step), "its input has the channels on the last axis")
+        self._add(step, [Affine(factor, shift)], [self._index(given)], name)
 
     def _permute(self, step: fx.Node, given: fx.Node, name: str) -> None:
         sizes = step.args[1:] if isinstance(step.args[1], int) else step.args[1]

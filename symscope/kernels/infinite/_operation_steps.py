@@ -26,6 +26,8 @@ from symscope.kernels.activations import (
 from symscope.kernels.activations._dual import Dual
 from symscope.kernels.infinite._operations import (
     Activate,
+    AdaptivePool,
+    Affine,
     Conv,
     Flatten,
     GlobalPool,
@@ -155,6 +157,8 @@ def linear_step(operation: Operation, k: Tensor, axes: int, extent: Extent) -> T
             return mean.reshape(*mean.shape, *[1] * axes) if keep else mean
         case Pool():
             return pooled_covariance(k, operation) if extent is Extent.ALL else k
+        case AdaptivePool():
+            return pooled_covariance(k, operation.pool(tuple(k.shape[-axes:])))
         case Pad():
             return pad_positions(k, operation, extent)
         case Scale(factor):
@@ -202,16 +206,20 @@ def data_step(operation: Operation, given: list[Tensor], lead: int) -> Tensor:
             for axis, window in zip(axes, windows, strict=True):
                 x = window_sum(x, [axis], window)
             return x / (covered_positions(windows, positions).to(x) if divisor is None else divisor)
+        case AdaptivePool():
+            return data_step(operation.pool(tuple(x.shape[lead + 1 :])), given, lead)
         case GlobalPool(keep):
             return x.mean(axes, keepdim=keep)
-        case Normalise(over, eps):
+        case Normalise(over, eps, _, centred):
             over_axes = [lead] if over == "channels" else [lead, *axes]
-            centred = x - x.mean(over_axes, keepdim=True)
-            return centred / (centred.square().mean(over_axes, keepdim=True) + eps).sqrt()
+            x = x - x.mean(over_axes, keepdim=True) if centred else x
+            return x / (x.square().mean(over_axes, keepdim=True) + eps).sqrt()
         case Activate(dual):
             return activation_values(dual, x)
         case Scale(factor):
             return x * factor
+        case Affine(factor, shift):
+            return x * factor.to(x) + shift.to(x)
         case Sum():
             return torch.stack(given).sum(0)
     raise TypeError(f"{operation} has weights: it does not act on data alone")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
+
+from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.kernels.activations._dual import Dual
@@ -74,6 +77,23 @@ class Pool:
 
 @final
 @dataclass(frozen=True)
+class AdaptivePool:
+    """Average pooling to `sizes` positions, which divide those there are; None leaves an axis as it is."""
+
+    sizes: tuple[int | None, ...]
+
+    def pool(self, positions: tuple[int, ...]) -> Pool:
+        """The pooling it is over so many positions.
+
+        >>> AdaptivePool((2, None)).pool((6, 5)).windows[0].size
+        3
+        """
+        widths = [n // (size or n) for n, size in zip(positions, self.sizes, strict=True)]
+        return Pool(tuple(Window(width, width) for width in widths), float(math.prod(widths)))
+
+
+@final
+@dataclass(frozen=True)
 class GlobalPool:
     """The mean over all positions; `keep` leaves axes of length one, `axes` is how many there must be."""
 
@@ -102,12 +122,14 @@ class Unflatten:
 class Normalise:
     """Division by the root mean square: over channels at each position, or over positions too.
 
-    `over` is "channels" or "all"; `eps` is added to the variance.
+    `over` is "channels" or "all"; `eps` is added to the mean square; `centred` subtracts the mean first
+    (LayerNorm, not RMSNorm), which is zero for Gaussians.
     """
 
     over: str
     eps: float
     shape: tuple[int, ...] | None = None
+    centred: bool = True
 
 
 @final
@@ -127,13 +149,35 @@ class Scale:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """`factor * x + shift` of the data by constants that broadcast with a batch, as in standardising."""
+
+    factor: Tensor
+    shift: Tensor
+
+
+@final
 @dataclass(frozen=True)
 class Sum:
     """The sum of branches (residual connections)."""
 
 
 Operation = (
-    Input | Dense | Conv | Pad | Pool | GlobalPool | Flatten | Unflatten | Normalise | Activate | Scale | Sum
+    Input
+    | Dense
+    | Conv
+    | Pad
+    | Pool
+    | AdaptivePool
+    | GlobalPool
+    | Flatten
+    | Unflatten
+    | Normalise
+    | Activate
+    | Scale
+    | Affine
+    | Sum
 )
 
 

@@ -11,6 +11,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from symscope.kernels.activations import ChannelNorm
 from symscope.kernels.infinite._operations import (
+    AdaptivePool,
     Conv,
     Dense,
     Flatten,
@@ -28,7 +29,7 @@ from symscope.kernels.infinite._sliding_windows import Window
 WEIGHTED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _IDENTITY = (nn.Identity, nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout)
 _POOLS = {nn.AvgPool1d: 1, nn.AvgPool2d: 2, nn.AvgPool3d: 3}
-_GLOBAL = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)
+_ADAPTIVE = {nn.AdaptiveAvgPool1d: 1, nn.AdaptiveAvgPool2d: 2, nn.AdaptiveAvgPool3d: 3}
 _PADS: dict[type[nn.Module], str] = {
     nn.ZeroPad1d: "zeros",
     nn.ZeroPad2d: "zeros",
@@ -116,11 +117,12 @@ def module_operations(
     for pool, axes in _POOLS.items():
         if isinstance(module, pool):
             return [_pool(name, kind, axes, vars(module))]
-    if isinstance(module, _GLOBAL):
-        return [_adaptive(name, kind, module.output_size, int(kind[-2]))]
+    for adaptive, axes in _ADAPTIVE.items():
+        if isinstance(module, adaptive):
+            return [_adaptive(module.output_size, axes)]
     if type(module) in _PADS:
         return [_pad(module.padding, _PADS[type(module)])]
-    if isinstance(module, nn.LayerNorm | nn.GroupNorm | ChannelNorm):
+    if isinstance(module, nn.LayerNorm | nn.RMSNorm | nn.GroupNorm | ChannelNorm):
         return [_norm(module, name, kind, channels_last)]
     raise UnsupportedLayer(name, kind, reason_against(module) or "there is no rule for it")
 
@@ -173,11 +175,9 @@ def _each(value: Any, axes: int) -> tuple[int, ...]:
     return values * axes if len(values) == 1 else values
 
 
-def _adaptive(name: str, kind: str, output_size: Any, axes: int) -> GlobalPool:
-    sizes = output_size if isinstance(output_size, tuple | list) else (output_size,)
-    if any(n != 1 for n in sizes):
-        raise UnsupportedLayer(name, kind, f"output_size={output_size}: only 1 has a rule; use AvgPool")
-    return GlobalPool(True, axes)
+def _adaptive(output_size: Any, axes: int) -> GlobalPool | AdaptivePool:
+    sizes = tuple(output_size) if isinstance(output_size, tuple | list) else (output_size,) * axes
+    return GlobalPool(True, axes) if set(sizes) == {1} else AdaptivePool(sizes)
 
 
 def _pad(padding: Any, mode: str) -> Pad:
@@ -192,14 +192,49 @@ def _norm(module: nn.Module, name: str, kind: str, channels_last: int) -> Normal
         if module.num_groups == module.num_channels:
             raise UnsupportedLayer(name, kind, "a group of one channel is not infinitely wide")
         return Normalise("all", module.eps)
-    assert isinstance(module, nn.LayerNorm)
-    if channels_last and len(module.normalized_shape) == 1:
-        return Normalise("channels", module.eps)
+    assert isinstance(module, nn.LayerNorm | nn.RMSNorm)
+    centred = isinstance(module, nn.LayerNorm)
+    return _layer_norm(name, kind, tuple(module.normalized_shape), module.eps, centred, channels_last)
+
+
+def _layer_norm(
+    name: str, kind: str, shape: tuple[int, ...], eps: float | None, centred: bool, channels_last: int
+) -> Normalise:
+    eps = torch.finfo(torch.float64).eps if eps is None else eps  # as RMSNorm does; kernels are in float64
+    if channels_last and len(shape) == 1:
+        return Normalise("channels", eps, None, centred)
     if channels_last:
         raise UnsupportedLayer(
             name, kind, "over positions with the channels last; move the channels back first"
         )
-    return Normalise("all", module.eps, tuple(module.normalized_shape))
+    return Normalise("all", eps, shape, centred)
+
+
+def norm_function(
+    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, channels_last: int
+) -> list[Operation] | None:
+    """The operation of `F.layer_norm` or `F.rms_norm` called on a tensor; None for other functions.
+
+    Raises:
+        UnsupportedLayer: A shape that is computed, or a scale or shift.
+
+    >>> norm_function(F.rms_norm, ((8,),), {"eps": 0.1}, "norm", 0)
+    [Normalise(over='all', eps=0.1, shape=(8,), centred=False)]
+    """
+    if target not in (F.layer_norm, F.rms_norm):
+        return None
+    centred = target is F.layer_norm
+    names = ("normalized_shape", "weight", *(["bias"] if centred else []), "eps")
+    settings = dict(zip(names, args, strict=False)) | kwargs
+    shape = settings["normalized_shape"]
+    if not isinstance(shape, tuple | list) or not all(isinstance(n, int) for n in shape):
+        raise UnsupportedLayer(name, target.__name__, "its shape is computed; write it as numbers")
+    if settings.get("weight") is not None or settings.get("bias") is not None:
+        raise UnsupportedLayer(
+            name, target.__name__, "it has a scale or shift; nn.LayerNorm has a rule, which takes 1 and 0"
+        )
+    eps = settings.get("eps", 1e-5 if centred else None)
+    return [_layer_norm(name, target.__name__, tuple(shape), eps, centred, channels_last)]
 
 
 def functional_operation(
@@ -259,7 +294,7 @@ def _avg_pool(axes: int) -> Callable[[tuple[Any, ...], dict[str, Any], str], lis
 def _adaptive_pool(axes: int) -> Callable[[tuple[Any, ...], dict[str, Any], str], list[Operation] | None]:
     def rule(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[Operation] | None:
         size = args[0] if args else kwargs["output_size"]
-        return [_adaptive(name, f"adaptive_avg_pool{axes}d", size, axes)]
+        return [_adaptive(size, axes)]
 
     return rule
 
@@ -270,6 +305,14 @@ def _pad_function(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> l
     if mode == "constant" and settings.get("value"):
         return None
     return [_pad(settings["pad"], "zeros" if mode == "constant" else mode)]
+
+
+def _dropout(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[Operation] | None:
+    settings = dict(zip(("p", "training"), args, strict=False)) | kwargs
+    if settings.get("training", True) and settings.get("p", 0.5):
+        reason = "without training= it drops in evaluation too; give it training=self.training"
+        raise UnsupportedLayer(name, "dropout", reason)
+    return []
 
 
 def _identity(args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> list[Operation] | None:
@@ -287,5 +330,6 @@ _FUNCTIONS: list[tuple[tuple[Any, ...], Callable[..., list[Operation] | None]]] 
     ((F.adaptive_avg_pool2d,), _adaptive_pool(2)),
     ((F.adaptive_avg_pool3d,), _adaptive_pool(3)),
     ((F.pad,), _pad_function),
-    ((F.dropout, F.dropout2d, "contiguous"), _identity),
+    ((F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout), _dropout),
+    (("contiguous",), _identity),
 ]

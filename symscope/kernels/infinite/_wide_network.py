@@ -16,6 +16,8 @@ from typing import final
 from symscope.errors import InputError
 from symscope.kernels.infinite._operations import (
     Activate,
+    AdaptivePool,
+    Affine,
     Conv,
     Dense,
     Flatten,
@@ -98,7 +100,10 @@ def _law(index: int, node: Node, given: list[Law]) -> Law:
             reason = "its input is not a centred Gaussian (two activations, or a sum with one, in a row)"
             raise UnsupportedLayer(node.name, kind, f"{reason}; put a Linear or Conv layer in between")
         return Law(False, False, before.sources, single=before.single)
-    if isinstance(operation, Normalise) and not before.gaussian:
+    if isinstance(operation, Affine):
+        reason = "a constant is added, so the mean is not zero, or channels get factors of their own"
+        raise UnsupportedLayer(node.name, kind, f"{reason}; only the data may be shifted and scaled so")
+    if isinstance(operation, Normalise) and operation.centred and not before.gaussian:
         reason = "it normalises what is not a centred Gaussian; put it right after a Linear or Conv layer"
         raise UnsupportedLayer(node.name, kind, reason)
     if isinstance(operation, Unflatten):
@@ -142,7 +147,7 @@ def needed_extent(operation: Operation, wanted: Extent) -> Extent:
     """
     if wanted is Extent.NONE:
         return wanted
-    if isinstance(operation, GlobalPool):
+    if isinstance(operation, GlobalPool | AdaptivePool):
         return Extent.ALL
     if isinstance(operation, Pool):
         return wanted if all(w.trivial for w in operation.windows) else Extent.ALL
@@ -250,6 +255,10 @@ def _shape(node: Node, given: list[tuple[int, ...]]) -> tuple[int, ...]:
         return (operation.channels_out, *_conv_positions(node, operation, shape))
     if isinstance(operation, Pool):
         return (shape[0], *_window_positions(node, operation.windows, shape))
+    if isinstance(operation, AdaptivePool):
+        return (shape[0], *_adaptive_positions(node, operation, shape))
+    if isinstance(operation, Affine):
+        _check_broadcast(node, operation, shape)
     if isinstance(operation, Pad):
         return (shape[0], *_padded_positions(node, operation, shape))
     if isinstance(operation, GlobalPool):
@@ -292,6 +301,29 @@ def _window_positions(node: Node, windows: tuple[Window, ...], shape: tuple[int,
         if window.circular and max(window.before, window.after) > size:
             raise InputError(f"layer {node.name!r}: circular padding wraps more than once around {shape}")
     return tuple(window.length(size) for window, size in zip(windows, shape[1:], strict=True))
+
+
+def _adaptive_positions(node: Node, pool: AdaptivePool, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if len(shape) != 1 + len(pool.sizes) or any(
+        n % (k or n) for n, k in zip(shape[1:], pool.sizes, strict=True)
+    ):
+        raise InputError(
+            f"layer {node.name!r}: expected positions that its output size {pool.sizes} divides, got shape "
+            f"{shape}; use AvgPool, or another output size"
+        )
+    return tuple(k or n for n, k in zip(shape[1:], pool.sizes, strict=True))
+
+
+def _check_broadcast(node: Node, operation: Affine, shape: tuple[int, ...]) -> None:
+    for constant in (operation.factor, operation.shift):
+        sizes = (*[1] * (len(shape) + 1 - constant.ndim), *constant.shape)
+        if len(sizes) != len(shape) + 1 or any(
+            a not in (1, b) for a, b in zip(sizes, (1, *shape), strict=True)
+        ):
+            raise InputError(
+                f"layer {node.name!r}: expected a constant that fits one input of shape {shape}, got shape "
+                f"{tuple(constant.shape)}"
+            )
 
 
 def _padded_positions(node: Node, pad: Pad, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -48,7 +48,7 @@ CONV = nn.Sequential(nn.Conv2d(1, 5, 2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.
         lambda m, x: m.b(m.a(x.flatten(1)).relu()),
         lambda m, x: m.b(F.relu(m.a(x.view(x.size(0), -1)))),
         lambda m, x: m.b(F.relu(m.a(x.reshape(x.shape[0], -1)), inplace=True)),
-        lambda m, x: m.b(F.dropout(F.relu(m.a(x.view(-1, 12))), 0.5)),
+        lambda m, x: m.b(F.dropout(F.relu(m.a(x.view(-1, 12))), 0.5, m.training)),
         lambda m, x: m.b(F.leaky_relu(m.a(x.flatten(start_dim=1)), 0.0)),
         lambda m, x: -m.b(2 * torch.relu(m.a(x.flatten(1))) / 2.0),
     ],
@@ -203,6 +203,12 @@ class Branches(nn.Module):
                 return h[:, :2]
             case "tuple":
                 return h, h  # type: ignore[return-value]
+            case "cat":
+                return torch.cat([h, self.b(x)], 1)
+            case "dropout":
+                return F.dropout(h)
+            case "parameter":
+                return h * (1 + self.b.bias)
             case "product":
                 return h * self.b(x)
             case "sort":
@@ -212,6 +218,18 @@ class Branches(nn.Module):
             case "permute":
                 return h.permute(1, 0)
         raise AssertionError
+
+
+class Shifted(nn.Module):
+    """Standardises its input by buffers, as a first layer does."""
+
+    def __init__(self, *shape: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", points(*shape) if shape else torch.tensor(0.5))
+        self.register_buffer("deviation", points(*shape).exp() if shape else torch.tensor(2.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - self.mean) / (self.deviation + 0.1)
 
 
 CASES = [
@@ -226,7 +244,12 @@ CASES = [
     (nn.Sequential(nn.Conv2d(4, 4, 3, groups=2)), "groups=2"),
     (nn.Sequential(nn.ConvTranspose2d(4, 4, 3)), "transposed"),
     (nn.Sequential(nn.AvgPool2d(2, ceil_mode=True)), "ceil_mode"),
-    (nn.Sequential(nn.AdaptiveAvgPool2d(2)), "only 1 has a rule"),
+    (Branches("cat"), "cat.*several tensors"),
+    (Branches("dropout"), "training=self.training"),
+    (Branches("parameter"), "parameter is used outside"),
+    (nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(3, 4))), "'0'.*spectral_norm"),
+    (nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 1))), "'0'.*weight_norm"),
+    (nn.Sequential(nn.Linear(3, 4), nn.ReLU(), Shifted()), "constant is added"),
     (nn.Sequential(nn.Flatten(2)), "Flatten"),
     (nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.ReLU()), "not a centred Gaussian"),
     (nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4)), "right after a Linear"),
@@ -253,6 +276,62 @@ def test_what_has_no_infinite_width_form(module: nn.Module, match: str) -> None:
     with pytest.raises(UnsupportedLayer, match=match) as caught:
         infinite_width(module)
     assert "empirical_ntk" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "standard",
+    [
+        Shifted(),
+        Shifted(2, 1, 1),
+        Shifted(1, 2, 3, 4),
+        Written(lambda m, x: 1 - 2 * x.sub(0.3)),
+        nn.RMSNorm((2, 3, 4), eps=0.1, dtype=F64),
+        nn.AdaptiveAvgPool2d((3, 2)),
+    ],
+    ids=["numbers", "channels", "pixels", "written", "root mean square", "pooled"],
+)
+def test_constant_maps_of_the_data_are_applied_to_them(standard: nn.Module) -> None:
+    x = points(3, 2, 3, 4)
+    data = standard(x).detach()
+    tail = [nn.Flatten(), nn.Linear(data[0].numel(), 5), nn.ReLU(), nn.Linear(5, 1)]
+    net = nn.Sequential(standard, *tail)
+    before = set(vars(net))
+    one = infinite_width(net).both(x)
+    two = infinite_width(nn.Sequential(*tail)).both(data)
+    for a, b in zip(one, two, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=0)
+    assert set(vars(net)) == before  # torch.fx leaves no constants there
+
+
+def test_constants_that_do_not_fit_one_input_are_refused() -> None:
+    net = nn.Sequential(Shifted(3, 4), nn.Linear(4, 1))  # a constant of its own for each input of a batch
+    with pytest.raises(InputError, match=r"fits one input of shape \(4,\), got shape \(3, 4\)"):
+        infinite_width(net).ntk(points(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("function", "module"),
+    [
+        (lambda h: F.layer_norm(h, (5,), eps=0.3), nn.LayerNorm(5, eps=0.3)),
+        (lambda h: F.rms_norm(h, (5,)), nn.RMSNorm(5)),
+        (lambda h: F.hardtanh(h, -0.5, max_val=2.0), nn.Hardtanh(-0.5, 2.0)),
+        (lambda h: h.clamp(-0.5, 2.0), nn.Hardtanh(-0.5, 2.0)),
+        (lambda h: h.clamp(min=0), nn.ReLU()),
+        (lambda h: torch.clamp_max(h, 0.0), kernels.activations.PiecewiseLinear(1.0, 0.0)),
+    ],
+)
+def test_functions_have_the_rules_of_their_modules(function, module: nn.Module) -> None:
+    a, b = nn.Linear(4, 5), nn.Linear(5, 1)
+    written = Written(lambda m, x: m.b(function(m.a(x))), a=a, b=b)
+    assert_same_kernels(written, nn.Sequential(a, module, b), points(3, 4))
+
+
+def test_pooling_to_sizes_that_divide_is_average_pooling() -> None:
+    first, last = [nn.Conv2d(1, 4, 1), nn.ReLU()], [nn.Conv2d(4, 4, 1), nn.ReLU(), *read_out(True)]
+    adaptive = nn.Sequential(*first, nn.AdaptiveAvgPool2d((2, None)), *last)
+    assert_same_kernels(adaptive, nn.Sequential(*first, nn.AvgPool2d((3, 1)), *last), points(3, 1, 6, 4))
+    with pytest.raises(InputError, match=r"output size \(2, None\) divides, got shape \(4, 5, 4\)"):
+        infinite_width(adaptive).ntk(points(2, 1, 5, 4))
 
 
 def test_norms_over_positions_alone_are_refused() -> None:

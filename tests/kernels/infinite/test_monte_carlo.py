@@ -135,6 +135,17 @@ NETS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
         lambda: nn.Sequential(nn.Conv2d(2, 200, 3), ChannelsLast(200), nn.Flatten(), nn.Linear(200 * 6, 100)),
         (2, 5, 4),
     ),
+    "root mean square norm after its activation, pooled in quarters": (
+        lambda: nn.Sequential(
+            nn.Conv1d(2, 250, 3, padding=1),
+            nn.ReLU(),
+            nn.RMSNorm((250, 8), elementwise_affine=False),
+            nn.AdaptiveAvgPool1d(4),
+            nn.Flatten(),
+            nn.Linear(1000, 100),
+        ),
+        (2, 8),
+    ),
     "group norm over positions": (
         lambda: nn.Sequential(
             nn.Conv1d(2, 300, 3, padding=1),
