@@ -72,17 +72,26 @@ def slope(part: pd.DataFrame, x: str, y: str) -> float:
     return together / spread if spread > 0 else math.nan
 
 
+def resampled(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]) -> list[float]:
+    """A quantity over resampled rows, the same resamples every time; those without spread are left out.
+
+    >>> len(resampled(pd.DataFrame({"a": [0.0, 1.0]}), lambda part: float(part["a"].mean())))
+    200
+    """
+    draw = np.random.default_rng(0)
+    values = [quantity(part.iloc[draw.integers(len(part), size=len(part))]) for _ in range(RESAMPLES)]
+    return [value for value in values if math.isfinite(value)]
+
+
 def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]) -> float:
-    """The standard error of a quantity over rows, by resampling them (the same resamples every time).
+    """The standard error of a quantity over rows, by resampling them.
 
     >>> rows = pd.DataFrame({"a": [0.0, 1.0] * 50})
     >>> round(standard_error(rows, lambda part: float(part["a"].mean())), 2)
     0.05
     """
-    draw = np.random.default_rng(0)
-    values = [quantity(part.iloc[draw.integers(len(part), size=len(part))]) for _ in range(RESAMPLES)]
-    finite = [value for value in values if math.isfinite(value)]  # resamples of one row have no spread
-    return float(np.std(finite)) if finite else math.nan
+    values = resampled(part, quantity)
+    return float(np.std(values)) if values else math.nan
 
 
 def predicts_claim(
@@ -91,8 +100,9 @@ def predicts_claim(
     """Stated: a column predicts another at every number of angles, better than the mean does."""
     skills = {n: skill(part, predicted, exact) for n, part in by_angles(table).items()}
     worst = min(skills, key=lambda n: skills[n])
-    error = standard_error(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
-    if skills[worst] <= 0 < skills[worst] + 2 * error:
+    values = resampled(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
+    error = float(np.std(values)) if values else math.nan
+    if skills[worst] <= 0 and values and float(np.quantile(values, 0.975)) > 0:
         why = f"too few problems: skill {skills[worst]:.2f} ± {error:.2f} at n = {worst}"
         return Claim.not_checked(statement, source, why, quote=quote)
     return Claim.from_check(
