@@ -20,9 +20,9 @@ penalty = Experiment(
             Penalty(
                 groups=("C6", "D4", "S3", "C3xC3"), seeds=1, multiples=(0.0, 0.5, 1.1, 2.0), bisections=6
             ),
-            "half a minute on two cores",
+            "a minute and a half on two cores",
         ),
-        "paper": Preset(Penalty(), "a few minutes on two cores"),
+        "paper": Preset(Penalty(), "ten minutes on two cores"),
     },
     cells=cells,
     measure=measure_cell,
