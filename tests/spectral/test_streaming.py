@@ -173,7 +173,7 @@ def test_bad_input_is_refused():
     labels, missing = random_labels(m, 0), random_missing(group, m, 0)
     with pytest.raises(InputError, match=r"a block of 3 rows .* takes [\d.]+ kB"):
         leave_out_streamed(kernel, orbit, x, labels, missing, group, 0.0, memory=1000)
-    with pytest.raises(InputError, match="orbit: expected 4 points for each of 2 samples"):
+    with pytest.raises(InputError, match="orbit: expected 4 points for each of 3 samples"):
         leave_out_streamed(kernel, lambda x: orbit(x)[:, :3], x, labels, missing, group, 0.0, memory="2MB")
     with pytest.raises(SingularKernelError, match=r"irrep k=0.*remove them or use a ridge"):
         leave_out_streamed(kernel, orbit, x[:1].expand(3, -1), labels, missing, group, 0.0, memory="2MB")

@@ -138,9 +138,9 @@ def infinite_width(
 
     Args:
         module: Linear, Conv1d/2d/3d (stride, dilation, zero/circular/reflect/replicate padding), padding
-            modules, Flatten, AvgPool, global average pooling, LayerNorm, GroupNorm, Dropout, Identity, sums
-            of branches, and activations; nested or traced by torch.fx. Images are `[n, c, h, w]`, vectors
-            `[n, d]`.
+            modules, Flatten, AvgPool, AdaptiveAvgPool to sizes that divide, LayerNorm, RMSNorm, GroupNorm,
+            Dropout, Identity, sums of branches, and activations; nested or traced by torch.fx. The data may
+            be standardised by numbers or buffers first. Images are `[n, c, h, w]`, vectors `[n, d]`.
         parameterisation: "ntk" or "standard".
         w_std: Weight scale of all layers. None: as `init` says.
         b_std: Bias scale of all layers that have biases. None: as `init` says.

@@ -326,6 +326,15 @@ def test_functions_have_the_rules_of_their_modules(function, module: nn.Module) 
     assert_same_kernels(written, nn.Sequential(a, module, b), points(3, 4))
 
 
+@pytest.mark.parametrize("function", [lambda h: h.clamp(min=0), lambda h: torch.clamp(h, max=0), torch.relu])
+def test_a_blank_input_has_the_derivative_pytorch_gives_it(function) -> None:
+    zero = torch.zeros((), dtype=F64, requires_grad=True)
+    [slope] = torch.autograd.grad(function(zero), zero)
+    net = Written(lambda m, x: m.b(function(m.a(x))), a=nn.Linear(4, 5), b=nn.Linear(5, 1))
+    kernel = infinite_width(net, parameterisation="standard", w_std=1.0, b_std=0.0)
+    assert float(kernel.ntk(torch.zeros(1, 4, dtype=F64))) == slope**2 + 1  # of the two biases
+
+
 def test_pooling_to_sizes_that_divide_is_average_pooling() -> None:
     first, last = [nn.Conv2d(1, 4, 1), nn.ReLU()], [nn.Conv2d(4, 4, 1), nn.ReLU(), *read_out(True)]
     adaptive = nn.Sequential(*first, nn.AdaptiveAvgPool2d((2, None)), *last)
