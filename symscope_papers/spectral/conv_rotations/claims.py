@@ -16,6 +16,7 @@ from symscope_papers.spectral.pairs.judged import (
 from symscope_papers.spectral.wide_networks import READOUTS
 
 ROUNDING = 1e-8  # of a kernel matrix: angles of equal windows are known to 2e-8 of a turn
+ENOUGH = 512  # pairs of the authors' scripts: that some fail cannot be denied by fewer
 EXACT_ANGLES = (2, 4)  # rotations that move pixels and interpolate nothing
 WELL = "The spectral error predicts well the symmetrized NTK error, across all pairs of orbits tested"
 PROPORTIONAL = (
@@ -163,8 +164,13 @@ def _pooled_claims(fc: pd.DataFrame, gap: pd.DataFrame, where: str) -> list[Clai
 
 def _apart(apart: pd.DataFrame, where: str) -> Claim:
     wrong = float((apart["exact"] > 1).mean())
+    statement = f"With filters apart pooling does not classify all pairs correctly ({where})."
+    if wrong == 0 and len(apart) < ENOUGH:
+        why = f"none of {len(apart)} pairs is wrong; failures may be among the {ENOUGH} of the paper"
+        quote = "fails to correctly classify all pairs of orbits"
+        return Claim.not_checked(statement, "Sec. 3.5.3, Fig. 16", why, quote=quote)
     return Claim.from_check(
-        f"With filters apart pooling does not classify all pairs correctly ({where}).",
+        statement,
         "Sec. 3.5.3, Fig. 16",
         wrong > 0,
         measured=f"{100 * wrong:.1f} % of {len(apart)} pairs wrong",
