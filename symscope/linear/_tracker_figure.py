@@ -57,7 +57,7 @@ def _asymmetry(axes: Any, records: Sequence[AsymmetryRecord], theory: Sequence[A
         low = [max(v - m, v / 100) for v, m in zip(values, margins, strict=True)]
         high = [v + m for v, m in zip(values, margins, strict=True)]
         axes.fill_between(steps, low, high, color=COLOURS[1], alpha=0.25, label="two standard errors")
-    _line(axes, theory, lambda r: r.asymmetry, "--", color=COLOURS[0], label="theory")
+    _line(axes, theory, lambda r: r.asymmetry, "--", color=COLOURS[0], label="theory, plain gradient descent")
     axes.set(title="Asymmetry loss", ylabel="mean |f(x) - mean over g of f(gx)|")
 
 

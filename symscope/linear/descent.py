@@ -131,18 +131,26 @@ def learning_rate_for(rates: Float[Tensor, " d"], rate_error: float) -> float:
 
 
 @checked
-def mean_loss_rate(learning_rate: float, points: int) -> float:
+def mean_loss_rate(learning_rate: float, points: int, outputs: int) -> float:
     """The learning rate of the summed loss `1/2 sum` that equals one of the mean squared error `mean`.
 
-    Deep-learning code minimises `mean (y - f)^2`, the paper `1/2 sum (y - f)^2`: `eta * 2 / n`, where n
-    counts every squared number that the mean goes over.
+    Deep-learning code minimises `mean (y - f)^2` over points and outputs, the paper `1/2 sum (y - f)^2`:
+    `eta * 2 / (points * outputs)`.
 
-    >>> mean_loss_rate(0.1, 200)
+    Args:
+        learning_rate: Learning rate for the mean squared error, as of `nn.MSELoss()`.
+        points: Number of points in the mean.
+        outputs: Number of outputs of a point; `nn.MSELoss()` averages over them too.
+
+    Raises:
+        InputError: Fewer than one point or output.
+
+    >>> mean_loss_rate(0.1, 100, outputs=2)
     0.001
     """
-    if points < 1:
-        raise InputError(f"points: expected at least 1, got {points}.")
-    return learning_rate * 2 / points
+    if points < 1 or outputs < 1:
+        raise InputError(f"points, outputs: expected at least 1 of each, got {points} and {outputs}.")
+    return learning_rate * 2 / (points * outputs)
 
 
 def _rate_errors(values: Tensor, learning_rate: float) -> Tensor:

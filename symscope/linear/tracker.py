@@ -6,7 +6,7 @@ Five lines:
     for batch in batches:
         ...                                                        # your training step
         tracker.record()
-    tracker.predict(x, y, learning_rate=0.1, loss="mean")          # what theory predicts, optional
+    tracker.predict(x, y, optimiser=optimiser, loss="mean")        # what theory predicts, optional
     tracker.save("asymmetry.png")
 """
 
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._closed_flow import RegressionFlow
+from symscope.linear._plain_descent import active_layers, plain_learning_rate
 from symscope.linear._records import (
     AsymmetryRecord,
     LayerSymmetry,
@@ -34,7 +35,7 @@ from symscope.linear._records import (
 )
 from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
-from symscope.linear.linearised import linearised_network
+from symscope.linear.linearised import LinearisedNetwork, linearised_network
 from symscope.networks import eval_mode
 from symscope.numerics import DEFAULT_MEMORY
 
@@ -106,6 +107,7 @@ class AsymmetryTracker:
         self._spaces = layer_spaces(module, weights or {})
         self._start = {name: t.detach().clone() for name, t in module.state_dict().items()}
         self._start_step, self._step = start, start
+        self._unpredictable: dict[str, None] = {}
         self.records: list[AsymmetryRecord] = []
         self.theory: tuple[AsymmetryRecord, ...] = ()
         self._check_runs()
@@ -141,8 +143,9 @@ class AsymmetryTracker:
         x: Shaped[Tensor, "n *s"],
         y: Shaped[Tensor, "*targets"],
         *,
-        learning_rate: float,
         loss: str,
+        learning_rate: float | None = None,
+        optimiser: torch.optim.Optimizer | None = None,
         steps: Sequence[float | int] | None = None,
         flow: bool = False,
         memory: int | float | str = DEFAULT_MEMORY,
@@ -151,13 +154,16 @@ class AsymmetryTracker:
 
         For a linear layer this is the exact closed form (Eq. 3 and 5); for a network it holds as long as
         training moves its weights little (Eq. 10), and what the measured curve does besides is what the
-        network's features learned. Momentum, Adam, weight decay and small batches are outside it.
+        network's features learned. Momentum, Adam, weight decay and small batches are outside it: hand over
+        the optimiser, and those that can be seen are refused.
 
         Args:
             x: Training inputs, all of them.
             y: Targets [n, o], or [n].
-            learning_rate: Learning rate of plain gradient descent.
             loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
+            learning_rate: Learning rate of plain gradient descent on all trainable parameters.
+            optimiser: Optimiser that trains the network, instead of a learning rate: it must be plain
+                gradient descent, and its learning rate is taken.
             steps: Steps to predict; None for those recorded.
             flow: Gradient flow instead of gradient descent.
             memory: Working memory of the kernel.
@@ -166,11 +172,24 @@ class AsymmetryTracker:
             Records like the measured ones, also kept as `theory`.
 
         Raises:
-            InputError: As `linearised_network`; also if gradient descent diverges at this learning rate.
+            InputError: As `linearised_network`; also if gradient descent diverges at this learning rate, the
+                optimiser is not plain gradient descent on all trainable parameters, a trainable parameter has
+                not moved though it should have, or dropout or batch norm were active while training.
         """
+        if (learning_rate is None) == (optimiser is None):
+            raise InputError("expected either a learning rate or an optimiser, and not both.")
+        if self._unpredictable:
+            raise InputError(
+                f"no closed form: {', '.join(self._unpredictable)} in train mode, whose outputs depend on "
+                "chance or on the batch; use the measured records, or train with these layers in eval mode."
+            )
+        if optimiser is not None:
+            learning_rate = plain_learning_rate(optimiser, self.module)
+        assert learning_rate is not None
         lin = linearised_network(
             self.module, x, y, learning_rate=learning_rate, loss=loss, params=self._start, memory=memory
         )
+        self._check_moved(lin)
         start = lin.network.weights(torch.float64)
         chosen = self._steps(steps)
         result: list[AsymmetryRecord] = []
@@ -256,6 +275,23 @@ class AsymmetryTracker:
 
         save_figure(self.figure(), Path(path))
 
+    def _check_moved(self, lin: LinearisedNetwork) -> None:
+        """Refuses a network some of whose trainable parameters were left out of its training."""
+        if self._step == self._start_step:
+            return
+        now = {name: p.detach() for name, p in self.module.named_parameters()}
+        still = [name for name in lin.network.trainable if torch.equal(now[name], self._start[name])]
+        if not still or len(still) == len(lin.network.trainable):
+            return
+        change = lin.network.unflatten(lin.displacement(self._step - self._start_step, flow=True))
+        # a unit that is silent has no gradient; one whose change is below rounding cannot move
+        spacing = torch.finfo(now[still[0]].dtype).eps
+        if left := [n for n in still if float(change[n].norm()) > 100 * spacing * float(now[n].norm())]:
+            raise InputError(
+                f"expected every trainable parameter to be trained, {left[0]!r} has not moved; call "
+                "requires_grad_(False) on parameters the optimiser does not hold, before making the tracker."
+            )
+
     def _steps(self, steps: Sequence[float | int] | None) -> list[float | int]:
         chosen = [r.step for r in self.records] if steps is None else list(steps)
         if not chosen or min(chosen) < self._start_step:
@@ -285,6 +321,7 @@ class AsymmetryTracker:
                 ) from error
 
     def _measure(self, step: int) -> AsymmetryRecord:
+        self._unpredictable |= dict.fromkeys(active_layers(self.module))
         with eval_mode(self.module):
             weights = dict(self.module.named_parameters())
             [record] = self._records([step], lambda z: self.module(z).unsqueeze(1), self.x, [weights])

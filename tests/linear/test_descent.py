@@ -65,8 +65,16 @@ def test_the_mean_squared_error_in_torch_takes_the_converted_steps():
         torch.nn.functional.mse_loss(x @ trained, y).backward()
         optimiser.step()
     solution = regression_flow(x.T @ x, x.T @ y)
-    ours = solution.descent(w, mean_loss_rate(0.05, 30), torch.tensor([40]))[0]
+    ours = solution.descent(w, mean_loss_rate(0.05, 30, 1), torch.tensor([40]))[0]
     assert (ours - trained.detach()).abs().max() < ROUNDING
+
+
+def test_the_mean_of_several_outputs_goes_over_all_of_them():
+    x, y, w = draw(3, 12, 4), draw(4, 12, 3), draw(5, 4, 3)
+    trained = w.clone().requires_grad_()
+    torch.nn.functional.mse_loss(x @ trained, y).backward()
+    step = regression_flow(x.T @ x, x.T @ y).descent(w, mean_loss_rate(0.05, 12, 3), torch.tensor([1]))[0]
+    assert (step - (w - 0.05 * trained.grad)).abs().max() < ROUNDING
 
 
 def test_bad_input():
@@ -80,8 +88,8 @@ def test_bad_input():
         learning_rate_for(RATES, 0.0)
     with pytest.raises(InputError, match="expected some positive rate"):
         learning_rate_for(0 * RATES, 0.1)
-    with pytest.raises(InputError, match="points: expected at least 1"):
-        mean_loss_rate(0.1, 0)
+    with pytest.raises(InputError, match="expected at least 1 of each, got 0 and 2"):
+        mean_loss_rate(0.1, 0, 2)
     with pytest.raises(InputError, match="rates: expected finite numbers"):
         learning_rate_for(torch.tensor([1.0, math.nan]), 0.01)
     with pytest.raises(InputError, match="rate_error: expected a positive"):

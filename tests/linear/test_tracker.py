@@ -76,7 +76,7 @@ def test_linear_regression_is_what_theory_says_twice():
         tracker.records, tracker.predict(whole.features, whole.targets, learning_rate=0.3, loss="mean"), 1e-8
     )
     problem = orbit_regression(second_moments(toy.features, toy.targets[:, None]), flip, trivial(flip.group))
-    half_sum = mean_loss_rate(0.3, len(whole.features))
+    half_sum = mean_loss_rate(0.3, len(whole.features), 1)
     close(
         tracker.records,
         tracker.predict_linear(regression_flow(problem.k, problem.c), learning_rate=half_sum),

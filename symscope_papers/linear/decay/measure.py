@@ -34,7 +34,7 @@ def measure_cell(config: Decay, cell: Mapping[str, Any], context: CellContext) -
     start = torch.randn(2, generator=torch.Generator().manual_seed(context.seed), dtype=torch.float64)
     start = start.to(device)
     record = recorded_epochs(config.epochs, config.records)
-    rate = mean_loss_rate(config.learning_rate, len(x))
+    rate = mean_loss_rate(config.learning_rate, len(x), outputs=1)
     times = (rate * record).to(device)
     path = training_path(x, y, start[None], config.learning_rate, record)[:, 0]
     flown, stepped = solution.weights(start, times), solution.descent(start, rate, record)

@@ -36,8 +36,7 @@ def measure_cell(config: Equivariance, cell: Mapping[str, Any], context: CellCon
         symmetric = symmetric[:1].expand_as(symmetric)
     starts = symmetric + asymmetric
     record = recorded_epochs(config.epochs, config.records)
-    # the mean goes over both components of every label
-    rate = mean_loss_rate(config.learning_rate, y.numel())
+    rate = mean_loss_rate(config.learning_rate, len(y), outputs=2)
     problem = orbit_regression(second_moments(toy.features.to(x), toy.targets.to(x)), group, group)
     solution = regression_flow(problem.k, problem.c)
     path = training_path(x, y, starts, config.learning_rate, record)

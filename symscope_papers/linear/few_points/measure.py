@@ -36,7 +36,7 @@ def measure_cell(config: FewPoints, cell: Mapping[str, Any], context: CellContex
     moments = second_moments(x, y)
     solution = regression_flow(moments.xx, moments.xy)
     record = recorded_epochs(config.epochs, config.records)
-    rate = mean_loss_rate(config.learning_rate, len(x))
+    rate = mean_loss_rate(config.learning_rate, len(x), outputs=1)
     times = (rate * record).to(x)
     path = training_path(x, y, start[None], config.learning_rate, record)[:, 0]
     measured = asymmetry_of(path, x, group)

@@ -34,7 +34,7 @@ def measure_cell(config: Noise, cell: Mapping[str, Any], context: CellContext) -
     moments = second_moments(x, y)
     solution = regression_flow(moments.xx, moments.xy)
     record = recorded_epochs(config.epochs, config.records)
-    times = (mean_loss_rate(config.learning_rate, len(x)) * record).to(x)
+    times = (mean_loss_rate(config.learning_rate, len(x), outputs=1) * record).to(x)
     path = training_path(x, y, start[None], config.learning_rate, record)[:, 0]
     asymmetric = weight_split(path, group).asymmetric[:, 1]
     end = weight_split(solution.limit(start), group).asymmetric[1]
