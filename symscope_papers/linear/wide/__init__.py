@@ -13,7 +13,7 @@ wide = Experiment(
     id="linear/wide",
     paper=PAPER,
     figure="Eq. 10, App. F",
-    shows="Wider networks follow their linearisation more closely, but do not start at zero.",
+    shows="Wide networks do not start at zero; how closely they follow their linearisation.",
     config=Wide,
     presets={
         "quick": Preset(
@@ -24,7 +24,7 @@ wide = Experiment(
             "ten minutes on two cores",
             (
                 "App. F states no setting. Inputs are those of Table 1 and Fig. 5, [0, 1]³ with "
-                "S_3; ReLU and PyTorch's initialisation.",
+                "S_3; ReLU, PyTorch's initialisation and He's.",
                 "Target, number of orbits, learning rate and steps are chosen here; widths go to the 1000 "
                 "that App. F.2 names.",
             ),

@@ -9,8 +9,8 @@ from symscope_papers.linear.wide.config import Wide
 
 def draw_plots(config: Wide, tables: RunTables) -> list[Plot]:
     """The figures of a run."""
-    starts = tables["starts"].groupby(["depth", "width"])["square"].mean() ** 0.5
-    trained = tables["trained"].groupby(["depth", "width"]).mean(numeric_only=True)
+    starts = tables["starts"].groupby(["initialisation", "depth", "width"])["square"].mean() ** 0.5
+    trained = tables["trained"].groupby(["initialisation", "depth", "width"]).mean(numeric_only=True)
     columns = (
         ("untrained outputs", "root mean square", starts),
         ("distance from linearised", "relative", trained["linear_gap"]),
@@ -19,9 +19,10 @@ def draw_plots(config: Wide, tables: RunTables) -> list[Plot]:
     figure = new_figure(10.4, 3.6)
     with style():
         for axes, (title, label, values) in zip(figure.subplots(1, 3), columns, strict=True):
-            for colour, depth in zip(COLOURS, config.depths, strict=False):
-                part = values.loc[depth]
-                axes.plot(part.index, part, "o-", color=colour, label=f"{depth} hidden")
+            for kind, line in zip(config.initialisations, ("o-", "s--"), strict=False):
+                for colour, depth in zip(COLOURS, config.depths, strict=False):
+                    part = values.loc[kind, depth]
+                    axes.plot(part.index, part, line, color=colour, label=f"{depth} hidden, {kind}")
             axes.set(xscale="log", yscale="log", xlabel="width", ylabel=label, title=title)
             axes.grid(True)
             axes.legend(fontsize=8)
@@ -29,11 +30,11 @@ def draw_plots(config: Wide, tables: RunTables) -> list[Plot]:
         Plot(
             name="widths",
             figure=figure,
-            title="Wider networks are more linear, and do not start at zero",
+            title="Networks of growing width: start, linearisation, conjugate kernel",
             source="App. F",
-            alt="Three panels against width, a line per depth: the size of untrained outputs is flat, the "
-            "distance from the linearised network and the shift of the conjugate kernel fall.",
-            caption="Means over networks. Left: f_0 does not approach zero. Middle: Eq. 10 gets better with "
-            "width. Right: the conjugate kernel moves less in wider networks.",
+            alt="Three panels against width, a line per depth and initialisation: size of untrained "
+            "outputs, distance from the linearised network and the shift of the conjugate kernel.",
+            caption="Means over networks. Left: f_0 at the start. Middle: how well Eq. 10 does. Right: how "
+            "far training moves the eigenvalues of the conjugate kernel.",
         )
     ]
