@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
-from symscope.numerics import seed_generator
+from symscope.numerics import checked, seed_generator
 
 __all__ = ["Acts", "assert_equivariant", "assert_group_laws", "assert_representation"]
 
@@ -59,6 +59,7 @@ def assert_group_laws(group: FiniteGroup) -> None:
     assert distinct == group.order, f"{group.name}: only {distinct} of {group.order} permutations differ"
 
 
+@checked
 def assert_representation(
     rep: Representation, tolerance: float = 1e-10, seed: int = 0, samples: int = 64
 ) -> None:
@@ -94,6 +95,7 @@ def assert_representation(
         _assert_derivative(rep, x)
 
 
+@checked
 def assert_equivariant(
     function: Callable[[Tensor], Tensor],
     source: Acts,

@@ -21,7 +21,7 @@ from symscope.discovery.learned._learning import ActionTraining, learn_actions
 from symscope.discovery.learned._objective import POINTWISE, SCALE_FREE, LearningObjective
 from symscope.discovery.uses._conserved import ConservedQuantity, conserved_quantities
 from symscope.errors import InputError
-from symscope.numerics import Progress
+from symscope.numerics import Progress, checked
 
 TEST_LIMIT = 32  # most generators that are tested one by one
 ALGEBRA_LIMIT = 128  # most generators whose algebra is named
@@ -59,6 +59,7 @@ class LearningOptions:
     tolerance: float = 0.05
 
 
+@checked
 def learning_options(generators: int, dependent: bool, steps: int) -> LearningOptions:
     """Options that suit most networks; the learning rate falls twice on the way.
 
@@ -144,6 +145,7 @@ class Discovery:
         return f"{moved} of at most {self.most_directions} directions that keep every loss; others may exist."
 
 
+@checked
 def discover(
     problem: ParameterProblem,
     *,

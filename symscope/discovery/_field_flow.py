@@ -10,11 +10,12 @@ from torch import Tensor
 from symscope.discovery.fields import LinearField, ParameterField, field_values
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import ode_flow
+from symscope.numerics import checked, ode_flow
 
 ACCURACY = 1e-10  # relative and absolute, of the ODE solver
 
 
+@checked
 def field_flow(
     field: ParameterField,
     theta: Float[Tensor, "n"],

@@ -22,7 +22,7 @@ from symscope.discovery.candidates import CandidateSymmetry, Transformation, mov
 from symscope.discovery.loss_derivatives import point_gradients, point_losses, point_outputs
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import seed_generator
+from symscope.numerics import checked, seed_generator
 
 HELD_OUT = 1 << 32  # added to seeds: no point of a discovery is met again
 STILL = 1e-12  # a candidate that moves parameters by less than this, relatively, does nothing
@@ -94,6 +94,7 @@ class Verification:
         )
 
 
+@checked
 def verify(
     problem: ParameterProblem,
     candidate: CandidateSymmetry,

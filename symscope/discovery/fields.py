@@ -18,7 +18,7 @@ from torch import Tensor
 
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_memory
+from symscope.numerics import check_count, check_memory, checked
 
 __all__ = [
     "FunctionField",
@@ -126,6 +126,7 @@ class FunctionField(ParameterField):
         return self.function(theta, x, y)
 
 
+@checked
 def linear_field(
     matrix: Float[Tensor, "n n"], offset: Float[Tensor, "n"] | None = None, name: str = "linear field"
 ) -> LinearField:
@@ -187,6 +188,7 @@ def _linear_bracket(first: LinearField, second: LinearField, name: str) -> Linea
     return LinearField(support, B @ A - A @ B, B @ c - A @ d, name)
 
 
+@checked
 def field_combination(
     fields: Sequence[ParameterField], weights: Float[Tensor, "k"], name: str = "combination"
 ) -> ParameterField:
@@ -212,6 +214,7 @@ def field_combination(
     return FunctionField(of, name, any(field.data_dependent for field in fields))
 
 
+@checked
 def linear_combination(
     fields: Sequence[LinearField], weights: Float[Tensor, "k"], name: str = "combination"
 ) -> LinearField:

@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 __all__ = [
     "DataSource",
@@ -67,6 +68,7 @@ class ParameterPoints:
         return ParameterPoints(theta, self.x, self.y)
 
 
+@checked
 def gaussian_data(inputs: Sequence[int], targets: Sequence[int], scale: float = 1.0) -> DataSource:
     """Inputs and targets with independent normal entries.
 
@@ -88,6 +90,7 @@ def gaussian_data(inputs: Sequence[int], targets: Sequence[int], scale: float = 
     return draw
 
 
+@checked
 def class_data(inputs: Sequence[int], classes: int, scale: float = 1.0) -> DataSource:
     """Normal inputs and uniformly drawn class numbers.
 
@@ -104,6 +107,7 @@ def class_data(inputs: Sequence[int], classes: int, scale: float = 1.0) -> DataS
     return draw
 
 
+@checked
 def token_data(length: int, vocabulary: int, classes: int) -> DataSource:
     """Uniformly drawn tokens and class numbers."""
     if min(length, vocabulary, classes) < 1:
@@ -152,6 +156,7 @@ class DatasetRows:
         return self.x[drawn], self.y[drawn]
 
 
+@checked
 def dataset(x: Shaped[Tensor, "N *s"], y: Shaped[Tensor, "M *t"]) -> DatasetRows:
     """Rows of a user's data set, drawn with replacement; a random half of them is held out for tests.
 
@@ -184,6 +189,7 @@ def floating_inputs(source: DataSource) -> DataSource:
     return draw
 
 
+@checked
 def normal_parameters(layout: ParameterLayout, scale: float = 1.0) -> ParameterSource:
     """Normal parameters around zero: deviation `scale / sqrt(fan-in)` for matrices, `scale` for the rest.
 
@@ -207,6 +213,7 @@ def normal_parameters(layout: ParameterLayout, scale: float = 1.0) -> ParameterS
     return draw
 
 
+@checked
 def parameters_near(theta: Float[Tensor, "n"], scale: float) -> ParameterSource:
     """Normal parameters around given ones (a trained network's, say), with one standard deviation for all.
 

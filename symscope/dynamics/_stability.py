@@ -22,7 +22,7 @@ from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
 from symscope.dynamics.layer_vectors import check_one_in_e, inner, norm, subtract, transform
 from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
-from symscope.numerics import ROUNDING, Eigenpairs, columnwise, exact_ends, iterated_ends
+from symscope.numerics import ROUNDING, Eigenpairs, checked, columnwise, exact_ends, iterated_ends
 
 ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
 SAME = 1e-6  # how far apart unit directions may be that elements move alike
@@ -110,6 +110,7 @@ class Stability:
         return "stable" if ends.lowest > 0 else "unstable"
 
 
+@checked
 def stability(
     problem: TrainingProblem,
     weights: Sequence[Tensor],

@@ -16,7 +16,7 @@ from symscope.dynamics.risks import TrainingProblem
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import sample_losses
-from symscope.numerics import seed_generator
+from symscope.numerics import checked, seed_generator
 
 TOLERANCE = 1e-8
 SAMPLES = 7  # an odd number of random samples; batches of them meet normalisation too
@@ -46,6 +46,7 @@ class TrainingAssumption:
         return f"Assumption {self.number} {verdict} (error {self.error:.1e}): {self.statement} {self.detail}"
 
 
+@checked
 def training_assumptions(
     problem: TrainingProblem, *, seed: int = 0, samples: int = 64, tolerance: float = TOLERANCE
 ) -> tuple[TrainingAssumption, TrainingAssumption, TrainingAssumption]:
@@ -75,6 +76,7 @@ def training_assumptions(
     )
 
 
+@checked
 def check_training_assumptions(problem: TrainingProblem, *, seed: int = 0, samples: int = 64) -> None:
     """Raise unless the three assumptions hold; arguments as in `training_assumptions`.
 

@@ -20,7 +20,7 @@ from symscope.dynamics._declared_network import (
 from symscope.dynamics.gradients import GradientField
 from symscope.dynamics.layer_vectors import add, equivariant_split, flatten, norm, subtract, unflatten
 from symscope.errors import InputError
-from symscope.numerics import check_count, ode_flow
+from symscope.numerics import check_count, checked, ode_flow
 
 MOST_STEPS = 10**8  # of one descent: months of the smallest network
 EVALUATIONS = 100_000  # of the field in one flow: smooth ones take hundreds to thousands
@@ -52,6 +52,7 @@ class Trajectory:
         return torch.stack([norm(subtract(w, self.weights[0])) for w in self.weights])
 
 
+@checked
 def training_flow(
     network: DeclaredNetwork,
     field: GradientField,
@@ -107,6 +108,7 @@ def training_flow(
     return Trajectory(network, tuple(moments), layers, path.evaluations)
 
 
+@checked
 def training_descent(
     network: DeclaredNetwork,
     field: GradientField,

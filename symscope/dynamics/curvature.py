@@ -13,6 +13,7 @@ from symscope.dynamics.gradients import pieces
 from symscope.dynamics.layer_vectors import add, flatten, unflatten
 from symscope.dynamics.risks import TrainingProblem, nominal_risk
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 __all__ = [
     "hessian",
@@ -22,6 +23,7 @@ __all__ = [
 LARGEST_DENSE = 4000  # parameters: the Hessian then takes 128 MB
 
 
+@checked
 def hessian_product(
     problem: TrainingProblem, weights: Sequence[Tensor]
 ) -> Callable[[LayerWeights], LayerWeights]:
@@ -61,6 +63,7 @@ def hessian_product(
     return total
 
 
+@checked
 def hessian(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """The matrix Hess R(A), `[parameters, parameters]`, for small networks; arguments as above.
 

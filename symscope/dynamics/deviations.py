@@ -26,6 +26,7 @@ from symscope.dynamics.layer_vectors import (
 )
 from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 __all__ = [
     "Drift",
@@ -63,6 +64,7 @@ class Drift:
         return growth_rate(self.times, self.measured, fraction)
 
 
+@checked
 def drift(
     problem: TrainingProblem,
     weights: Sequence[Tensor],
@@ -125,6 +127,7 @@ def drift(
     return Drift(actual.times, predicted, actual.drift(), path)
 
 
+@checked
 def growth_rate(times: Sequence[float], sizes: Tensor, fraction: float = 0.5) -> float:
     """The slope of `log sizes` against time over the last part of the times, by least squares.
 
@@ -141,6 +144,7 @@ def growth_rate(times: Sequence[float], sizes: Tensor, fraction: float = 0.5) ->
     return float(np.polyfit(np.array(times[-count:]), logs, 1)[0])
 
 
+@checked
 def random_deviation(problem: TrainingProblem, size: float, generator: torch.Generator) -> LayerWeights:
     """A random step of a given length in E_perp.
 
@@ -162,6 +166,7 @@ def random_deviation(problem: TrainingProblem, size: float, generator: torch.Gen
     return tuple(size / length * part for part in off)
 
 
+@checked
 def perturbed_weights(weights: Sequence[Tensor], direction: LayerWeights, size: float) -> LayerWeights:
     """`A + size * direction`, direction brought to unit length.
 

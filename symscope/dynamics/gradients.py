@@ -185,6 +185,8 @@ def gradient_of(risk: Callable[[LayerWeights], Tensor], weights: Sequence[Tensor
     >>> gradient_of(lambda a: (a[0] ** 3).sum(), [torch.tensor([[2.0]])])
     (tensor([[12.]]),)
     """
+    if not all(weight.is_floating_point() for weight in weights):
+        raise InputError("weights: expected floating-point numbers.")
     leaves = tuple(weight.detach().requires_grad_() for weight in weights)
     return torch.autograd.grad(risk(leaves).sum(), leaves, materialize_grads=True)
 

@@ -18,7 +18,7 @@ from symscope.dynamics._declared_network import (
     check_layer_weights,
 )
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, usable_device
+from symscope.numerics import check_float_dtype, checked, usable_device
 
 __all__ = [
     "EquivariantSplit",
@@ -127,6 +127,7 @@ class EquivariantSplit:
         return torch.linalg.vector_norm(self.residual, dim=0)
 
 
+@checked
 def equivariant_split(network: DeclaredNetwork, weights: Sequence[Tensor]) -> EquivariantSplit:
     """The norms `|A_E|` and `|A_{E_perp}|`, per layer and in total.
 
@@ -200,6 +201,7 @@ def check_equivariant(outside: Tensor, size: Tensor, allowed: float) -> None:
         )
 
 
+@checked
 def equivariant_weights(
     network: DeclaredNetwork,
     generator: torch.Generator,
@@ -241,6 +243,7 @@ def equivariant_weights(
     return tuple(layers)
 
 
+@checked
 def gaussian_weights(
     network: DeclaredNetwork,
     generator: torch.Generator,
@@ -312,7 +315,8 @@ def inner(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
     >>> inner([torch.ones(2, 2), torch.ones(1, 2)], [torch.ones(2, 2), torch.ones(1, 2)])
     tensor(6.)
     """
-    return torch.stack([(x * y).sum(dim=(-2, -1)) for x, y in _pairs(a, b, 2)]).sum(dim=0)
+    products = [(x * y).sum(dim=(-2, -1)) for x, y in _pairs(a, b, 2)]
+    return torch.stack(torch.broadcast_tensors(*products)).sum(dim=0)
 
 
 def norm(weights: Sequence[Tensor]) -> Tensor:
@@ -326,6 +330,7 @@ def norm(weights: Sequence[Tensor]) -> Tensor:
     )
 
 
+@checked
 def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
     """The coefficients of `Pi_E A` in orthonormal bases of the layers' Hom spaces, one after the other.
 
@@ -340,6 +345,7 @@ def coordinates(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Tensor:
     return torch.cat(result, dim=-1)
 
 
+@checked
 def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
     """The equivariant layers with given coefficients: the inverse of `coordinates`.
 
@@ -359,7 +365,7 @@ def flatten(weights: Sequence[Tensor]) -> Tensor:
     >>> flatten([torch.ones(2, 3), torch.zeros(1, 2)]).shape
     torch.Size([8])
     """
-    return torch.cat([w.flatten(-2) for w in weights], dim=-1)
+    return torch.cat([w.flatten(-2) for w, _ in _pairs(weights, weights, 2)], dim=-1)
 
 
 def unflatten(network: DeclaredNetwork, vector: Tensor) -> LayerWeights:

@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symscope.errors import InputError
 from symscope.networks._torch_private import OperatorWatch
 from symscope.networks._weights_files import check_weights, read_weights
-from symscope.numerics import check_float_dtype, check_point_sets
+from symscope.numerics import check_float_dtype, check_point_sets, checked
 from symscope.user_code import user_errors
 
 NamedTensors = dict[str, Tensor]
@@ -253,6 +253,7 @@ class ForwardProfile:
     flops: int
 
 
+@checked
 def forward_profile(network: FunctionalModule, x: Tensor) -> ForwardProfile:
     """The sizes of a module, whose output is checked to be [n, o], deterministic and separate for each input.
 

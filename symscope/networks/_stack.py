@@ -16,7 +16,7 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, usable_device
+from symscope.numerics import check_float_dtype, checked, usable_device
 
 FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
@@ -101,6 +101,7 @@ class Stack:
         return module.eval()
 
 
+@checked
 def stack_networks(
     builder: Callable[[int], nn.Module], seeds: Sequence[int], dtype: torch.dtype, device: torch.device
 ) -> Stack:

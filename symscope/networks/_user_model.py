@@ -19,7 +19,7 @@ from symscope.networks._functional import functional_module
 from symscope.networks._named_networks import named_network
 from symscope.networks._weights_files import read_weights
 from symscope.networks.architectures import seeded_weights
-from symscope.numerics import check_count, check_memory
+from symscope.numerics import check_count, check_memory, checked
 from symscope.user_code import bind_seed, user_errors
 
 LAYOUTS = {
@@ -51,6 +51,7 @@ class UserModel:
     fixed: bool = False
 
 
+@checked
 def user_model(
     model: str | nn.Module | Callable[..., nn.Module],
     shape: Sequence[int],

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks._vision_transformer import VisionTransformer
-from symscope.numerics import check_count, check_float_dtype, check_memory, seeded
+from symscope.numerics import check_count, check_float_dtype, check_memory, checked, seeded
 
 __all__ = [
     "ScaledLinear",
@@ -66,6 +66,7 @@ def seeded_weights(seed: int) -> Iterator[None]:
 LARGEST_POOLED = 16  # the mean over positions costs side^4 for a pair of images
 
 
+@checked
 def mlp(
     widths: Sequence[int],
     dropout: float = 0.0,
@@ -117,6 +118,7 @@ def mlp(
     return nn.Sequential(*layers).to(dtype)
 
 
+@checked
 def digit_mlp(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
     """Fig. 1's MLP (App. B.1): 784-512-128-10, dropout 0.5, no bias in the last layer.
 
@@ -126,6 +128,7 @@ def digit_mlp(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequentia
     return mlp((784, 512, 128, 10), 0.5, last_bias=False, seed=seed, dtype=dtype)
 
 
+@checked
 def conv_net(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential:
     """Fig. 1's ConvNet (App. B.1) for images `[n, 1, 28, 28]`: 24@5x5, pool, 32@3x3, pool, 256, 10.
 
@@ -147,6 +150,7 @@ def conv_net(seed: int = 0, dtype: torch.dtype = torch.float64) -> nn.Sequential
         ).to(dtype)
 
 
+@checked
 def vit(
     seed: int = 0,
     dtype: torch.dtype = torch.float64,
@@ -194,6 +198,7 @@ class ScaledLinear(nn.Module):
         return nn.functional.linear(self.scale * x, self.weight, self.b_std * self.bias)
 
 
+@checked
 def pair_mlp(
     inputs: int = 784,
     width: int = 512,

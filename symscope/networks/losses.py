@@ -55,7 +55,7 @@ def mean_squared_loss(outputs: Float[Tensor, "b *o"], targets: Shaped[Tensor, "_
 def _differences(outputs: Tensor, targets: Tensor) -> Tensor:
     """`f(x) - y` as rows; subtracting `[b]` from `[b, 1]` would compare every output with every target."""
     shapes = [[size for size in t.shape[1:] if size != 1] for t in (outputs, targets)]
-    if len(outputs) != len(targets) or shapes[0] != shapes[1]:
+    if min(outputs.ndim, targets.ndim) < 1 or len(outputs) != len(targets) or shapes[0] != shapes[1]:
         raise InputError(
             f"squared losses: expected targets of the outputs' shape {list(outputs.shape)}, got "
             f"{list(targets.shape)}; reshape them, or for class numbers use the loss cross-entropy."
@@ -76,10 +76,13 @@ def cross_entropy_loss(outputs: Float[Tensor, "b c"], targets: Shaped[Tensor, "b
 
 def _check_alike(outputs: Tensor, targets: Tensor) -> None:
     """Only axes of runs may differ: those of one network's targets serve many."""
-    if outputs.ndim < 2 or outputs.shape[-2:] != targets.shape[-2:] or not _broadcast(outputs, targets):
+    numbers = outputs.is_floating_point() and targets.is_floating_point()
+    alike = outputs.ndim > 1 and outputs.shape[-2:] == targets.shape[-2:] and _broadcast(outputs, targets)
+    if not (numbers and alike):
         raise InputError(
-            f"expected outputs [..., n, d] and targets of the same shape, got {tuple(outputs.shape)} and "
-            f"{tuple(targets.shape)}; for class numbers use the loss cross-entropy."
+            f"expected floating-point outputs [..., n, d] and targets of the same shape, got "
+            f"{outputs.dtype} of shape {tuple(outputs.shape)} and {targets.dtype} of {tuple(targets.shape)}; "
+            "for class numbers use the loss cross-entropy."
         )
 
 

@@ -234,7 +234,7 @@ def byte_count(memory: int | float | str) -> int:
             raise InputError(f'memory: expected bytes or text such as "2GB" or "512MiB", got {memory!r}.')
         number = float(match[1]) * _UNITS[match[2] or ""]
     else:
-        number = float(memory)
+        number = float(memory) if isinstance(memory, int | float) and abs(memory) < 2**63 else float("nan")
     if not 1 <= number < float("inf"):
         raise InputError(f"memory: expected a positive number of bytes, got {memory!r}.")
     return int(number)

@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics._checked import checked
 from symscope.numerics._checks import check_count, check_memory
 from symscope.numerics._randomness import seed_generator
 
@@ -67,6 +68,7 @@ def columnwise(product: Product) -> Product:
     return lambda columns: torch.stack([product(v) for v in columns.mT], dim=1)
 
 
+@checked
 def top_eigenpairs(
     product: Product,
     size: int,
@@ -132,6 +134,7 @@ def top_eigenpairs(
     return Eigenpairs(values, vectors, _lengths(times(vectors) - vectors * values), times.count)
 
 
+@checked
 def iterated_ends(
     product: Product,
     size: int,
@@ -184,6 +187,7 @@ def iterated_ends(
     return Eigenpairs(values, vectors, _lengths(times(vectors) - vectors * values), times.count, converged)
 
 
+@checked
 def exact_ends(product: Product, size: int, device: torch.device | str = "cpu") -> Eigenpairs:
     """The lowest and the highest eigenvalue from all columns of the matrix: none can be missed.
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics._checked import checked
 
 
 @final
@@ -30,6 +31,7 @@ class FlowPath:
     evaluations: int
 
 
+@checked
 def ode_flow(
     velocity: Callable[[Tensor], Tensor],
     start: Float[Tensor, "*shape"],

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import write_whole
+from symscope.numerics import checked, write_whole
 
 # Ink and paper are looked for by `report.svg`, which hands them over to the page's own colours.
 LARGEST_INCHES = 300  # 30,000 pixels: more than any screen or printer has
@@ -51,6 +51,7 @@ RC: dict[str, Any] = {
 }
 
 
+@checked
 def new_figure(width: float | int, height: float | int) -> Any:
     """An empty matplotlib figure in the house style, tied to no window and no global state.
 
@@ -127,6 +128,7 @@ def save_figure(figure: Any, path: Path) -> None:
     write_whole(figure_bytes(figure, path.suffix.removeprefix(".")), path)
 
 
+@checked
 def orbit_figure(
     images: Float[Tensor, "seeds elements *channels height width"],
     *,
@@ -183,6 +185,7 @@ def orbit_figure(
     return figure
 
 
+@checked
 def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: float, high: float) -> None:
     """One image, in colour if it has three channels, otherwise in grey, the mean of those it has.
 
@@ -200,6 +203,7 @@ def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: f
         axis.imshow(pixels.mean(0).numpy(), cmap="gray", vmin=low, vmax=high, interpolation="nearest")
 
 
+@checked
 def irrep_figure(rows: Sequence[Mapping[str, Any]], *, title: str) -> Any:
     """Bars of each irrep's share of the stiffness, with a mark where an equally strong kernel would be.
 

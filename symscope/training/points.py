@@ -16,7 +16,7 @@ from torch import Tensor
 
 from symscope.data import Action
 from symscope.errors import InputError
-from symscope.numerics import check_finite, check_float_dtype
+from symscope.numerics import check_finite, check_float_dtype, checked
 from symscope.training._checkpoint import content_sum
 
 __all__ = ["GeneratedPoints", "StoredPoints", "stored_orbits"]
@@ -54,7 +54,7 @@ class StoredPoints:
     order: int = 1
 
     def __post_init__(self) -> None:
-        if 0 in self.points.shape or self.order < 1 or len(self.points) % self.order:
+        if self.points.ndim < 2 or 0 in self.points.shape or self.order < 1 or len(self.points) % self.order:
             raise InputError(
                 f"points: expected whole orbits of {self.order} points, got shape {tuple(self.points.shape)}."
             )
@@ -155,6 +155,7 @@ class GeneratedPoints:
         }
 
 
+@checked
 def stored_orbits(
     samples: Float[Tensor, "m *s"], action: Action, dtype: torch.dtype, device: torch.device
 ) -> StoredPoints:

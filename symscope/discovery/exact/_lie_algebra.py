@@ -19,6 +19,7 @@ from torch import Tensor
 from symscope.discovery.exact._simple_algebras import simple_ideals, sum_name
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 DEPENDENT = 1e-6  # relative length of what remains of a field that is a combination of others
 RANK = 1e-8  # relative size of singular values that count as zero: fields are known to about 1e-12
@@ -55,6 +56,7 @@ class LieAlgebra:
         return self.constants.shape[0]
 
 
+@checked
 def lie_algebra(
     fields: Sequence[LinearField], size: int, translations: Sequence[LinearField] = ()
 ) -> LieAlgebra:

@@ -24,7 +24,7 @@ from symscope.discovery.known._naming import named_basis, named_fields
 from symscope.discovery.loss_derivatives import point_gradients
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import byte_text, seed_generator
+from symscope.numerics import byte_text, checked, seed_generator
 
 STRIDE = 7919  # between the seeds of rounds of constraints
 BLOCK = 256  # unknowns solved for at once when the structure of the layers is used
@@ -65,6 +65,7 @@ class LinearSymmetries:
         return self.method == "all"
 
 
+@checked
 def linear_symmetries(
     problem: ParameterProblem,
     *,
@@ -155,6 +156,7 @@ def gradient_rows(
     return points, torch.cat(parts)
 
 
+@checked
 def translation_symmetries(
     problem: ParameterProblem, *, seed: int, level: float = 1e-3, limit: int = LIMIT
 ) -> tuple[LinearField, ...]:
@@ -250,6 +252,7 @@ def _distinct(
     return tuple(fields[k] for k in chosen)
 
 
+@checked
 def fibre_dimension(
     problem: ParameterProblem, theta: Float[Tensor, "n"], *, seed: int, level: float = 1.0
 ) -> int:
@@ -278,6 +281,7 @@ def fibre_dimension(
     return null_space([gradients], level).dimension
 
 
+@checked
 def orbit_dimension(fields: tuple[LinearField, ...], theta: Float[Tensor, "n"]) -> int:
     """Dimension of the directions in which some linear fields move theta.
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.fields import ParameterField
 from symscope.errors import InputError
-from symscope.numerics import check_memory
+from symscope.numerics import check_memory, checked
 
 
 @final
@@ -122,6 +122,7 @@ class DictionaryField(ParameterField):
         return self.coefficients @ self.dictionary.values(theta, x, y)
 
 
+@checked
 def monomials(
     parameters: int,
     degree: int,

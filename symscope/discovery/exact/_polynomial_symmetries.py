@@ -17,7 +17,7 @@ from symscope.discovery.exact._monomials import DictionaryField, MonomialDiction
 from symscope.discovery.exact._null_space import NullSpace, converged_null_space, echelon
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
-from symscope.numerics import byte_text
+from symscope.numerics import byte_text, checked
 
 
 @final
@@ -45,6 +45,7 @@ class PolynomialSymmetries:
         return self.dimension - self.known
 
 
+@checked
 def polynomial_symmetries(
     problem: ParameterProblem,
     dictionary: MonomialDictionary,

@@ -16,7 +16,7 @@ from symscope.discovery.known._attention_spaces import unit_rows
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
-from symscope.numerics import check_memory, seed_generator
+from symscope.numerics import check_memory, checked, seed_generator
 
 TESTED_PARAMETERS = 2048  # that one test moves at once
 GENERATOR_BYTES = 20_000  # of any generator without its matrix, its time counted as room
@@ -92,6 +92,7 @@ def catalogue(problem: ParameterProblem) -> tuple[KnownSymmetry, ...]:
     return tuple(entries)
 
 
+@checked
 def verified_catalogue(
     problem: ParameterProblem, *, seed: int, points: int = 16
 ) -> tuple[VerifiedSymmetry, ...]:

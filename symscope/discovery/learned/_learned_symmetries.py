@@ -23,6 +23,7 @@ from symscope.discovery.learned._parameter_action import (
 )
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 
 @final
@@ -86,6 +87,7 @@ class LearnedActions:
         ]
 
 
+@checked
 def runge_kutta_action(field: ParameterField, steps: int) -> OneParameterAction:
     """The flow of a field in a fixed number of classical fourth-order Runge-Kutta steps, all points at once.
 

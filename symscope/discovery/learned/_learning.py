@@ -24,7 +24,7 @@ from symscope.discovery.learned._parameter_action import action_data
 from symscope.discovery.loss_derivatives import point_gradients
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import Progress, check_count, seed_generator
+from symscope.numerics import Progress, check_count, checked, seed_generator
 
 HELD_OUT_PAIRS = 256  # of generators, for the held-out axiom: their number grows with the square
 
@@ -83,6 +83,7 @@ class ActionTraining:
             )
 
 
+@checked
 def learn_actions(
     problem: ParameterProblem,
     generators: int,

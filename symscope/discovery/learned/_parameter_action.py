@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.func import jvp, vmap
 
 from symscope.discovery.learned._action_networks import MLPAction, MLPCopy
-from symscope.errors import InputError
+from symscope.numerics import checked
 
 ParameterAction = Callable[[Tensor, Tensor, Tensor], Tensor]
 """`action(g [p, p] or [b, p, p], theta [b, n], data [b, q]) -> [b, n]`."""
@@ -71,6 +71,7 @@ def identity_and_fields(
     return starts[0], fields
 
 
+@checked
 def action_field(
     action: ParameterAction, h: Float[Tensor, "p p"], theta: Float[Tensor, "b n"], data: Float[Tensor, "b q"]
 ) -> Float[Tensor, "b n"]:
@@ -83,6 +84,7 @@ def action_field(
     return identity_and_fields(action, h[None], theta, data)[1][0]
 
 
+@checked
 def field_derivative(
     action: ParameterAction,
     h: Float[Tensor, "p p"],
@@ -104,6 +106,7 @@ def field_derivative(
     return jvp(lambda point: action_field(action, h, point, data), (theta,), (direction,))[1]
 
 
+@checked
 def bracket_defect(
     action: ParameterAction,
     h1: Float[Tensor, "p p"],
@@ -132,6 +135,7 @@ def bracket_defect(
     return derivatives[1] - derivatives[0] + commutator
 
 
+@checked
 def eq7_defect(
     action: ParameterAction,
     h1: Float[Tensor, "p p"],
@@ -155,6 +159,7 @@ def eq7_defect(
     return field_derivative(action, h2, one, theta, data) - bracket / 2
 
 
+@checked
 def integrated_defect(
     action: ParameterAction,
     h1: Float[Tensor, "p p"],
@@ -173,11 +178,6 @@ def integrated_defect(
     >>> integrated_defect(LinearAction(), h, -h, torch.ones(1, 2), torch.ones(1, 0)).abs().max() < 1e-6
     tensor(True)
     """
-    if not (h1.is_floating_point() and h1.dtype == h2.dtype and h1.shape == h2.shape and h1.ndim == 2):
-        raise InputError(
-            f"h1 and h2: expected two square matrices of floating-point numbers, got {h1.dtype} of shape "
-            f"{tuple(h1.shape)} and {h2.dtype} of shape {tuple(h2.shape)}."
-        )
     one, two = torch.linalg.matrix_exp(h1), torch.linalg.matrix_exp(h2)
     return action(two, action(one, theta, data), data) - action(two @ one, theta, data)
 

@@ -21,7 +21,7 @@ from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
-from symscope.numerics import ode_flow
+from symscope.numerics import checked, ode_flow
 
 
 @final
@@ -53,6 +53,7 @@ class ConservedQuantity:
         return 0.5 * (part @ matrix * part).sum(-1) + part @ offset
 
 
+@checked
 def conserved_quantities(fields: Sequence[LinearField]) -> tuple[ConservedQuantity, ...]:
     """The conserved quantities of a Lie algebra of linear symmetries: its symmetric matrices.
 
@@ -125,6 +126,7 @@ class TrainingPath:
     losses: Float[Tensor, "t"]
 
 
+@checked
 def parameter_gradient_flow(
     problem: ParameterProblem,
     theta: Float[Tensor, "n"],
@@ -162,6 +164,7 @@ def parameter_gradient_flow(
     return TrainingPath(times, points, losses)
 
 
+@checked
 def parameter_gradient_descent(
     problem: ParameterProblem,
     theta: Float[Tensor, "n"],
