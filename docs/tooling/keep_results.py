@@ -141,6 +141,7 @@ def index_page(folder: Path) -> str:
     counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in results) for verdict in Verdict}
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     measurements = sum(result.measurements for result in results)
+    old = sum(not result.verdicts and not result.measurements for result in results)
     lines = [
         INDEX_MARK,
         "# Results",
@@ -149,6 +150,12 @@ def index_page(folder: Path) -> str:
         f"{measurements} measurements without a verdict: numbers for sentences of the papers that state "
         "none, and what goes beyond the papers. Every page says how to run its experiment again.",
     ]
+    if old:
+        lines += [
+            "",
+            f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts and "
+            "are not counted.",
+        ]
     for paper in sorted({result.paper for result in results}):
         lines += [
             "",
@@ -195,6 +202,8 @@ def against_page(folder: Path) -> str:
         "papers' words and what was measured. Everything else that was tested is on "
         "[the pages of the experiments](index.md).",
     ]
+    if not results:
+        lines += ["", "No kept result that was judged by kind contradicts a statement."]
     for paper in sorted({result.paper for result in results}):
         lines += ["", f"## {_plain(paper)}"]
         for result in results:

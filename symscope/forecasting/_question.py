@@ -129,7 +129,7 @@ def as_question(
     if not isinstance(data, LabelledData):
         raise InputError(
             f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see symscope.data: "
-            "mnist_sample, mnist, load_arrays, load_measured, from_dataset, measured_dataset."
+            "mnist_sample, load_arrays, load_measured, from_dataset, measured_dataset."
         )
     names = None if class_names is None else _checked_names(class_names, data.classes)
     _check_class_sizes(data, names)

@@ -170,8 +170,8 @@ def translation_symmetries(
     if problem.size > limit:
         raise InputError(
             f"the network has {problem.size} parameters, the exact method takes up to {limit} "
-            f"({byte_text(8 * problem.size**2)} for one matrix); raise limit, freeze parameters, or try "
-            "the known symmetries of its layers alone (method none of discover, or verified_catalogue)"
+            f"({byte_text(8 * problem.size**2)} for one matrix); take the known symmetries of its "
+            "layers alone (discover --method none, or verified_catalogue), freeze parameters, or raise limit"
         )
     null = converged_null_space(
         lambda count, turn: gradient_rows(problem, count, seed + STRIDE * turn)[1], problem.size, level
