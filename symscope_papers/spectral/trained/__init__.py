@@ -35,7 +35,7 @@ trained_pairs = Experiment(
     config=Trained,
     presets={
         "quick": Preset(
-            Trained(pairs=24, angles=(4, 8, 16), runs=RUNS_QUICK, width=128, tolerance=1e-3, at_once=24),
+            Trained(pairs=12, angles=(4, 8, 16), runs=RUNS_QUICK, width=64, tolerance=1e-3, at_once=12),
             "two minutes on two cores",
         ),
         "paper": Preset(Trained(mnist="fetched"), "about 3 minutes on an H200, hours on two cores", OPEN),
