@@ -102,7 +102,7 @@ def check_unpacked(what: str, unpacked: int, packed: int) -> None:
     >>> check_unpacked("X", 10**9, 10**8)
     """
     if unpacked > _FREE + _RATIO * packed:
-        size = byte_text(unpacked) if unpacked < 10**24 else "more than 10^24 bytes"
+        size = byte_text(unpacked)
         raise InputError(
             f"{what}: expected content that unpacks to at most {_RATIO} times its size, got "
             f"{byte_text(packed)} that unpack to {size}; save it without compression, or in parts."

@@ -88,6 +88,8 @@ def check_finite_evaluation(x: Tensor, y: Tensor, outputs: Tensor) -> None:
         ("data's targets", y, clean),
         ("network's outputs at random parameters", outputs, smaller),
     ):
+        if values.numel() == 0:
+            raise InputError(f"the {what}: expected at least one number, got shape {tuple(values.shape)}")
         if not bool(torch.isfinite(values).all()):
             raise InputError(f"the {what}: expected finite numbers, got NaN or infinity; {remedy}")
     for what, values in (("data", x), ("data's targets", y)):

@@ -17,6 +17,7 @@ from symscope.discovery._field_flow import point_flows
 from symscope.discovery.fields import ParameterField, field_values
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
+from symscope.numerics import checked
 
 __all__ = [
     "CandidateSymmetry",
@@ -65,6 +66,7 @@ class Transformation:
 CandidateSymmetry = ParameterField | OneParameterAction | Transformation
 
 
+@checked
 def signed_permutation(
     source: Int[Tensor, "n"], signs: Float[Tensor, "n"], name: str = "permutation"
 ) -> Transformation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import shortened
 
 
 def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
@@ -21,8 +23,8 @@ def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
     Raises:
         InputError: No such file, or one that holds something else.
     """
-    if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}.")
+    if not os.path.isfile(path):  # unlike Path.is_file, also for names that are too long
+        raise InputError(f"{what}: there is no file {shortened(str(path))}.")
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # unpickling, archive and type errors alike

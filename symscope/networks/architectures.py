@@ -233,7 +233,10 @@ def pair_mlp(
     >>> sum(weight.numel() for weight in pair_mlp().parameters())
     402433
     """
-    sizes = [check_count("inputs", inputs)] + check_count("depth", depth) * [check_count("width", width)]
+    check_count("inputs", inputs)
+    entries = check_count("width", width) * (width * check_count("depth", depth) + inputs)
+    check_memory("the network", 4 * entries, "use fewer or narrower layers")
+    sizes = [inputs] + depth * [width]
     if not (0 <= w_std < math.inf and 0 <= b_std < math.inf):
         raise InputError(f"expected finite scales, 0 or more, got w_std {w_std} and b_std {b_std}.")
     layers: list[nn.Module] = [nn.Flatten()]

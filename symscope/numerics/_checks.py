@@ -34,6 +34,8 @@ def check_count(name: str, value: object, least: int = 1, most: int | None = Non
         whole = operator.index(value)  # type: ignore[arg-type]
     except (TypeError, RuntimeError):  # a tensor of several numbers
         raise InputError(f"{name}: expected {expected}, got {shortened(value)}.") from None
+    if isinstance(value, bool):
+        raise InputError(f"{name}: expected {expected}, got {value}.")
     if whole < least or (most is not None and whole > most):
         raise InputError(f"{name}: expected {expected}, got {shortened(whole)}.")
     return whole
@@ -114,6 +116,7 @@ def out_of_range(largest: Tensor) -> tuple[Tensor, str]:
     >>> out_of_range(torch.tensor([1e160, 1.0, 0.0], dtype=torch.float64))
     (tensor([ True, False, False]), '1e-77 to 1e+77')
     """
+    check_float_dtype(largest.dtype)
     limits = torch.finfo(largest.dtype)
     low, high = limits.tiny**0.25, limits.max**0.25
     return (largest > high) | ((largest < low) & (largest > 0)), f"{low:.0e} to {high:.0e}"
@@ -246,6 +249,8 @@ def byte_text(count: int | float) -> str:
     >>> byte_text(1), byte_text(1_234_567), byte_text(2e9)
     ('1 B', '1.24 MB', '2 GB')
     """
+    if count >= 1e24:
+        return "more than 10^24 bytes"
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{-(-count * 100 // scale) / 100:g} {unit}"
@@ -270,5 +275,5 @@ def check_memory(what: str, size: int, instead: str, most: int = LARGEST_RESULT)
     symscope.errors.InputError: the table of C100000: expected at most 2.15 GB, got 80 GB; use group.multiply.
     """
     if size > most:
-        given = byte_text(size) if size < 10**24 else "more than 10^24 bytes"
+        given = byte_text(size)
         raise InputError(f"{what}: expected at most {byte_text(most)}, got {given}; {instead}.")

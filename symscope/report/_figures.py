@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import checked, write_whole
+from symscope.numerics import checked, shortened, write_whole
 
 # Ink and paper are looked for by `report.svg`, which hands them over to the page's own colours.
 LARGEST_INCHES = 300  # 30,000 pixels: more than any screen or printer has
@@ -70,7 +70,8 @@ def new_figure(width: float | int, height: float | int) -> Any:
     from matplotlib.figure import Figure
 
     if not (0 < width <= LARGEST_INCHES and 0 < height <= LARGEST_INCHES):
-        raise InputError(f"a figure has 0 to {LARGEST_INCHES} inches, got {width:.3g} x {height:.3g}")
+        size = f"{shortened(width)} x {shortened(height)}"
+        raise InputError(f"a figure has 0 to {LARGEST_INCHES} inches, got {size}")
     with style():
         return Figure(figsize=(width, height), layout="constrained")
 

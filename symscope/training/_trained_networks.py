@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks import Stack, stack_networks
-from symscope.numerics import Progress, check_finite
+from symscope.numerics import Progress, check_finite, usable_device
 from symscope.training._checkpoint import Checkpoint, saved_state
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import MiniBatch, MiniBatchTraining, Objective
@@ -92,7 +92,7 @@ def train_networks(
     [1.0]
     """
     objective = NUMBERS if wanted.is_floating_point() else CLASSES
-    where = points.device if device is None else torch.device(device)
+    where = usable_device(device, seen) if device is not None else points.device
     check_sets(objective.wanted, wanted, seen, tests, len(points), len(seeds))
     points, wanted, seen = points.to(where), wanted.to(where), seen.to(where)
     probe = points.take(torch.zeros(1, dtype=torch.int64, device=where))
