@@ -147,7 +147,7 @@ def judge_claims(config: Equations, tables: RunTables) -> list[Claim]:
             "A definite K_G needs as many samples as there are features.",
             "App. F.2",
             bool((ranks["rows"] >= ranks["features"])[full].all()),
-            measured=f"at least {int((ranks['rows'] - ranks['features'])[full].min())} more",
+            measured=f"at least {(ranks['rows'] - ranks['features'])[full].min():g} more",
             threshold="0 or more",
             quote="requires there to be at least as many samples as there are features",
             reading="Samples of the data set, whole orbits; samples of X may be fewer.",
