@@ -76,6 +76,8 @@ class Claim:
             raise InputError(
                 f"claim {self.statement!r}: a verdict is for what the paper states, and only that"
             )
+        if self.kind is ClaimKind.STATED and not self.quote.strip():
+            raise InputError(f"claim {self.statement!r} is stated by the paper: quote its words")
         if self.verdict in (Verdict.NOT_CHECKED, Verdict.NOT_TESTABLE) and not self.why.strip():
             raise InputError(f"claim {self.statement!r} was not checked: say why")
 
@@ -102,7 +104,7 @@ class Claim:
         measured: float | int,
         threshold: float | int,
         *,
-        quote: str = "",
+        quote: str,
         reading: str = "",
         uncertainty: str = "",
         why: str = "",
@@ -125,7 +127,7 @@ class Claim:
         measured: float | int,
         threshold: float | int,
         *,
-        quote: str = "",
+        quote: str,
         reading: str = "",
         uncertainty: str = "",
         why: str = "",
@@ -147,7 +149,7 @@ class Claim:
         *,
         measured: float | int | str,
         threshold: str,
-        quote: str = "",
+        quote: str,
         reading: str = "",
         uncertainty: str = "",
         why: str = "",
@@ -169,7 +171,7 @@ class Claim:
         measured: float | int | str,
         stated: str,
         why: str,
-        quote: str = "",
+        quote: str,
         uncertainty: str = "",
     ) -> Claim:
         """A number of the paper that comes out differently where the paper leaves settings open.
@@ -182,7 +184,7 @@ class Claim:
         return _stated(statement, source, measured, f"the paper has {stated}", Verdict.NUMBER_DIFFERS, words)
 
     @staticmethod
-    def not_testable(statement: str, source: str, why: str, *, quote: str = "") -> Claim:
+    def not_testable(statement: str, source: str, why: str, *, quote: str) -> Claim:
         """A sentence of the paper that no computation can decide as it is written.
 
         >>> Claim.not_testable("it is natural", "Sec. 1", "no test", quote="naturally").verdict.value
@@ -191,7 +193,7 @@ class Claim:
         return _stated(statement, source, None, "", Verdict.NOT_TESTABLE, {"quote": quote, "why": why})
 
     @staticmethod
-    def not_checked(statement: str, source: str, why: str, *, quote: str = "") -> Claim:
+    def not_checked(statement: str, source: str, why: str, *, quote: str) -> Claim:
         """A statement of the paper that this run is too small to decide.
 
         >>> Claim.not_checked("no grokking", "App. B", "20 epochs", quote="1000 epochs").verdict.value

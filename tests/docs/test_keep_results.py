@@ -8,16 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from docs.tooling.keep_results import (
-    END,
-    LARGEST_PICTURE,
-    MARK,
-    index_page,
-    keep_results,
-    main,
-    read_results,
-    small_png,
-)
+from docs.tooling.keep_results import LARGEST_PICTURE, keep_results, main, read_results, small_png
+from docs.tooling.result_pages import END, MARK, index_page
 from symscope import InputError
 from symscope.runs import RunRequest, Workers, run_experiments
 from tests.runs.program import TOY, toy_run
@@ -165,8 +157,8 @@ def test_bad_input(runs, tmp_path):
         keep_results([tmp_path], tmp_path)
     with pytest.raises(InputError, match=r"several runs are of toy/matrices"):
         keep_results([runs[0], runs[0]], tmp_path)
-    with pytest.raises(InputError, match="holds no kept results"):
-        index_page(tmp_path)
+    with pytest.raises(InputError, match="expected kept results, got none"):
+        index_page(read_results(tmp_path))
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot make"):
         keep_results([runs[0]], tmp_path / "file" / "inside")

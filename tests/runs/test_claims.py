@@ -15,14 +15,14 @@ from symscope.runs._claims import tally, without_cells
 @pytest.mark.parametrize(
     ("claim", "good"),
     [
-        (Claim.at_most("s", "f", 1.0, 1.0), True),
-        (Claim.at_most("s", "f", 1.0000001, 1.0), False),
-        (Claim.at_most("s", "f", math.nan, 1.0), False),
-        (Claim.at_least("s", "f", 1.0, 1.0), True),
-        (Claim.at_least("s", "f", 0.9999999, 1.0), False),
-        (Claim.at_least("s", "f", math.nan, 1.0), False),
-        (Claim.from_check("s", "f", True, measured="yes", threshold="yes"), True),
-        (Claim.from_check("s", "f", False, measured="no", threshold="yes"), False),
+        (Claim.at_most("s", "f", 1.0, 1.0, quote="q"), True),
+        (Claim.at_most("s", "f", 1.0000001, 1.0, quote="q"), False),
+        (Claim.at_most("s", "f", math.nan, 1.0, quote="q"), False),
+        (Claim.at_least("s", "f", 1.0, 1.0, quote="q"), True),
+        (Claim.at_least("s", "f", 0.9999999, 1.0, quote="q"), False),
+        (Claim.at_least("s", "f", math.nan, 1.0, quote="q"), False),
+        (Claim.from_check("s", "f", True, measured="yes", threshold="yes", quote="q"), True),
+        (Claim.from_check("s", "f", False, measured="no", threshold="yes", quote="q"), False),
     ],
 )
 def test_the_verdict_follows_from_the_measured_value(claim, good):
@@ -31,9 +31,9 @@ def test_the_verdict_follows_from_the_measured_value(claim, good):
 
 def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
     claims = [
-        Claim.at_most("a", "f", 0.0, 1.0, why="Largest."),
-        Claim.at_most("b", "f", 2.0, 1.0),
-        Claim.not_checked("c", "f", "too small"),
+        Claim.at_most("a", "f", 0.0, 1.0, quote="q", why="Largest."),
+        Claim.at_most("b", "f", 2.0, 1.0, quote="q"),
+        Claim.not_checked("c", "f", "too small", quote="q"),
     ]
     after = without_cells(claims, failed=1, total=4)
     assert [claim.verdict for claim in after] == [
@@ -47,7 +47,9 @@ def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
 
 def test_claims_need_words():
     with pytest.raises(InputError, match="needs a statement and the place"):
-        Claim.at_most(" ", "Fig. 1", 0.0, 1.0)
+        Claim.at_most(" ", "Fig. 1", 0.0, 1.0, quote="q")
+    with pytest.raises(InputError, match="stated by the paper: quote its words"):
+        Claim.at_most("s", "Fig. 1", 0.0, 1.0, quote=" ")
     with pytest.raises(InputError, match="say why"):
         Claim.not_checked("s", "f", " ", quote="q")
     with pytest.raises(InputError, match="verdict is for what the paper states"):

@@ -58,10 +58,10 @@ def visitors(tmp_path, monkeypatch):
     (tmp_path / "leaving.py").write_text('ID = "toy/leaving"\nraise SystemExit("no GPU here")\n')
     (tmp_path / "needy.py").write_text("ID = 'toy/needy'\nimport gpytorch.kernels\n")
     (tmp_path / "mistyped.py").write_text("import symscope.spectrum\n")
-    rooms = tmp_path / "rooms"
-    rooms.mkdir()
-    (rooms / "__init__.py").write_text("raise RuntimeError('first line\\nsecond line')\n")
-    (rooms / "inner.py").write_text(source.replace("toy/matrices", "toy/inner"))
+    broken_package = tmp_path / "broken_package"
+    broken_package.mkdir()
+    (broken_package / "__init__.py").write_text("raise RuntimeError('first line\\nsecond line')\n")
+    (broken_package / "inner.py").write_text(source.replace("toy/matrices", "toy/inner"))
     monkeypatch.setitem(sys.modules, "gpytorch", None)  # as if it were not installed
     package = importlib.import_module("symscope_papers")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
@@ -72,7 +72,7 @@ def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
     assert set(experiments()) >= SHIPPED
     assert find_experiment("spectral/missing").id == "spectral/missing"
     reasons = {one.module.removeprefix("symscope_papers."): one.reason for one in broken_modules()}
-    assert set(reasons) == {"wrecked", "unparsed", "leaving", "needy", "mistyped", "rooms"}
+    assert set(reasons) == {"wrecked", "unparsed", "leaving", "needy", "mistyped", "broken_package"}
     assert reasons["wrecked"] == "ZeroDivisionError: division by zero"
     assert reasons["unparsed"].startswith("SyntaxError: ")
     assert reasons["leaving"] == "SystemExit: no GPU here"
@@ -80,7 +80,7 @@ def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
         "it needs the package gpytorch, which is not installed: `pip install 'symscope[gpytorch]'`"
     )
     assert reasons["mistyped"] == "ModuleNotFoundError: No module named 'symscope.spectrum'"
-    assert reasons["rooms"] == "RuntimeError: first line"
+    assert reasons["broken_package"] == "RuntimeError: first line"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
         ("toy/wrecked", "wrecked", "ZeroDivisionError"),
         ("toy/unparsed", "unparsed", "SyntaxError"),
         ("toy/needy", "needy", "needs the package gpytorch"),
-        ("toy/inner", "rooms", "RuntimeError"),
+        ("toy/inner", "broken_package", "RuntimeError"),
     ],
 )
 def test_asking_for_a_broken_experiment_tells_its_error(visitors, name, module, error):

@@ -19,7 +19,7 @@ from symscope.networks import LOSSES
 from symscope.numerics import check_memory, checked, seed_generator
 
 TESTED_PARAMETERS = 2048  # that one test moves at once
-GENERATOR_BYTES = 20_000  # of any generator without its matrix, its time counted as room
+GENERATOR_BYTES = 20_000  # a generator without its matrix; its time is counted as memory
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d)
 
 

@@ -7,7 +7,7 @@ from symscope_papers.dynamics.stability.config import Stability
 
 LINEAR = 1e-3  # up to this |A_{E_perp}| the equation, which leaves squares out, is compared
 ROUNDING = 1e-13  # below this |A_{E_perp}| is rounding of layers of size 1
-EXACT = 1e-8  # rounding of layers of size 1 over a nominal drift of about 1e-4, with room
+EXACT = 1e-8  # rounding of layers of size 1 over a nominal drift of about 1e-4, with a margin
 
 
 def judge_claims(config: Stability, tables: RunTables) -> list[Claim]:

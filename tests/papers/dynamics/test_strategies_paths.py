@@ -1,4 +1,4 @@
-"""Paths from E: against the room's own exact gradients and descent, in both precisions."""
+"""Paths from E: against exact gradients and descent of symscope.dynamics, in both precisions."""
 
 from __future__ import annotations
 

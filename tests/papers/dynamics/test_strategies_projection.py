@@ -1,4 +1,4 @@
-"""Projection of large layers, all copies at once: against the group room's own."""
+"""Projection of large layers, all copies at once: against that of symscope.groups."""
 
 from __future__ import annotations
 

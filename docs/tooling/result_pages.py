@@ -1,0 +1,292 @@
+"""Pages about kept results, in Markdown: one per experiment, their index, and what contradicts the papers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, final
+
+from symscope.errors import InputError
+from symscope.runs import Claim, ClaimKind, RunOutcome, Verdict
+from symscope.runs.commands import reproduce_command
+
+SYMBOLS = {Verdict.HOLDS: "✓", Verdict.CONTRADICTED: "✗"}  # the others: ○
+MARK = "<!-- symscope result: "
+END = " -->"
+INDEX_MARK = "<!-- symscope index of results -->"
+
+
+@final
+@dataclass(frozen=True)
+class KeptResult:
+    """The index's row about one kept result; the page carries it in its first line.
+
+    Attributes:
+        experiment: The experiment's id.
+        paper: The paper's title.
+        figure: The paper's figures it answers.
+        preset: The preset's name, with "changed" when settings differ from it.
+        verdicts: Number of stated claims by verdict.
+        measurements: Number of measurements without a verdict.
+        contradicted: Statement, source, quote, reading, measured value, condition and remark of each
+            contradicted claim.
+        device: The device it ran on.
+        minutes: Time spent in cells, all workers together.
+        figures: File names of the pictures beside the page.
+    """
+
+    experiment: str
+    paper: str
+    figure: str
+    preset: str
+    verdicts: dict[str, int]
+    measurements: int
+    contradicted: list[dict[str, str]]
+    device: str
+    minutes: float
+    figures: tuple[str, ...]
+
+
+def result_page(run: RunOutcome, known: KeptResult) -> str:
+    """The page of one kept result; its first line carries the record that the index is made from.
+
+    Args:
+        run: The finished run.
+        known: Its row in the index.
+    """
+    asked = run.description()
+    record = json.dumps({**vars(known), "figures": list(known.figures)}, ensure_ascii=False)
+    shown = {**asked, "changes": _portable(asked["changes"]), "modules": _portable(asked["modules"])}
+    lines = [
+        f"{MARK}{_uncommented(record)}{END}",
+        f"# {known.experiment}",
+        "",
+        f"{_plain(asked['shows'])} {run.tally}",
+        "",
+        f"From “{_plain(asked['paper'])}”, {_plain(asked['figure'])}. To run it again:",
+        "",
+        "```console",
+        f"$ {reproduce_command(shown)}",
+        "```",
+    ]
+    if run.failed or run.problems:
+        lines += [
+            "",
+            f"**{run.failed} of {run.cells} cells failed"
+            + (", and plots or claims could not be made" if run.problems else "")
+            + ": the evidence is incomplete.**",
+        ]
+    lines += ["", "## Claims", "", *_claims(run.claims)]
+    if asked["differences"]:
+        lines += ["", f"## Where preset {asked['preset']} differs from what the paper states", ""]
+        lines += [f"- {_plain(line)}" for line in asked["differences"]]
+    lines += ["", "## Figures"]
+    for figure in run.figures():
+        lines += [
+            "",
+            f"### {_plain(figure['title'])} ({_plain(figure['source'])})",
+            "",
+            f"![{_plain(figure['alt'])}]({picture_name(known.experiment, figure['name'])})",
+        ]
+        lines += ["", _plain(figure["caption"])] if figure["caption"] else []
+    lines += ["", "## The run", "", *_run(run, known)]
+    return "\n".join(lines) + "\n"
+
+
+def _claims(claims: Sequence[Claim]) -> list[str]:
+    """What the paper states, with verdicts; then the measurements, kind by kind."""
+    stated = [
+        f"| {SYMBOLS.get(claim.verdict, '○')} {claim.verdict.value} | {_statement(claim)} | "
+        f"{_plain(claim.measured_text)} | {_plain(claim.threshold) or '–'} | {_plain(claim.source)} |"
+        for claim in claims
+        if claim.verdict is not None
+    ]
+    header = ["| verdict | claim | measured | asked | source |", "| --- | --- | --- | --- | --- |"]
+    lines = [*header, *stated] if stated else ["The paper states nothing that this experiment tests."]
+    titles = {
+        ClaimKind.QUANTIFIED: "Measurements behind sentences that state no number",
+        ClaimKind.BEYOND: "Measurements beyond the paper",
+    }
+    for kind, title in titles.items():
+        rows = [
+            f"| {_plain(claim.measured_text)} | {_statement(claim)} | {_plain(claim.threshold) or '–'} | "
+            f"{_plain(claim.source) or '–'} |"
+            for claim in claims
+            if claim.kind is kind
+        ]
+        header = ["| measured | what | expected | source |", "| --- | --- | --- | --- |"]
+        lines += ["", f"### {title}", "", *header, *rows] if rows else []
+    return lines
+
+
+def _statement(claim: Claim) -> str:
+    """The statement, the paper's words, how they were read, and the remark, under each other."""
+    parts = [_plain(claim.statement)]
+    parts += [f"“{_plain(claim.quote)}”"] if claim.quote else []
+    parts += [f"Read as: {_plain(claim.reading)}"] if claim.reading else []
+    parts += [f"*{_plain(claim.why)}*"] if claim.why else []
+    return "<br>".join(parts)
+
+
+def _run(run: RunOutcome, known: KeptResult) -> list[str]:
+    asked, machine = run.description(), run.environment()
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    facts = {
+        "preset": known.preset,
+        "seed": asked["seed"],
+        "device": machine["device"],
+        "processor": f"{machine['processor']}, {machine['cores']} cores",
+        "cells": f"{run.cells}, {run.failed} failed",
+        "minutes in cells": _number(known.minutes, 3),
+        "peak memory of a cell": f"{run.peak_memory / 2**20:.0f} MiB",
+        "finished": run.finished,
+        "versions": f"symscope {asked['symscope']}, Python {machine['python']}, {packages}",
+        "revision": machine["revision"] or "not under git",
+        **{f"`{key}`": _value(value) for key, value in _portable(asked["config"]).items()},
+    }
+    return [
+        "| what | value |",
+        "| --- | --- |",
+        *[f"| {name} | {_plain(str(value))} |" for name, value in facts.items()],
+    ]
+
+
+def index_page(results: Sequence[KeptResult]) -> str:
+    """The index of kept results: one table per paper, with the verdicts counted.
+
+    Args:
+        results: The kept results, in the order of their ids.
+
+    Raises:
+        InputError: No results.
+    """
+    if not results:
+        raise InputError(
+            "expected kept results, got none; `python -m docs.tooling.keep_results RUN` writes them"
+        )
+    counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in results) for verdict in Verdict}
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    measurements = sum(result.measurements for result in results)
+    old = sum(not result.verdicts and not result.measurements for result in results)
+    lines = [
+        INDEX_MARK,
+        "# Results",
+        "",
+        f"{len(results)} experiments. Statements of the papers: {words or 'none'}. Beside them "
+        f"{measurements} measurements without a verdict: numbers for sentences of the papers that state "
+        "none, and what goes beyond the papers. Every page says how to run its experiment again.",
+    ]
+    if old:
+        lines += [
+            "",
+            f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts and "
+            "are not counted.",
+        ]
+    for paper in sorted({result.paper for result in results}):
+        lines += [
+            "",
+            f"## {_plain(paper)}",
+            "",
+            "| experiment | paper's figure | preset | holds | contradicted | other verdicts | measurements "
+            "| ran on | minutes, all cells |",
+            "| --- | --- | --- | ---: | ---: | --- | ---: | --- | ---: |",
+        ]
+        for result in results:
+            if result.paper == paper:
+                link = f"[{result.experiment}]({page_stem(result.experiment)}.md)"
+                holds, contradicted = (
+                    result.verdicts.get(verdict, 0) for verdict in (Verdict.HOLDS, Verdict.CONTRADICTED)
+                )
+                others = "; ".join(
+                    f"{count} {verdict}"
+                    for verdict, count in result.verdicts.items()
+                    if verdict not in (Verdict.HOLDS, Verdict.CONTRADICTED)
+                )
+                lines.append(
+                    f"| {link} | {_plain(result.figure)} | {result.preset} | {holds} | {contradicted} | "
+                    f"{others or '–'} | {result.measurements} | "
+                    f"{_plain(result.device)} | {_number(result.minutes, 2)} |"
+                )
+    return "\n".join(lines) + "\n"
+
+
+def against_page(results: Sequence[KeptResult]) -> str:
+    """The page of what was found against the papers: every stated claim that a kept result contradicts.
+
+    Args:
+        results: The kept results, in the order of their ids.
+    """
+    results = [result for result in results if result.contradicted]
+    lines = [
+        INDEX_MARK,
+        "# What we found against the papers",
+        "",
+        "Sentences and numbers of the papers that do not hold at the settings the papers state, with the "
+        "papers' words and what was measured. Everything else that was tested is on "
+        "[the pages of the experiments](index.md).",
+    ]
+    if not results:
+        lines += ["", "No kept result that was judged by kind contradicts a statement."]
+    for paper in sorted({result.paper for result in results}):
+        lines += ["", f"## {_plain(paper)}"]
+        for result in results:
+            for claim in result.contradicted if result.paper == paper else ():
+                lines += ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
+                lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
+                lines += [
+                    "",
+                    f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; asked: "
+                    f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
+                    f"([{result.experiment}]({page_stem(result.experiment)}.md))",
+                ]
+    return "\n".join(lines) + "\n"
+
+
+def _uncommented(record: str) -> str:
+    """JSON without two dashes in a row, which would end the comment it stands in."""
+    return re.sub("-(?=-)", lambda _: "\\u002d", record)
+
+
+def page_stem(experiment: str) -> str:
+    return experiment.replace("/", "-")
+
+
+def picture_name(experiment: str, figure: str) -> str:
+    return f"{page_stem(experiment)}-{figure}.png"
+
+
+def _portable(value: Any) -> Any:
+    """The same with paths as `path/to/NAME`: a kept page does not name the folders of one machine."""
+    if isinstance(value, Mapping):
+        return {key: _portable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_portable(item) for item in value]
+    return f"path/to/{PurePath(value).name}" if is_path(value) else value
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, str) and (PurePath(value).is_absolute() or "/" in value)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
+    return f"{value:.6g}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def _plain(text: str) -> str:
+    """Text as Markdown shows it letter by letter, on one line.
+
+    >>> _plain("a | b < *c*")
+    'a \\\\| b &lt; \\\\*c\\\\*'
+    """
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([|*\[\]\\])|(?<!\w)(_)|(_)(?!\w)", r"\\\1\2\3", text)
+
+
+def _number(value: float, digits: int) -> str:
+    """So many digits, never in powers of ten."""
+    return f"{value:.0f}" if value >= 10**digits else f"{value:.{digits}g}"
