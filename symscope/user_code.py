@@ -66,7 +66,11 @@ def load_user_module(option: str, name: str) -> ModuleType:
     with user_errors(f"{option} {name}: importing it"):
         try:
             return _from_file(Path(name)) if name.endswith(".py") else _from_name(name)
-        except (InputError, ModuleNotFoundError) as error:
+        except InputError as error:
+            raise InputError(f"{option} {name}: {error}") from error
+        except ModuleNotFoundError as error:
+            if _user_frames(error):  # a module that the user's code imports, in a line to be named
+                raise
             raise InputError(f"{option} {name}: {error}") from error
 
 
@@ -128,29 +132,34 @@ def user_errors(what: str, mixed: bool = False) -> Iterator[None]:
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:  # only the user's code raises one that is no Exception
-        if mixed and isinstance(error, Exception) and not _is_user_error(error):
+        if mixed and isinstance(error, Exception) and not _user_frames(error):
             raise
         raise user_error(what, error) from error
 
 
-def _is_user_error(error: BaseException) -> bool:
-    """Whether an error passed through code that is neither ours nor installed."""
+def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Where an error passed through code that is neither ours nor installed, the innermost place last."""
     installed = {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    return any(Path(file).is_file() and not file.startswith((_OURS, *installed)) for file in files)
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_file() and not frame.filename.startswith((_OURS, *installed))
+    ]
 
 
 def user_error(what: str, error: BaseException) -> InputError:
-    """What a user's own code raised, with the line it happened in, as one sentence.
+    """What a user's own code raised, with the user's line it happened in, as one sentence.
+
+    The line is the user's also where code that it calls, of PyTorch or anybody, raised the error.
 
     >>> user_error("it", ValueError("too small")).args[0]
     'it raised ValueError: too small'
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if not frame.filename.startswith(_OURS)] or frames
-    own = [frame for frame in outside if f"{os.sep}torch{os.sep}" not in frame.filename] or outside
-    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    frames = _user_frames(error) or traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     words = str(error).strip().splitlines()
+    if isinstance(error, SyntaxError):  # the file with the mistake never ran
+        place, words = f" ({Path(error.filename or '?').name}, line {error.lineno})", [error.msg]
     return InputError(f"{what} raised {type(error).__name__}: {words[0] if words else 'no message'}{place}")
 
 

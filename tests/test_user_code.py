@@ -10,7 +10,7 @@ import pytest
 from symscope import InputError
 from symscope.groups import parse
 from symscope.user_code import (
-    _is_user_error,
+    _user_frames,
     bind_seed,
     load_user_function,
     load_user_module,
@@ -31,7 +31,14 @@ def test_functions_by_file_and_by_module(tmp_path, monkeypatch):
     [
         ("import math\nvalue = 1 / 0\n", r"importing it raised ZeroDivisionError: .* \(broken.py, line 2\)"),
         ("\n\nraise SystemExit(7)\n", r"importing it raised SystemExit: 7 \(broken.py, line 3\)"),
-        ("import no_such_module_here\n", "No module named 'no_such_module_here'"),
+        (
+            "import math\nimport no_such_module_here\n",
+            r"importing it raised ModuleNotFoundError: .*'no_such_module_here' \(broken.py, line 2\)",
+        ),
+        ("import math\nfrom math import pie\n", r"raised ImportError: .*'pie'.* \(broken.py, line 2\)"),
+        ("import json\n\njson.loads('{')\n", r"raised JSONDecodeError: .* \(broken.py, line 3\)"),
+        ("import torch\ntorch.zeros(2) @ torch.zeros(3)\n", r"raised RuntimeError: .* \(broken.py, line 2\)"),
+        ("a = 1\nb = = 2\n", r"raised SyntaxError: invalid syntax \(broken.py, line 2\)"),
         ("build = 3\n", "has no function 'build'"),
     ],
 )
@@ -97,18 +104,18 @@ def test_errors_are_the_user_s_where_they_pass_through_code_of_the_user(tmp_path
     (tmp_path / "net.py").write_text("import json\n\n\ndef build():\n    return json.loads('{')\n")
     with pytest.raises(ValueError, match="property name") as caught:
         load_user_function("--model", f"{tmp_path / 'net.py'}:build")()
-    assert _is_user_error(caught.value)
+    assert _user_frames(caught.value)
     with pytest.raises(ValueError, match="property name") as caught:
         exec(compile("import json\njson.loads('{')", "<string>", "exec"))
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not _is_user_error(caught.value.with_traceback(below))
+    assert not _user_frames(caught.value.with_traceback(below))
 
 
 def test_errors_of_the_library_are_not_the_user_s():
     with pytest.raises(InputError) as caught:
         parse("no such group")
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not _is_user_error(caught.value.with_traceback(below))
+    assert not _user_frames(caught.value.with_traceback(below))
 
 
 def test_a_file_is_loaded_once(tmp_path):

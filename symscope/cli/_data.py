@@ -109,7 +109,6 @@ def show(
     """
     from symscope.data import (
         action_errors,
-        class_names_from_source,
         default_tolerance,
         fixing_elements,
         parse_action,
@@ -117,8 +116,9 @@ def show(
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
-    chosen = _few(data, samples, seed)
-    acting = parse_action(action, group, tuple(chosen.x.shape[-2:]))
+    source, names = _images(data)
+    acting = parse_action(action, group, tuple(source.x.shape[1:]))
+    chosen = _few(source, data, samples, seed)
     far = action_errors(acting, _single(chosen.x))
     lines = [
         f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
@@ -129,25 +129,24 @@ def show(
     stabilisers, _ = fixing_elements(points, chosen.x, acting.group, default_tolerance(points.dtype))
     if fixed := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
         lines.append(f"{fixed} of {len(chosen)} images are fixed by an element other than the identity.")
-    names = class_names_from_source(data)
     rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
     _write(points, acting, rows, lines, out)
     print("\n".join(lines))
     print(f"Picture: {out}")
 
 
-def _images(data: str) -> LabelledData:
-    """The images a user names."""
-    from symscope.data import LabelledData, data_folder, data_from_source
+def _images(data: str) -> tuple[LabelledData, tuple[str, ...] | None]:
+    """The images a user names, and the names of their classes."""
+    from symscope.data import LabelledData, as_samples
 
-    source = data_from_source(data, data_folder("mnist"), task="classification")
+    source, names = as_samples(data, task="classification")
     assert isinstance(source, LabelledData)
     if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
         raise InputError(
             f"--data {data}: expected images [n, height, width], or with up to {CHANNELS} channels [n, "
             f"channels, height, width], got shape {tuple(source.x.shape)}"
         )
-    return source
+    return source, names
 
 
 def _single(images: Tensor) -> Tensor:
@@ -157,13 +156,12 @@ def _single(images: Tensor) -> Tensor:
     return single[lit] if bool(lit.any()) else single[:1]
 
 
-def _few(data: str, count: int, seed: int) -> LabelledData:
+def _few(source: LabelledData, data: str, count: int, seed: int) -> LabelledData:
     """A few images, each of another class while there are classes left."""
     import torch
 
     from symscope.numerics import seed_generator
 
-    source = _images(data)
     if not 1 <= count <= 64:
         raise InputError(f"--samples: expected 1 to 64 images, got {count}")
     if not 0 <= seed < 2**63:

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,6 +114,15 @@ def forecast(
     resamples: Annotated[
         int, typer.Option("--resamples", metavar="N", help="Times samples are drawn anew, for the interval.")
     ] = 3,
+    standardise: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardise/--no-standardise",
+            help="Centre each sample and scale it to a mean square of 1; default: images and series, not "
+            "point sets, vectors and graphs.",
+            show_default=False,
+        ),
+    ] = None,
     weights: Annotated[
         Path | None,
         typer.Option(
@@ -182,6 +192,7 @@ def forecast(
             per_class=per_class,
             resamples=resamples,
             pilot_epochs=pilot_epochs,
+            standardise=standardise,
             effort=effort,
             seed=seed,
             device=_usable_device(device),
@@ -189,7 +200,8 @@ def forecast(
     }
     asked = _Asked(data, task, group, action, tuple(missing or ()), limit)
     try:
-        result = _forecasts(model or ["mlp"], asked, arguments)
+        with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
+            result = _forecasts(model or ["mlp"], asked, arguments)
         page = "" if as_json else _page(result)
     except KeyboardInterrupt:
         print("\nsymscope: stopped; nothing was written.", file=sys.stderr)
@@ -215,14 +227,13 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
     from rich.console import Console
     from rich.text import Text
 
-    from symscope.data import class_names_from_source, data_folder, data_from_source
+    from symscope.data import as_samples
     from symscope.forecasting import forecast as forecast_of
     from symscope.user_code import load_user_function, user_errors
 
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
-    samples = data_from_source(asked.data, data_folder("mnist"), asked.limit, asked.task)
-    names = class_names_from_source(asked.data)
+    samples, names = as_samples(asked.data, asked.task, asked.limit)
     cases = _missing_cases(asked.missing, names)
     acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [load_user_function("--model", one) if ":" in one else one for one in models]

@@ -1,7 +1,8 @@
 """What a symmetry acts on: actions on images, graphs and vectors, orbits, and where samples come from.
 
 An `Action` lets a finite group act on samples; `orbits` gives everything a group makes of them. Samples come
-with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyond this index:
+with classes (`LabelledData`) or with numbers to predict (`MeasuredData`); `as_samples` makes them of arrays,
+datasets, files and folders. Beyond this index:
 
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
 - `symscope.data.vectors`: representations acting on vectors
@@ -15,7 +16,7 @@ with classes (`LabelledData`) or with numbers to predict (`MeasuredData`). Beyon
 from symscope.data._action import Action, ElementByElement, custom_action
 from symscope.data._action_errors import action_errors
 from symscope.data._laws import check_action
-from symscope.data._named_actions import ACTIONS, parse_action
+from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
 from symscope.data._rotation import dihedral_action, rotation
 
 # orbits
@@ -25,15 +26,12 @@ from symscope.data._action import default_tolerance, fixing_elements
 # samples
 from symscope.data._array_files import read_arrays
 from symscope.data._arrays import load_arrays, load_measured
-from symscope.data._datasets import from_dataset, measured_dataset
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.data.mnist_files import fetch_mnist
 from symscope.data._labelled import mnist_sample
-
-# what a user names, as on the command line
-from symscope.data._sources import action_from_source, class_names_from_source, data_from_source
+from symscope.data._samples import as_samples
 
 __all__ = [
     # actions
@@ -41,6 +39,7 @@ __all__ = [
     "Action",
     "ElementByElement",
     "action_errors",
+    "action_from_source",
     "check_action",
     "custom_action",
     "dihedral_action",
@@ -53,16 +52,11 @@ __all__ = [
     # samples
     "LabelledData",
     "MeasuredData",
+    "as_samples",
     "data_folder",
     "fetch_mnist",
-    "from_dataset",
     "load_arrays",
     "load_measured",
-    "measured_dataset",
     "mnist_sample",
     "read_arrays",
-    # what a user names, as on the command line
-    "action_from_source",
-    "class_names_from_source",
-    "data_from_source",
 ]

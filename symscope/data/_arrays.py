@@ -50,8 +50,8 @@ def load_arrays(
     path = Path(path)
     inputs, classes = read_arrays(path, x, y, labels)
     return LabelledData(
-        _inputs(inputs, f"{path} ({x})", dtype),
-        _labels(classes, f"{labels or path} ({y})"),
+        float_inputs(inputs, f"{path} ({x})", dtype),
+        class_numbers(classes, f"{labels or path} ({y})"),
         path.stem,
         str(path),
     )
@@ -88,11 +88,9 @@ def load_measured(
     """
     path = Path(path)
     inputs, numbers = read_arrays(path, x, y, targets)
-    if numbers.dtype.kind not in "buif":
-        raise InputError(f"{targets or path} ({y}): expected real numbers to predict, got {numbers.dtype}.")
     return MeasuredData(
-        _inputs(inputs, f"{path} ({x})", dtype),
-        torch.from_numpy(as_float64(numbers)).to(dtype),
+        float_inputs(inputs, f"{path} ({x})", dtype),
+        float_targets(numbers, f"{targets or path} ({y})", dtype),
         path.stem,
         str(path),
     )
@@ -132,7 +130,19 @@ def _are_whole(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return (values == np.round(values)) & (np.abs(values) < 2**53)
 
 
-def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shaped[Tensor, "..."]:
+def float_targets(
+    array: NDArray[np.generic], where: str, dtype: torch.dtype = torch.float64
+) -> Shaped[Tensor, "..."]:
+    """Numbers to predict, refused where they are none."""
+    if array.dtype.kind not in "buif":
+        raise InputError(f"{where}: expected real numbers to predict, got {array.dtype}.")
+    return torch.from_numpy(as_float64(array)).to(dtype)
+
+
+def float_inputs(
+    array: NDArray[np.generic], where: str, dtype: torch.dtype = torch.float64
+) -> Shaped[Tensor, "..."]:
+    """Inputs `[n, *shape]`, refused where they are no numbers or have no axis of samples."""
     if array.dtype.kind not in "buif":
         raise InputError(f"{where}: expected real numbers, got {array.dtype}.")
     if array.ndim < 2:
@@ -143,10 +153,13 @@ def _inputs(array: NDArray[np.generic], where: str, dtype: torch.dtype) -> Shape
     return torch.from_numpy(as_float64(array)).to(dtype)
 
 
-def _labels(array: NDArray[np.generic], where: str) -> Int64[Tensor, "n"]:
+def class_numbers(array: NDArray[np.generic], where: str) -> Int64[Tensor, "n"]:
+    """One whole number for each sample, refused where it is none."""
     if array.ndim != 1:
         hint = "; for one-hot rows use y.argmax(1)" if array.ndim == 2 else ""
-        raise InputError(f"{where}: expected one class number per item, got shape {array.shape}{hint}.")
+        raise InputError(
+            f"{where}: expected one class number for each sample, got shape {array.shape}{hint}."
+        )
     if array.dtype.kind not in "buif":
         raise InputError(
             f"{where}: expected whole numbers as classes, got {array.dtype}; number the classes."

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import torch
 
-from symscope.data._action import Action
+from symscope.data._action import Action, custom_action
 from symscope.data._rotation import dihedral_action, rotation
 from symscope.data.images import check_divides, flip, flip_both, shift, shift_both
 from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
-from symscope.groups import FiniteGroup, Group, parse
+from symscope.groups import FiniteGroup, Group, PermutationGroup, parse
 from symscope.groups import dihedral as dihedral_group
 from symscope.numerics import checked
+from symscope.user_code import load_user_function
 
 ACTIONS: dict[str, str] = {
     "rotation": "turns square images by n steps, C<n>; also mirrors, D<n>. Add :orthogonal for an exact one",
@@ -27,6 +28,16 @@ ACTIONS: dict[str, str] = {
     "nodes": "permutes the nodes of graphs, any group of permutations of the nodes (S<n>, C<n>, ...)",
 }
 
+_FINITE_PARTS = {
+    "SO(2)": "C8 (steps of 45°), C16 (22.5°) or C36 (10°)",
+    "O(2)": "D8 (steps of 45°, and mirrored), D16 (22.5°) or D36 (10°)",
+    "SO(3)": "O, the 24 rotations of the cube",
+    "O(3)": "O, the 24 rotations of the cube",
+    "T1": "C8 or C16, steps once around",
+    "T2": "C8xC8, steps once around each way",
+}
+_CHANNELS = (3, 4)  # axes of this length at the end are colours
+
 
 @checked
 def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
@@ -35,7 +46,7 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     Args:
         name: One of `ACTIONS`; "rotation" and "dihedral" may end in ":spline" or ":orthogonal".
         group: A group or its name, such as "C8" or "C14xC14".
-        shape: Shape of one sample, such as (28, 28).
+        shape: Shape of one sample, such as (28, 28), or with channels (3, 28, 28).
 
     Raises:
         InputError: An unknown name (suggests the nearest), a group that does not fit the action (says which
@@ -52,18 +63,56 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
         raise InputError(f"expected the name of an action, got {name!r}; {nearest(what, ACTIONS)}")
     if ":" in name and what not in ("rotation", "dihedral"):
         raise InputError(f"expected {what} without ':{method}': only rotations have a method.")
-    if not isinstance(known, FiniteGroup):
+    listed = _listed(known)
+    if len(shape) < 2:
         raise InputError(
-            f"expected a listed finite group for {what}; the elements of {known.name} are not listed. "
-            f"{_fits(what)}"
+            f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; make series "
+            "images of one row, X[:, None]."
         )
-    if len(shape) != 2:
-        raise InputError(f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}.")
-    if what in ("rotation", "dihedral"):
-        return _rotation(what, known, shape, method or "spline")
     if what == "nodes":
-        return _nodes(known, shape)
-    return _shift(what, known, shape) if what.startswith("shift") else _flip(what, known)
+        return _nodes(listed, shape[-2:])
+    _check_channels_first(shape)
+    if what in ("rotation", "dihedral"):
+        return _rotation(what, listed, shape[-2:], method or "spline")
+    return _shift(what, listed, shape[-2:]) if what.startswith("shift") else _flip(what, listed)
+
+
+def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
+    """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
+
+    Raises:
+        InputError: A function that cannot be loaded, or a group that is not listed.
+    """
+    acting = _listed(parse(group))
+    function = load_user_function("--action", name)
+    return custom_action(acting, function, len(shape), getattr(function, "__name__", "custom"))
+
+
+def _listed(group: Group) -> FiniteGroup:
+    """Refuses groups without a list of elements, with finite ones to take instead."""
+    if isinstance(group, FiniteGroup):
+        return group
+    if isinstance(group, PermutationGroup):
+        degree = group.degree
+        has = f"{group.order:,} elements"
+        instead = f"C{degree} or D{degree}, which permute the same {degree} points"
+    else:
+        has = "infinitely many elements"
+        instead = _FINITE_PARTS.get(group.name, "a finite subgroup of it")
+    raise InputError(f"expected a listed finite group, got {group.name}, which has {has}; take {instead}.")
+
+
+def _check_channels_first(shape: Sequence[int]) -> None:
+    """Refuses images that look as if their last axis were colours."""
+    if len(shape) != 3 or min(shape[:2]) <= max(_CHANNELS):
+        return
+    if shape[2] in _CHANNELS or (shape[2] == 1 and shape[0] == shape[1]):
+        height, width, channels = shape
+        raise InputError(
+            f"expected images with channels first, ({channels}, {height}, {width}), got "
+            f"({height}, {width}, {channels}); use X.permute(0, 3, 1, 2), or for arrays "
+            "X.transpose(0, 3, 1, 2)."
+        )
 
 
 def _rotation(what: str, group: FiniteGroup, shape: Sequence[int], method: str) -> Action:

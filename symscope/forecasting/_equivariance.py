@@ -25,6 +25,7 @@ WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivaria
 MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
 EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
 FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
+MOVED = {"rotation": "turned", "dihedral": "turned or mirrored", "flip": "mirrored"}
 CORNER = 0.01  # share of an image's energy outside the inscribed circle that deserves a caution
 
 
@@ -271,10 +272,10 @@ def layer_cautions(
     >>> layer_cautions(net, user_model(net, (28, 28), 10), question, question.data.x[:3])[0][:41]
     "Layer '0' (Conv2d): windows of 3 in steps"
     """
-    if question.action.sample_ndim != 2 or question.action.name == "nodes" or len(question.shape) < 2:
+    if question.kind not in ("image", "series"):
         return ()
     name = question.action.name.partition(":")[0]
-    turning = name in ("rotation", "dihedral") or name.startswith("flip")
+    moved = MOVED.get(name.partition("-")[0])
     result: list[str] = []
     strides = 1
     for label, part, size in _windows(module, model, images):
@@ -282,11 +283,11 @@ def layer_cautions(
             _first(part, key) for key in ("kernel_size", "stride", "padding", "dilation")
         )
         left = (size + 2 * padding - dilation * (kernel - 1) - 1) % stride
-        if turning and left:
+        if moved is not None and left:
             result.append(
                 f"Layer {label!r} ({type(part).__name__}): windows of {kernel} in steps of {stride} on "
-                f"{size} pixels leave {left} over on one side, so that turned or mirrored images are cut "
-                f"differently; use a size, padding or stride that fits."
+                f"{size} positions leave {left} over on one side, so that {moved} samples are cut "
+                "differently; use a size, padding or stride that fits."
             )
         if name.startswith("shift"):
             result += _shift_cautions(label, part, question, stride, strides, padding)
@@ -304,13 +305,13 @@ def _shift_cautions(
     step = question.shape[-1] // factors[-1]
     if stride > 1 and step % (strides * stride):
         result.append(
-            f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} pixels; "
-            f"shifts of {step} pixels are no whole number of positions."
+            f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} of the "
+            f"input's; shifts by {step} are no whole number of positions."
         )
     if padding and getattr(part, "padding_mode", "zeros") != "circular":
         result.append(
             f"Layer {label!r} ({type(part).__name__}): zero padding of {padding} shows the network where the "
-            "edge is, so that shifted images look different there; use padding_mode='circular'."
+            "edge is, so that shifted samples look different there; use padding_mode='circular'."
         )
     return result
 

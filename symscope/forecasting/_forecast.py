@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, LabelledData, MeasuredData
+from symscope.data import Action, as_samples
 from symscope.errors import InputError
 from symscope.forecasting._advice import advice
 from symscope.forecasting._check import pilot_forecast, training_check
@@ -29,9 +30,10 @@ from symscope.numerics import Progress, check_finite
 
 def forecast(
     model: str | nn.Module | Callable[..., nn.Module],
-    data: LabelledData | MeasuredData,
+    data: Any,
     action: Action | str = "C8 rotation",
     *,
+    task: str = "auto",
     missing: Missing = None,
     target: float = 0.9,
     train: bool | CheckOptions = False,
@@ -50,13 +52,17 @@ def forecast(
 
     Args:
         model: "mlp", "conv-fc", "conv-gap", "vit"; a function that returns a module; or a module.
-        data: Samples with classes, or `MeasuredData` with numbers that no transformation changes.
+        data: `(X, y)` of arrays or tensors, a map-style torch dataset of pairs, `LabelledData`,
+            `MeasuredData` (numbers that no transformation changes), or what `--data` takes; see
+            `data.as_samples`.
         action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
+        task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
+            words are classes.
         missing: Elements that the training data lacks of some classes, all at once, `{class: [elements]}`; by
             default each class in turn lacks the identity. Groups of numbers are 0 (lowest) to 4.
         target: Accuracy, or share of the variation explained, that is good enough.
         train: Whether to check the forecast by training the network, or how.
-        class_names: Names of classes 0, 1, ... in tables and pictures; their numbers when not given.
+        class_names: Names of classes 0, 1, ... in tables and pictures; if not given, word labels or numbers.
         weights: File with a saved state dict to start from.
         name: Name of the network in reports.
         options: How the forecast is computed: kernel, number of samples, seed, device and more.
@@ -74,7 +80,8 @@ def forecast(
     start = time.perf_counter()
     say = progress or (lambda words, done, total: None)
     options = options or ForecastOptions()
-    question = as_question(data, action, options.standardise, class_names, missing, target)
+    samples, words = as_samples(data, task)
+    question = as_question(samples, action, options.standardise, class_names or words, missing, target)
     network = user_model(model, question.shape, question.outputs, name=name, weights=weights)
     question.task.check(question, network)
     classes, order = len(question.data.classes), question.group.order

@@ -21,12 +21,12 @@ MOST_TICKS = 70
 
 
 def cases_figure(result: Forecast) -> Any | None:
-    """Missing images that will be misclassified, and ones that will not; None if they are no images.
+    """Missing samples that will be misclassified, and ones that will not; None if they cannot be drawn.
 
     The ones with the widest margin of each kind, each from another class while there are classes left. For
     regression, with the prediction beside the target.
     """
-    if result.question.action.sample_ndim != 2 or result.question.action.name == "nodes":
+    if result.question.kind not in ("image", "series", "points"):
         return None
     expected = result.prediction.resample_prediction
     rows = [
@@ -44,8 +44,7 @@ def cases_figure(result: Forecast) -> Any | None:
                 axes.set_axis_off()
             for axes, k in zip(line, chosen, strict=False):
                 s, g = int(expected.samples[k]), int(expected.elements[k])
-                image = result.prediction.resample.images[s, g]
-                draw_image(axes, image, float(image.min()), float(image.max()))
+                _draw_sample(axes, result.prediction.resample.images[s, g], result.question.kind)
                 where = result.question.element_names[g]
                 axes.set_title(
                     f"{_case_title(result, k)}\n{where}",
@@ -66,6 +65,22 @@ def cases_figure(result: Forecast) -> Any | None:
                 color=colour,
             )
     return figure
+
+
+def _draw_sample(axes: Any, sample: Float[Tensor, "*channels rows columns"], kind: str) -> None:
+    """An image; a series as lines; points at their first two coordinates, alike in both directions."""
+    if kind == "image":
+        draw_image(axes, sample, float(sample.min()), float(sample.max()))
+        return
+    if kind == "series":
+        axes.plot(sample.flatten(0, -2).T.tolist(), linewidth=1)
+        axes.set_box_aspect(1)
+        return
+    last = sample.shape[-1] <= sample.shape[-2]
+    x, y = (sample.select(-1 if last else -2, k).flatten().tolist() for k in (0, 1))
+    axes.scatter(x, y, s=6, color=COLOURS[0])
+    reach = 1.1 * max(map(abs, [*x, *y]))
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
 
 def _case_title(result: Forecast, k: int) -> str:

@@ -241,6 +241,8 @@ def _cases(result: Forecast) -> Section:
         return Section("Missing cases", (text,), anchor="cases")
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
     caption = f"From the first resample: the widest margins, another {words.one} each where possible."
+    if result.question.kind == "points":
+        caption += " Points are drawn at their first two coordinates."
     if result.question.targets is None:
         caption += " Titles: true class → predicted class, and the transformation."
     return Section(

@@ -32,7 +32,8 @@ class ForecastOptions:
         pilot_epochs: If not 0, say 10, the network is trained for so many epochs first and the forecast goes
             on from there with the tangent kernel held fixed. Closer to what training gives, and no longer a
             forecast from the architecture alone.
-        standardise: Whether each point is centred and scaled to a mean square of 1; by default for images.
+        standardise: Whether each point is centred and scaled to a mean square of 1; by default images and
+            series are, point sets, vectors and graphs are not.
         effort: Factor on the budget for kernels that take long, ten seconds for each; at most 1000.
         seed: Seed for drawing samples and weights and for training.
         device: Device on which kernels are computed and networks trained.

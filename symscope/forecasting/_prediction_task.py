@@ -207,7 +207,7 @@ CLASSIFICATION = PredictionTask(
         forecast="Predicted accuracy on unseen transformations: {share}",
         error="error",
         works="classified correctly",
-        pictures="Missing images: a row that will be misclassified, with the class that is predicted, and a "
+        pictures="Missing samples: a row that will be misclassified, with the class that is predicted, and a "
         "row that will be classified correctly",
         heading="Held-out accuracy on unseen transformations",
         scored="Held-out accuracy",
@@ -233,8 +233,8 @@ REGRESSION = PredictionTask(
         forecast="Predicted share of the targets' variation explained on unseen transformations: {share}",
         error="error in own units",
         works="predicted within half a standard deviation",
-        pictures="Missing images, each with its prediction and its target: a row that will be more than half "
-        "a standard deviation off, and a row that will be less",
+        pictures="Missing samples, each with its prediction and its target: a row that will be more than "
+        "half a standard deviation off, and a row that will be less",
         heading="Variation of the targets explained on unseen transformations",
         scored="Share of the targets' variation explained at missing inputs, 1 - |f - y|² / variance "
         "(below 0: worse than predicting the mean)",

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, MeasuredData, check_action, parse_action
+from symscope.data import ACTIONS, Action, LabelledData, MeasuredData, check_action, parse_action
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._resample import is_builtin_action, sample_points
+from symscope.forecasting._resample import is_builtin_action, sample_kind, sample_points
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
 from symscope.spectral import class_masks
@@ -90,6 +90,11 @@ class Question:
         return tuple(self.group.labels)
 
     @property
+    def kind(self) -> str:
+        """What the samples are: "image", "series", "points", "graph" or "other"."""
+        return sample_kind(self.action, self.shape)
+
+    @property
     def smallest_class(self) -> int:
         """Samples in the class that has fewest."""
         return int(self.data.labels.unique(return_counts=True)[1].min())
@@ -109,7 +114,7 @@ def as_question(
         data: Samples with class numbers, or with numbers to predict.
         action: An `Action`, or its name as `parse_named_action` understands it.
         standardise: Whether to centre each point and scale it to a mean square of 1, after the action; None
-            does so for images and not for vectors and graphs.
+            does so for images and series, not for point sets, vectors and graphs.
         class_names: Names of classes 0, 1, ... in tables; their numbers when not given.
         missing: Elements that the training data lacks of some classes; None for the sweep over all classes.
         target: Accuracy, or share of the variation explained, that is good enough.
@@ -128,14 +133,13 @@ def as_question(
         data, targets = grouped(data)
     if not isinstance(data, LabelledData):
         raise InputError(
-            f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see symscope.data: "
-            "mnist_sample, load_arrays, load_measured, from_dataset, measured_dataset."
+            f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see data.as_samples."
         )
     names = None if class_names is None else _checked_names(class_names, data.classes)
     _check_class_sizes(data, names)
     family, acting = _action_of(action, data)
-    images = acting.sample_ndim == 2 and acting.name != "nodes"
-    standardised = images if standardise is None else standardise
+    usual = sample_kind(acting, data.x.shape[1:]) in ("image", "series")
+    standardised = usual if standardise is None else standardise
     one = (CLASSIFICATION if targets is None else REGRESSION).words.one
     missing_masks(torch.tensor(data.classes), acting.group, missing, one)
     if min(data.classes) < 0 or max(data.classes) >= MOST_OUTPUTS:
@@ -189,6 +193,8 @@ def _action_of(action: Action | str, data: LabelledData) -> tuple[str | None, Ac
         family, action = parse_named_action(action, shape)
     elif isinstance(action, Action) and isinstance(action.name, str):
         family = action.name if action.name in ("rotation", "shift-x", "shift-y", "dihedral") else None
+        if action.name in ACTIONS and is_builtin_action(action):
+            parse_action(action.name, action.group, shape)  # refuses shapes that it does not move as meant
     if not isinstance(action, Action):
         raise InputError(
             f"action: expected a name such as 'C8 rotation' or a symscope.data.Action, got "
@@ -234,7 +240,7 @@ def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, A
         )
     if how is None:
         how = _usual_action(group)
-    action = parse_action(how, group, shape[-2:])
+    action = parse_action(how, group, shape)
     plain = how.partition(":")[0]
     if plain == "rotation" and not group.startswith("C"):
         plain = "dihedral"

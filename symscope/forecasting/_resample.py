@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -19,6 +20,8 @@ from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
+
+MOST_ROWS = 4  # of a series: signals measured at the same time
 
 
 @final
@@ -205,3 +208,27 @@ def is_builtin_action(action: Action) -> bool:
     made = action.transform
     function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
     return str(getattr(function, "__module__", "")).startswith("symscope.")
+
+
+def sample_kind(action: Action, shape: Sequence[int]) -> str:
+    """What samples are, as far as their shape and the action show it.
+
+    Returns:
+        "image"; "series" for a few rows that shifts or flips move; "points" for a user's own action on rows,
+        or columns, of two or three coordinates; "graph" for nodes; "other".
+
+    >>> from symscope.data import custom_action, rotation
+    >>> from symscope.data.images import shift
+    >>> from symscope.groups import cyclic
+    >>> own = custom_action(cyclic(4), torch.mul, sample_ndim=2)
+    >>> sample_kind(rotation(8), (28, 28)), sample_kind(shift(8), (1, 64)), sample_kind(own, (20, 3))
+    ('image', 'series', 'points')
+    """
+    if action.sample_ndim != 2:
+        return "other"
+    if action.name == "nodes":
+        return "graph"
+    few = min(shape[-2:])
+    if is_builtin_action(action):
+        return "series" if shape[-2] == few <= MOST_ROWS and shape[-1] > MOST_ROWS else "image"
+    return "points" if few in (2, 3) else "image"

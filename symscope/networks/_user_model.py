@@ -97,15 +97,15 @@ def user_model(
 
 
 def arrange_inputs(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"]:
-    """Points in the layout a model takes.
+    """Points in the layout a model takes, contiguous: a user's `x.view(len(x), -1)` works.
 
     >>> images = torch.zeros(5, 2, 3)
     >>> arrange_inputs(images, "channel").shape, arrange_inputs(images, "flat").shape
     (torch.Size([5, 1, 2, 3]), torch.Size([5, 6]))
     """
     if layout == "flat":
-        return points.flatten(1)
-    return points[:, None] if layout == "channel" and points.ndim == 3 else points
+        return points.flatten(1).contiguous()
+    return (points[:, None] if layout == "channel" and points.ndim == 3 else points).contiguous()
 
 
 def build_network(what: str, build: Callable[..., nn.Module], seed: int) -> nn.Module:

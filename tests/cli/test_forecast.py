@@ -78,7 +78,7 @@ def test_numbers_instead_of_classes(tmp_path, capsys):
     assert json.loads(streams.out)["question"]["task"] == "regression"
     assert "share of the variation explained" in streams.err
     assert called(*own, "--task", "classification") == 2
-    assert "expected one class number per item" in capsys.readouterr().err
+    assert "expected one class number for each sample" in capsys.readouterr().err
     assert called("--model", f"{OWN}:build", *own[2:]) == 2
     assert "has 3 outputs, the data has 2 numbers to predict" in capsys.readouterr().err
 
@@ -290,3 +290,46 @@ def test_programs_get_a_list_and_every_network_is_held_to_the_limit(few, capsys)
     assert status == 1
     assert streams.err.count("is below 1 (--fail-below)") == len(below)
     assert all(f"symscope: {name}: accuracy" in streams.err for name in below)
+
+
+def test_what_the_user_s_code_prints_is_not_in_the_answer(few, tmp_path, capsys):
+    (tmp_path / "loud.py").write_text(
+        "from torch import nn\nprint('importing')\n\n\nclass Loud(nn.Linear):\n"
+        "    def __init__(self):\n        super().__init__(36, 3)\n        print('building')\n\n"
+        "    def forward(self, x):\n        print('running')\n        return super().forward(x.flatten(1))\n"
+    )
+    assert (
+        called("--model", f"{tmp_path / 'loud.py'}:Loud", *few, "--group", "C2", "-a", "flip", "--json") == 0
+    )
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["model"]["name"].endswith("Loud")
+    assert all(word in streams.err for word in ("importing", "building", "running"))
+
+
+def test_point_sets_are_left_as_they_are_unless_asked(tmp_path, capsys):
+    x = np.random.default_rng(0).normal(size=(12, 10, 2))
+    np.savez(tmp_path / "points.npz", X=x, y=np.arange(12) % 3)
+    words = ("--data", str(tmp_path / "points.npz"), "--per-class", "2", "--resamples", "1", "--json")
+    errors = []
+    for option in ((), ("--no-standardise",), ("--standardise",)):
+        assert called(*words, "-g", "C5", "-a", f"{OWN}:turned_points", *option) == 0
+        errors.append(json.loads(capsys.readouterr().out)["prediction"]["invariance_error"])
+    assert max(errors[:2]) < 1e-9 < 0.01 < errors[2]
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [("SO(2)", "take C8 (steps of 45°), C16"), ("S8", "take C8 or D8, which permute the same 8 points")],
+)
+def test_groups_that_are_not_listed_get_one_line_with_what_to_take(few, group, said, capsys):
+    assert called(*few, "--group", group) == 2
+    assert said in capsys.readouterr().err
+    assert called(*few, "--group", group, "--action", f"{OWN}:negative") == 2
+    assert said in capsys.readouterr().err
+
+
+def test_channels_last_images_get_one_line_with_what_to_do(tmp_path, capsys):
+    np.savez(tmp_path / "colour.npz", X=np.random.default_rng(0).random((6, 12, 12, 3)), y=np.arange(6) % 3)
+    for group in ("C4", "flip", "D4"):
+        assert called("--data", str(tmp_path / "colour.npz"), "--group", group) == 2
+        assert "X.transpose(0, 3, 1, 2)" in capsys.readouterr().err

@@ -77,7 +77,11 @@ def test_missing_keys_suggest_the_nearest(tmp_path):
             r"expected inputs \[n, \*shape\] with two axes or more, got shape \(5,\); .*x\[:, None\]",
         ),
         (X[:0], Y[:0], "at least one"),
-        (X, np.eye(5), r"one class number per item, got shape \(5, 5\); for one-hot rows use y.argmax"),
+        (
+            X,
+            np.eye(5),
+            r"one class number for each sample, got shape \(5, 5\); .* use y.argmax",
+        ),
         (X, np.array(3), r"got shape \(\)"),
         (X, Y + 0.5, "expected whole numbers as classes, got 4.5 at index 0"),
         (X, np.where(Y == 1, np.nan, Y), "whole numbers as classes, got nan at index 3"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
 
-from symscope.data._datasets import from_dataset, measured_dataset
+from symscope.data import LabelledData, as_samples
 from symscope.errors import InputError
 
 X = torch.randn(6, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -35,6 +35,11 @@ class Streamed(IterableDataset):
         return ((X[i % 6] + i, int(Y[i % 6])) for i in itertools.count())
 
 
+def from_dataset(dataset: object, limit: int | None = None) -> LabelledData:
+    """Samples with classes."""
+    return as_samples(dataset, "classification", limit)[0]
+
+
 def test_map_style_whole_and_in_part():
     data = from_dataset(TensorDataset(X, Y))
     assert torch.equal(data.x, X)
@@ -42,7 +47,7 @@ def test_map_style_whole_and_in_part():
     assert data.name == "TensorDataset"
     assert torch.equal(from_dataset(TensorDataset(X, Y), limit=4).x, X[:4])
     assert len(from_dataset(TensorDataset(X, Y), limit=99)) == 6
-    assert torch.equal(from_dataset(Subset(TensorDataset(X, Y), [5, 1]), name="two").x, X[[5, 1]])
+    assert torch.equal(from_dataset(Subset(TensorDataset(X, Y), [5, 1])).x, X[[5, 1]])
 
 
 def test_iterable_is_read_no_further_than_its_limit():
@@ -70,10 +75,6 @@ def test_scalars_get_an_axis():
     assert from_dataset(Listed([(0.5, 0), (1.5, True)])).x.tolist() == [[0.5], [1.5]]
 
 
-def test_type_of_inputs_is_the_callers():
-    assert from_dataset(TensorDataset(X, Y), dtype=torch.float32).x.dtype == torch.float32
-
-
 def test_pil_images():
     image = pytest.importorskip("PIL.Image")
     grey = np.random.default_rng(0).integers(0, 256, (4, 5), dtype=np.uint8)
@@ -86,7 +87,7 @@ def test_pil_images():
     read = from_dataset(Listed([(image.fromarray(grey > 99), 2)])).x[0]
     np.testing.assert_array_equal(read.numpy(), grey > 99)
     with pytest.raises(
-        InputError, match="item 0: expected a PIL image of mode 1, L, RGB, RGBA, got CMYK; convert"
+        InputError, match="sample 0: expected a PIL image of mode 1, L, RGB, RGBA, got CMYK; convert"
     ):
         from_dataset(Listed([(image.fromarray(colour).convert("CMYK"), 2)]))
 
@@ -94,16 +95,16 @@ def test_pil_images():
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ([], "expected a dataset with items, got an empty one"),
-        ([X[0]], r"item 0: expected a pair \(input, class\), got a Tensor"),
-        ([(X[0], 1), (X[1], 1, 2)], "item 1: expected a pair .* got a tuple of length 3"),
-        ([(X[0], 1), (X[1, :1], 1)], r"item 1: .*one shape, \(2, 3\) as in item 0, got \(1, 3\); resize"),
-        ([(X[0], 1.5)], "item 0: expected a whole number as class, got 1.5"),
-        ([(X[0], float("nan"))], "whole number as class, got nan"),
-        ([(X[0], "cat")], "whole number as class, got 'cat'"),
-        ([(X[0], torch.eye(3)[0])], r"expected one class number, got shape \(3,\)"),
+        ([], "expected a dataset with samples, got an empty one"),
+        ([X[0]], r"sample 0: expected a pair \(input, label\), got a Tensor"),
+        ([(X[0], 1), (X[1], 1, 2)], "sample 1: expected a pair .* got a tuple of length 3"),
+        ([(X[0], 1), (X[1, :1], 1)], r"sample 1: .*one shape, \(2, 3\) as in sample 0, got \(1, 3\); resize"),
+        ([(X[0], 1.5)], "expected whole numbers as classes, got 1.5 at index 0"),
+        ([(X[0], float("nan"))], "whole numbers as classes, got nan"),
+        ([(X[0], {"cat": 1})], "sample 0: expected as label a word, or .* numbers, got {'cat': 1}"),
+        ([(X[0], torch.eye(3)[0])], r"expected one class number for each sample, got shape \(1, 3\)"),
         ([("cat", 0)], "expected numbers, a tensor or an image, got a str"),
-        ([([[1.0], [1.0, 2.0]], 0)], "item 0: expected a rectangular array"),
+        ([([[1.0], [1.0, 2.0]], 0)], "sample 0: expected a rectangular array"),
         ([(X[0].to(torch.complex64), 0)], "expected real numbers, got torch.complex64"),
         ([(X[0], 0), (X[0] / 0, 0)], r"6 of 12 entries NaN or infinite, the first at index \(1, 0, 0\)"),
     ],
@@ -118,23 +119,14 @@ def test_bad_limits():
         from_dataset(TensorDataset(X, Y), limit=0)
 
 
-def test_something_that_is_no_dataset():
-    class Bare(Dataset):
-        def __getitem__(self, index: int) -> object:
-            raise IndexError
-
-    with pytest.raises(InputError, match="dataset: expected __getitem__ and __len__, or __iter__, got Bare"):
-        from_dataset(Bare())
-
-
 def test_numbers_to_predict_from_a_dataset():
     pairs = [(torch.ones(2) * k, value) for k, value in enumerate((torch.tensor([0.5, 2.0]), [1.0, 3.5]))]
-    assert measured_dataset(pairs).targets.tolist() == [[0.5, 2.0], [1.0, 3.5]]
+    assert as_samples(pairs)[0].targets.tolist() == [[0.5, 2.0], [1.0, 3.5]]
     scalars = [(torch.ones(2), 1), (torch.zeros(2), np.float32(2.5))]
-    assert measured_dataset(scalars).targets.tolist() == [[1.0], [2.5]]
-    with pytest.raises(InputError, match="item 1: expected 2 numbers as in item 0, got 1"):
-        measured_dataset([pairs[0], scalars[0]])
-    with pytest.raises(InputError, match="item 0: expected one or several numbers to predict, got 'cat'"):
-        measured_dataset([(torch.ones(2), "cat")])
+    assert as_samples(scalars)[0].targets.tolist() == [[1.0], [2.5]]
+    with pytest.raises(InputError, match=r"sample 1: expected a label of shape \(2,\) as in sample 0"):
+        as_samples([pairs[0], scalars[0]])
+    with pytest.raises(InputError, match="expected real numbers to predict, got <U3"):
+        as_samples([(torch.ones(2), "cat")], "regression")
     with pytest.raises(InputError, match="expected finite numbers"):
-        measured_dataset([(torch.ones(2), float("nan"))])
+        as_samples([(torch.ones(2), float("nan"))], "regression")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope import groups
-from symscope.data._named_actions import ACTIONS, parse_action
+from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
 from symscope.errors import InputError
 
 CASES = [
@@ -63,8 +63,8 @@ def test_groups_may_be_given_as_values() -> None:
         ("shift", "C3xC2", (4, 4), r"divides the height 4 \(1, 2, 4\), got 3"),
         ("flip-x", "C4", (4, 4), "fits the action flip-x, got C4. flip-x: mirrors"),
         ("nodes", "S4", (5, 5), "expected samples of 4 nodes, as S4 permutes, got shape"),
-        ("nodes", "S10", (10, 10), "expected a listed finite group for nodes; the elements of S10"),
-        ("rotation", "SO(2)", (4, 4), "expected a listed finite group for rotation"),
+        ("nodes", "S10", (10, 10), "expected a listed finite group, got S10"),
+        ("rotation", "SO(2)", (4, 4), "expected a listed finite group, got SO"),
         ("rotation", "C8", (4, 5), r"expected square images to rotate, got \(4, 5\)"),
         ("rotation", "C8", (16,), r"expected samples with two axes for rotation.*\(16,\)"),
         ("rotation", "K8", (4, 4), "K8"),
@@ -73,3 +73,37 @@ def test_groups_may_be_given_as_values() -> None:
 def test_bad_input(name: str, group: str, shape: tuple[int, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_action(name, group, shape)
+
+
+def test_an_action_of_one_s_own():
+    action = action_from_source("tests.forecasting.own_code:negative", "C2", (6, 6))
+    x = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(action.act(1, x), -x)
+    with pytest.raises(InputError, match="listed finite group"):
+        action_from_source("tests.forecasting.own_code:negative", "SO(3)", (6, 6))
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("SO(2)", r"SO\(2\), which has infinitely many elements; take C8 \(steps of 45°\), C16"),
+        ("O(2)", "take D8"),
+        ("SO(3)", "take O, the 24 rotations of the cube"),
+        ("T2", "take C8xC8"),
+        ("S8", "S8, which has 40,320 elements; take C8 or D8, which permute the same 8 points"),
+        ("C4xSO(2)", "take a finite subgroup"),
+    ],
+)
+def test_groups_without_a_list_of_elements_get_finite_ones_to_take(group, said):
+    with pytest.raises(InputError, match=said):
+        parse_action("rotation", group, (8, 8))
+
+
+@pytest.mark.parametrize("name", ["rotation", "flip", "shift-x"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_channels_last_is_noticed_and_channels_first_is_not(name, channels):
+    group = "C2"
+    with pytest.raises(InputError, match=r"channels first, .*permute\(0, 3, 1, 2\)"):
+        parse_action(name, group, (12, 12, channels))
+    assert parse_action(name, group, (channels, 12, 12)).group.order == 2
+    assert parse_action("shift-y", group, (16, 12, 2)).group.order == 2  # 16 channels of narrow images

@@ -38,6 +38,13 @@ def by_two(g: int, x: Tensor) -> Tensor:
     return x.roll(2 * g, -1)
 
 
+def turned_points(g: int, x: Tensor) -> Tensor:
+    """C5: points of the plane about the origin."""
+    angle = torch.tensor(2 * torch.pi * g / 5, dtype=x.dtype)
+    turn = torch.stack([angle.cos(), angle.sin(), -angle.sin(), angle.cos()]).reshape(2, 2)
+    return x @ turn
+
+
 def nearly(g: int, x: Tensor) -> Tensor:
     """Shifts by two pixels under a light that stays where it is: nearly an action of C3."""
     return x.roll(2 * g, -1) + 0.1 * g * torch.linspace(-1, 1, x.shape[-1]).to(x)

@@ -100,14 +100,14 @@ def warned(net, action, side=6):
 def test_strides_and_padding_that_break_the_symmetry_are_named():
     strided = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(8, 3))
     [words] = warned(strided, "C4")
-    assert "Layer '0' (Conv2d): windows of 3 in steps of 2 on 6 pixels leave 1 over" in words
+    assert "Layer '0' (Conv2d): windows of 3 in steps of 2 on 6 positions leave 1 over" in words
     # and they do break it: windows that fit have a smaller error under a mirror-symmetric filter
     fits = nn.Sequential(nn.Conv2d(1, 2, 2, stride=2), nn.Flatten(), nn.Linear(18, 3))
     assert warned(fits, "C4") == ()
     padded = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 3))
     zero, step = warned(padded, "C6 shift-x")
     assert "zero padding of 1" in zero
-    assert "one position is 2 pixels; shifts of 1 pixels" in step
+    assert "one position is 2 of the input's; shifts by 1 are" in step
     circular = nn.Sequential(
         nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), nn.Flatten(), nn.Linear(72, 3)
     )

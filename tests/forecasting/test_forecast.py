@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 import symscope
 from symscope.data import LabelledData, custom_action, mnist_sample, rotation
+from symscope.data.images import flip
 from symscope.errors import InputError
-from symscope.forecasting import ForecastOptions, forecast
+from symscope.forecasting import CheckOptions, ForecastOptions, forecast
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._kernel_prediction import resample_prediction
 from symscope.forecasting._prediction_task import accuracy_interval
@@ -19,7 +21,16 @@ from symscope.forecasting._resample import draw_resample
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.spectral.dense import regression
-from tests.forecasting.problems import FEW, blobs, broken_net, failing, growing, negated, small_net
+from tests.forecasting.problems import (
+    FEW,
+    blobs,
+    broken_net,
+    failing,
+    growing,
+    negated,
+    number_net,
+    small_net,
+)
 from tests.tolerances import DENSE_PREDICTION
 
 
@@ -290,3 +301,40 @@ def test_the_size_of_images_does_not_change_the_forecast():
     error, same = result.prediction.class_error, usual.prediction.class_error
     torch.testing.assert_close(error, same, equal_nan=True)
     assert result.prediction.notes == usual.prediction.notes
+
+
+def test_arrays_with_words_give_the_same_forecast_as_labelled_data():
+    data = blobs(items=3)
+    usual = forecast(small_net, data, "C4", options=FEW)
+    words = np.array(["ant", "bee", "cow"])[data.labels.numpy()].tolist()
+    result = forecast(small_net, (data.x.numpy(), words), "C4", options=FEW)
+    assert torch.equal(result.class_accuracy, usual.class_accuracy)
+    assert torch.equal(result.prediction.table, usual.prediction.table)
+    assert result.question.class_names == ("ant", "bee", "cow")
+    assert usual.question.class_names == ("0", "1", "2")
+
+
+def test_channels_last_is_refused_also_for_a_given_action():
+    x = torch.rand(6, 12, 12, 3, generator=torch.Generator().manual_seed(0))
+    for action in ("C4", "C2 flip", flip("x"), rotation(4)):
+        with pytest.raises(InputError, match="channels first"):
+            forecast(lambda: nn.Linear(432, 3), (x, torch.arange(6) % 3), action)
+
+
+class Viewing(nn.Module):
+    """A network that takes for granted that its inputs lie in memory in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.only = nn.Linear(48, 2)
+
+    def forward(self, x):
+        return self.only(x.view(len(x), -1))
+
+
+def test_inputs_of_a_network_are_contiguous():
+    x = torch.rand(8, 4, 4, 3, generator=torch.Generator().manual_seed(0)).permute(0, 3, 1, 2)
+    options = replace(FEW, kernel="finite", standardise=False, pilot_epochs=1)
+    train = CheckOptions(epochs=1, kernel_classes=1)
+    result = forecast(Viewing, (x, torch.arange(8) % 2), "C2 flip", train=train, options=options)
+    assert result.check is not None

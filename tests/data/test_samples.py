@@ -1,25 +1,27 @@
-"""Data and actions by name: files, folders, functions, and what is refused."""
+"""Data in every form a user may have them: arrays, datasets, files, folders, and what is refused."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
-from symscope.data import (
-    LabelledData,
-    MeasuredData,
-    action_from_source,
-    class_names_from_source,
-    data_from_source,
-)
+from symscope.data import LabelledData, MeasuredData, as_samples
 from symscope.errors import InputError
 from tests.data.test_image_folder import folder_of_images
+from tests.forecasting.own_code import Leaving
 
 HERE = "tests.forecasting.own_code"
 
 
-def test_arrays_and_datasets(tmp_path):
+def data_from_source(source: str, limit: int | None = None, task: str = "auto"):
+    """The samples alone."""
+    return as_samples(source, task, limit)[0]
+
+
+def test_arrays_and_datasets(tmp_path, monkeypatch):
     np.savez(tmp_path / "mine.npz", X=np.arange(24.0).reshape(6, 2, 2), y=np.arange(6) % 2)
     assert data_from_source(str(tmp_path / "mine.npz")).classes == (0, 1)
     result = data_from_source(f"{HERE}:dataset")
@@ -30,8 +32,9 @@ def test_arrays_and_datasets(tmp_path):
         data_from_source(str(tmp_path / "objects.npz"))
     with pytest.raises(InputError, match="did you mean 'sample'"):
         data_from_source("smaple")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(InputError, match="symscope data fetch mnist"):
-        data_from_source("mnist", tmp_path / "nowhere")
+        data_from_source("mnist")
 
 
 def test_a_limit_holds_for_every_source_and_leaves_no_class_out(tmp_path):
@@ -67,25 +70,17 @@ def test_classes_are_called_what_the_user_calls_them(tmp_path):
     np.savez(path, X=x, y=np.array(["dog", "cat", "élan", "cat", "dog", "élan"]))
     assert data_from_source(path).labels.tolist() == [1, 0, 2, 0, 1, 2]
     assert data_from_source(path, task="classification").labels.tolist() == [1, 0, 2, 0, 1, 2]
-    assert class_names_from_source(path) == ("cat", "dog", "élan")
+    assert as_samples(path)[1] == ("cat", "dog", "élan")
     with pytest.raises(InputError, match="expected real numbers to predict, got <U4"):
         data_from_source(path, task="regression")
     np.savez(path, X=x.astype(str), y=np.array(["dog", "cat"] * 3))
     with pytest.raises(InputError, match=r"mine.npz \(X\): expected real numbers, got <U"):
         data_from_source(path)
     np.savez(path, X=x, y=np.arange(6) % 2)
-    assert class_names_from_source(path) is None
+    assert as_samples(path)[1] is None
     (tmp_path / "images").mkdir()
-    assert class_names_from_source(str(folder_of_images(tmp_path / "images"))) == ("cats", "dogs")
-    assert class_names_from_source(f"{HERE}:dataset") is None
-
-
-def test_an_action_of_one_s_own():
-    action = action_from_source(f"{HERE}:negative", "C2", (6, 6))
-    x = torch.rand(2, 6, 6, generator=torch.Generator().manual_seed(1))
-    assert torch.equal(action.act(1, x), -x)
-    with pytest.raises(InputError, match="listed finite group"):
-        action_from_source(f"{HERE}:negative", "SO(3)", (6, 6))
+    assert as_samples(folder_of_images(tmp_path / "images"))[1] == ("cats", "dogs")
+    assert as_samples(f"{HERE}:dataset")[1] is None
 
 
 def test_the_task_is_read_off_the_labels_unless_it_is_given(tmp_path):
@@ -117,3 +112,89 @@ def test_the_task_of_datasets():
         data_from_source("sample", task="regression")
     with pytest.raises(InputError, match="did you mean 'regression'"):
         data_from_source("sample", task="regresion")
+
+
+X = np.random.default_rng(0).normal(size=(6, 2, 3))
+WORDS = ["dog", "cat", "élan", "cat", "dog", "élan"]
+
+
+@pytest.mark.parametrize("convert", [np.asarray, torch.as_tensor, np.ndarray.tolist])
+@pytest.mark.parametrize("label", [list, np.array, torch.tensor, pd.Series, lambda y: np.array(y)[:, None]])
+def test_every_kind_of_array_is_the_same_data(convert, label):
+    samples, names = as_samples((convert(X), label([2, 0, 2, 1, 0, 2])))
+    assert isinstance(samples, LabelledData)
+    assert names is None
+    np.testing.assert_array_equal(samples.x.numpy(), X)
+    assert (samples.x.dtype, samples.labels.tolist()) == (torch.float64, [2, 0, 2, 1, 0, 2])
+    assert as_samples((convert(X), label([0.5, 1, 2, 3, 4, 5])))[0].targets[:, 0].tolist() == [
+        0.5,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+
+
+@pytest.mark.parametrize("words", [list, np.array, pd.Series, lambda y: np.array(y, dtype=object)])
+def test_words_become_names_of_classes_in_arrays_and_datasets(words):
+    by_array = as_samples((X, words(WORDS)))
+    by_dataset = as_samples(list(zip(torch.tensor(X), words(WORDS), strict=True)))
+    for samples, names in (by_array, by_dataset):
+        assert (samples.labels.tolist(), names) == ([1, 0, 2, 0, 1, 2], ("cat", "dog", "élan"))
+
+
+def test_a_list_of_two_arrays_is_a_pair_and_a_list_of_two_pairs_a_dataset():
+    assert len(as_samples([X, np.arange(6) % 2])[0]) == 6
+    assert len(as_samples([(X[0], 0), (X[1], 1)])[0]) == 2
+
+
+def test_samples_as_they_are_and_with_a_limit():
+    mine = LabelledData(torch.tensor(X), torch.arange(6) % 3, "mine", "tests")
+    assert as_samples(mine)[0] is mine
+    assert as_samples(mine, limit=3)[0].labels.tolist() == [0, 1, 2]
+    assert as_samples(mine, "regression")[0].targets[:, 0].tolist() == [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]
+    numbers = MeasuredData(torch.tensor(X), torch.arange(6.0), "mine", "tests")
+    with pytest.raises(InputError, match="numbers to predict; leave the task classification out"):
+        as_samples(numbers, "classification")
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        return iter(lambda: (X[0], 1), None)
+
+
+PAIRS = TensorDataset(torch.tensor(X), torch.arange(6) % 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ((X, np.arange(5)), "y: expected one label for each of 6 samples, got 5"),
+        ((X[:0], []), r"expected inputs \[n, \*shape\], at least one, got shape \(0, 2, 3\)"),
+        ((X, np.zeros((6, 2, 2))), r"expected targets \[n\] or \[n, t\], .* got shape \(6, 2, 2\)"),
+        ((X, 3), "y: expected one label for each of 6 samples, got a single value"),
+        ((X, np.eye(6)), "one-hot classes; use y.argmax"),
+        ((X, [{}] * 6), "y: expected whole numbers as classes, got object"),
+        ((X, torch.zeros(6, dtype=torch.complex64)), "y: expected real numbers, got torch.complex64"),
+        ((np.arange(6), X), "swap them"),
+        ((X[:, 0, 0], np.arange(6)), r"X: expected inputs .* use x\[:, None\]"),
+        (([[1.0], [1.0, 2.0]], [0, 1]), "X: expected a rectangular array"),
+        (X, r"got an array of shape \(6, 2, 3\) without labels; pass \(X, y\)"),
+        ((X, X, X), r"expected \(X, y\), two arrays, got a tuple of 3"),
+        (DataLoader(PAIRS), r"got a DataLoader, which gives batches; pass its dataset, loader.dataset"),
+        (Endless(), r"iterable dataset \(Endless\), which may have no end; .*islice"),
+        ({"X": X, "y": WORDS}, r"expected \(X, y\), a torch Dataset .* got dict"),
+        (None, "got NoneType"),
+        (Dataset(), "got Dataset"),
+    ],
+)
+def test_what_is_refused_says_what_to_pass(data, said):
+    with pytest.raises(InputError, match=said) as caught:
+        as_samples(data)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_of_the_user_s_dataset_names_its_line():
+    with pytest.raises(InputError, match=r"data: its dataset raised SystemExit: 0 \(own_code.py, line \d+\)"):
+        as_samples(Leaving())
