@@ -28,7 +28,6 @@ from tests.forecasting.problems import (
     failing,
     growing,
     negated,
-    number_net,
     small_net,
 )
 from tests.tolerances import DENSE_PREDICTION
