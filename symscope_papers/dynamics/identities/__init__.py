@@ -25,4 +25,5 @@ identities = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )

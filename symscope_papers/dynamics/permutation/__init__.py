@@ -48,4 +48,5 @@ permutations = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )

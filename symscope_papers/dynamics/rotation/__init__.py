@@ -64,4 +64,5 @@ rotations = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )

@@ -28,4 +28,5 @@ stability_along_training = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )

@@ -59,4 +59,5 @@ translations = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )
