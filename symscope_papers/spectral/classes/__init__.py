@@ -56,4 +56,5 @@ classes_experiment = Experiment(
     measure=measure_cell,
     plot=draw_plots,
     claims=judge_claims,
+    version=2,
 )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.classes.config import Classes
-from symscope_papers.spectral.pairs.judged import same_conclusions
+from symscope_papers.spectral.pairs.judged import NNGP, same_conclusions
 
 SOURCE = "Sec. 3.4, Fig. 6B"
 MATCHES = (
@@ -117,6 +117,14 @@ def judge_claims(config: Classes, tables: RunTables) -> list[Claim]:
             "Accuracy of exact kernel regression over all points.",
             _curve(curves["regression"]),
             why=f"Half of the left-out digits are right from {_half(curves['regression'])} angles on.",
+        ),
+        Claim.quantified(
+            "Accuracy of exact regression with the NNGP kernel.",
+            "Sec. 2",
+            _curve(curves["regression, NNGP"]),
+            quote=NNGP,
+            why="Largest difference from regression with the NTK: "
+            f"{(curves['regression, NNGP']['mean'] - curves['regression']['mean']).abs().max():.2g}.",
         ),
         _exact(tables["agreement"]),
         Claim.beyond(

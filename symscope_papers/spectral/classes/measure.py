@@ -58,7 +58,8 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
 def kernel_rows(
     points: StoredPoints, classes: Int64[Tensor, "m"], group: FiniteGroup, config: Classes
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """The paper's rule, regression over all points, and its group form; the rule with the NNGP kernel too.
+    """The paper's rule, regression over all points, and its group form; rule and regression with the NNGP
+    kernel, too.
 
     Returns:
         Accuracies, and how far regression and its group form differ.
@@ -67,7 +68,8 @@ def kernel_rows(
     x = points.points.flatten(1)
     gram = wide.ntk(x)
     projected = projected_profile(gram, group)
-    other = projected_profile(wide.nngp(x), group).profile
+    other_gram = wide.nngp(x)
+    other = projected_profile(other_gram, group).profile
     rule, nngp = (
         one_versus_many(pair_errors(profile, group, config.rule_ridge), classes)
         for profile in (projected.profile, other)
@@ -75,7 +77,9 @@ def kernel_rows(
     labels = nn.functional.one_hot(classes, CLASSES).to(gram.dtype)
     masks = class_masks(classes, group)
     grouped = leave_out(projected.profile, labels, masks, group, config.ridge)
-    dense = dense_predictions(gram, labels, masks, group, config.ridge)
+    dense, dense_nngp = (
+        dense_predictions(one, labels, masks, group, config.ridge) for one in (gram, other_gram)
+    )
     rows, gaps = [], []
     for label in config.left_out:
         own = grouped.sets.cpu() == label
@@ -85,6 +89,7 @@ def kernel_rows(
             ("rule", float(rule.class_accuracy[label])),
             ("rule, NNGP", float(nngp.class_accuracy[label])),
             ("regression", float((by_dense.argmax(1) == label).double().mean())),
+            ("regression, NNGP", float((dense_nngp[label].cpu().argmax(1) == label).double().mean())),
             ("group form", float((by_group.argmax(1) == label).double().mean())),
         ):
             rows.append({"left_out": label, "method": method, "accuracy": share})

@@ -40,5 +40,5 @@ def measured(experiment, config):
     rows: dict[str, list] = {}
     for cell in experiment.cells(config):
         for name, result in experiment.measure(config, cell, HERE).items():
-            rows.setdefault(name, []).extend(result)
+            rows.setdefault(name, []).extend({**cell, **row} for row in result)
     return {name: pd.DataFrame(result) for name, result in rows.items()}
