@@ -96,7 +96,7 @@ def test_a_small_run_is_complete_and_trials_do_not_depend_on_what_is_trained_tog
     tables = [outcome.tables()["accuracy"] for outcome in outcomes]
     keys = ["angles", "trial", "left_out", "method"]
     for table in tables:
-        assert len(table) == 2 * 2 * 2 * 6  # angles, trials, left-out classes, methods
+        assert len(table) == 2 * 2 * 2 * 7  # angles, trials, left-out classes, methods
         assert not table.duplicated(keys).any()
     kernels = [
         table[~table["method"].str.startswith("trained")].sort_values(keys)["accuracy"].tolist()
