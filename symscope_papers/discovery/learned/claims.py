@@ -74,9 +74,9 @@ def learned_claim(config: LearnedRun, tables: RunTables, source: str, quote: str
         measured=f"{counts} fields",
         threshold=f"more than half of the fields of each network, rank test at {LEVEL:.0%}",
         quote=quote,
-        reading="To learn is read as the least it can mean: better than a random direction, in more than half "
-        "of the fields of each network. The half is ours: the paper shows one training of each network and "
-        "states no share.",
+        reading="To learn is read as the least it can mean: better than a random direction, in more than "
+        "half of the fields of each network. The half is ours: the paper shows one training of each network "
+        "and states no share.",
         why=f"Median drift over a random field's: {rows['drift_ratio'].median():.2g}; a symmetry has 0.",
     )
 

@@ -163,7 +163,7 @@ def line_claim(
     share = explained(part, one, other)
     error = standard_error(part, lambda some: explained(some, one, other))
     if abs(share - 0.5) <= 2 * error:
-        why = f"“Linear” has no border: a line explains {share:.2f} ± {error:.2g} of the variance, about half."
+        why = f"A line explains {share:.2f} ± {error:.2g} of the variance, near half; “linear” has no border."
         return Claim.not_testable(statement, source, why, quote=quote)
     return Claim.from_check(
         statement,

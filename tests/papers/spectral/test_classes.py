@@ -163,6 +163,7 @@ def tables(trained=(0.1, 0.3, 0.9), rule=(0.0, 0.2, 0.95), other=None, gap=1e-12
         "rule": rule,
         "rule, NNGP": other or rule,
         "regression": rule,
+        "regression, NNGP": rule,
         "group form": rule,
         "trained, on training points": (1.0, 0.99, 0.98)[: len(angles)],
     }
@@ -212,7 +213,7 @@ def test_measurements_are_those_of_the_tables():
     assert shown[0].startswith("0.00 ± 0.00 at n = 4, 0.25 ± 0.00 at n = 8, 0.75")
     assert shown[2] == "0.2"
     assert shown[3].endswith("against 11.3")
-    assert "1e-06" in shown[5]
+    assert "1e-06" in shown[6]
     [without] = [c for c in judge_claims(Classes(), tables(angles=(8, 16, 32))) if "2 and 4" in c.statement]
     assert without.measured == "no such number of angles"
 
