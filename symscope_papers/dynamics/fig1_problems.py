@@ -10,6 +10,7 @@ import torch
 from symscope.dynamics import TrainingProblem
 from symscope.dynamics.averaged_elements import drawn_elements
 from symscope.errors import InputError
+from symscope.groups import CompactGroup
 from symscope_papers.dynamics.permutation.config import Permutation
 from symscope_papers.dynamics.permutation.measure import graph_problem
 from symscope_papers.dynamics.rotation.config import Rotation
@@ -63,4 +64,6 @@ def fig1_problem(
 def averaged(problem: TrainingProblem, most: int, generator: torch.Generator) -> list[Any] | None:
     """Elements to average over: None, for all of them, where they are few, else so many random ones."""
     group = problem.network.group
-    return None if group.order <= most else drawn_elements(group, most, generator)
+    if not isinstance(group, CompactGroup) and group.order <= most:
+        return None
+    return drawn_elements(group, most, generator)

@@ -28,12 +28,10 @@ def judge_claims(config: OwnKernels, tables: RunTables) -> list[Claim]:
     """How far from circulant the networks' own kernels are, and what they predict at the missing image."""
     table = tables["pairs"]
     claims = []
-    for (network, angles), part in table.groupby(["network", "angles"], sort=False):
-        claims += [
-            _circulant(str(network), int(angles), part),
-            _errors(str(network), int(angles), part),
-            _agreement(str(network), int(angles), part),
-        ]
+    for network in config.networks:
+        for angles in config.angles:
+            part = table[(table["network"] == network) & (table["angles"] == angles)]
+            claims += [make(network, angles, part) for make in (_circulant, _errors, _agreement)]
     return claims
 
 
@@ -48,7 +46,7 @@ def _circulant(network: str, angles: int, part: pd.DataFrame) -> Claim:
         f"Largest distance of a single orbit's block from circulant, of the largest entry: {NAMES[network]}, "
         f"{angles} angles.",
         "Sec. 1",
-        ", ".join(f"{gap:.2g} with {count}" for count, gap in means.items()),
+        ", ".join(f"{means[count]:.2g} with {count}" for count in means.index.tolist()),
         quote=CIRCULANT,
         uncertainty="mean over pairs, against the number of initialisations averaged",
         why=QUARTER if angles in (2, 4) else "",
@@ -72,12 +70,13 @@ def _errors(network: str, angles: int, part: pd.DataFrame) -> Claim:
 def _agreement(network: str, angles: int, part: pd.DataFrame) -> Claim:
     mean = _mean_kernel(part)
     r = correlation(mean, "spectral", "exact")
-    single = [correlation(one, "spectral", "exact") for _, one in part[part["start"] >= 0].groupby("start")]
+    starts = part[part["start"] >= 0].groupby("start")
+    single = pd.Series([correlation(one, "spectral", "exact") for _, one in starts])
     return Claim.quantified(
         f"Pearson's r of Eq. 7 with exact regression, both with the network's own mean kernel: "
         f"{NAMES[network]}, {angles} angles.",
         "Sec. 1",
         r,
         quote=CAPTURES,
-        uncertainty=f"± {pd.Series(single).std():.2g} between initialisations; {len(mean)} pairs",
+        uncertainty=f"± {single.std():.2g} between initialisations; {len(mean)} pairs",
     )
