@@ -62,7 +62,7 @@ def _errors(network: str, angles: int, part: pd.DataFrame) -> Claim:
         float(mean["exact"].mean()),
         expected="above 1 where predictions are wrong",
         uncertainty=f"± {single.std() / len(single) ** 0.5:.2g} over {len(single)} initialisations, "
-        f"± {mean['exact'].sem():.2g} over {len(mean)} pairs",
+        f"± {mean['exact'].std() / len(mean) ** 0.5:.2g} over {len(mean)} pairs",
         why=f"Kernels of single initialisations give {single.mean():.3g} ± {single.std():.2g}.",
     )
 
