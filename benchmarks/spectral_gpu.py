@@ -26,6 +26,8 @@ from symscope.spectral.panels import Panels, empty_panels, flop_counts, invert_f
 from symscope.spectral.streaming import (
     IrrepPart,
     assemble,
+    OrbitPoints,
+    ProjectedKernel,
     filled_panels,
     irrep_batches,
     missing_sets,
@@ -197,6 +199,8 @@ def big_run(
 
     orbit(x[:1])
     points = quotient(group, None, m)
+    exact = ProjectedKernel(kernel, group, (group.identity,))
+    orbits = OrbitPoints(x, group, orbit)
     sets = missing_sets(spectral.class_masks(classes, group), group, points)
     budget = session.memory() - set_bytes(m, group, sets)
     batches = irrep_batches(m, group, panel, budget)
@@ -208,7 +212,7 @@ def big_run(
     def parts() -> Iterator[tuple[Frequency, IrrepPart]]:
         for batch in batches:
             before = session.now()
-            filled = filled_panels(kernel, orbit, x, group, batch, panel, tile_budget(budget), points)
+            filled = filled_panels(exact, orbits, batch, panel, tile_budget(budget), points)
             after = session.now()
             clock["kernel and transform s"] += after - before
             for frequency in batch:

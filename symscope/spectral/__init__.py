@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+from symscope.spectral._coverage import CoverageRegression, coverage_cost, coverage_regression
+from symscope.spectral._coverage_cost import CoverageCost
 from symscope.spectral._leave_out import leave_out
 from symscope.spectral._leave_out_orbits import leave_out_orbits
 from symscope.spectral._leave_out_result import IrrepShare, LeaveOut
@@ -27,6 +29,11 @@ from symscope.spectral.geometry import orbit_radii, orbit_separations
 from symscope.spectral.streaming import leave_out_streamed
 
 __all__ = [
+    # kernel regression on the transformations that were seen, at full size
+    "coverage_regression",
+    "coverage_cost",
+    "CoverageRegression",
+    "CoverageCost",
     # from a kernel and an action to predictions at missing points
     "leave_out_orbits",
     "leave_out_streamed",

@@ -6,27 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Shaped
 from torch import Tensor, nn
 
-from symscope.data import Action, check_action, default_tolerance, fixing_elements
+from symscope.data import Action, check_action
 from symscope.errors import InputError
-from symscope.numerics import Progress, byte_count, byte_text, checked, usable_device
-from symscope.spectral._kernel_entries import (
-    NotInvariantError,
-    check_invariant_kernel,
-    check_samples,
-    entries,
-)
-from symscope.spectral._leave_out import leave_out
+from symscope.numerics import Progress, byte_count, check_ridge, checked, usable_device
+from symscope.spectral._kernel_entries import OrbitPoints, check_samples
+from symscope.spectral._leave_out import orbit_labels
 from symscope.spectral._leave_out_result import LeaveOut
 from symscope.spectral._matrix_checks import check_tensor
-from symscope.spectral._missing_sets import check_sample_classes, class_masks
-from symscope.spectral._profile import kernel_profile, projected_profile
-from symscope.spectral.streaming import leave_out_streamed
+from symscope.spectral._missing_sets import check_sample_classes, class_masks, missing_sets
+from symscope.spectral._orbit_inverse import OrbitInverse, orbit_quotient
+from symscope.spectral._orbit_tiles import projected_kernel
 
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
-HELD = 4  # copies of a profile, or of a Gram matrix, beside which everything else is small
 TRIED = 8  # samples on which an action is asked whether it is one
 
 
@@ -45,10 +39,10 @@ def leave_out_orbits(
 ) -> LeaveOut:
     """What kernel regression on whole orbits predicts at points it has not seen.
 
-    Samples that some elements fix are found, and their points count once. A profile that does not fit the
-    memory is streamed. Where the action or the kernel's symmetry is only approximate, the kernel matrix over
-    all points is replaced by the nearest invariant one; `invariance_error` is how far that is, and
-    `explanation` mentions it. Points that nearly coincide then all count; those that coincide count once.
+    Samples that some elements fix are found, and their points count once. Where the action or the
+    kernel's symmetry is only approximate, the kernel is replaced by the nearest invariant one, block by block
+    over pairs of orbits; `invariance_error` is how far that is, and `explanation` mentions it. Points that
+    nearly coincide then all count; those that coincide count once.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`: any `symscope.kernels.Kernel`, such as the
@@ -76,35 +70,16 @@ def leave_out_orbits(
     (80, 20, 0.0)
     """
     check_samples(samples)
+    check_ridge(ridge)
     values = _outputs(labels, len(samples))
     masks = _by_class(labels, action) if missing is None else missing
     x, group, budget = samples.to(usable_device(device, samples)), action.group, byte_count(memory)
     check_action(action, x[:TRIED])
-    invariance_error, kept = 0.0, _stabilisers(action, x, budget)
-    try:
-        check_invariant_kernel(kernel, action.orbit, x, group)
-    except NotInvariantError as error:
-        projected = projected_profile(_gram(kernel, action, x, budget, str(error)), group, kept)
-        profile, invariance_error = projected.profile, projected.invariance_error
-    else:
-        held = HELD * 8 * len(x) ** 2 * group.order
-        if held > budget:
-            return leave_out_streamed(
-                kernel,
-                action.orbit,
-                x,
-                values,
-                masks,
-                group,
-                ridge,
-                memory=budget,
-                stabilisers=kept,
-                progress=progress,
-            )
-        profile = kernel_profile(kernel, action.orbit, x, group, memory=budget // HELD, progress=progress)
-    result = leave_out(
-        profile, values, masks, group, ridge, stabilisers=kept, memory=budget, progress=progress
-    )
+    orbits = OrbitPoints(x, group, action.orbit)
+    points = orbit_quotient(orbits, budget)
+    inverse = OrbitInverse(projected_kernel(kernel, orbits), orbits, points, ridge, budget, progress=progress)
+    result = inverse.left_out(orbit_labels(values, len(x), group), missing_sets(masks, group, points))
+    invariance_error = inverse.norms.invariance_error
     if not invariance_error:
         return result
     note = (
@@ -132,30 +107,3 @@ def _by_class(labels: Shaped[Tensor, "*shape"], action: Action) -> Bool[Tensor, 
             "[samples, elements] or [sets, samples, elements]"
         )
     return class_masks(labels, action.group, action.group.identity)
-
-
-def _stabilisers(action: Action, x: Float[Tensor, "m *sample"], budget: int) -> list[Tensor] | None:
-    """The elements that fix each sample, where they are a subgroup; None where only the identity does."""
-    each = 4 * action.group.order * x[0].numel() * x.element_size()
-    kept: list[Tensor] = []
-    alone = torch.tensor([action.group.identity])
-    for some in x.split(max(1, budget // each)):
-        own, whole = fixing_elements(action.orbit(some), some, action.group, default_tolerance(x.dtype))
-        kept.extend(one if closed else alone for one, closed in zip(own, whole.tolist(), strict=True))
-    return kept if any(len(one) > 1 for one in kept) else None
-
-
-def _gram(
-    kernel: KernelFunction, action: Action, x: Float[Tensor, "m *sample"], budget: int, why: str
-) -> Float[Tensor, "p p"]:
-    """The kernel over all points of all orbits."""
-    needed = HELD * 8 * (len(x) * action.group.order) ** 2
-    if needed > budget:
-        raise InputError(
-            f"memory: {why.split('. ')[0]}; made symmetric over all {len(x) * action.group.order} points it "
-            f"takes {byte_text(needed)}, more than the {byte_text(budget)} allowed. Allow more, take fewer "
-            'samples, or use an exact action such as rotation(n, "orthogonal")'
-        )
-    points = action.orbit(x).flatten(0, 1)
-    result = entries(kernel, points, points)
-    return (result + result.T) / 2

@@ -19,12 +19,12 @@ from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import Progress, byte_count, checked
 from symscope.spectral._kernel_entries import (
+    OrbitPoints,
     check_invariant_kernel,
     check_samples,
     coinciding_points,
     entries,
     own_values,
-    whole_orbits,
 )
 from symscope.spectral._matrix_checks import allowed_gap, check_gram, check_real, check_tensor
 
@@ -168,7 +168,8 @@ def kernel_profile(
     check_samples(samples)
     m, n = len(samples), check_finite_group(group).order
     side = samples_at_once(samples, group, memory)
-    check_invariant_kernel(kernel, orbit, samples, group)
+    orbits = OrbitPoints(samples, group, orbit)
+    check_invariant_kernel(kernel, orbits)
     own, same = own_values(kernel, samples), torch.zeros(m, n, dtype=torch.bool, device=samples.device)
     profile = torch.empty(m, m, n, dtype=own.dtype, device=samples.device)
     inverses = group.inverses.to(samples.device)
@@ -176,11 +177,11 @@ def kernel_profile(
     done, whole = 0, n * sum((min(start + side, m) - start) * min(start + side, m) for start in corners)
     for start in corners:
         columns = slice(start, min(start + side, m))
-        points = whole_orbits(orbit, samples[columns], group)
-        same[columns] = coinciding_points(samples[columns], points)
+        points = orbits.whole(columns)
+        same[columns] = coinciding_points(points, group.identity)
         for top in range(0, columns.stop, side):
             rows = slice(top, min(top + side, columns.stop))
-            tile = entries(kernel, samples[rows], points).unflatten(1, (-1, n))
+            tile = entries(kernel, samples[rows], points.flatten(0, 1)).unflatten(1, (-1, n))
             profile[rows, columns] = tile
             if rows.start < columns.start:
                 profile[columns, rows] = tile[:, :, inverses].transpose(0, 1)

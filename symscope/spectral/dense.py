@@ -47,7 +47,22 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
     """
     check_gram(gram)
     check_ridge(ridge)
-    regular = gram + ridge * torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    return torch.cholesky_inverse(cholesky_factor(gram, ridge))
+
+
+def cholesky_factor(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
+    """L with `K + ridge I = L L^T`, lower triangular.
+
+    Args:
+        gram: K over all points, symmetric.
+        ridge: Number added to the diagonal of K.
+
+    Raises:
+        InputError: An eigenvalue clearly below zero.
+        SingularKernelError: A matrix that is singular to rounding.
+    """
+    regular = gram.clone()
+    regular.diagonal().add_(ridge)
     factor, failed = torch.linalg.cholesky_ex(regular)
     pivots = factor.detach().diagonal().square()
     least = torch.finfo(gram.dtype).eps * len(gram) * float(regular.detach().diagonal().max())
@@ -58,7 +73,7 @@ def precision(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "n n"]:
             f"the kernel matrix of {len(gram)} points with ridge {ridge:g} is singular to rounding "
             f"(row {row}): points repeat or nearly do; remove them, or use a larger ridge"
         )
-    return torch.cholesky_inverse(factor)
+    return factor
 
 
 @checked

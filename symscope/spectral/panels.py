@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -291,15 +291,40 @@ def inverse_block(
     return block, across - across.T
 
 
-def solve(inverse: Panels, right: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
-    """`A^-1 right = X^T X right` for a real matrix, from X = L^-1."""
-    if inverse.is_complex:
-        raise InputError("solve is for real matrices: labels live on the trivial irrep, whose block is real")
-    forward = torch.zeros_like(right)
-    for k, panel in enumerate(inverse.real):
-        start = k * inverse.width
-        forward[start:].addmm_(panel, right[start : start + panel.shape[1]])
-    return torch.cat([panel.T @ forward[k * inverse.width :] for k, panel in enumerate(inverse.real)])
+def solve(inverse: Panels, right: Shaped[Tensor, "n c"]) -> Shaped[Tensor, "n c"]:
+    """`A^-1 right = X^H X right` from X = L^-1; complex for a complex matrix, real for a real one.
+
+    >>> X = empty_panels(2, 1, complex=False, device="cpu")
+    >>> X.real[0][:, 0], X.real[1][:, 0] = torch.tensor([0.5, -0.5]), torch.tensor([1.0])
+    >>> solve(X, torch.tensor([[4.0], [2.0]], dtype=torch.float64)).flatten().tolist()  # of [[4, 2], [2, 2]]
+    [1.0, 0.0]
+    """
+    if right.is_complex() != inverse.is_complex:
+        kind = "complex" if inverse.is_complex else "real"
+        raise InputError(f"solve: the matrix is {kind}, expected a {kind} right-hand side, got {right.dtype}")
+    if not inverse.is_complex:
+        return _transposed_times(inverse, inverse.real, _times(inverse, inverse.real, right))
+    count = right.shape[1]
+    both = torch.cat([right.real, right.imag], 1)
+    first, second = _times(inverse, inverse.real, both), _times(inverse, inverse.imaginary, both)
+    forward = torch.cat([first[:, :count] - second[:, count:], first[:, count:] + second[:, :count]], 1)
+    first = _transposed_times(inverse, inverse.real, forward)
+    second = _transposed_times(inverse, inverse.imaginary, forward)
+    return torch.complex(first[:, :count] + second[:, count:], first[:, count:] - second[:, :count])
+
+
+def _times(matrix: Panels, half: Sequence[Tensor], right: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+    result = torch.zeros_like(right)
+    for k, panel in enumerate(half):
+        start = k * matrix.width
+        result[start:].addmm_(panel, right[start : start + panel.shape[1]])
+    return result
+
+
+def _transposed_times(
+    matrix: Panels, half: Sequence[Tensor], right: Float[Tensor, "n c"]
+) -> Float[Tensor, "n c"]:
+    return torch.cat([panel.T @ right[k * matrix.width :] for k, panel in enumerate(half)])
 
 
 @checked

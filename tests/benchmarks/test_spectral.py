@@ -13,7 +13,7 @@ from benchmarks import spectral, spectral_gpu
 from symscope import data
 from symscope.spectral.irrep_blocks import frequencies, quotient
 from symscope.spectral.panels import invert_factor
-from symscope.spectral.streaming import filled_panels
+from symscope.spectral.streaming import OrbitPoints, ProjectedKernel, filled_panels
 
 
 def test_the_gpu_run_works_on_a_cpu(tmp_path, monkeypatch):
@@ -50,7 +50,14 @@ def test_the_probe_of_the_inverse_knows_points_that_coincide():
 
     points = quotient(action.group, None, 6)
     frequency = frequencies(action.group)[1]
-    [(panels, _)] = filled_panels(kernel, action.orbit, x, action.group, [frequency], None, 1e6, points)
+    [(panels, _)] = filled_panels(
+        ProjectedKernel(kernel, action.group, (0,)),
+        OrbitPoints(x, action.group, action.orbit),
+        [frequency],
+        None,
+        1e6,
+        points,
+    )
     invert_factor(panels, 0.0)
     away = spectral_gpu.probe(panels, frequency, kernel, action.orbit, x, action.group, 0.0)
     assert away < 1e-12

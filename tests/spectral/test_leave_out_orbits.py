@@ -107,7 +107,7 @@ def test_what_is_only_nearly_symmetric_is_made_so_and_it_says_how_much():
     one_hot, masks = nn.functional.one_hot(labels).double(), torch.zeros(2, 4, 8, dtype=torch.bool)
     masks[0, [0, 3], 0] = masks[1, [1, 2], 0] = True
     expected = leave_out(projected.profile, one_hot, masks, action.group, 0.0)
-    assert torch.equal(result.residual, expected.residual)
+    assert torch.allclose(result.residual, expected.residual, atol=1e-10)
 
 
 def test_a_kernel_that_is_not_invariant_is_found_where_samples_move():
@@ -152,9 +152,9 @@ def test_a_profile_too_large_for_the_memory_is_streamed():
     missing[3, 5] = missing[17, 0] = True
     calls = []
     result = leave_out_orbits(
-        RBF, ring, x, labels, 0.1, missing=missing, memory="1.5MB", progress=lambda *now: calls.append(now)
+        RBF, ring, x, labels, 0.1, missing=missing, memory="700kB", progress=lambda *now: calls.append(now)
     )
-    assert {what for what, _, _ in calls} == {"irreps"}  # blocks are made, used and dropped: no profile
+    assert sum(done == total for what, done, total in calls if what == "kernel") > 1  # several passes
     expected = dense(RBF, ring, x, labels, missing, 0.1)
     assert torch.allclose(result.residual, expected, atol=1e-8)
 
@@ -203,9 +203,9 @@ def test_what_is_no_action_is_refused():
         leave_out_orbits(RBF, wrong, images(3, 6, 6), torch.tensor([0, 1, 1]), 0.0)
 
 
-def test_too_little_memory_to_make_a_kernel_symmetric():
-    with pytest.raises(InputError, match=r"all 32 points it takes .*orthogonal"):
-        leave_out_orbits(RBF, data.rotation(8), images(4, 9, 9), torch.arange(4), 0.0, memory="20kB")
+def test_too_little_memory_for_one_block():
+    with pytest.raises(InputError, match=r"a block of 4 rows .* takes"):
+        leave_out_orbits(RBF, data.rotation(8), images(4, 9, 9), torch.arange(4), 0.0, memory="1kB")
 
 
 def test_samples_that_elements_keep_are_streamed_too():
