@@ -25,9 +25,9 @@ from symscope.spectral.irrep_blocks import Frequency, fourier_block, frequencies
 from symscope.spectral.panels import Panels, empty_panels, flop_counts, invert_factor, solve
 from symscope.spectral.streaming import (
     IrrepPart,
-    assemble,
     OrbitPoints,
     ProjectedKernel,
+    assemble,
     filled_panels,
     irrep_batches,
     missing_sets,
