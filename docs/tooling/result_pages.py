@@ -226,7 +226,8 @@ def against_page(results: Sequence[KeptResult]) -> str:
         "",
         "Sentences and numbers of the papers that do not hold at the settings the papers state, with the "
         "papers' words and what was measured. Everything else that was tested is on "
-        "[the pages of the experiments](index.md).",
+        "[the pages of the experiments](index.md); [the list of all testable sentences](sentences.md) says "
+        "which experiment tests which, or why none does.",
     ]
     if not results:
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
