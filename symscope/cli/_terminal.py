@@ -162,7 +162,7 @@ def print_forecast(result: Forecast) -> None:
     console.print()
     listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in result.advice]
     console.print(simple_table("Advice", ("what", "then", "gain"), listed))
-    for caution in result.cautions:
+    for caution in _cautions(result):
         console.print(f"Caution: {caution}", soft_wrap=True)
     for note in result.prediction.notes:
         console.print(f"Note: {note}", soft_wrap=True)
@@ -179,8 +179,13 @@ def print_comparison(forecasts: Sequence[Forecast]) -> None:
     console.print(simple_table(verdicts.caption, verdicts.columns, verdicts.rows))
     console.print()
     for result in forecasts:
-        for caution in result.cautions:
+        for caution in _cautions(result):
             console.print(f"Caution, {result.model.name}: {caution}", soft_wrap=True)
+
+
+def _cautions(result: Forecast) -> list[str]:
+    """What to beware of, a training that failed first."""
+    return [*filter(None, [result.training_failure]), *result.cautions]
 
 
 def accuracy_text(value: float) -> str:

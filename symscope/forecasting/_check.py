@@ -20,6 +20,7 @@ from symscope.forecasting._options import CheckOptions, ForecastOptions, Trainin
 from symscope.forecasting._prediction_task import group_means, sample_spread
 from symscope.forecasting._question import Question, missing_masks
 from symscope.forecasting._resample import Resample
+from symscope.forecasting._short_repr import short_repr
 from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, partial_progress
 from symscope.training import MiniBatch, Optimiser, StoredPoints, TrainedNetworks, train_networks
@@ -59,6 +60,8 @@ class TrainingCheck:
     plan: TrainingPlan
     equivariance: Equivariance
 
+    __repr__ = short_repr
+
     @property
     def accuracy(self) -> float:
         """Mean over classes."""
@@ -90,6 +93,8 @@ class PilotForecast:
     epochs: int
     class_accuracy: Float64[Tensor, "c"]
     class_spread: Float64[Tensor, "c"]
+
+    __repr__ = short_repr
 
     @property
     def accuracy(self) -> float:

@@ -87,6 +87,8 @@ def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
         text = f"{result.model.name} {WILL[result.answer]}: {predicted}"
         if result.check is not None:
             text += f"; trained, it {words.did.format(share=f'{result.check.accuracy:.0%}')}"
+        if result.training_failure is not None:
+            text += ", but it has not learned its training data"
         sentences.append(text + ".")
     return " ".join(sentences)
 

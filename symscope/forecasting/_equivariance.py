@@ -11,28 +11,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, default_tolerance, fixing_elements, parse_action, rotation
+from symscope.data import Action, parse_action, rotation
 from symscope.errors import InputError
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedies import exact_elements
-from symscope.forecasting._resample import Resample, standardise_points
-from symscope.groups import FiniteGroup
+from symscope.forecasting._resample import standardise_points
+from symscope.forecasting._short_repr import short_repr
 from symscope.linear import asymmetry_loss
 from symscope.networks import UserModel, arrange_inputs
 
 MEASURED_SAMPLES = 6  # samples that errors are measured on
+WHOLE = "whole network"
 WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
 MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
 EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
-FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
-MOVED = {"rotation": "turned", "dihedral": "turned or mirrored", "flip": "mirrored"}
-CORNER = 0.01  # share of an image's energy outside the inscribed circle that deserves a caution
 
 
 @final
 @dataclass(frozen=True)
 class LayerError:
-    """How far one layer is from equivariance, `|f(g x) - g f(x)| / |f(x)|`, mean over elements and samples.
+    """How far one layer L is from equivariance by itself, `|L(g a) - g L(a)| / |L(a)|`, mean over elements.
+
+    a is what the layer is given for the samples and g a is that, moved: what earlier layers break is not
+    counted again.
 
     Attributes:
         layer: Name of the layer in the network.
@@ -58,15 +58,20 @@ class Equivariance:
 
     Attributes:
         asymmetry: `mean_x |f(x) - mean_g f(g x)|` of the outputs, over the mean norm of the outputs.
-        layers: Error of every layer.
+        layers: Error of every layer by itself.
+        whole: Error of the whole network, `|f(g x) - f(x)| / |f(x)|`; what breaks the symmetry between
+            layers, such as positions that are added to tokens, shows here alone.
         control: The exact elements that the model's part is measured with.
         skipped: Layers whose outputs the group does not act on in a known way.
     """
 
     asymmetry: float
     layers: tuple[LayerError, ...]
+    whole: LayerError
     control: str
     skipped: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def equivariance(
@@ -101,14 +106,14 @@ def equivariance(
                 totals, kinds = _errors(module, inputs, question, quarter, [1, 2, 3], x)
                 control = "quarter turns of the same images"
             else:
-                control = "none: no element is exact on this grid"
+                control = "no element: none is exact on this grid"
         rough_totals, rough_kinds = _errors(module, inputs, question, question.action, rough, x)
     kinds = {**rough_kinds, **kinds}
     rows = [
         _row(name, *kinds[name], totals.get(name), rough_totals.get(name)) for name in kinds if kinds[name][1]
     ]
     skipped = tuple(name for name in kinds if not kinds[name][1])
-    return Equivariance(loss / max(size, 1e-300), tuple(rows), control, skipped)
+    return Equivariance(loss / max(size, 1e-300), tuple(rows[1:]), rows[0], control, skipped)
 
 
 def _row(layer: str, kind: str, target: str, exact: float | None, rough: float | None) -> LayerError:
@@ -137,50 +142,79 @@ def _errors(
     elements: list[int],
     x: Tensor,
 ) -> tuple[dict[str, float], dict[str, tuple[str, str]]]:
-    """For each layer the mean error over these elements, and its class and target."""
+    """For the whole network, which comes first, and each layer, the mean error, and its class and target."""
     if not elements:
         return {}, {}
-    plain, types = _activations(module, inputs(x))
+    start = inputs(x)
+    calls = {WHOLE: _Call(module, start, module(start)), **_calls(module, start)}
+
+    def moved_input(call: _Call) -> Callable[[int], Tensor] | None:
+        """What a layer is given, moved by an element; maps that were flattened, as the maps they were."""
+        given = call.given
+        if given.numel() == start.numel() and torch.equal(given.flatten(), start.flatten()):
+            return lambda g: inputs(action.act(g, x)).reshape(given.shape)
+        maps = (one.output for one in calls.values() if one.output.flatten(1).shape == given.shape)
+        value = next((out for out in maps if torch.equal(out.flatten(1), given)), given)
+        mover = _mover(value, question, action, x)[0]
+        return None if mover is None else lambda g: mover(g, value).reshape(given.shape)
+
     kinds: dict[str, tuple[str, str]] = {}
-    movers: dict[str, Callable[[int, Tensor], Tensor] | None] = {}
-    for name, value in plain.items():
-        movers[name], target = _mover(value, question, action, x)
-        kinds[name] = (types[name], target)
-    totals = {name: 0.0 for name, mover in movers.items() if mover is not None}
-    for g in elements:
-        moved, _ = _activations(module, inputs(action.act(g, x)))
-        for name in totals:
-            mover = movers[name]
-            assert mover is not None
-            here = plain[name]
-            size = float(here.norm())
-            apart = float((moved[name] - mover(g, here)).norm())
-            totals[name] += (apart / size if size > 0 else 0.0) / len(elements)
+    totals: dict[str, float] = {}
+    for name, call in calls.items():
+        after, target = _mover(call.output, question, action, x)
+        given = moved_input(call)
+        if after is None or given is None:
+            kinds[name] = (type(call.part).__name__, "")
+            continue
+        kinds[name] = (type(call.part).__name__, target)
+        size = float(call.output.norm())
+        apart = [  # a copy: the layer may work in place
+            float((call.part(given(g).clone()) - after(g, call.output)).norm()) for g in elements
+        ]
+        totals[name] = sum(apart) / len(apart) / size if size > 0 else 0.0
     return totals, kinds
 
 
-def _activations(module: nn.Module, x: Tensor) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The output of every part without parts of its own, and of the whole."""
-    result: dict[str, Tensor] = {}
-    types: dict[str, str] = {}
+@final
+@dataclass(frozen=True)
+class _Call:
+    """One call of a layer: what it was given, and what it returned."""
+
+    part: nn.Module
+    given: Tensor
+    output: Tensor
+
+
+def _calls(module: nn.Module, x: Tensor) -> dict[str, _Call]:
+    """The first call of every part without parts of its own that takes one tensor and returns one."""
+    result: dict[str, _Call] = {}
+    given: dict[str, Tensor] = {}
     hooks = []
 
-    def keep(name: str, kind: str) -> Callable[[nn.Module, Any, Any], None]:
-        def hook(part: nn.Module, given: Any, out: Any) -> None:
-            if isinstance(out, Tensor) and out.ndim >= 2 and name not in result:
-                result[name], types[name] = out.detach(), kind
+    def before(name: str) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(part: nn.Module, arguments: Any, options: Any) -> None:
+            if len(arguments) == 1 and isinstance(arguments[0], Tensor) and not options:
+                given.setdefault(name, arguments[0].detach().clone())
+
+        return hook
+
+    def after(name: str) -> Callable[[nn.Module, Any, Any], None]:
+        def hook(part: nn.Module, arguments: Any, out: Any) -> None:
+            if name in given and name not in result and isinstance(out, Tensor) and out.ndim >= 2:
+                result[name] = _Call(part, given[name], out.detach().clone())
 
         return hook
 
     for name, part in module.named_modules():
-        if next(part.children(), None) is None and not isinstance(part, WITHOUT_ERROR):
-            hooks.append(part.register_forward_hook(keep(name or "network", type(part).__name__)))
+        if name and next(part.children(), None) is None and not isinstance(part, WITHOUT_ERROR):
+            hooks.append(part.register_forward_pre_hook(before(name), with_kwargs=True))
+            hooks.append(part.register_forward_hook(after(name)))
     try:
         module(x)
     finally:
         for hook in hooks:
             hook.remove()
-    return result, types
+    return result
 
 
 def _mover(
@@ -216,147 +250,3 @@ def _acting(question: Question, action: Action, shape: tuple[int, int], x: Tenso
         return parse_action(action.name, action.group, shape)
     except InputError:  # a user's own action, or shifts by less than a pixel
         return None
-
-
-def symmetry_cautions(invariance_error: float, resample: Resample, group: FiniteGroup) -> tuple[str, ...]:
-    """Warnings where the group form is rough: a kernel that is not invariant, points that coincide.
-
-    Args:
-        invariance_error: Relative distance from an invariant kernel, `|K - projected K| / |K|`.
-        resample: Samples and their orbits.
-        group: Group that acts.
-
-    >>> from symscope.data import mnist_sample
-    >>> from symscope.forecasting._question import as_question
-    >>> from symscope.forecasting._resample import draw_resample
-    >>> question = as_question(mnist_sample(), "C4")
-    >>> symmetry_cautions(0.2, draw_resample(question, 1, 0), question.group)[0][:43]
-    'The kernel is not invariant under C4 (20 %)'
-    """
-    result = []
-    if invariance_error > FAR:
-        result.append(
-            f"The kernel is not invariant under {group.name} ({100 * invariance_error:.0f} %): the network, "
-            "or the action, breaks the symmetry. The forecast uses the nearest invariant kernel and may be "
-            "off; the accuracy of each transformation, left out in turn, does not assume invariance."
-        )
-    flat = resample.images.flatten(2)
-    fixing, closed = fixing_elements(flat, flat[:, group.identity], group, default_tolerance(flat.dtype))
-    if not bool(closed.all()):
-        at = int((~closed).nonzero()[0])
-        names = ", ".join(group.labels[g] for g in fixing[at].tolist()[:6])
-        result.append(
-            f"{int((~closed).sum())} of {len(closed)} samples are the same under elements of {group.name} "
-            f"that are no subgroup ({names}): this is a group action only approximately, and what is left "
-            "out under one of them is seen under another; use fewer transformations."
-        )
-    return tuple(result)
-
-
-def layer_cautions(
-    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
-) -> tuple[str, ...]:
-    """Warnings for image size, padding and stride, each with the layer and the numbers.
-
-    Args:
-        module: The network.
-        model: Layout of its inputs.
-        question: Action and images.
-        images: Some samples.
-
-    >>> from symscope.data import mnist_sample
-    >>> from symscope.networks import user_model
-    >>> from symscope.forecasting._question import as_question
-    >>> net = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(338, 10))
-    >>> question = as_question(mnist_sample(), "C4")
-    >>> layer_cautions(net, user_model(net, (28, 28), 10), question, question.data.x[:3])[0][:41]
-    "Layer '0' (Conv2d): windows of 3 in steps"
-    """
-    if question.kind not in ("image", "series"):
-        return ()
-    name = question.action.name.partition(":")[0]
-    moved = MOVED.get(name.partition("-")[0])
-    result: list[str] = []
-    strides = 1
-    for label, part, size in _windows(module, model, images):
-        kernel, stride, padding, dilation = (
-            _first(part, key) for key in ("kernel_size", "stride", "padding", "dilation")
-        )
-        left = (size + 2 * padding - dilation * (kernel - 1) - 1) % stride
-        if moved is not None and left:
-            result.append(
-                f"Layer {label!r} ({type(part).__name__}): windows of {kernel} in steps of {stride} on "
-                f"{size} positions leave {left} over on one side, so that {moved} samples are cut "
-                "differently; use a size, padding or stride that fits."
-            )
-        if name.startswith("shift"):
-            result += _shift_cautions(label, part, question, stride, strides, padding)
-        strides *= stride
-    if name in ("rotation", "dihedral") and len(exact_elements(question, images[:2])) < question.group.order:
-        result += _corner_caution(images)
-    return tuple(result)
-
-
-def _shift_cautions(
-    label: str, part: nn.Module, question: Question, stride: int, strides: int, padding: int
-) -> list[str]:
-    result = []
-    factors = question.group.cyclic_factors or (1,)
-    step = question.shape[-1] // factors[-1]
-    if stride > 1 and step % (strides * stride):
-        result.append(
-            f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} of the "
-            f"input's; shifts by {step} are no whole number of positions."
-        )
-    if padding and getattr(part, "padding_mode", "zeros") != "circular":
-        result.append(
-            f"Layer {label!r} ({type(part).__name__}): zero padding of {padding} shows the network where the "
-            "edge is, so that shifted samples look different there; use padding_mode='circular'."
-        )
-    return result
-
-
-def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
-    height, width = images.shape[-2:]
-    rows = torch.arange(height) - (height - 1) / 2
-    columns = torch.arange(width) - (width - 1) / 2
-    outside = (rows[:, None] ** 2 + columns[None] ** 2) > (min(height, width) / 2) ** 2
-    share = float(images[..., outside].square().sum() / images.square().sum().clamp_min(1e-300))
-    if share < CORNER:
-        return []
-    side = math.ceil(max(height, width) * math.sqrt(2))
-    return [
-        f"{share:.0%} of the images' energy lies outside the inscribed circle and is cut off when they are "
-        f"turned; pad them to {side} x {side} pixels first."
-    ]
-
-
-def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[str, nn.Module, int]]:
-    """The layers that slide windows over images, and the width they do it on, in the order they run."""
-    result: list[tuple[str, nn.Module, int]] = []
-    hooks = []
-    for label, part in module.named_modules():
-        if isinstance(part, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
-
-            def hook(own: nn.Module, given: Any, label: str = label) -> None:
-                result.append((label, own, given[0].shape[-1]))
-
-            hooks.append(part.register_forward_pre_hook(hook))
-    try:
-        with torch.no_grad():
-            weights = next(module.parameters())
-            module(arrange_inputs(images[:1].to(weights), model.layout))
-    finally:
-        for one in hooks:
-            one.remove()
-    return result
-
-
-def _first(part: nn.Module, key: str) -> int:
-    value = getattr(part, key, 1)
-    if value == "same":
-        return (_first(part, "kernel_size") - 1) // 2
-    if value == "valid":
-        return 0
-    value = value[-1] if isinstance(value, (tuple, list)) else value
-    return int(value) if value is not None else _first(part, "kernel_size")

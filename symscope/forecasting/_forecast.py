@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from symscope.data import Action, as_samples
 from symscope.errors import InputError
 from symscope.forecasting._advice import advice
+from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
 from symscope.forecasting._check import pilot_forecast, training_check
-from symscope.forecasting._equivariance import equivariance, layer_cautions, symmetry_cautions
+from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._kernel_choice import TangentKernel, default_per_class, tangent_kernel
 from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
 from symscope.forecasting._options import CheckOptions, ForecastOptions

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.forecasting._result import Forecast
-from symscope.report import COLOURS, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
+from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row
 LONGEST = 17  # letters of a line above a picture
@@ -146,13 +146,17 @@ def _widest_margins(result: Forecast, correct: bool) -> list[int]:
 
 
 def classes_figure(result: Forecast) -> Any:
-    """The score on missing points by class: forecast, and beside it what training gave; not below -1."""
+    """The score on missing points by class: forecast with its 95 % interval, and what training gave.
+
+    The axis ends at -1.
+    """
     words = result.question.task.words
     count = len(result.question.data.classes)
     bars: list[tuple[str, Tensor, str]] = [("forecast", result.prediction.class_accuracy.mean(0), COLOURS[0])]
     if result.pilot is not None:
         after = f"forecast after a pilot of {result.pilot.epochs} epochs"
         bars.append((after, result.pilot.class_accuracy, COLOURS[3]))
+    predicted = bars[-1][1]
     if result.check is not None:
         bars.append(("trained", result.check.class_accuracy, COLOURS[1]))
         bars.append(("trained with a second optimiser", result.check.second_accuracy, COLOURS[4]))
@@ -168,6 +172,19 @@ def classes_figure(result: Forecast) -> Any:
             # a sliver for zero, nothing for classes that were not asked
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
+            if values is predicted:
+                middle, ends = values.double(), result.class_interval
+                reach = torch.stack([middle - ends[:, 0], ends[:, 1] - middle]).clamp_min(0)
+                axes.errorbar(
+                    at,
+                    middle.tolist(),
+                    reach.tolist(),
+                    fmt="none",
+                    ecolor=INK,
+                    elinewidth=1,
+                    capsize=2,
+                    label="95 % interval",
+                )
         axes.axhline(result.question.target, color="#8b939c", linestyle="--", label="target")
         every = -(-count // MOST_TICKS)
         axes.set_xticks(
@@ -175,7 +192,7 @@ def classes_figure(result: Forecast) -> Any:
         )
         axes.set_xlabel(f"{words.one} with a missing transformation")
         _score_axis(axes, [float(value) for _, values, _ in bars for value in values], words.axis, 0.0)
-        figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 1), fontsize=8)
+        figure.legend(loc="outside lower center", ncols=min(3, len(bars) + 2), fontsize=8)
     return figure
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.forecasting._equivariance import Equivariance, symmetry_cautions
+from symscope.forecasting._cautions import symmetry_cautions
+from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
     cases_figure,
     classes_figure,
@@ -64,7 +65,8 @@ def forecast_sections(result: Forecast, name: str = "") -> list[Section]:
         name: Prefix of all titles and addresses, for a page that holds several forecasts.
     """
     prefix = f"{slug(name)}-" if name else ""
-    sections = [_answer(result, prefix), _cases(result), _advice(result)]
+    advice = Section("Advice", (advice_table(result),), anchor="advice")
+    sections = [_answer(result, prefix), _cases(result), advice]
     if result.check is not None:
         sections.insert(1, _check(result, prefix))
     sections += [_spectrum(result, prefix), _equivariance(result)]
@@ -284,30 +286,24 @@ def _check(result: Forecast, prefix: str) -> Section:
         Picture(_svg(classes_figure(result), f"{prefix}classes", alt), "Forecast and training", caption),
         Facts(tuple(facts)),
     ]
-    if there.underfit_optimisers:
-        blocks.append(
-            Note(
-                f"With {' and '.join(there.underfit_optimisers)} the network has not learned its training "
-                "data, so that the comparison means little: train for more epochs or with another learning "
-                "rate."
-            )
-        )
+    if result.training_failure is not None:
+        blocks.append(Note(result.training_failure))
     return Section("The check: trained", tuple(blocks), anchor="check")
 
 
-def _advice(result: Forecast) -> Section:
+def advice_table(result: Forecast) -> Table:
+    """The advice, ranked, with what is predicted then."""
     rows = tuple(
         (str(k + 1), one.text, _number(one.accuracy), f"{one.gain:+.2f}", one.evidence)
         for k, one in enumerate(result.advice)
     )
-    table = Table(
+    return Table(
         "What to do, what reaches the target first and the least work first among those; numbers are the "
         "same forecast with that change",
         ("", "what", "then predicted", "gain", "evidence"),
         rows,
         numeric=(False, False, True, True, False),
     )
-    return Section("Advice", (table,), anchor="advice")
 
 
 def _spectrum(result: Forecast, prefix: str) -> Section:
@@ -340,17 +336,20 @@ def _equivariance(result: Forecast) -> Section:
 
 
 def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
-    rows = tuple(
-        (one.layer, one.kind, one.target, _number(one.model, 3), _number(one.discretisation, 3))
-        for one in measured.layers
+    errors = (*measured.layers, measured.whole)
+    rough = not all(math.isnan(one.discretisation) for one in errors)
+    caption = (
+        f"Equivariance error {name}: each layer by itself, |L(ga) - g L(a)| / |L(a)| for what it is given, "
+        "a, so that what earlier layers break is not counted again; and of the whole network. Measured on "
+        f"{measured.control}"
     )
-    table = Table(
-        f"Equivariance error of each layer {name}, |f(gx) - g f(x)| / |f(x)|. The model's part is measured "
-        f"on the control: {measured.control}; discretisation is what the other elements add",
-        ("layer", "kind", "should be", "model", "discretisation"),
-        rows,
-        numeric=(False, False, False, True, True),
-    )
+    columns: tuple[str, ...] = ("layer", "kind", "should be", "model")
+    rows: list[tuple[str, ...]] = [(one.layer, one.kind, one.target, _number(one.model, 3)) for one in errors]
+    if rough:
+        caption += "; discretisation is what the other elements add"
+        columns = (*columns, "discretisation")
+        rows = [(*row, _number(one.discretisation, 3)) for row, one in zip(rows, errors, strict=True)]
+    table = Table(caption, columns, tuple(rows), numeric=(False, False, False, *(True,) * (1 + rough)))
     text = Text(f"Asymmetry of the outputs {name}: {measured.asymmetry:.3f} of their norm.")
     return [text, table]
 

@@ -13,6 +13,7 @@ from symscope.errors import InputError, SingularKernelError
 from symscope.forecasting._prediction_task import group_means, sample_spread
 from symscope.forecasting._question import Missing, missing_masks
 from symscope.forecasting._resample import Resample
+from symscope.forecasting._short_repr import short_repr
 from symscope.groups import FiniteGroup
 from symscope.spectral import (
     IrrepShare,
@@ -76,6 +77,8 @@ class ResamplePrediction:
     invariance_error: float
     ridge: float
     notes: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def resample_prediction(
@@ -217,6 +220,8 @@ class ClassPairs:
     error: Float[Tensor, "c c"]
     separation: Float[Tensor, "c c"]
     density: Float[Tensor, "c"]
+
+    __repr__ = short_repr
 
 
 def class_pairs(

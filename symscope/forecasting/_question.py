@@ -15,6 +15,7 @@ from symscope.data import ACTIONS, Action, LabelledData, MeasuredData, check_act
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._resample import is_builtin_action, sample_kind, sample_points
+from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
 from symscope.spectral import class_masks
@@ -52,6 +53,8 @@ class Question:
     names: tuple[str, ...] | None = None
     missing: Missing = None
     target: float = 0.9
+
+    __repr__ = short_repr
 
     @property
     def task(self) -> PredictionTask:

@@ -14,6 +14,7 @@ from torch import Tensor
 from symscope.data import Action, ElementByElement, LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
+from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets
 from symscope.numerics import out_of_range
 from symscope.user_code import user_errors
@@ -42,6 +43,8 @@ class Resample:
     labels: Int64[Tensor, "m"]
     stabilisers: tuple[Int64[Tensor, "_"], ...] | None
     targets: Targets | None = None
+
+    __repr__ = short_repr
 
     @property
     def task(self) -> PredictionTask:

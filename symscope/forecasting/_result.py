@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 from dataclasses import asdict, dataclass, field
-from typing import Any, final
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from symscope._version import __version__
+from symscope.errors import InputError
 from symscope.forecasting._advice import Advice
 from symscope.forecasting._check import PilotForecast, TrainingCheck
 from symscope.forecasting._equivariance import Equivariance
@@ -19,8 +25,14 @@ from symscope.forecasting._prediction_task import TaskWording
 from symscope.forecasting._question import Question
 from symscope.forecasting._remedies import GroupSizeForecast, sufficient_group
 from symscope.forecasting._resample import Resample
+from symscope.forecasting._short_repr import short_repr
 from symscope.networks import UserModel
+from symscope.numerics import write_whole
+from symscope.report import figure_bytes, write_page
 from symscope.spectral import IrrepShare
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = 2  # of `Forecast.to_dict`
 
@@ -62,6 +74,8 @@ class KernelPrediction:
     notes: tuple[str, ...]
     resample: Resample = field(repr=False)
     resample_prediction: ResamplePrediction = field(repr=False)
+
+    __repr__ = short_repr
 
     @property
     def accuracy(self) -> float:
@@ -124,11 +138,31 @@ class Forecast:
     @property
     def interval(self) -> tuple[float, float]:
         """Where 95 % of new resamples (and initialisations) should lie around `accuracy`, at most 1."""
+        return self._interval(slice(None))
+
+    @property
+    def class_interval(self) -> Float[Tensor, "c 2"]:
+        """The same for each class alone; NaN for classes that were not asked about."""
+        asked = (~self.class_accuracy.isnan()).tolist()
+        ends = [self._interval([c]) if there else (math.nan,) * 2 for c, there in enumerate(asked)]
+        return torch.tensor(ends, dtype=torch.float64)
+
+    def _interval(self, classes: slice | list[int]) -> tuple[float, float]:
         accuracy, spread = self.prediction.class_accuracy, self.prediction.class_spread
         if self.pilot is not None:
             accuracy, spread = self.pilot.class_accuracy[None], self.pilot.class_spread[None]
         assert self.options.per_class is not None
-        return self.question.task.interval(accuracy, spread, self.options.per_class)
+        return self.question.task.interval(accuracy[:, classes], spread[:, classes], self.options.per_class)
+
+    @property
+    def training_failure(self) -> str | None:
+        """What to know where a trained network has not learned its own training data; None where it has."""
+        if self.check is None or not self.check.underfit_optimisers:
+            return None
+        return (
+            f"With {' and '.join(self.check.underfit_optimisers)} the network has not learned its training "
+            "data, so that the comparison means little: train for more epochs or with another learning rate."
+        )
 
     @property
     def sufficient_group(self) -> GroupSizeForecast | None:
@@ -171,9 +205,11 @@ class Forecast:
         )
         if self.check is not None:
             text += (
-                f"; trained, it {words.did.format(share=f'{self.check.accuracy:.0%}')}, and two trainings "
-                f"differ by {self.check.noise_floor:.0%} per {words.one}"
+                f"; trained, it {words.did.format(share=f'{self.check.accuracy:.0%}')}, noise floor "
+                f"{self.check.noise_floor:.0%} per {words.one}"
             )
+            if self.training_failure is not None:
+                text += ", but it has not learned its training data"
         return text + "."
 
     def __repr__(self) -> str:
@@ -184,6 +220,43 @@ class Forecast:
             f"Forecast({self.model.name}, {acting}: {self.answer}, {self.question.task.words.key} "
             f"{self.accuracy:.2f} [{low:.2f}, {high:.2f}]{trained}, target {self.question.target:.2f})"
         )
+
+    def _repr_html_(self) -> str:
+        """The verdict, the table by class and the advice, for a notebook."""
+        from symscope.forecasting._forecast_summary import forecast_fragment
+
+        return forecast_fragment(self)
+
+    def plot(self) -> Any:
+        """A Matplotlib figure: predicted accuracy by class with its interval, and what training gave."""
+        from symscope.forecasting._forecast_figures import classes_figure
+
+        figure = classes_figure(self)
+        figure._repr_png_ = partial(figure_bytes, figure, "png")  # shown in a notebook without pyplot
+        return figure
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each class: predicted accuracy, its 95 % interval, error, and what training gave."""
+        from symscope.forecasting._forecast_summary import class_frame
+
+        return class_frame(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page (.html) or the numbers for programs (.json, as `to_dict`).
+
+        Raises:
+            InputError: Another ending, or a folder that is not there or cannot be written.
+        """
+        from symscope.forecasting._forecast_page import forecast_page
+
+        file = Path(path)
+        if file.suffix == ".html":
+            write_page(forecast_page(self), file)
+        elif file.suffix == ".json":
+            data = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+            write_whole(data + "\n", file)
+        else:
+            raise InputError(f"{file}: expected a name that ends in .html (the page) or .json (the numbers).")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a program may want, in plain lists and numbers; NaN becomes None.
@@ -269,6 +342,7 @@ def _check_data(forecast: Forecast) -> dict[str, Any] | None:
         "second_accuracy": there.second_accuracy,
         "second_seen_accuracy": there.second_seen_accuracy,
         "noise_floor": there.noise_floor,
+        "underfit_optimisers": list(there.underfit_optimisers),
         "difference": forecast.difference,
         "kernel_change": there.kernel_change,
         "refit_accuracy": there.refit_accuracy,

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from symscope.data import LabelledData, MeasuredData
 from symscope.errors import InputError
+from symscope.forecasting._short_repr import short_repr
 from symscope.numerics import out_of_range
 
 MOST_GROUPS = 5
@@ -33,6 +34,8 @@ class Targets:
     values: Float[Tensor, "m t"]
     mean: Float[Tensor, "t"]
     scale: Float[Tensor, "t"]
+
+    __repr__ = short_repr
 
     @property
     def standardised(self) -> Float[Tensor, "m t"]:

@@ -6,7 +6,7 @@ from symscope.report._inline_svg import inline_svg
 from symscope.report._page import image_element
 from symscope.report._figures import irrep_figure
 from symscope.report._figures import draw_image, orbit_figure
-from symscope.report._page import page, slug, write_page
+from symscope.report._page import fragment, page, slug, write_page
 from symscope.report._page import Block, Command, Facts, Note, Picture, Section, Table, Text, JudgedClaim
 from symscope.report._figures import (
     COLOURS,
@@ -37,6 +37,7 @@ __all__ = [
     "JudgedClaim",
     "draw_image",
     "figure_bytes",
+    "fragment",
     "image_element",
     "inline_svg",
     "irrep_figure",

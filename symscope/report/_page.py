@@ -16,6 +16,9 @@ from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.numerics import write_whole
 
+LONG_CELL = 60  # letters: a sentence, not a name
+WIDE = 470  # points: six and a half inches, whose letters can still be read on half the width
+
 
 @final
 @dataclass(frozen=True)
@@ -66,6 +69,11 @@ class Table:
     numeric: tuple[bool, ...] = ()
     summary: str = ""
 
+    @property
+    def wordy(self) -> bool:
+        """Whether cells hold sentences: on a narrow screen they stand below each other."""
+        return any(len(cell) > LONG_CELL for row in self.rows for cell in row)
+
     def __post_init__(self) -> None:
         for row in self.rows:
             if len(row) != len(self.columns):
@@ -92,6 +100,12 @@ class Picture:
     caption: str = ""
     source: str = ""
     anchor: str = ""
+
+    @property
+    def wide(self) -> bool:
+        """Whether nothing could be read in it as narrow as a phone, so that it must scroll there."""
+        width = re.match(r'<svg width="([\d.]+)pt"', self.element)
+        return width is None or float(width[1]) > WIDE
 
 
 @final
@@ -167,8 +181,6 @@ def page(*, title: str, lead: str, sections: Sequence[Section], footer: str = ""
     >>> "<h1>A &lt; B</h1>" in html, "Because." in html
     (True, True)
     """
-    from jinja2 import Environment, StrictUndefined
-
     if not title.strip():
         raise InputError("a page needs a title, got an empty one")
     anchors = [section.anchor or slug(section.title) for section in sections]
@@ -177,21 +189,43 @@ def page(*, title: str, lead: str, sections: Sequence[Section], footer: str = ""
         raise InputError(
             f"every section of a page needs an address of its own, repeated: {', '.join(sorted(repeated))}"
         )
-    folder = resources.files("symscope.report")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["digest"] = _digest
-    template = environment.from_string((folder / "page.html.jinja").read_text(encoding="utf-8"))
-    return template.render(
+    return _rendered(
+        _source("page.html.jinja"),
         title=title,
         lead=lead,
         sections=list(zip(anchors, sections, strict=True)),
         footer=footer,
-        style=(folder / "page.css").read_text(encoding="utf-8"),
-        script=(folder / "page.js").read_text(encoding="utf-8"),
+        style=_source("page.css"),
+        script=_source("page.js"),
         version=__version__,
     )
+
+
+def fragment(blocks: Sequence[Block]) -> str:
+    """Blocks as a piece of HTML with a style of its own, to stand in a page of somebody else's: a notebook.
+
+    >>> fragment([Text("A < B")]).splitlines()[-2:]
+    ['<p>A &lt; B</p>', '</div>']
+    """
+    body = "{% for item in blocks %}{{ block(item) }}{% endfor %}"
+    style = _source("fragment.css")
+    return _rendered(f'<div class="symscope">\n<style>{style}</style>\n{body}</div>', blocks=blocks)
+
+
+def _source(name: str) -> str:
+    """A template, style or script of this package."""
+    return (resources.files("symscope.report") / name).read_text(encoding="utf-8")
+
+
+def _rendered(template: str, **values: object) -> str:
+    """A template filled in, in which `block` shows one block."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["digest"] = _digest
+    return environment.from_string(_source("blocks.html.jinja") + template).render(**values)
 
 
 def _digest(text: str) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import torch
 from torch import nn
 
-from symscope.forecasting._equivariance import equivariance, layer_cautions, symmetry_cautions
+from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._question import as_question
-from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
 from tests.forecasting.problems import blobs
 from tests.tolerances import ROUNDING
@@ -75,6 +73,58 @@ def test_an_ordinary_convolution_s_error_is_its_own():
     assert abs(result.layers[0].model - float(sum(errors)) / 3) < 1e-10
 
 
+def test_a_layer_is_not_blamed_for_the_ones_before_it():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        net = nn.Sequential(
+            nn.Conv2d(1, 2, 3, padding=1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(2, 2, 1),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(2, 3),
+        )
+    result = measured(net.double(), "C4")
+    own = {one.layer: one.model for one in result.layers}
+    assert own["0"] > 0.3
+    assert max(own[name] for name in ("1", "2", "3", "5")) < ROUNDING
+    assert result.whole.layer == "whole network"
+    assert result.whole.model > 0.01  # the first layer's error, as it arrives at the outputs
+
+
+def test_the_last_layer_s_own_error_is_measured_on_moved_maps():
+    """An equivariant layer, flattened, and a read-out that knows positions: all error is the last's."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        net = nn.Sequential(Isotropic(), nn.Flatten(), nn.Linear(36, 3)).double()
+    result = measured(net, "C4")
+    first, last = result.layers
+    assert first.model < ROUNDING
+    assert abs(last.model - result.whole.model) < ROUNDING
+    x = blobs().x[:6]
+    x = (x - x.mean((1, 2), keepdim=True)) / x.std((1, 2), keepdim=True, correction=0)
+    with torch.no_grad():
+        plain = net(x[:, None])
+        errors = [(net(torch.rot90(x, k, (1, 2))[:, None]) - plain).norm() / plain.norm() for k in (1, 2, 3)]
+    assert abs(result.whole.model - float(sum(errors)) / 3) < 1e-10
+
+
+def test_what_is_broken_between_layers_shows_in_the_whole_alone():
+    class Placed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Conv2d(1, 2, 1)
+            self.readout = nn.Linear(2, 3)
+
+        def forward(self, x):
+            ramp = torch.linspace(-3, 3, x.shape[-1]).to(x)
+            return self.readout((torch.tanh(self.inner(x)) * ramp).mean((2, 3)))
+
+    result = measured(Placed().double(), "C4")
+    assert all(one.model < ROUNDING for one in result.layers)
+    assert result.whole.model > 0.01
+
+
 def test_tokens_are_moved_on_their_grid():
     class Patches(nn.Module):
         def __init__(self):
@@ -90,52 +140,3 @@ def test_tokens_are_moved_on_their_grid():
     result = measured(Patches().double(), "C4")
     assert result.layers[0].target == "equivariant"
     assert result.layers[0].model < ROUNDING  # sorted patches do not know their own orientation
-
-
-def warned(net, action, side=6):
-    question = as_question(blobs(side=side), action)
-    return layer_cautions(net.double(), user_model(net, (side, side), 3), question, question.data.x)
-
-
-def test_strides_and_padding_that_break_the_symmetry_are_named():
-    strided = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(8, 3))
-    [words] = warned(strided, "C4")
-    assert "Layer '0' (Conv2d): windows of 3 in steps of 2 on 6 positions leave 1 over" in words
-    # and they do break it: windows that fit have a smaller error under a mirror-symmetric filter
-    fits = nn.Sequential(nn.Conv2d(1, 2, 2, stride=2), nn.Flatten(), nn.Linear(18, 3))
-    assert warned(fits, "C4") == ()
-    padded = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 3))
-    zero, step = warned(padded, "C6 shift-x")
-    assert "zero padding of 1" in zero
-    assert "one position is 2 of the input's; shifts by 1 are" in step
-    circular = nn.Sequential(
-        nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), nn.Flatten(), nn.Linear(72, 3)
-    )
-    assert warned(circular, "C6 shift-x") == ()
-
-
-def test_images_that_reach_into_the_corners_are_named():
-    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
-    [words] = warned(net, "C8")
-    assert "outside the inscribed circle" in words
-    assert "pad them to 9 x 9 pixels" in words
-    assert warned(net, "C4") == warned(net, "D4") == ()
-
-
-def test_a_kernel_near_the_group_and_points_apart_need_no_caution():
-    question = as_question(blobs(), "C8")
-    resample = draw_resample(question, 2, 0)
-    assert symmetry_cautions(0.049, resample, question.group) == ()
-    assert symmetry_cautions(0.051, resample, question.group)[0].startswith(
-        "The kernel is not invariant under C8 (5 %)"
-    )
-
-
-def test_points_that_coincide_without_a_subgroup_are_seen():
-    """The nearest pixels of a small turn are the pixels themselves, those of twice the turn are not."""
-    question = as_question(blobs(), "C8")
-    resample = draw_resample(question, 2, 0)
-    images = resample.images.clone()
-    images[3, 1] = images[3, 0]
-    (caution,) = symmetry_cautions(0.0, replace(resample, images=images), question.group)
-    assert caution.startswith("1 of 6 samples are the same under elements of C8 that are no subgroup (e, r)")

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import escape
 
+import numpy as np
 import pytest
+import torch
+from matplotlib.collections import LineCollection
 
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast
+from symscope.forecasting import CheckOptions, ForecastOptions, comparison_sentences, forecast
 from symscope.forecasting._forecast_page import forecast_page
+from symscope.forecasting._prediction_task import accuracy_interval
 from tests.forecasting.problems import FEW, blobs, number_net, small_net, spots
 
 
@@ -33,6 +38,98 @@ def test_the_verdict_is_one_sentence_with_its_numbers(checked):
     assert words.count(".") == 1
     assert len(repr(checked)) < 120
     assert repr(checked).startswith(f"Forecast(small_net, C4 rotation: {checked.answer}, accuracy ")
+
+
+def test_a_failed_training_is_in_the_verdict_and_wherever_it_is_shown(checked):
+    low = torch.full_like(checked.check.seen_accuracy, 0.5)
+    failed = replace(checked, check=replace(checked.check, seen_accuracy=low, second_seen_accuracy=low + 0.5))
+    assert failed.verdict.endswith("but it has not learned its training data.")
+    assert failed.training_failure.startswith("With adam at 0.001 the network has not learned")
+    assert failed.training_failure in failed._repr_html_()
+    assert "but it has not learned" in comparison_sentences([failed])
+    assert failed.to_dict()["check"]["underfit_optimisers"] == ["adam at 0.001"]
+    learned = replace(
+        checked, check=replace(checked.check, seen_accuracy=low + 0.5, second_seen_accuracy=low + 0.5)
+    )
+    assert learned.training_failure is None
+    assert "not learned" not in learned.verdict
+
+
+def test_a_notebook_shows_verdict_classes_and_advice(checked):
+    html = checked._repr_html_()
+    assert html.startswith('<div class="symscope">')
+    for words in (
+        checked.verdict,
+        checked.advice[0].text,
+        f"{checked.class_accuracy[1]:.2f}",
+        "trained, second",
+    ):
+        assert escape(words) in html
+    assert len(html) < 10_000
+
+
+def test_the_table_by_class_has_the_numbers_of_the_forecast(checked):
+    frame = checked.to_frame()
+    assert (frame.index.name, list(frame.index)) == ("class", ["0", "1", "2"])
+    np.testing.assert_array_equal(frame["accuracy"], checked.class_accuracy)
+    np.testing.assert_array_equal(frame["trained"], checked.check.class_accuracy)
+    np.testing.assert_array_equal(frame["error"], checked.prediction.class_error)
+    for c in range(3):  # a class alone
+        own = accuracy_interval(checked.prediction.class_accuracy[:, [c]], 3)
+        assert (frame["low"].iloc[c], frame["high"].iloc[c]) == own
+    assert (frame["low"] <= frame["accuracy"]).all()
+    assert (frame["accuracy"] <= frame["high"]).all()
+
+
+def test_classes_that_were_not_asked_about_have_no_interval():
+    result = forecast(small_net, blobs(), "C4", missing={1: [0]}, options=FEW)
+    assert result.to_frame()["low"].isna().tolist() == [True, False, True]
+    assert "trained" not in result.to_frame()
+    assert "–" in result._repr_html_()
+
+
+def test_groups_of_numbers_have_a_table_too():
+    frame = forecast(number_net, spots(), "C4", options=FEW).to_frame()
+    assert frame.index.name == "group"
+    assert list(frame.columns) == ["explained", "low", "high", "error"]
+    assert (frame["high"] <= 1).all()
+
+
+def test_the_figure_has_bars_intervals_and_labelled_axes(checked):
+    figure = checked.plot()
+    [axes] = figure.axes
+    heights = [bar.get_height() for bar in axes.containers[0]]
+    np.testing.assert_allclose(heights, checked.class_accuracy.clamp_min(0.008))
+    assert axes.get_xlabel() == "class with a missing transformation"
+    assert axes.get_ylabel() == "held-out accuracy"
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"forecast", "95 % interval", "trained", "target"} <= set(shown)
+    [bars] = [one for one in axes.collections if isinstance(one, LineCollection)]
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends, checked.class_interval)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_forecast_is_saved_as_a_page_or_as_numbers(checked, tmp_path):
+    checked.save(tmp_path / "mine.html")
+    assert "How to repeat it" in (tmp_path / "mine.html").read_text(encoding="utf-8")
+    checked.save(str(tmp_path / "mine.json"))
+    assert json.loads((tmp_path / "mine.json").read_text(encoding="utf-8")) == checked.to_dict()
+    with pytest.raises(InputError, match=r"mine.csv: expected a name that ends in .html .* or .json"):
+        checked.save(tmp_path / "mine.csv")
+    with pytest.raises(InputError, match="nowhere"):
+        checked.save(tmp_path / "nowhere" / "mine.json")
+
+
+def test_every_part_of_a_forecast_is_shown_in_a_few_hundred_letters(checked):
+    prediction = checked.prediction
+    parts = (checked, checked.question, checked.model, checked.options, prediction, prediction.resample,
+             prediction.resample_prediction, prediction.pairs, prediction.equivariance, checked.check,
+             checked.check.plan, checked.advice[0])  # fmt: skip
+    for part in parts:
+        assert len(repr(part)) <= 300
+        assert repr(part).startswith(f"{type(part).__name__}(")
+    assert "points=[9, 4, 6, 6]" in repr(prediction.resample)
 
 
 def test_programs_get_plain_numbers_without_nan(checked):

@@ -19,6 +19,7 @@ from symscope.report import (
     Table,
     Text,
     figure_bytes,
+    fragment,
     inline_svg,
     new_figure,
     page,
@@ -109,7 +110,7 @@ def test_a_script_or_style_that_slipped_into_a_page_does_nothing(tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_sticks_out_sideways(shown, tmp_path, width):
     widths = ask(
         shown,
@@ -118,6 +119,48 @@ def test_nothing_sticks_out_sideways(shown, tmp_path, width):
         folder=tmp_path,
     )
     assert widths[0] <= widths[1] == width
+
+
+@needs_browser
+def test_on_a_phone_only_what_is_wide_scrolls(tmp_path):
+    def drawn(inches: float, prefix: str) -> str:
+        figure = new_figure(inches, 3)
+        with style():
+            figure.subplots().plot([0, 1, 3], [2, 1, 5])
+        return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt="a line going up")
+
+    words = "A sentence that is much longer than what fits beside others on a phone, say."
+    blocks = (
+        Table("Advice: " + words, ("", "what", "why"), (("1", words, words),)),
+        Table("Numbers: " + words, tuple("abcdefghijkl"), (("0.123",) * 12,), (True,) * 12),
+        Picture(drawn(5.6, "n"), "Narrow"),
+        Picture(drawn(11, "w"), "Wide"),
+    )
+    path = tmp_path / "page.html"
+    write_page(page(title="t", lead="", sections=[Section("One", blocks)]), path)
+    script = """
+      const ends = name => [...document.querySelectorAll(name)].map(e => e.getBoundingClientRect().right);
+      const first = document.querySelector(".wordy td:nth-child(2)");
+      return [Math.max(...ends("caption, .wordy td, .drawing:not(.wide) svg")), ends(".wide svg")[0],
+        window.getComputedStyle(first, "::before").content];
+    """
+    inside, wide, label = ask(path, script, width=360, folder=tmp_path)
+    assert inside <= 360 < wide
+    assert "what" in label
+    broad = ask(path, "return document.querySelectorAll('.wordy thead th').length;", folder=tmp_path)
+    assert broad == 3
+
+
+def test_a_fragment_escapes_text_and_styles_nothing_outside():
+    made = fragment(
+        [Text("A < B"), Table("sizes", ("a",), (("<b>",),)), JudgedClaim("It holds.", "good", "holds")]
+    )
+    assert "<p>A &lt; B</p>" in made
+    assert "<td>&lt;b&gt;</td>" in made
+    assert "<script" not in made
+    rules = made.partition("<style>")[2].partition("</style>")[0]
+    selectors = re.findall(r"([^{}]+)\{", rules)
+    assert all(one.strip().startswith(".symscope") for group in selectors for one in group.split(","))
 
 
 @needs_browser

@@ -1,0 +1,165 @@
+"""Warnings in words: a kernel that is not invariant, points that coincide, image size, padding, stride."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.data import default_tolerance, fixing_elements
+from symscope.forecasting._question import Question
+from symscope.forecasting._remedies import exact_elements
+from symscope.forecasting._resample import Resample
+from symscope.groups import FiniteGroup
+from symscope.networks import UserModel, arrange_inputs
+
+FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
+MOVED = {"rotation": "turned", "dihedral": "turned or mirrored", "flip": "mirrored"}
+CORNER = 0.01  # share of an image's energy outside the inscribed circle that deserves a caution
+
+
+def symmetry_cautions(invariance_error: float, resample: Resample, group: FiniteGroup) -> tuple[str, ...]:
+    """Warnings where the group form is rough: a kernel that is not invariant, points that coincide.
+
+    Args:
+        invariance_error: Relative distance from an invariant kernel, `|K - projected K| / |K|`.
+        resample: Samples and their orbits.
+        group: Group that acts.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.forecasting._question import as_question
+    >>> from symscope.forecasting._resample import draw_resample
+    >>> question = as_question(mnist_sample(), "C4")
+    >>> symmetry_cautions(0.2, draw_resample(question, 1, 0), question.group)[0][:43]
+    'The kernel is not invariant under C4 (20 %)'
+    """
+    result = []
+    if invariance_error > FAR:
+        result.append(
+            f"The kernel is not invariant under {group.name} ({100 * invariance_error:.0f} %): the network, "
+            "or the action, breaks the symmetry. The forecast uses the nearest invariant kernel and may be "
+            "off; the accuracy of each transformation, left out in turn, does not assume invariance."
+        )
+    flat = resample.images.flatten(2)
+    fixing, closed = fixing_elements(flat, flat[:, group.identity], group, default_tolerance(flat.dtype))
+    if not bool(closed.all()):
+        at = int((~closed).nonzero()[0])
+        names = ", ".join(group.labels[g] for g in fixing[at].tolist()[:6])
+        result.append(
+            f"{int((~closed).sum())} of {len(closed)} samples are the same under elements of {group.name} "
+            f"that are no subgroup ({names}): this is a group action only approximately, and what is left "
+            "out under one of them is seen under another; use fewer transformations."
+        )
+    return tuple(result)
+
+
+def layer_cautions(
+    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
+) -> tuple[str, ...]:
+    """Warnings for image size, padding and stride, each with the layer and the numbers.
+
+    Args:
+        module: The network.
+        model: Layout of its inputs.
+        question: Action and images.
+        images: Some samples.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.networks import user_model
+    >>> from symscope.forecasting._question import as_question
+    >>> net = nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(338, 10))
+    >>> question = as_question(mnist_sample(), "C4")
+    >>> layer_cautions(net, user_model(net, (28, 28), 10), question, question.data.x[:3])[0][:41]
+    "Layer '0' (Conv2d): windows of 3 in steps"
+    """
+    if question.kind not in ("image", "series"):
+        return ()
+    name = question.action.name.partition(":")[0]
+    moved = MOVED.get(name.partition("-")[0])
+    result: list[str] = []
+    strides = 1
+    for label, part, size in _windows(module, model, images):
+        kernel, stride, padding, dilation = (
+            _first(part, key) for key in ("kernel_size", "stride", "padding", "dilation")
+        )
+        left = (size + 2 * padding - dilation * (kernel - 1) - 1) % stride
+        if moved is not None and left:
+            result.append(
+                f"Layer {label!r} ({type(part).__name__}): windows of {kernel} in steps of {stride} on "
+                f"{size} positions leave {left} over on one side, so that {moved} samples are cut "
+                "differently; use a size, padding or stride that fits."
+            )
+        if name.startswith("shift"):
+            result += _shift_cautions(label, part, question, stride, strides, padding)
+        strides *= stride
+    if name in ("rotation", "dihedral") and len(exact_elements(question, images[:2])) < question.group.order:
+        result += _corner_caution(images)
+    return tuple(result)
+
+
+def _shift_cautions(
+    label: str, part: nn.Module, question: Question, stride: int, strides: int, padding: int
+) -> list[str]:
+    result = []
+    factors = question.group.cyclic_factors or (1,)
+    step = question.shape[-1] // factors[-1]
+    if stride > 1 and step % (strides * stride):
+        result.append(
+            f"Layer {label!r} ({type(part).__name__}): by here one position is {strides * stride} of the "
+            f"input's; shifts by {step} are no whole number of positions."
+        )
+    if padding and getattr(part, "padding_mode", "zeros") != "circular":
+        result.append(
+            f"Layer {label!r} ({type(part).__name__}): zero padding of {padding} shows the network where the "
+            "edge is, so that shifted samples look different there; use padding_mode='circular'."
+        )
+    return result
+
+
+def _corner_caution(images: Float[Tensor, "m *s"]) -> list[str]:
+    height, width = images.shape[-2:]
+    rows = torch.arange(height) - (height - 1) / 2
+    columns = torch.arange(width) - (width - 1) / 2
+    outside = (rows[:, None] ** 2 + columns[None] ** 2) > (min(height, width) / 2) ** 2
+    share = float(images[..., outside].square().sum() / images.square().sum().clamp_min(1e-300))
+    if share < CORNER:
+        return []
+    side = math.ceil(max(height, width) * math.sqrt(2))
+    return [
+        f"{share:.0%} of the images' energy lies outside the inscribed circle and is cut off when they are "
+        f"turned; pad them to {side} x {side} pixels first."
+    ]
+
+
+def _windows(module: nn.Module, model: UserModel, images: Tensor) -> list[tuple[str, nn.Module, int]]:
+    """The layers that slide windows over images, and the width they do it on, in the order they run."""
+    result: list[tuple[str, nn.Module, int]] = []
+    hooks = []
+    for label, part in module.named_modules():
+        if isinstance(part, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
+
+            def hook(own: nn.Module, given: Any, label: str = label) -> None:
+                result.append((label, own, given[0].shape[-1]))
+
+            hooks.append(part.register_forward_pre_hook(hook))
+    try:
+        with torch.no_grad():
+            weights = next(module.parameters())
+            module(arrange_inputs(images[:1].to(weights), model.layout))
+    finally:
+        for one in hooks:
+            one.remove()
+    return result
+
+
+def _first(part: nn.Module, key: str) -> int:
+    value = getattr(part, key, 1)
+    if value == "same":
+        return (_first(part, "kernel_size") - 1) // 2
+    if value == "valid":
+        return 0
+    value = value[-1] if isinstance(value, (tuple, list)) else value
+    return int(value) if value is not None else _first(part, "kernel_size")

@@ -1,0 +1,53 @@
+"""A forecast in short: a table by class, and a piece of HTML for a notebook."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from symscope.forecasting._forecast_page import REACHED, advice_table
+from symscope.forecasting._result import Forecast
+from symscope.report import Block, JudgedClaim, Note, Table, fragment
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def class_frame(result: Forecast) -> pd.DataFrame:
+    """A row for each class: predicted accuracy, ends of its 95 % interval, error, and what training gave.
+
+    For regression a row for each group of numbers, and "explained" for "accuracy".
+    """
+    import pandas as pd
+
+    words = result.question.task.words
+    columns = {
+        words.key: result.class_accuracy,
+        "low": result.class_interval[:, 0],
+        "high": result.class_interval[:, 1],
+        "error": result.prediction.class_error,
+    }
+    if result.check is not None:
+        columns["trained"] = result.check.class_accuracy
+        columns["trained_second"] = result.check.second_accuracy
+    index = pd.Index(result.question.class_names, name=words.one)
+    return pd.DataFrame({name: values.tolist() for name, values in columns.items()}, index=index)
+
+
+def forecast_fragment(result: Forecast) -> str:
+    """The verdict, what to beware of, the table by class and the advice, as HTML without a page around it."""
+    frame, words = class_frame(result), result.question.task.words
+    rows = [
+        (str(name), *("–" if math.isnan(value) else f"{value:.2f}" for value in values))
+        for name, values in zip(frame.index, frame.to_numpy().tolist(), strict=True)
+    ]
+    table = Table(
+        f"{words.scored} by {words.one}, with its 95 % interval",
+        (words.one, *(str(name).replace("_", ", ") for name in frame.columns)),
+        tuple(rows),
+        numeric=(False, *(True for _ in frame.columns)),
+    )
+    cautions = [*filter(None, [result.training_failure]), *result.cautions]
+    verdict = JudgedClaim(result.verdict, *REACHED[result.answer])
+    blocks: list[Block] = [verdict, *map(Note, cautions), table]
+    return fragment([*blocks, advice_table(result)] if result.advice else blocks)
