@@ -37,7 +37,7 @@ class TangentKernel:
     kind: str
     reason: str
     entry: float
-    kernel: Callable[[int], Callable[[Tensor], Tensor]]
+    kernel: Callable[[int], Callable[..., Tensor]]
 
     @property
     def name(self) -> str:
@@ -152,9 +152,15 @@ class InfiniteKernel:
     before: nn.Module
     ntk: Kernel
 
-    def __call__(self, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p p"]:
+    def __call__(
+        self, points: Float[Tensor, "p *s"], others: Float[Tensor, "q *s"] | None = None
+    ) -> Float[Tensor, "p r"]:
+        """The kernel of some points with others, or among themselves."""
         with torch.no_grad():
-            return self.ntk(self.before(arrange_inputs(points, self.layout)))
+            first = self.before(arrange_inputs(points, self.layout))
+            if others is None or others is points:
+                return self.ntk(first)
+            return self.ntk(first, self.before(arrange_inputs(others, self.layout)))
 
 
 @final

@@ -18,6 +18,7 @@ from symscope.kernels._kernel import Kernel
 from symscope.kernels.infinite._operations import UnsupportedLayer
 from symscope.kernels.finite._conjugate import conjugate_kernel
 from symscope.kernels.finite._empirical_ntk import empirical_ntk, empirical_ntk_blocks
+from symscope.kernels.finite._projected_gradients import projected_gradients
 from symscope.kernels.finite._weights_kernel import weights_kernel, weights_kernel_spectrum
 from symscope.kernels.infinite._infinite_width import infinite_width
 
@@ -33,6 +34,7 @@ __all__ = [
     # Finite networks at their own weights
     "empirical_ntk",
     "empirical_ntk_blocks",
+    "projected_gradients",
     "conjugate_kernel",
     "weights_kernel",
     "weights_kernel_spectrum",

@@ -24,7 +24,8 @@ from symscope.spectral.panels import flop_counts, panel_bytes, workspace_bytes
 
 METHODS = ("orbits", "dense", "features")
 ENTRY_OPERATIONS = 2000  # beside the inner product: what a nonlinearity takes for one entry, about
-LONG_ENOUGH, PRODUCT_SIDE = 0.03, 768  # seconds of a measured rate; rows of the product that is timed
+MEASURABLE, LONG_ENOUGH = 0.01, 0.15  # seconds: a rate that no longer grows is known; one is never refined
+PRODUCT_SIDE = 768  # rows of the product that is timed
 LARGEST_SQUARE = 4096  # points of a square whose entries are timed
 EFFICIENCY = 0.6  # of a large product's rate, that a factorisation reaches
 
@@ -208,15 +209,17 @@ def _product_rate(device: torch.device) -> float:
 
 def _entry_rate(kernel: Callable[[Tensor, Tensor], Tensor], points: Float[Tensor, "p *sample"]) -> float:
     """Kernel entries per second, on squares that grow until one takes long enough to be measured."""
-    side = 32
+    side, before = 32, 0.0
     while True:
         repeats = [-(-side // len(points)), *[1] * (points.ndim - 1)]
         rows = points.repeat(repeats)[:side]
         work = partial(entries, kernel, rows, rows.clone())
         duration = min(_elapsed(work, points.device) for _ in range(2))
-        if duration > LONG_ENOUGH or side >= LARGEST_SQUARE:
-            return side * side / duration
-        side *= 2
+        rate = side * side / duration
+        steady = duration > MEASURABLE and rate < 1.5 * before
+        if steady or duration > LONG_ENOUGH or side >= LARGEST_SQUARE:
+            return rate
+        side, before = 2 * side, rate
 
 
 def _elapsed(work: Callable[[], Tensor], device: torch.device) -> float:

@@ -78,6 +78,7 @@ def test_pooling_the_data_first_changes_no_number():
     tangent = tangent_kernel(user_model(net, (6, 6), 3), (6, 6))
     whole = infinite_width(net, parameterisation="standard").ntk(resample.flat[:, None])
     assert torch.allclose(tangent.kernel(0)(resample.flat), whole, rtol=1e-10)
+    assert torch.allclose(tangent.kernel(0)(resample.flat[:3], resample.flat), whole[:3], rtol=1e-7)
     before, rest = leading_data_part(net)
     assert (len(before), len(rest)) == (1, 5)
     assert tangent.entry > 81 * 3  # all pairs of 9 positions, in every layer before the pooling
