@@ -113,7 +113,7 @@ def _augment(result: Forecast, tangent: TangentKernel) -> list[Advice]:
     how = (
         "the augmented data holds the missing samples themselves"
         if accuracy == 1.0 and distance < 1e-6
-        else f"augmented copies are {distance:.0%} away from the missing images, because pixels are "
+        else f"augmented copies are {distance:.0%} away from the missing samples, because they are "
         "interpolated twice"
     )
     text = f"Augment: apply all elements of {question.group.name} to every training sample."
@@ -150,7 +150,7 @@ def _pool(result: Forecast, tangent: TangentKernel) -> list[Advice]:
     count = _affordable(result, tangent, group.order)
     if count:
         accuracy = averaged_accuracy(count, list(group.elements))
-        evidence = f"The group-averaged kernel over really transformed images, {_counted(count)} per {one}."
+        evidence = f"The group-averaged kernel over really transformed samples, {_counted(count)} per {one}."
     else:
         resample = draw_resample(question, 1, seed)
         accuracy = invariant_accuracy(kernel(resample.flat), question, resample)
@@ -165,7 +165,7 @@ def _pool(result: Forecast, tangent: TangentKernel) -> list[Advice]:
         if several:  # otherwise all of it is exact, so this is the pooled kernel of above
             accuracy = averaged_accuracy(several, exact)
             how = f"by its averaged kernel, {_counted(several)} per {one}"
-        which = "all of it" if whole else f"the {len(exact)} elements that move pixels exactly"
+        which = "all of it" if whole else f"the {len(exact)} elements that act exactly"
         evidence = f"A network that is exactly invariant to {which}, {how}."
         text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
         rows.append(Advice("build in", text, accuracy, accuracy - result.accuracy, evidence))

@@ -39,7 +39,7 @@ class LayerError:
         kind: Class of the layer.
         target: "equivariant" where the group also moves the output's positions, "invariant" where the output
             has none and should not change.
-        model: Error over elements that move pixels exactly (the control): the network's own part.
+        model: Error over elements that act exactly (the control): the network's own part.
         discretisation: Error that the other elements add, by interpolation on the pixel grid. NaN if all
             elements are exact.
     """
@@ -99,7 +99,7 @@ def equivariance(
         exact = [g for g in elements if _is_exact(question.action, g, x)]
         rough = [g for g in elements if g not in exact]
         totals, kinds = _errors(module, inputs, question, question.action, exact, x)
-        control = f"{len(exact)} elements of {question.group.name} that move pixels exactly"
+        control = f"{len(exact)} elements of {question.group.name} that act exactly"
         if not exact:
             quarter = rotation(4) if question.family and x.shape[-1] == x.shape[-2] else None
             if quarter is not None:

@@ -73,6 +73,7 @@ def _draw_sample(axes: Any, sample: Float[Tensor, "*channels rows columns"], kin
         draw_image(axes, sample, float(sample.min()), float(sample.max()))
         return
     if kind == "series":
+        axes.set_prop_cycle(color=COLOURS)
         axes.plot(sample.flatten(0, -2).T.tolist(), linewidth=1)
         axes.set_box_aspect(1)
         return

@@ -45,7 +45,7 @@ def test_an_equivariant_layer_has_no_error_of_its_own_and_the_grid_s_part_is_apa
     first = rough.layers[0]
     assert (first.target, rough.layers[-1].target) == ("equivariant", "invariant")
     assert first.model < ROUNDING < 0.01 < first.discretisation
-    assert rough.control == "3 elements of C8 that move pixels exactly"
+    assert rough.control == "3 elements of C8 that act exactly"
     assert rough.asymmetry > 0.001
 
 
