@@ -9,10 +9,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one worker per core: threads in
 
 import torch
 from hypothesis import HealthCheck, settings
-from jaxtyping import install_import_hook
+
+from tests.shapes import check_annotations
 
 if importlib.util.find_spec("beartype") is not None:  # a machine may lack it; shapes are then not checked
-    hook = install_import_hook(["symscope", "symscope_papers"], "beartype.beartype")
+    check_annotations(["symscope", "symscope_papers"])
 
 torch.set_num_threads(1)
 settings.register_profile(

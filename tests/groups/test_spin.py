@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscope.errors import InputError
@@ -16,6 +16,7 @@ from symscope.testing import assert_representation
 from tests.tolerances import ROUNDING
 
 
+@settings(max_examples=8)
 @given(st.integers(0, 5), st.sampled_from([None, 1, -1]))
 def test_spins_are_representations(degree, parity):
     rep = spin(degree, parity)
@@ -55,12 +56,11 @@ def test_parity_of_the_point_reflection():
 
 def test_spins_are_orthogonal_under_haar():
     q = haar_quadrature(so(3), 6)
-    for a in range(4):
-        for b in range(4):
-            left = torch.stack([spin(a)(g) for g in q.elements])
-            right = torch.stack([spin(b)(g) for g in q.elements])
-            overlap = q.average(torch.einsum("nii,njj->n", left, right))
-            assert abs(float(overlap) - (a == b)) < 1e-11
+    characters = torch.stack(
+        [torch.stack([torch.trace(spin(degree)(g)) for g in q.elements]) for degree in range(4)]
+    )
+    overlaps = q.average(torch.einsum("an,bn->nab", characters, characters))
+    assert torch.allclose(overlaps, torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("degree", range(4))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -15,6 +13,8 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.numerics import checked
+from symscope.spectral.dense import leave_out_residual
+from tests.shapes import annotations_unchecked
 
 SQUARE, LABELS = torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.tensor([1.0, -2.0])
 
@@ -100,18 +100,9 @@ def test_the_function_keeps_its_name_signature_and_home():
 
 
 def test_one_name_is_one_size_over_all_arguments():
-    # in a process of its own: the suite's type checker compares sizes within every single function
-    script = """
-import torch
-from symscope.errors import InputError
-from symscope.spectral.dense import leave_out_residual
-for missing, labels in ((torch.tensor([0]), torch.ones(3)), (torch.tensor([0.5]), torch.ones(2))):
-    try:
-        leave_out_residual(torch.eye(2), labels, missing)
-    except InputError as error:
-        print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    sizes, kind = done.stdout.splitlines()
-    assert "3" in sizes
-    assert kind.startswith("missing: expected int64 numbers of shape [m], got torch.float32 of shape (1,)")
+    with annotations_unchecked():  # they compare sizes within every single function
+        with pytest.raises(InputError, match="3"):
+            leave_out_residual(torch.eye(2), torch.ones(3), torch.tensor([0]))
+        expected = r"missing: expected int64 numbers of shape \[m\], got torch.float32 of shape \(1,\)"
+        with pytest.raises(InputError, match=expected):
+            leave_out_residual(torch.eye(2), torch.ones(2), torch.tensor([0.5]))
