@@ -43,8 +43,9 @@ demo: $(VENV)/.run  ## the main job on embedded data: an HTML report and a table
 test: $(VENV)/.dev  ## the test suite (long reproductions: make slow)
 	$(BIN)/python -m pytest -n auto
 
-slow: $(VENV)/.dev  ## the long reproductions
+slow: $(VENV)/.dev  ## the long reproductions, and every law on more examples
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough
 
 fuzz: $(VENV)/.dev  ## hostile inputs for an hour on all cores (FUZZ_MINUTES=5 for less); counts and faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(or $(FUZZ_MINUTES),60)

@@ -16,11 +16,14 @@ if importlib.util.find_spec("beartype") is not None:  # a machine may lack it; s
     check_annotations(["symscope", "symscope_papers"])
 
 torch.set_num_threads(1)
-settings.register_profile(
-    "symscope",
-    deadline=None,  # wall-clock is never asserted
-    max_examples=25,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+
+suppressed = [HealthCheck.too_slow, HealthCheck.data_too_large]
+for profile, examples in (("symscope", 15), ("thorough", 100)):  # make slow runs the laws thoroughly
+    settings.register_profile(
+        profile,
+        deadline=None,  # wall-clock is never asserted
+        max_examples=examples,
+        derandomize=True,
+        suppress_health_check=suppressed,
+    )
 settings.load_profile("symscope")

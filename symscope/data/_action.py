@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor
@@ -74,8 +75,8 @@ class Action:
             )
         batch = x.shape[: x.ndim - self.sample_ndim]
         try:
-            torch.broadcast_shapes(elements.shape, batch)
-        except RuntimeError:
+            np.broadcast_shapes(elements.shape, batch)  # torch's loads its compiler and sympy
+        except ValueError:
             raise InputError(
                 f"expected elements whose shape broadcasts with the batch axes {tuple(batch)}, got shape "
                 f"{tuple(elements.shape)}."
@@ -116,7 +117,7 @@ class ElementByElement:
 
     def __call__(self, g: Tensor, x: Tensor) -> Tensor:
         split = x.ndim - self.sample_ndim
-        batch = torch.broadcast_shapes(g.shape, x.shape[:split])
+        batch = np.broadcast_shapes(g.shape, x.shape[:split])
         sample = x.shape[split:]
         points = x.expand(*batch, *sample).reshape(math.prod(batch), *sample)
         elements = g.expand(batch).reshape(-1)
@@ -193,7 +194,7 @@ def gather_points(x: Tensor, sources: Int64[Tensor, "*elements points"]) -> Tens
     """`out[..., i] = x[..., sources[..., i]]`, batch axes broadcast."""
     if sources.ndim == 1:
         return x[..., sources]
-    batch = torch.broadcast_shapes(x.shape[:-1], sources.shape[:-1])
+    batch = np.broadcast_shapes(x.shape[:-1], sources.shape[:-1])
     return x.expand(*batch, x.shape[-1]).gather(-1, sources.expand(*batch, sources.shape[-1]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Int64
 from torch import Tensor
@@ -63,7 +64,7 @@ class NodePermutation:
                 f"{tuple(x.shape)}."
             )
         first = self.sources.to(x.device)[g]
-        batch = torch.broadcast_shapes(g.shape, x.shape[:-2])
+        batch = np.broadcast_shapes(g.shape, x.shape[:-2])
         moved = x.expand(*batch, height, width).gather(-2, first[..., None].expand(*batch, height, width))
         if not self.both:
             return moved

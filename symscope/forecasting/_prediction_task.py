@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import torch
 from jaxtyping import Float, Float64, Int64
-from scipy import stats
+from scipy.special import stdtrit
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -189,7 +189,7 @@ def explained_interval(
     size = float(variance.sum().sqrt()) / groups
     if resamples > 1:
         size = max(size, float(asked.mean(1).std()))
-    quantile = float(stats.t.ppf(0.975, max(1, groups + resamples - 2)))
+    quantile = float(stdtrit(max(1, groups + resamples - 2), 0.975))  # of Student's t; scipy.stats loads slowly
     reach = quantile * size * math.sqrt(1 + 1 / resamples)
     mean = float(asked.mean())
     return mean - reach, min(1.0, mean + reach)

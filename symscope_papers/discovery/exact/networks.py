@@ -73,33 +73,54 @@ def two_layer_dimension(m: int, h: int, n: int, activation: str) -> int:
     return h * h + (max(m, n) * h * (h - 1) // 2 if 1 in (m, n) else 0)
 
 
-def known_network(name: str) -> Known:
-    """A network from its name, inputs first: "linear 2-3-2", "RMSNorm 2-3-1", "attention 2-2".
+def family_and_sizes(name: str) -> tuple[str, tuple[int, ...]]:
+    """What the name of a network stands for, without making it.
 
     Raises:
         InputError: An unknown family, or sizes that do not fit it.
+
+    >>> family_and_sizes("leaky ReLU 2-3-2")
+    ('leaky ReLU', (2, 3, 2))
     """
     family, _, sizes_text = name.rpartition(" ")
     try:
         sizes = tuple(int(size) for size in sizes_text.split("-"))
     except ValueError:
         sizes = ()
-    if family == "attention" and len(sizes) == 2 and min(sizes) >= 2:
+    deep = len(sizes) >= 3 and min(sizes) >= 1
+    if family == "linear" and len(sizes) > 3 and min(sizes) == 1:
+        raise InputError(
+            f"the algebra of deep linear networks with a layer of one unit is not known: {sizes}"
+        )
+    fits = {
+        **dict.fromkeys(ACTIVATIONS, deep),
+        "softmax": len(sizes) == 3 and min(sizes) >= 2,
+        **dict.fromkeys(("LayerNorm", "RMSNorm"), len(sizes) == 3 and sizes[1] >= 3),
+        "attention": len(sizes) == 2 and min(sizes) >= 2,
+    }
+    if not fits.get(family, False):
+        raise InputError(
+            f"unknown network {name!r}: expected a family and sizes, 'ReLU 2-3-2'; {nearest(family, fits)}"
+        )
+    return family, sizes
+
+
+def known_network(name: str) -> Known:
+    """A network from its name, inputs first: "linear 2-3-2", "RMSNorm 2-3-1", "attention 2-2".
+
+    Raises:
+        InputError: An unknown family, or sizes that do not fit it.
+    """
+    family, sizes = family_and_sizes(name)
+    if family == "attention":
         made = parameter_problem(_Attention(*sizes), "squared", gaussian_data((3, sizes[0]), (sizes[0],)))
         return Known(family, made, 2 * sizes[1] ** 2)
-    if family in ACTIVATIONS and len(sizes) >= 3 and min(sizes) >= 1:
-        return _perceptron(family, sizes)
-    if family == "softmax" and len(sizes) == 3 and min(sizes) >= 2:
+    if family == "softmax":
         n, h, m = sizes
         net = nn.Sequential(nn.Linear(n, h), nn.ReLU(), nn.Linear(h, m))
         made = parameter_problem(net, "cross-entropy", class_data((n,), m))
         return Known(family, made, h, translations=h + 1, affine=True)
-    if family in ("LayerNorm", "RMSNorm") and len(sizes) == 3 and sizes[1] >= 3:
-        return _normalised(family, sizes)
-    known = [*ACTIVATIONS, "softmax", "LayerNorm", "RMSNorm", "attention"]
-    raise InputError(
-        f"unknown network {name!r}: expected a family and sizes, 'ReLU 2-3-2'; {nearest(family, known)}"
-    )
+    return _perceptron(family, sizes) if family in ACTIVATIONS else _normalised(family, sizes)
 
 
 def _perceptron(family: str, sizes: tuple[int, ...]) -> Known:
@@ -110,10 +131,6 @@ def _perceptron(family: str, sizes: tuple[int, ...]) -> Known:
     hidden = sizes[1:-1]
     if len(hidden) == 1:
         dimension = two_layer_dimension(sizes[2], sizes[1], sizes[0], family)
-    elif family == "linear" and min(sizes) == 1:
-        raise InputError(
-            f"the algebra of deep linear networks with a layer of one unit is not known: {sizes}"
-        )
     else:
         dimension = sum(two_layer_dimension(2, h, 2, family) for h in hidden)
     complete = family in ("ReLU", "leaky ReLU") or (family == "linear" and min(sizes[0], sizes[-1]) > 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from symscope_papers.config_bounds import check_at_least, check_distinct, check_increasing, check_one_of
-from symscope_papers.discovery.exact.networks import known_network
+from symscope_papers.discovery.exact.networks import family_and_sizes
 
 DATA = ("normal", "closed under the swap", "kept by the swap")
 
@@ -35,7 +35,7 @@ class Number:
 
     def __post_init__(self) -> None:
         for name in self.networks:
-            known_network(name)
+            family_and_sizes(name)
         check_distinct(self, "networks", "data", "seeds")
         check_one_of(self, DATA, "data")
         check_increasing(self, "steps")
