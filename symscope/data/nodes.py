@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import torch
 from jaxtyping import Int64
 from torch import Tensor
 

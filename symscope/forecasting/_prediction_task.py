@@ -189,7 +189,8 @@ def explained_interval(
     size = float(variance.sum().sqrt()) / groups
     if resamples > 1:
         size = max(size, float(asked.mean(1).std()))
-    quantile = float(stdtrit(max(1, groups + resamples - 2), 0.975))  # of Student's t; scipy.stats loads slowly
+    # Student's t, as scipy.stats.t.ppf, which takes a second to load
+    quantile = float(stdtrit(max(1, groups + resamples - 2), 0.975))
     reach = quantile * size * math.sqrt(1 + 1 / resamples)
     mean = float(asked.mean())
     return mean - reach, min(1.0, mean + reach)

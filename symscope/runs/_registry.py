@@ -8,7 +8,7 @@ installed module that cannot be imported takes away its own experiments only:
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +23,7 @@ from symscope.runs._definition import Experiment
 from symscope.user_code import load_user_module
 
 ENTRY_POINTS = "symscope.experiments"
+_HOMES: dict[str, str] = {}  # the module of an installed experiment, once it was found
 EXTRAS = ("dask", "gpytorch", "lightning", "sklearn")  # extras that are called as the package they bring
 
 
@@ -58,8 +59,16 @@ def experiments(modules: Sequence[str] = ()) -> dict[str, Experiment]:
     >>> "spectral/circles-distance" in experiments()
     True
     """
+    return _by_id([*_found()[0], *_named(modules)])
+
+
+def _named(modules: Sequence[str]) -> list[ModuleType]:
+    return [load_user_module("--module", name) for name in modules]
+
+
+def _by_id(modules: Iterable[ModuleType]) -> dict[str, Experiment]:
     result: dict[str, tuple[Experiment, str]] = {}
-    for module in [*_found()[0], *[load_user_module("--module", name) for name in modules]]:
+    for module in modules:
         for value in vars(module).values():
             if not isinstance(value, Experiment):
                 continue
@@ -94,10 +103,13 @@ def find_experiment(name: str, modules: Sequence[str] = ()) -> Experiment:
     >>> find_experiment("spectral/circles-density").figure
     'Fig. 3D-F'
     """
-    known = experiments(modules)
-    if name not in known:
-        raise _unknown(name, known)
-    return known[name]
+    found = _by_id(_named(modules)).get(name) or _installed(name)
+    if found is None:
+        known = experiments(modules)
+        if name not in known:
+            raise _unknown(name, known)
+        found = known[name]
+    return found
 
 
 def experiment_ids(name: str, modules: Sequence[str] = ()) -> list[str]:
@@ -113,6 +125,8 @@ def experiment_ids(name: str, modules: Sequence[str] = ()) -> list[str]:
     >>> experiment_ids("spectral/missing"), experiment_ids("linear")[:2]
     (['spectral/missing'], ['linear/decay', 'linear/decoupling'])
     """
+    if (name in _by_id(_named(modules))) != (_installed(name) is not None):
+        return [name]
     known = experiments(modules)
     result = [one for one in known if name in (one, one.partition("/")[0])]
     if not result:
@@ -139,6 +153,32 @@ def _unknown(name: str, known: Iterable[str]) -> InputError:
     return InputError(
         f"no experiment is called {name!r}: {nearest(name, known)} `symscope list` shows all.{more}"
     )
+
+
+def _installed(name: str) -> Experiment | None:
+    """The installed experiment whose id stands in a file, found without importing all the others.
+
+    None where it takes more: an id that code puts together, a module that cannot be imported.
+    """
+    for module in [_HOMES[name]] if name in _HOMES else _modules_holding(name):
+        try:
+            found = _by_id([importlib.import_module(module)]).get(name)
+        except (Exception, SystemExit):  # tried again, and reported, by `experiments`
+            continue
+        if found is not None:
+            _HOMES[name] = module
+            return found
+    return None
+
+
+def _modules_holding(name: str) -> Iterator[str]:
+    for point in metadata.entry_points(group=ENTRY_POINTS):
+        spec = importlib.util.find_spec(point.module)
+        for place in (spec and spec.submodule_search_locations) or ():
+            for file in sorted(Path(place).rglob("*.py")):
+                if f'"{name}"' in file.read_text(encoding="utf-8", errors="replace"):
+                    inside = file.relative_to(place).with_suffix("").parts
+                    yield ".".join((point.module, *(part for part in inside if part != "__init__")))
 
 
 def _found() -> tuple[list[ModuleType], list[BrokenModule]]:

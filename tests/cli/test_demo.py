@@ -162,7 +162,7 @@ def test_ctrl_c_ends_it_with_nothing_written(tmp_path):
     wait_until(folder.exists, "the demo to begin")
     time.sleep(0.5)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
-    printed, said = process.communicate(timeout=60)
+    printed, said = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "stopped; nothing was written" in said
     assert "Traceback" not in said

@@ -28,7 +28,7 @@ def test_the_script_of_five_lines_runs_and_its_floor_is_what_the_text_says(tmp_p
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=True,
     )
     floor, predicted = done.stdout.split()

@@ -61,7 +61,7 @@ def test_the_program_on_a_disk_that_fills_up(tmp_path):
     )
     ended = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
         env={
             **os.environ,
             "OMP_NUM_THREADS": "1",

@@ -31,7 +31,7 @@ def symscope(*words: str, **options: object) -> subprocess.CompletedProcess[str]
     """Run the program to its end."""
     return subprocess.run(
         [sys.executable, "-m", "symscope.cli", *words],
-        capture_output=True, text=True, timeout=120, env=ENVIRONMENT, check=False, **options,  # type: ignore[call-overload]
+        capture_output=True, text=True, timeout=600, env=ENVIRONMENT, check=False, **options,  # type: ignore[call-overload]
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = 600) -> None:
     """Wait for something another process does; fail with words when it does not."""
     end = time.monotonic() + seconds
     while not condition():

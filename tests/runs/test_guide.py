@@ -42,7 +42,7 @@ def test_the_guide_does_what_it_says(tmp_path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         shown = " ".join((done.stdout + done.stderr).split())

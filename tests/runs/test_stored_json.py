@@ -23,12 +23,14 @@ def test_what_was_written_comes_back(value):
     assert parsed_json(json.dumps(value).encode()) == value
 
 
-@given(st.binary(max_size=40))
-def test_any_bytes_are_json_or_refused(content):
+@given(st.binary(max_size=40) | st.text('[]{}",: 019.eE-tru\\dN', max_size=12).map(str.encode))
+def test_any_bytes_are_refused_or_values_that_can_be_written_and_read_again(content):
     try:
-        json.dumps(parsed_json(content), ensure_ascii=False).encode()
+        value = parsed_json(content)
     except InputError:
         return
+    written = json.dumps(value, ensure_ascii=False)
+    assert json.dumps(parsed_json(written.encode()), ensure_ascii=False) == written
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,19 @@ from tests.training.interrupted import classifiers
 from tests.training.problems import EPOCHS, masks, pool, steady
 
 
+def trained_by_hand(net, loss, x, targets, seen, seed):
+    """A plain loop in PyTorch, with the order of points that is drawn for this seed."""
+    steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
+    for epoch in range(EPOCHS.epochs):
+        order = shuffle([seen.nonzero()[:, 0]], EPOCHS.batch, (seed,), epoch).orders[0]
+        for s in range(4):  # 30 points in 4 steps
+            chosen = order[s * 30 // 4 : (s + 1) * 30 // 4]
+            steps.zero_grad()
+            loss(net(x[chosen]), targets[chosen]).backward()
+            steps.step()
+    return net
+
+
 def test_together_one_by_one_and_by_hand_are_the_same():
     x, labels = pool()
     seen = masks()
@@ -32,15 +45,7 @@ def test_together_one_by_one_and_by_hand_are_the_same():
         alone = train_networks(
             steady, StoredPoints(x), labels, seen[i : i + 1], {"rest": ~seen[i : i + 1]}, EPOCHS, [seed]
         )
-        net = steady(seed)
-        steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
-        for epoch in range(EPOCHS.epochs):
-            order = shuffle([seen[i].nonzero()[:, 0]], EPOCHS.batch, (seed,), epoch).orders[0]
-            for s in range(4):  # 30 points in 4 steps
-                chosen = order[s * 30 // 4 : (s + 1) * 30 // 4]
-                steps.zero_grad()
-                nn.functional.cross_entropy(net(x[chosen]), labels[chosen]).backward()
-                steps.step()
+        net = trained_by_hand(steady(seed), nn.functional.cross_entropy, x, labels, seen[i], seed)
         for name, weight in net.named_parameters():
             for result, row in ((together, i), (alone, 0)):
                 torch.testing.assert_close(
@@ -346,15 +351,7 @@ def test_together_and_by_hand_are_the_same():
     y, seen = numbers(len(x)), masks()
     together = train_networks(two_numbers, StoredPoints(x), y, seen, {"rest": ~seen}, EPOCHS, [5, 0, 8])
     for i, seed in enumerate((5, 0, 8)):
-        net = two_numbers(seed)
-        steps = torch.optim.Adam(net.parameters(), lr=1e-2, betas=(0.7, 0.9))
-        for epoch in range(EPOCHS.epochs):
-            order = shuffle([seen[i].nonzero()[:, 0]], EPOCHS.batch, (seed,), epoch).orders[0]
-            for s in range(4):  # 30 points in 4 steps
-                chosen = order[s * 30 // 4 : (s + 1) * 30 // 4]
-                steps.zero_grad()
-                nn.functional.mse_loss(net(x[chosen]), y[chosen]).backward()
-                steps.step()
+        net = trained_by_hand(two_numbers(seed), nn.functional.mse_loss, x, y, seen[i], seed)
         for name, weight in net.named_parameters():
             torch.testing.assert_close(
                 together.stack.weights[name][i], weight.detach(), rtol=STACKED, atol=STACKED

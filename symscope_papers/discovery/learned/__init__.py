@@ -10,6 +10,7 @@ objectives of ours, `quick` with both, shortly.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from symscope.runs import Experiment, Preset
 from symscope_papers.discovery import PAPER
@@ -49,24 +50,22 @@ def _presets(
     }
 
 
+_learned = partial(Experiment, paper=PAPER, config=LearnedRun, cells=cells, measure=measure_cell)
+
 SCALAR = LearnedRun(
     ("linear 1-1-1",), ("paper", "corrected", "scale-free"), ("network", "linear"), steps=1000, seeds=3
 )
 
-scalar_linear = Experiment(
+scalar_linear = _learned(
     id="discovery/scalar-linear",
-    paper=PAPER,
     figure="Fig. 2",
     shows="Whether a learned generator of a two-layer linear network with scalar weights is the rescaling.",
-    config=LearnedRun,
     presets=_presets(
         SCALAR,
         replace(SCALAR, objectives=("corrected", "scale-free")),
         seeds=20,
         costs=("half a minute", "5 min on one core", "15 min on one core"),
     ),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Fig. 2"),
     claims=scalar_claims,
     version=2,
@@ -75,20 +74,16 @@ scalar_linear = Experiment(
 
 HOMOGENEOUS = ("linear 1-2-1", "ReLU 2-2-2", "leaky ReLU 2-3-2")
 
-homogeneous = Experiment(
+homogeneous = _learned(
     id="discovery/homogeneous",
-    paper=PAPER,
     figure="Fig. 5",
     shows="How far learned fields of linear and ReLU networks move along the orbits of their Lie algebras.",
-    config=LearnedRun,
     presets=_presets(
         LearnedRun(HOMOGENEOUS, ("paper", "pointwise"), ("network",), steps=1500),
         LearnedRun(HOMOGENEOUS, ("corrected", "scale-free", "pointwise"), ("network", "linear")),
         seeds=5,
         costs=("two minutes", "10 min on one core, 3 cells", "25 min on one core, 12 cells"),
     ),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Fig. 5"),
     claims=homogeneous_claims,
     version=2,
@@ -107,59 +102,43 @@ def _dependent_presets(network: str, actions: tuple[str, ...] = ("network",)) ->
     )
 
 
-sigmoid = Experiment(
+sigmoid = _learned(
     id="discovery/sigmoid",
-    paper=PAPER,
     figure="Fig. 3, 6",
     shows="Data-dependent symmetries of a two-layer sigmoid network for one data point, learned.",
-    config=LearnedRun,
     presets=_dependent_presets("sigmoid 3-3-1"),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Fig. 3"),
     claims=sigmoid_claims,
     version=2,
 )
 
 
-tanh = Experiment(
+tanh = _learned(
     id="discovery/tanh",
-    paper=PAPER,
     figure="Sec. 5.4",
     shows="Data-dependent symmetries of a two-layer tanh network for one data point, learned.",
-    config=LearnedRun,
     presets=_dependent_presets("tanh 3-3-1"),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Sec. 5.4"),
     claims=attempt_claims,
 )
 
 
-tanh_deep = Experiment(
+tanh_deep = _learned(
     id="discovery/tanh-deep",
-    paper=PAPER,
     figure="Fig. 4",
     shows="Data-dependent symmetries of a three-layer tanh network, and whether they skip a layer.",
-    config=LearnedRun,
     presets=_dependent_presets("tanh 2-2-2-1", ("network", "without W2")),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Fig. 4"),
     claims=deep_claims,
     version=2,
 )
 
 
-skip = Experiment(
+skip = _learned(
     id="discovery/skip",
-    paper=PAPER,
     figure="Sec. 5.4",
     shows="Data-dependent symmetries of a three-layer network with a skip connection.",
-    config=LearnedRun,
     presets=_dependent_presets("tanh 2-2-2-1 with skip"),
-    cells=cells,
-    measure=measure_cell,
     plot=learned_plots("Sec. 5.4"),
     claims=attempt_claims,
     version=2,

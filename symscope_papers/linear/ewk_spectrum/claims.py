@@ -11,13 +11,16 @@ from symscope.runs import Claim, RunTables
 from symscope_papers.linear.ewk_spectrum.config import SMALL, Ewk
 
 OPEN = "The paper does not state its activation and initialisation."
+THIRD = "The eigenvalues that are less than 0.2, which is about a third of them"
 
 
 def judge_claims(config: Ewk, tables: RunTables) -> list[Claim]:
     """The claims, judged on the tables of a run."""
     table = tables["summary"]
-    relu = table[table["activation"] == "relu"]
-    third = "The eigenvalues that are less than 0.2, which is about a third of them"
+    return [*_stated_claims(config, table), *_measurements(table), *_zero_measurements(config, table)]
+
+
+def _stated_claims(config: Ewk, table: pd.DataFrame) -> list[Claim]:
     return [
         _share_claim(
             config,
@@ -26,7 +29,7 @@ def judge_claims(config: Ewk, tables: RunTables) -> list[Claim]:
             "small",
             "about a third",
             1 / 3,
-            third,
+            THIRD,
             why="Of all eigenvalues; with the paper's 2 % of zeros it hardly matters whether they count.",
         ),
         _share_claim(
@@ -62,11 +65,16 @@ def judge_claims(config: Ewk, tables: RunTables) -> list[Claim]:
             f"{config.width} hidden units, not the paper's 100.",
             quote="the network has 501 parameters and is underparameterized",
         ),
+    ]
+
+
+def _measurements(table: pd.DataFrame) -> list[Claim]:
+    return [
         Claim.quantified(
             "Share of the eigenvalues that are not zero which are below 0.2.",
             "Fig. 5",
             float(_plain(table)["small_of_nonzero"].mean()),
-            quote=third,
+            quote=THIRD,
             uncertainty=f"± {_plain(table)['small_of_nonzero'].std():.2g} over networks",
             why=f"ReLU, PyTorch's initialisation. All: {_by_kind(table, 'small_of_nonzero')}.",
         ),
@@ -77,6 +85,13 @@ def judge_claims(config: Ewk, tables: RunTables) -> list[Claim]:
             quote="the many orders of magnitude difference between them",
             why=f"By activation and initialisation: {_by_kind(table, 'decades')}.",
         ),
+    ]
+
+
+def _zero_measurements(config: Ewk, table: pd.DataFrame) -> list[Claim]:
+    """Zero eigenvalues of ReLU networks, which theory counts."""
+    relu = table[table["activation"] == "relu"]
+    return [
         Claim.beyond(
             "Least number of zero eigenvalues of a ReLU network, less the number of its units.",
             int((relu["zeros"] - config.width).min()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from symscope.runs import Claim, RunTables
 from symscope_papers.linear.noise.config import Noise
 from symscope_papers.linear.training import STRAIGHT
@@ -9,15 +11,21 @@ from symscope_papers.linear.training import STRAIGHT
 
 def judge_claims(config: Noise, tables: RunTables) -> list[Claim]:
     """The claims, judged on the tables of a run."""
+    levels = tables["levels"]
+    point = levels[(levels["noise"] == "point") & (levels["sigma"] > 0)]
+    return [
+        *_stated_claims(config, tables),
+        *_rates(config, levels),
+        *(_floors(config, point) if len(point) else []),
+    ]
+
+
+def _stated_claims(config: Noise, tables: RunTables) -> list[Claim]:
     levels, paths = tables["levels"], tables["paths"]
     shared = paths[paths["noise"] == "orbit"].groupby("epoch")["asymmetric_weight"]
-    orbit = levels[levels["noise"] == "orbit"]
-    point = levels[(levels["noise"] == "point") & (levels["sigma"] > 0)]
-    rates, strongest = levels["fitted_rate"], max(config.sigmas)
-    ends = point["final_asymmetry"] / point["first_asymmetry"]
-    spread = f"for σ from {min(config.sigmas):g} to {strongest:g}"
+    orbit, strongest = levels[levels["noise"] == "orbit"], max(config.sigmas)
     decays = "the asymmetry loss still exhibits its typical exponential decay"
-    claims = [
+    return [
         Claim.at_most(
             "The asymmetric part decays exponentially at every noise level.",
             "App. D, Fig. 3",
@@ -45,6 +53,14 @@ def judge_claims(config: Noise, tables: RunTables) -> list[Claim]:
             reading="Where Assumption 1 holds: an orbit shares its noise.",
             why="Largest difference between two noise levels, over all epochs: zero to rounding.",
         ),
+    ]
+
+
+def _rates(config: Noise, levels: pd.DataFrame) -> list[Claim]:
+    """Rates of decay at all levels of both kinds of noise."""
+    rates = levels["fitted_rate"]
+    spread = f"for σ from {min(config.sigmas):g} to {max(config.sigmas):g}"
+    return [
         Claim.quantified(
             "Largest over smallest fitted rate of decay, less one.",
             "Fig. 3",
@@ -61,23 +77,26 @@ def judge_claims(config: Noise, tables: RunTables) -> list[Claim]:
             why="The worst level, both kinds of noise.",
         ),
     ]
-    if len(point):
-        claims += [
-            Claim.quantified(
-                "With its own noise for every sample: the asymmetry loss at the end of training, as a "
-                f"fraction of the start, at σ = {strongest:g}.",
-                "Fig. 3",
-                float(ends.iloc[int(point["sigma"].argmax())]),
-                quote="all exhibit relatively typical asymmetry loss curves",
-                why="By level: "
-                + ", ".join(f"{e:.2g} at σ = {s:g}" for s, e in zip(point["sigma"], ends, strict=True))
-                + ". A small noisy sample is not a symmetric one.",
-            ),
-            Claim.beyond(
-                "Relative difference between that floor and the asymmetry of the sample's own solution, the "
-                "worst level.",
-                float((point["final_asymmetry"] / point["floor"] - 1).abs().max()),
-                expected="0 once training has converged",
-            ),
-        ]
-    return claims
+
+
+def _floors(config: Noise, point: pd.DataFrame) -> list[Claim]:
+    """Where the loss ends if every sample has its own noise."""
+    ends = point["final_asymmetry"] / point["first_asymmetry"]
+    return [
+        Claim.quantified(
+            "With its own noise for every sample: the asymmetry loss at the end of training, as a "
+            f"fraction of the start, at σ = {max(config.sigmas):g}.",
+            "Fig. 3",
+            float(ends.iloc[int(point["sigma"].argmax())]),
+            quote="all exhibit relatively typical asymmetry loss curves",
+            why="By level: "
+            + ", ".join(f"{e:.2g} at σ = {s:g}" for s, e in zip(point["sigma"], ends, strict=True))
+            + ". A small noisy sample is not a symmetric one.",
+        ),
+        Claim.beyond(
+            "Relative difference between that floor and the asymmetry of the sample's own solution, the "
+            "worst level.",
+            float((point["final_asymmetry"] / point["floor"] - 1).abs().max()),
+            expected="0 once training has converged",
+        ),
+    ]

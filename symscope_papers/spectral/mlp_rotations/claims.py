@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
@@ -11,6 +9,7 @@ from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 from symscope_papers.spectral.pairs.judged import (
     agreement_measurements,
+    falls_claim,
     line_claim,
     predicts_claim,
     same_conclusions,
@@ -109,29 +108,37 @@ def _assumption_claims(ntk: pd.DataFrame, shown: int) -> list[Claim]:
     ]
 
 
+def _unequal(statement: str, equation: str, differences: pd.Series, shown: int, quote: str) -> Claim:
+    return Claim.from_check(
+        statement,
+        f"Sec. 3.3, {equation}",
+        float(differences.abs().min()) > ROUNDING,
+        measured=float(differences.abs().median()),
+        threshold="differ by more than rounding for every pair",
+        quote=quote,
+        why=f"Median difference of the two scalar products, {shown} angles.",
+    )
+
+
 def _interleaving_claims(ntk: pd.DataFrame, shown: int) -> list[Claim]:
     """Eq. 10 and 11, and the range of angular distances."""
     part = ntk[ntk["angles"] == shown]
     across, own = part["across_left"] - part["across_right"], part["neighbours_a"] - part["neighbours_b"]
     near = 1 - pd.concat([part["neighbours_a"], part["neighbours_b"]])
     return [
-        Claim.from_check(
+        _unequal(
             "A point of one orbit is not equally far from its two neighbours on the other.",
-            "Sec. 3.3, Eq. 10",
-            float(across.abs().min()) > ROUNDING,
-            measured=float(across.abs().median()),
-            threshold="differ by more than rounding for every pair",
-            quote="are in general not geometrically interleaved",
-            why=f"Median difference of the two scalar products, {shown} angles.",
+            "Eq. 10",
+            across,
+            shown,
+            "are in general not geometrically interleaved",
         ),
-        Claim.from_check(
+        _unequal(
             "Neighbours on the two orbits are not equally far apart.",
-            "Sec. 3.3, Eq. 11",
-            float(own.abs().min()) > ROUNDING,
-            measured=float(own.abs().median()),
-            threshold="differ by more than rounding for every pair",
-            quote="the angular distance between first neighbors in each orbit is not necessarily the same",
-            why=f"Median difference of the two scalar products, {shown} angles.",
+            "Eq. 11",
+            own,
+            shown,
+            "the angular distance between first neighbors in each orbit is not necessarily the same",
         ),
         Claim.from_check(
             "The angular distance of neighbours on an orbit is between 0 and 1.",
@@ -198,7 +205,9 @@ def _stated_claims(part: pd.DataFrame, hidden: int, shown: int) -> list[Claim]:
             threshold="rank correlation < 0",
             quote="the separation between the orbits is a key indicator of prediction error",
         ),
-        _falls(part, layers),
+        falls_claim(
+            part, "exact", f"The error at the missing image falls with the number of angles ({layers})."
+        ),
     ]
 
 
@@ -222,22 +231,6 @@ def _whole_range(one: pd.DataFrame, layers: str, shown: int) -> Claim:
         "predicts the "
         "exact one better than their mean does.",
         why=", ".join(f"{value:.3f} in the {name}" for name, value in skills.items()) + ".",
-    )
-
-
-def _falls(part: pd.DataFrame, layers: str) -> Claim:
-    statement = f"The error at the missing image falls with the number of angles ({layers})."
-    quote = "network performance gradually increases with the number of angles sampled from the group orbits"
-    means = {n: float(some["exact"].mean()) for n, some in by_angles(part).items()}
-    if len(means) < 2:
-        return Claim.not_checked(statement, "Sec. 4", "needs two numbers of angles", quote=quote)
-    return Claim.from_check(
-        statement,
-        "Sec. 4",
-        all(later < earlier for earlier, later in pairwise(means.values())),
-        measured=f"mean error {at_angles(means, form='.2f')}",
-        threshold="falls with every n",
-        quote=quote,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -175,6 +176,22 @@ def line_claim(
         reading=LINEAR,
         uncertainty=f"± {error:.2g}",
         why=f"r = {correlation(part, one, other):.3f}; a line leaves {1 - share:.0%} of the variance.",
+    )
+
+
+def falls_claim(table: pd.DataFrame, column: str, statement: str) -> Claim:
+    """Whether the mean error in a column falls with every number of angles."""
+    quote = "network performance gradually increases with the number of angles sampled from the group orbits"
+    means = {n: float(part[column].mean()) for n, part in by_angles(table).items()}
+    if len(means) < 2:
+        return Claim.not_checked(statement, "Sec. 4", "needs two numbers of angles", quote=quote)
+    return Claim.from_check(
+        statement,
+        "Sec. 4",
+        all(later < earlier for earlier, later in pairwise(means.values())),
+        measured=f"mean error {at_angles(means, form='.2f')}",
+        threshold="falls with every n",
+        quote=quote,
     )
 
 

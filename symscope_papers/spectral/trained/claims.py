@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles
-from symscope_papers.spectral.pairs.judged import correlation, standard_error
+from symscope_papers.spectral.pairs.judged import correlation, falls_claim, standard_error
 from symscope_papers.spectral.trained.config import RUNS, Trained
 
 AGREES = "this agreement qualitatively holds for finite-width, trained networks"
-GRADUALLY = "network performance gradually increases with the number of angles sampled from the group orbits"
 
 
 def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
@@ -23,7 +20,8 @@ def judge_claims(config: Trained, tables: RunTables) -> list[Claim]:
         mine = table[table["run"] == run]
         name, source = RUNS[run]
         if source:
-            result += [_ranks_claim(mine, name, source), _falls_claim(mine, name)]
+            falls = f"Trained networks predict the missing image better the more angles there are ({name})."
+            result += [_ranks_claim(mine, name, source), falls_claim(mine, "trained", falls)]
         result += _measurements(mine, name, source, config)
     return result
 
@@ -53,21 +51,6 @@ def _ranks_claim(mine: pd.DataFrame, name: str, source: str) -> Claim:
         reading="Qualitative agreement: errors rise together, beyond chance.",
         uncertainty=f"± {errors[weakest]:.2g}",
         why=f"Smallest rho: {at_angles(ranks, errors, form='.2f .2f', between=' ± ')}.",
-    )
-
-
-def _falls_claim(mine: pd.DataFrame, name: str) -> Claim:
-    statement = f"Trained networks predict the missing image better the more angles there are ({name})."
-    means = {n: float(part["trained"].mean()) for n, part in by_angles(mine).items()}
-    if len(means) < 2:
-        return Claim.not_checked(statement, "Sec. 4", "needs two numbers of angles", quote=GRADUALLY)
-    return Claim.from_check(
-        statement,
-        "Sec. 4",
-        all(later < earlier for earlier, later in pairwise(means.values())),
-        measured=f"mean error {at_angles(means, form='.2f')}",
-        threshold="falls with every n",
-        quote=GRADUALLY,
     )
 
 
