@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 import symscope.groups
-from symscope.spectral.dense import leave_out_residual
+from symscope_papers.discovery.exact.networks import family_and_sizes
 from tests.shapes import annotations_checked, annotations_unchecked
 
 pytest.importorskip("beartype")
@@ -50,9 +50,9 @@ def test_dataclasses_and_types_that_are_defined_further_down():
 
 
 def test_both_packages_are_checked_and_only_in_tests_that_want_it():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="cyclic"):
         symscope.groups.cyclic("4")
-    with pytest.raises(TypeError):
-        leave_out_residual("gram", torch.ones(2), torch.tensor([0]))
-    with annotations_unchecked(), pytest.raises(ValueError, match="got 'gram'"):
-        leave_out_residual("gram", torch.ones(2), torch.tensor([0]))
+    with pytest.raises(TypeError, match="family_and_sizes"):
+        family_and_sizes(4)
+    with annotations_unchecked(), pytest.raises(AttributeError, match="'int' object has no attribute"):
+        family_and_sizes(4)
