@@ -22,6 +22,7 @@ from symscope.spectral._matrix_checks import check_not_negative
 from symscope.spectral._missing_sets import MissingSet
 from symscope.spectral.irrep_blocks import Frequency, Quotient
 
+POINT_PAIRS = 2**22  # of missing points whose part of `P_MM` is made at once
 ZERO = 64  # roundings: a block below ZERO eps |G| of the kernel's own scale is zero, its transform is noise
 
 
@@ -239,16 +240,15 @@ def on_points(
     if fixed is not None:  # they carry 1/sqrt|H|; |H| times it is the way back
         kept = points.stabiliser_orders[missing.samples].to(device)
         rho = rho @ fixed[missing.samples.to(fixed.device)].to(device, inverse.dtype) * kept[:, None, None]
-    if d == 1:
-        turned = inverse[position][:, position] * (rho[:, 0] @ rho[:, 0].mH)
-        return (turned.real if turned.is_complex() else turned) * frequency.weight
-    cells = rho.new_zeros(d, len(rho), len(missing.owners), d)
-    cells[:, torch.arange(len(rho), device=device), position] = rho.transpose(0, 1)
-    rows = cells.flatten(2)
-    total = torch.zeros(len(rho), len(rho), dtype=inverse.dtype, device=device)
-    for a in range(d):  # one row of rho at a time: all of them would take d times the memory
-        total += rows[a] @ inverse @ rows[a].mH
-    return (total.real if total.is_complex() else total) * (frequency.weight / d)
+    total = torch.zeros(len(rho), len(rho), dtype=inverse.real.dtype, device=device)
+    every = torch.arange(len(rho), device=device)
+    for rows in every.split(max(1, POINT_PAIRS // len(rho))):
+        for b in range(d):
+            for c in range(d):  # rho_ab P_bc conj(rho_ac), a summed by a product
+                cells = inverse[position[rows] * d + b][:, position * d + c]
+                cells = cells * (rho[rows, :, b] @ rho[:, :, c].mH)
+                total[rows] += cells.real if cells.is_complex() else cells
+    return total * (frequency.weight / d)
 
 
 def label_weights(
