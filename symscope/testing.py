@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
-from symscope.numerics import checked, seed_generator
+from symscope.numerics import checked, explained, seed_generator
 
 __all__ = ["Acts", "assert_equivariant", "assert_group_laws", "assert_representation"]
 
@@ -30,6 +30,7 @@ class Acts(Protocol):
         """g applied to x."""
 
 
+@explained
 def assert_group_laws(group: FiniteGroup) -> None:
     """Assert closure, associativity, identity and inverses, and that generators and permutations fit.
 

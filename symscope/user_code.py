@@ -42,7 +42,8 @@ def load_user_function(option: str, name: str) -> Callable[..., Any]:
     """
     place, _, function = name.rpartition(":")
     if not place or not function:
-        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
+        remedy = f"; write {name}:FUNCTION with the name of a function in it" if name.endswith(".py") else ""
+        raise InputError(f"{option} {name}: expected MODULE:FUNCTION or FILE.py:FUNCTION{remedy}")
     loaded = getattr(load_user_module(option, place), function, None)
     if not callable(loaded):
         raise InputError(f"{option} {name}: {place} has no function {function!r}")

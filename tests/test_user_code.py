@@ -52,6 +52,7 @@ def test_mistakes_in_a_user_s_file(tmp_path, content, said):
     ("name", "said"),
     [
         ("nets", "--model nets: expected MODULE:FUNCTION"),
+        ("nets.py", "write nets.py:FUNCTION"),
         ("no_such_module:build", "No module named"),
         ("nowhere.py:build", "there is no file nowhere.py"),
     ],

@@ -169,7 +169,8 @@ def _problem(
     from symscope.user_code import load_user_function
 
     module = _module(model, seed)
-    chosen = loss if loss in LOSSES or ":" not in loss else load_user_function("--loss", loss)
+    own = ":" in loss or loss.endswith(".py")
+    chosen = load_user_function("--loss", loss) if own and loss not in LOSSES else loss
     source = _source(module, str(loss), inputs, data)
     draw = None
     if near is not None:

@@ -236,7 +236,9 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
     samples, names = as_samples(asked.data, asked.task, asked.limit)
     cases = _missing_cases(asked.missing, names)
     acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
-    networks: list[Any] = [load_user_function("--model", one) if ":" in one else one for one in models]
+    networks: list[Any] = [
+        load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
+    ]
     with Console(stderr=True).status("reading") as status:
 
         def one_forecast(name: str, network: Any) -> Forecast:

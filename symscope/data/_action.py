@@ -17,6 +17,7 @@ from symscope.groups import FiniteGroup
 from symscope.numerics import checked
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Action:
@@ -107,6 +108,7 @@ class Action:
         return self.act_all(x).movedim(x.ndim - self.sample_ndim, 1)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ElementByElement:

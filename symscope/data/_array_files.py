@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from symscope.errors import InputError, nearest
+from symscope.errors import InputError
 from symscope.numerics import byte_text, check_memory
 
 _NPY, _NPZ = b"\x93NUMPY", b"PK\x03\x04"
@@ -137,11 +137,12 @@ def _is_archive(path: Path) -> bool:
 def _from_archive(path: Path, x: str, y: str) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
     with damage(path), zipfile.ZipFile(path) as archive:
         keys = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        for key in (x, y):
-            if key not in keys:
-                raise InputError(
-                    f"{path}: expected an array {key!r}, but there is none; {nearest(key, keys)}"
-                )
+        if not {x, y} <= set(keys):
+            found = textwrap.shorten(", ".join(repr(key) for key in keys) or "none", 200)
+            raise InputError(
+                f"{path}: expected arrays {x!r} and {y!r}, got {found}; save them under these names, "
+                f"numpy.savez(path, {x}=..., {y}=...), or in Python: load_arrays(path, x=..., y=...)."
+            )
         return _member(archive, x, path), _member(archive, y, path)
 
 

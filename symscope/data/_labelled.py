@@ -14,7 +14,7 @@ from jaxtyping import Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_finite, seeded
+from symscope.numerics import check_count, check_finite, checked, seeded
 
 
 def check_positions(name: str, items: Int64[Tensor, "m"], count: int) -> None:
@@ -42,6 +42,7 @@ def evenly_spread(count: int, limit: int | None) -> Int64[Tensor, "k"]:
     return torch.arange(taken) * count // taken
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledData:

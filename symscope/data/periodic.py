@@ -142,6 +142,7 @@ def rotate_flat(
     return moved @ basis.T
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class OrthogonalRotation:

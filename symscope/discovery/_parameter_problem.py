@@ -26,9 +26,10 @@ from symscope.discovery.sampling import (
 )
 from symscope.errors import InputError
 from symscope.networks import FunctionalModule, Loss, evaluation, functional_module, named_loss
-from symscope.numerics import check_count, check_memory, seed_generator
+from symscope.numerics import check_count, check_memory, checked, explained, seed_generator
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ParameterProblem:
@@ -120,6 +121,7 @@ class ParameterProblem:
         return tensor.to(self.device, self.dtype if tensor.is_floating_point() else tensor.dtype)
 
 
+@explained
 def parameter_problem(
     module: nn.Module,
     loss: str | Callable[..., Any],

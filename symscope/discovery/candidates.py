@@ -17,7 +17,7 @@ from symscope.discovery._field_flow import point_flows
 from symscope.discovery.fields import ParameterField, field_values
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import checked, explained
 
 __all__ = [
     "CandidateSymmetry",
@@ -84,6 +84,7 @@ def signed_permutation(
     return Transformation(lambda theta, x, y: signs.to(theta) * theta[source], name)
 
 
+@explained
 def velocities(
     candidate: ParameterField | OneParameterAction, points: ParameterPoints
 ) -> Float[Tensor, "p n"]:
@@ -102,6 +103,7 @@ def velocities(
     return torch.func.vmap(one)(points.theta, points.x, points.y)
 
 
+@explained
 def moved_parameters(
     candidate: CandidateSymmetry, points: ParameterPoints, time: float | int
 ) -> Float[Tensor, "p n"]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_memory, checked
+from symscope.numerics import check_count, check_memory, checked, explained
 
 __all__ = [
     "FunctionField",
@@ -50,6 +50,7 @@ class ParameterField(ABC):
         """The tangent vector at theta, for the batch (x, y)."""
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class LinearField(ParameterField):
@@ -141,11 +142,13 @@ def linear_field(
     return LinearField(support, matrix[support][:, support], constant[support], name)
 
 
+@explained
 def field_values(field: ParameterField, points: ParameterPoints) -> Float[Tensor, "p n"]:
     """The field at every point."""
     return torch.func.vmap(field)(points.theta, points.x, points.y)
 
 
+@explained
 def lie_bracket(first: ParameterField, second: ParameterField) -> ParameterField:
     """The Lie bracket of two fields, `[V, W] = DW . V - DV . W`.
 

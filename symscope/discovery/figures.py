@@ -10,6 +10,7 @@ from torch import Tensor
 
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.discovery.fields import LinearField
+from symscope.numerics import explained
 from symscope.report import new_figure, style
 
 __all__ = ["generator_figure"]
@@ -17,6 +18,7 @@ __all__ = ["generator_figure"]
 NAME_LIMIT = 24  # most entries whose names fit along an axis
 
 
+@explained
 def generator_figure(fields: Sequence[LinearField], layout: ParameterLayout, columns: int = 3) -> Any:
     """Heat maps of linear generators on the parameters they touch, labelled by parameter names.
 

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.discovery.sampling import ParameterPoints
+from symscope.numerics import explained
 
 if TYPE_CHECKING:
     from symscope.discovery._parameter_problem import ParameterProblem
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
 __all__ = ["point_derivatives", "point_gradients", "point_losses", "point_outputs"]
 
 
+@explained
 def point_losses(problem: ParameterProblem, points: ParameterPoints) -> Float[Tensor, "p b"]:
     """Losses of every sample at every point, `L(theta_i, X_i)`."""
     return torch.func.vmap(problem.losses)(points.theta, points.x, points.y)
 
 
+@explained
 def point_outputs(problem: ParameterProblem, points: ParameterPoints) -> Float[Tensor, "p b o"]:
     """Outputs for every sample at every point, flattened."""
     outputs = torch.func.vmap(problem.outputs)(points.theta, points.x)
     return outputs.reshape(points.count, points.batch, -1)
 
 
+@explained
 def point_gradients(problem: ParameterProblem, points: ParameterPoints) -> Float[Tensor, "p b n"]:
     """Gradients of every sample's loss, `D_theta L(theta_i, x_ij)`.
 
@@ -51,6 +55,7 @@ def point_gradients(problem: ParameterProblem, points: ParameterPoints) -> Float
     return gradients.reshape(points.count, points.batch, -1)
 
 
+@explained
 def point_derivatives(
     problem: ParameterProblem, points: ParameterPoints, tangents: Float[Tensor, "p n"]
 ) -> Float[Tensor, "p b"]:

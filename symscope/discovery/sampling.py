@@ -38,6 +38,7 @@ ParameterSource = Callable[[int, Generator], Tensor]
 """`source(count, generator)`: so many flat parameter vectors."""
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ParameterPoints:

@@ -14,10 +14,12 @@ from torch import Tensor
 from symscope.dynamics.layer_steps import LayerStep, pointwise
 from symscope.errors import InputError
 from symscope.groups import EquivariantMaps, Group, Representation, equivariant_maps
+from symscope.numerics import checked, explained
 
 LayerWeights = tuple[Tensor, ...]
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class DeclaredNetwork:
@@ -115,6 +117,7 @@ class DeclaredNetwork:
         return x
 
 
+@explained
 def declare_network(
     spaces: Sequence[Representation],
     steps: str | LayerStep | Sequence[str | LayerStep | Sequence[str | LayerStep]] = "tanh",
@@ -174,6 +177,7 @@ def check_space(name: str, space: Representation, first: Representation) -> None
         )
 
 
+@explained
 def check_layer_weights(network: DeclaredNetwork, weights: Sequence[Tensor]) -> None:
     """Raise unless there is one matrix of the right shape per layer, with equal leading axes."""
     if len(weights) != network.depth:
@@ -194,6 +198,7 @@ def check_layer_weights(network: DeclaredNetwork, weights: Sequence[Tensor]) -> 
             )
 
 
+@explained
 def check_alike(weights: Sequence[Tensor], x: Tensor) -> None:
     """Raise unless layers and samples have one dtype and are on one device."""
     for i, weight in enumerate(weights):
@@ -205,6 +210,7 @@ def check_alike(weights: Sequence[Tensor], x: Tensor) -> None:
             )
 
 
+@explained
 def check_finite_layers(weights: Sequence[Tensor]) -> None:
     """Raise unless every number of every layer is finite."""
     for i, weight in enumerate(weights):

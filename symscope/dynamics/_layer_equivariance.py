@@ -15,7 +15,7 @@ from symscope.dynamics.averaged_elements import element_name, probes
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, equivariant_maps, invariant_vectors
 from symscope.networks import eval_mode
-from symscope.numerics import seed_generator
+from symscope.numerics import explained, seed_generator
 
 LARGEST_MATRIX_BYTES = 2**31
 AFFINE = 1e-4  # relative distance from an affine map that float32 rounding can make
@@ -76,6 +76,7 @@ class LayerEquivariance:
         )
 
 
+@explained
 def layer_equivariance(
     module: nn.Module,
     spaces: Mapping[str, LayerSpaces | tuple[Representation, Representation]],

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, PermutationGroup
-from symscope.numerics import check_count
+from symscope.numerics import check_count, explained
 
 __all__ = [
     "all_elements",
@@ -21,6 +21,7 @@ MOST_PASSES = 10**6
 LARGEST_EXACT = 5040  # S7: more passes over the data than anyone would wait for
 
 
+@explained
 def all_elements(group: Group, limit: int = LARGEST_EXACT) -> list[Any]:
     """Every element of a finite group, for exact averages.
 
@@ -51,6 +52,7 @@ def all_elements(group: Group, limit: int = LARGEST_EXACT) -> list[Any]:
     return list(group.elements)
 
 
+@explained
 def drawn_elements(group: Group, passes: int, generator: torch.Generator) -> list[Any]:
     """Elements drawn from the Haar measure, with replacement.
 

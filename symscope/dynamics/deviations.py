@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Drift:

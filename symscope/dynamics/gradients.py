@@ -16,6 +16,7 @@ from symscope.dynamics.averaged_elements import drawn_elements
 from symscope.dynamics.layer_vectors import add, inner, project, residual
 from symscope.dynamics.risks import TrainingProblem, augmented_problem, feature_averaged_risk, nominal_risk
 from symscope.errors import InputError, nearest
+from symscope.numerics import explained
 
 __all__ = [
     "GradientEstimate",
@@ -37,6 +38,7 @@ GradientField = Callable[[LayerWeights], LayerWeights]
 LARGEST_PIECE_BYTES = 2**28
 
 
+@explained
 def nominal_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> LayerWeights:
     """`grad R(A)`, for every run at once.
 
@@ -60,6 +62,7 @@ def nominal_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> Lay
     return total
 
 
+@explained
 def augmented_gradient(
     problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
 ) -> LayerWeights:
@@ -67,11 +70,13 @@ def augmented_gradient(
     return nominal_gradient(augmented_problem(problem, elements), weights)
 
 
+@explained
 def equivariant_gradient(problem: TrainingProblem, weights: Sequence[Tensor]) -> LayerWeights:
     """`grad R_eqv(A) = Pi_E grad R(Pi_E A)`; arguments as in `nominal_risk`."""
     return project(problem.network, nominal_gradient(problem, project(problem.network, weights)))
 
 
+@explained
 def feature_averaged_gradient(
     problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
 ) -> LayerWeights:
@@ -79,6 +84,7 @@ def feature_averaged_gradient(
     return gradient_of(partial(feature_averaged_risk, problem, elements=elements), weights)
 
 
+@explained
 def penalty_gradient(problem: TrainingProblem, weights: Sequence[Tensor], gamma: float) -> LayerWeights:
     """The gradient `2 gamma A_{E_perp}` of the penalty `gamma |A_{E_perp}|^2`."""
     return tuple(2 * gamma * part for part in residual(problem.network, weights))
@@ -100,6 +106,7 @@ class GradientEstimate:
     passes: int
 
 
+@explained
 def monte_carlo_gradient(
     problem: TrainingProblem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
 ) -> GradientEstimate:
@@ -134,6 +141,7 @@ def monte_carlo_gradient(
     return GradientEstimate(mean, (spread / (passes - 1)).sqrt(), passes)
 
 
+@explained
 def gradient_field(
     problem: TrainingProblem,
     strategy: str,
@@ -179,6 +187,7 @@ def gradient_field(
     return lambda weights: add(plain(weights), penalty_gradient(problem, weights, penalty))
 
 
+@explained
 def gradient_of(risk: Callable[[LayerWeights], Tensor], weights: Sequence[Tensor]) -> LayerWeights:
     """The gradient of any risk of layers, `[*runs]`-valued, for every run at once.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from symscope.errors import InputError, nearest
 from symscope.groups import Representation, pair_orbits, trivial
+from symscope.numerics import explained
 
 __all__ = [
     "LayerStep",
@@ -70,6 +71,7 @@ class LayerStep:
         return any(word in self.name for word in KINKED)
 
 
+@explained
 def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = None) -> LayerStep:
     """A scalar function applied to every coordinate; equivariant on permutation representations.
 
@@ -93,6 +95,7 @@ def pointwise(function: str | Callable[[Tensor], Tensor], name: str | None = Non
     return LayerStep(called, partial(_pointwise, function))
 
 
+@explained
 def norm_gate(function: str | Callable[[Tensor], Tensor] = "tanh") -> LayerStep:
     """Each copy of a representation scaled by a function of its length: `x -> x f(|x|) / |x|`.
 
@@ -107,6 +110,7 @@ def norm_gate(function: str | Callable[[Tensor], Tensor] = "tanh") -> LayerStep:
     return LayerStep(f"norm_gate({inner.name})", partial(_norm_gate, inner))
 
 
+@explained
 def batch_normalisation(epsilon: float = 1e-5) -> LayerStep:
     """Each copy of a representation brought to mean 0 and variance 1 over the batch and its coordinates.
 
@@ -125,6 +129,7 @@ def batch_normalisation(epsilon: float = 1e-5) -> LayerStep:
     return LayerStep("batch_normalisation", partial(_batch_normalisation, epsilon))
 
 
+@explained
 def rms_normalisation(epsilon: float = 1e-5) -> LayerStep:
     """Each sample divided by its root mean square: equivariant on every unitary representation.
 
@@ -136,6 +141,7 @@ def rms_normalisation(epsilon: float = 1e-5) -> LayerStep:
     return LayerStep("rms_normalisation", partial(_rms_normalisation, epsilon))
 
 
+@explained
 def group_pooling(kind: str = "mean") -> LayerStep:
     """Each orbit of coordinates of a permutation representation pooled into one invariant number.
 
@@ -156,6 +162,7 @@ def group_pooling(kind: str = "mean") -> LayerStep:
     return LayerStep(f"group_pooling({kind})", partial(_pool_orbits, kind), _pooled_space)
 
 
+@explained
 def summands(space: Representation) -> tuple[tuple[int, Representation], ...]:
     """The summands of a space as (copies, representation); a space that is no sum is its own."""
     return space.summands or ((1, space),)

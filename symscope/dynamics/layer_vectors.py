@@ -18,7 +18,7 @@ from symscope.dynamics._declared_network import (
     check_layer_weights,
 )
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, checked, usable_device
+from symscope.numerics import check_float_dtype, checked, explained, usable_device
 
 __all__ = [
     "EquivariantSplit",
@@ -49,6 +49,7 @@ ROUNDINGS = 32  # of the dtype of layers, relative: what storing equivariant lay
 FOUND = 1e-10  # relative: bases of E that were found numerically may differ by so much
 
 
+@explained
 def project(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights:
     """The equivariant part Pi_E A of layers, or of their gradient (Lemma 2).
 
@@ -67,6 +68,7 @@ def project(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights
     return tuple(maps.project(weight) for maps, weight in zip(network.maps, weights, strict=True))
 
 
+@explained
 def residual(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeights:
     """The part `A_{E_perp} = A - Pi_E A` that breaks equivariance.
 
@@ -80,6 +82,7 @@ def residual(network: DeclaredNetwork, weights: Sequence[Tensor]) -> LayerWeight
     return subtract(weights, project(network, weights))
 
 
+@explained
 def transform(network: DeclaredNetwork, g: Any, weights: Sequence[Tensor]) -> LayerWeights:
     """The induced action `(rho_bar(g) A)_i = rho_{i+1}(g) A_i rho_i(g)^-1` on layers.
 
@@ -155,6 +158,7 @@ def equivariant_split(network: DeclaredNetwork, weights: Sequence[Tensor]) -> Eq
     return EquivariantSplit(torch.stack(inside), torch.stack(outside))
 
 
+@explained
 def rounding_off_e(dtype: torch.dtype) -> float:
     """`|A_{E_perp}| / |A|` that equivariant layers may have for being kept in a dtype.
 
@@ -180,6 +184,7 @@ def check_one_in_e(network: DeclaredNetwork, weights: Sequence[Tensor], allowed:
     check_equivariant(sizes.total_residual, norm(weights), allowed)
 
 
+@explained
 def check_equivariant(outside: Tensor, size: Tensor, allowed: float) -> None:
     """Raise unless layers are in E.
 
@@ -276,6 +281,7 @@ def _factor(scale: str, rows: int, dimension: int) -> float:
     return 1.0 if scale == "standard" or dimension == 0 else math.sqrt(rows / dimension)
 
 
+@explained
 def add(a: Sequence[Tensor], b: Sequence[Tensor], factor: float = 1.0) -> LayerWeights:
     """`a + factor b`, layer by layer.
 
@@ -300,6 +306,7 @@ def _pairs(a: Sequence[Tensor], b: Sequence[Tensor], axes: int = 0) -> list[tupl
     return pairs
 
 
+@explained
 def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> LayerWeights:
     """`a - b`, layer by layer.
 
@@ -309,6 +316,7 @@ def subtract(a: Sequence[Tensor], b: Sequence[Tensor]) -> LayerWeights:
     return tuple(x - y for x, y in _pairs(a, b))
 
 
+@explained
 def inner(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
     """The inner product `sum_i tr(A_i^T B_i)`, `[*runs]`.
 
@@ -319,6 +327,7 @@ def inner(a: Sequence[Tensor], b: Sequence[Tensor]) -> Tensor:
     return torch.stack(torch.broadcast_tensors(*products)).sum(dim=0)
 
 
+@explained
 def norm(weights: Sequence[Tensor]) -> Tensor:
     """The norm `|A|` over all layers, `[*runs]`.
 
@@ -359,6 +368,7 @@ def from_coordinates(network: DeclaredNetwork, c: Tensor) -> LayerWeights:
     return tuple(maps.combine(part) for maps, part in zip(network.maps, c.split(sizes, dim=-1), strict=True))
 
 
+@explained
 def flatten(weights: Sequence[Tensor]) -> Tensor:
     """All layers as one vector, `[*runs, parameters]`.
 
@@ -368,6 +378,7 @@ def flatten(weights: Sequence[Tensor]) -> Tensor:
     return torch.cat([w.flatten(-2) for w, _ in _pairs(weights, weights, 2)], dim=-1)
 
 
+@explained
 def unflatten(network: DeclaredNetwork, vector: Tensor) -> LayerWeights:
     """The layers in a vector made by `flatten`.
 

@@ -16,6 +16,7 @@ from symscope.dynamics.layer_vectors import project, transform
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import Loss, sample_losses
+from symscope.numerics import explained
 
 __all__ = [
     "RiskEstimate",
@@ -71,6 +72,7 @@ class TrainingProblem:
             )
 
 
+@explained
 def nominal_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """`R(A) = mean loss(Phi_A(x), y)`.
 
@@ -95,11 +97,13 @@ def nominal_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     return _mean_loss(problem, problem.network.forward(weights, x), y)
 
 
+@explained
 def equivariant_risk(problem: TrainingProblem, weights: Sequence[Tensor]) -> Tensor:
     """`R_eqv(A) = R(Pi_E A)`, Eq. 2; arguments as in `nominal_risk`."""
     return nominal_risk(problem, project(problem.network, weights))
 
 
+@explained
 def augmented_problem(problem: TrainingProblem, elements: Sequence[Any] | None = None) -> TrainingProblem:
     """The same problem with a batch `(g x, g y)` for every element: its nominal risk is the augmented risk.
 
@@ -127,6 +131,7 @@ def augmented_problem(problem: TrainingProblem, elements: Sequence[Any] | None =
     )
 
 
+@explained
 def augmented_risk(
     problem: TrainingProblem,
     weights: Sequence[Tensor],
@@ -163,6 +168,7 @@ def augmented_risk(
     return torch.stack([nominal_risk(problem, layers) for layers in moved]).mean(dim=0)
 
 
+@explained
 def feature_average(
     network: DeclaredNetwork, weights: Sequence[Tensor], x: Tensor, elements: Sequence[Any] | None = None
 ) -> Tensor:
@@ -174,6 +180,7 @@ def feature_average(
     return torch.as_tensor(total) / len(chosen)
 
 
+@explained
 def feature_averaged_risk(
     problem: TrainingProblem, weights: Sequence[Tensor], elements: Sequence[Any] | None = None
 ) -> Tensor:
@@ -212,6 +219,7 @@ class RiskEstimate:
     passes: int
 
 
+@explained
 def monte_carlo_risk(
     problem: TrainingProblem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
 ) -> RiskEstimate:

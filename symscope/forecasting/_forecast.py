@@ -28,6 +28,8 @@ from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_finite
 
+CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
+
 
 def forecast(
     model: str | nn.Module | Callable[..., nn.Module],
@@ -157,10 +159,16 @@ def _architecture_forecast(
 
 
 def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:
-    """Refuses a kernel that is not finite or 0, from which nothing can be predicted."""
+    """Refuses a kernel that is not finite, 0 or constant, from which nothing can be predicted."""
     check_finite(f"the kernel of {network.name}", gram)
     if not bool(gram.any()):
         raise InputError(
             f"{network.name}: expected outputs that change with the weights, got a tangent kernel of 0: no "
             "training would change them; look for a factor of 0, a detach() or a dead activation."
+        )
+    if float(gram.max() - gram.min()) <= CONSTANT * float(gram.abs().max()):
+        raise InputError(
+            f"{network.name}: expected outputs that change with the input, got a tangent kernel with one "
+            "value for all points: the network's output does not depend on its input, so it cannot tell samples "
+            "apart; look for an input that is not used, a factor of 0 or a dead activation."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_width
 from symscope.networks import UserModel, arrange_inputs
+from symscope.numerics import checked, explained
 
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix
 BUDGET_SECONDS = 10  # for it, about, on one core
@@ -22,6 +24,7 @@ MOST_POINTS = 6000  # rows of any Gram matrix: 0.3 GB, and as much again to solv
 MOST_SAMPLES = 8  # samples of a class by default: more change forecasts little
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class TangentKernel:
@@ -59,9 +62,10 @@ class TangentKernel:
 
     def affordable_samples(self, points: int, most: int, effort: float) -> int:
         """Samples of each class, at most so many, where one of each makes so many points; 0 if not one."""
-        return next((k for k in range(most, 0, -1) if self.affordable(k * points, effort)), 0)
+        return bisect_left(range(most), True, key=lambda k: not self.affordable((k + 1) * points, effort))
 
 
+@explained
 def tangent_kernel(
     model: UserModel, shape: Sequence[int], kernel: str = "auto", points: int = 0, effort: float = 1.0
 ) -> TangentKernel:

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_count
+from symscope.numerics import check_count, explained
 
 MOMENTUM = 0.9
 
@@ -31,6 +31,7 @@ class LogisticFit:
     steps: int
 
 
+@explained
 def kernel_logistic_regression(
     gram: Float[Tensor, "p p"],
     one_hot: Float[Tensor, "p c"],

@@ -15,6 +15,7 @@ from symscope.forecasting._question import Missing, missing_masks
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._short_repr import short_repr
 from symscope.groups import FiniteGroup
+from symscope.numerics import explained
 from symscope.spectral import (
     IrrepShare,
     LeaveOut,
@@ -81,6 +82,7 @@ class ResamplePrediction:
     __repr__ = short_repr
 
 
+@explained
 def resample_prediction(
     gram: Float[Tensor, "p p"],
     resample: Resample,

@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import explained
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -135,6 +136,7 @@ def _check_numbers(question: Question, model: UserModel) -> None:
         )
 
 
+@explained
 def accuracy_interval(class_accuracy: Float[Tensor, "resamples c"], per_class: int) -> tuple[float, float]:
     """Where 95 % of the mean accuracies of new resamples should lie, within 0 and 1.
 
@@ -159,6 +161,7 @@ def accuracy_interval(class_accuracy: Float[Tensor, "resamples c"], per_class: i
     return max(0.0, mean - reach), min(1.0, mean + reach)
 
 
+@explained
 def explained_interval(
     explained: Float[Tensor, "resamples c"], spread: Float[Tensor, "resamples c"], per_group: int
 ) -> tuple[float, float]:

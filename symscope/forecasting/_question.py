@@ -18,6 +18,7 @@ from symscope.forecasting._resample import is_builtin_action, sample_kind, sampl
 from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
+from symscope.numerics import explained
 from symscope.spectral import class_masks
 from symscope.user_code import user_errors
 
@@ -72,7 +73,11 @@ class Question:
         classes = self.data.classes
         if self.targets is not None:
             return group_names(len(classes))
-        return tuple(str(label) if self.names is None else self.names[label] for label in classes)
+        return tuple(self.class_label(label) for label in classes)
+
+    def class_label(self, label: int) -> str:
+        """The user's name of a class, or its number where classes have none."""
+        return str(label) if self.names is None else self.names[label]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,6 +108,7 @@ class Question:
         return int(self.data.labels.unique(return_counts=True)[1].min())
 
 
+@explained
 def as_question(
     data: LabelledData | MeasuredData,
     action: Action | str,
@@ -262,6 +268,7 @@ def _usual_action(group: str) -> str:
     return "rotation" if group.startswith("C") else "nodes"
 
 
+@explained
 def missing_masks(
     labels: Int64[Tensor, "m"], group: FiniteGroup, missing: Missing, one: str = "class"
 ) -> Bool[Tensor, "sets m n"]:

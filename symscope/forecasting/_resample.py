@@ -16,7 +16,7 @@ from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets
-from symscope.numerics import out_of_range
+from symscope.numerics import checked, explained, out_of_range
 from symscope.user_code import user_errors
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 4  # of a series: signals measured at the same time
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Resample:
@@ -86,6 +87,7 @@ class Resample:
         return self.task.scores(prediction, self, samples)
 
 
+@explained
 def draw_resample(question: Question, per_class: int, seed: int) -> Resample:
     """So many samples of every class or group, and their orbits.
 

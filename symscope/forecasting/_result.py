@@ -293,7 +293,9 @@ class Forecast:
 
 
 def _question_data(question: Question) -> dict[str, Any]:
-    missing = question.missing
+    missing = None
+    if question.missing is not None:
+        missing = {question.class_label(label): list(v) for label, v in question.missing.items()}
     return {
         "task": question.task.kind,
         "data": {"name": question.data.name, "samples": len(question.data)},
@@ -302,7 +304,7 @@ def _question_data(question: Question) -> dict[str, Any]:
         "elements": list(question.element_names),
         "classes": list(question.data.classes),
         "class_names": list(question.class_names),
-        "missing": None if missing is None else {str(k): list(v) for k, v in missing.items()},
+        "missing": missing,
         "target": question.target,
     }
 

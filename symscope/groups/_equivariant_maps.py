@@ -56,6 +56,7 @@ def invariant_vectors(rep: Representation) -> EquivariantMaps:
     return equivariant_maps(trivial(rep.group), rep)
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class EquivariantMaps:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups._group_laws import Law, TableLaw, generating_set, law_table, powers
-from symscope.numerics import check_count, check_memory, shortened
+from symscope.numerics import check_count, check_memory, checked, explained, shortened
 
 LARGEST_ORDER = 2**17  # elements of a group: each has a name and often an irrep, together some 100 MB
 LARGEST_TABLE = 2**14  # elements of a group whose table of products is made: it then takes 2 GiB
@@ -21,6 +21,7 @@ LARGEST_TABLE = 2**14  # elements of a group whose table of products is made: it
 LARGEST_LISTED = 5040
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class FiniteGroup:
@@ -214,6 +215,7 @@ def _prime_factors(n: int) -> list[int]:
     return [*result, n] if n > 1 else result
 
 
+@explained
 def from_table(
     table: Tensor | Sequence[Sequence[int]], name: str = "table", labels: Sequence[str] | None = None
 ) -> FiniteGroup:
@@ -283,6 +285,7 @@ def _checked_square(table: Tensor | Sequence[Sequence[int]]) -> Int64[Tensor, "n
     return t
 
 
+@explained
 def check_finite_group(group: object) -> FiniteGroup:
     """The group, after checking that it is a finite one with its elements listed.
 

@@ -11,13 +11,14 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._finite_group import LARGEST_LISTED, LARGEST_TABLE, FiniteGroup
 from symscope.groups._group_laws import PermutationLaw, TableLaw, listed_moves
-from symscope.numerics import check_count
+from symscope.numerics import check_count, explained
 
 # Products of a few hundred unit-size matrices keep about 1e-13; distinct elements of the groups we can
 # list differ by far more than this.
 SAME_MATRIX = 1e-6
 
 
+@explained
 def from_generators(
     generators: Sequence[Sequence[int]] | Tensor | Sequence[Tensor],
     name: str | None = None,

@@ -16,6 +16,7 @@ from symscope.groups.compact import CompactGroup
 from symscope.numerics import check_count, check_memory, checked, shortened
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Quadrature:

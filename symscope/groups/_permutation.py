@@ -12,11 +12,12 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from symscope.groups._finite_group import LARGEST_LISTED, FiniteGroup
-from symscope.numerics import check_count, check_memory
+from symscope.numerics import check_count, check_memory, checked
 
 LARGEST_DEGREE = 1000  # points of S<n> and A<n>: the order of S1000 has 2,568 digits
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PermutationGroup:

@@ -18,9 +18,10 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups.named_groups import Group
-from symscope.numerics import checked
+from symscope.numerics import checked, explained
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Representation:
@@ -140,6 +141,7 @@ def check_same_group(*reps: Representation) -> None:
             raise InputError(f"expected representations of one group, got {came}.")
 
 
+@explained
 def direct_sum(*reps: Representation) -> Representation:
     """V1 + V2 + ...: vectors one after the other."""
     check_same_group(*reps)

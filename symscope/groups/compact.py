@@ -20,6 +20,7 @@ __all__ = ["CompactGroup", "as_compact", "compact_product", "o", "so", "torus"]
 LARGEST_MATRICES = 2**26  # bytes of the Lie algebra and generators of a group: SO(64), T128
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CompactGroup:

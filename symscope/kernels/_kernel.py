@@ -14,12 +14,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from symscope.numerics import checked
+
 
 def no_working_bytes(points: int, features: tuple[int, ...], dtype: torch.dtype, device: str) -> float:
     """Nothing beyond what grows with the entries."""
     return 0.0
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Kernel:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.kernels._kernel import Kernel
-from symscope.numerics import checked
+from symscope.numerics import checked, explained
 
 __all__ = [
     "arc_cosine_kernel",
@@ -31,6 +31,7 @@ _CLOSE = 1e-2
 _SERIES_TERMS = 12  # of the arc-cosine forms near opposite inputs: the first one left out is below 1e-19
 
 
+@explained
 def linear_kernel() -> Kernel:
     """The linear kernel, the inner product of two inputs.
 

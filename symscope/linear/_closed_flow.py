@@ -16,6 +16,7 @@ from symscope.numerics import check_finite, checked
 _IN_RANGE = 1e-8
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class RegressionFlow:

@@ -15,6 +15,7 @@ from symscope.linear.group_averages import LinearSymmetry, dimension, group_mean
 from symscope.numerics import checked
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class OrbitRegression:

@@ -16,7 +16,7 @@ from symscope.linear._closed_flow import RegressionFlow
 from symscope.linear._components import IsotypicComponent, isotypic_components
 from symscope.linear._extremes import ExtremeRates, extreme_rates
 from symscope.linear._orbit_regression import OrbitRegression
-from symscope.numerics import checked
+from symscope.numerics import checked, may_be_infinite
 
 __all__ = [
     "ExtremeRates",
@@ -103,6 +103,7 @@ def irrep_rates(problem: OrbitRegression, rank_tolerance: float | None = None) -
 
 
 @checked
+@may_be_infinite
 def time_to_asymmetry(solution: RegressionFlow, asymmetric: Tensor, level: float) -> float:
     """The flow time after which the asymmetric part of the weights is down to a fraction of what it was.
 

@@ -48,6 +48,7 @@ CHUNK = 1024  # inputs that go through the network at once
 LARGEST_GROUP = 2**23  # weights times steps pushed through it at once, 64 MB
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class LinearisedNetwork:

@@ -37,7 +37,7 @@ from symscope.linear._weighted_elements import Symmetry, act, act_inverse, rando
 from symscope.linear.asymmetry import asymmetric_part, sampled_asymmetry_loss
 from symscope.linear.linearised import LinearisedNetwork, linearised_network
 from symscope.networks import eval_mode
-from symscope.numerics import DEFAULT_MEMORY
+from symscope.numerics import DEFAULT_MEMORY, checked
 
 __all__ = ["AsymmetryRecord", "AsymmetryTracker", "PartSizes"]
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@checked
 @final
 class AsymmetryTracker:
     """Records, during training, how far a network is from symmetric, and lays the theory over it.

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class EwkSpectrum:

@@ -38,6 +38,7 @@ BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 _ONE_AT_A_TIME = threading.RLock()
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class FunctionalModule:

@@ -16,10 +16,12 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.networks._functional import FunctionalModule, NamedTensors, evaluation
+from symscope.numerics import checked
 
 T = TypeVar("T")
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Jacobian:

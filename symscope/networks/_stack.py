@@ -16,11 +16,12 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, checked, usable_device
+from symscope.numerics import check_float_dtype, checked, explained, usable_device
 
 FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Stack:
@@ -158,6 +159,7 @@ def _keeps_statistics(module: nn.Module) -> bool:
     return any(getattr(part, "track_running_stats", False) for part in module.modules())
 
 
+@explained
 def batched_outputs(
     skeleton: nn.Module, weights: dict[str, Tensor], x: Float[Tensor, "copies n *s"]
 ) -> Float[Tensor, "copies n *c"]:

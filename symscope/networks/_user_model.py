@@ -19,7 +19,7 @@ from symscope.networks._functional import functional_module
 from symscope.networks._named_networks import named_network
 from symscope.networks._weights_files import read_weights
 from symscope.networks.architectures import seeded_weights
-from symscope.numerics import check_count, check_memory, checked
+from symscope.numerics import check_count, check_memory, checked, explained
 from symscope.user_code import bind_seed, user_errors
 
 LAYOUTS = {
@@ -96,6 +96,7 @@ def user_model(
     return UserModel(called, build, layout, outputs, count, weights is not None)
 
 
+@explained
 def arrange_inputs(points: Float[Tensor, "n *s"], layout: str) -> Float[Tensor, "n *t"]:
     """Points in the layout a model takes, contiguous: a user's `x.view(len(x), -1)` works.
 

@@ -13,6 +13,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError, nearest
+from symscope.numerics import explained
 
 __all__ = [
     "LOSSES",
@@ -31,6 +32,7 @@ __all__ = [
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
+@explained
 def squared_loss(outputs: Float[Tensor, "b *o"], targets: Shaped[Tensor, "_b *t"]) -> Float[Tensor, "b"]:
     """`|f(x) - y|^2` of every sample.
 
@@ -43,6 +45,7 @@ def squared_loss(outputs: Float[Tensor, "b *o"], targets: Shaped[Tensor, "_b *t"
     return _differences(outputs, targets).square().sum(1)
 
 
+@explained
 def mean_squared_loss(outputs: Float[Tensor, "b *o"], targets: Shaped[Tensor, "_b *t"]) -> Float[Tensor, "b"]:
     """`mean (f(x) - y)^2` over the outputs of every sample.
 
@@ -63,6 +66,7 @@ def _differences(outputs: Tensor, targets: Tensor) -> Tensor:
     return (outputs - targets.reshape(outputs.shape)).reshape(len(outputs), -1)  # outputs may be [b] alone
 
 
+@explained
 def cross_entropy_loss(outputs: Float[Tensor, "b c"], targets: Shaped[Tensor, "b"]) -> Float[Tensor, "b"]:
     """`log sum_j exp f_j(x) - f_y(x)` of every sample, y a class number."""
     if outputs.ndim != 2 or targets.shape != outputs.shape[:1]:
@@ -91,6 +95,7 @@ def _broadcast(a: Tensor, b: Tensor) -> bool:
     return all(m == n or 1 in (m, n) for m, n in pairs)
 
 
+@explained
 def half_squared_loss(
     outputs: Float[Tensor, "*runs n d"], targets: Float[Tensor, "*same n d"]
 ) -> Float[Tensor, "*all n"]:
@@ -103,6 +108,7 @@ def half_squared_loss(
     return 0.5 * (outputs - targets).square().sum(dim=-1)
 
 
+@explained
 def soft_cross_entropy_loss(
     outputs: Float[Tensor, "*runs n c"], targets: Float[Tensor, "*same n c"]
 ) -> Float[Tensor, "*all n"]:
@@ -117,6 +123,7 @@ def soft_cross_entropy_loss(
     return -(targets * torch.log_softmax(outputs, dim=-1)).sum(dim=-1)
 
 
+@explained
 def binary_cross_entropy_loss(
     outputs: Float[Tensor, "*runs n d"], targets: Float[Tensor, "*same n d"]
 ) -> Float[Tensor, "*all n"]:
@@ -141,6 +148,7 @@ LOSSES: dict[str, Loss] = {
 }
 
 
+@explained
 def named_loss(name: str) -> Loss:
     """A loss by its name in `LOSSES`.
 
@@ -155,6 +163,7 @@ def named_loss(name: str) -> Loss:
     return LOSSES[name]
 
 
+@explained
 def sample_losses(loss: Loss, outputs: Tensor, targets: Tensor) -> Tensor:
     """The loss of every sample, `[..., n]`, checked to be one number each.
 

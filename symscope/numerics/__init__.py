@@ -43,7 +43,7 @@ from symscope.numerics._checks import (
     shortened,
     usable_device,
 )
-from symscope.numerics._checked import checked
+from symscope.numerics._checked import checked, explained, may_be_infinite
 
 __all__ = [
     # eigenvalues from products
@@ -78,6 +78,8 @@ __all__ = [
     "check_point_sets",
     "check_ridge",
     "checked",
+    "explained",
+    "may_be_infinite",
     "out_of_range",
     "shortened",
     "usable_device",

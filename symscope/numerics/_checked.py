@@ -5,13 +5,16 @@ The shapes in signatures, `Float[Tensor, "n d"]`, say what a function takes; `ch
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import math
 import numbers
 import operator
+import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar, Union, final, get_args, get_origin
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NoReturn, TypeVar, Union, cast, final, get_args, get_origin
 
 import torch
 from jaxtyping import jaxtyped
@@ -20,8 +23,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.numerics._checks import check_finite, shortened, usable_device
 
-P = ParamSpec("P")
-R = TypeVar("R")
+T = TypeVar("T", bound=Callable[..., Any])
 _NUMBERS = {
     "Float": "floating-point numbers",
     "Float64": "float64 numbers",
@@ -41,18 +43,30 @@ _WORDS = {
     torch.dtype: "a floating-point dtype",
     type(None): "None",
 }
-_FAILURES = (RuntimeError, IndexError, ValueError, ZeroDivisionError)  # by which torch refuses a tensor
+# by which torch refuses a tensor, a size or an index
+_FAILURES = (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, StopIteration)
+_ENGINES = ("torch", "numpy", "scipy")  # what the library computes with
 _USUAL = (torch.float64, torch.float32, torch.int64)
 _FEW = 1000  # parts of a sequence that are looked at
+_LARGE = 10**7  # numbers of a result that are not looked at
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which refuses arguments that its annotations do not allow.
+class _NotFiniteError(InputError):
+    """A number that is NaN or infinite in an argument."""
+
+
+def checked(function: T) -> T:
+    """The function, or the class with its methods, which refuses arguments that its annotations do not allow.
 
     Tensors must have the annotated kind of numbers and shape, with one size for one name over all arguments,
-    and other arguments the annotated type. Where an empty tensor makes the function fail, the message says
-    so. NaN is looked for last, so that what the function itself says about its arguments goes first. A call
-    costs some 100 microseconds and one pass over the tensors.
+    and other arguments the annotated type. NaN is looked for last, so that what the function itself says
+    about its arguments goes first. A call costs some 100 microseconds and one pass over the tensors; methods
+    of a class are only looked at when they fail, and cost nothing.
+
+    Two more checks hold for calls that come from outside the library. A result must be finite, or numbers
+    were too large or too small, unless it is marked by `may_be_infinite`. What PyTorch refuses in the package
+    of the function itself is told with the arguments; a failure anywhere else is a fault of the library and
+    stays as it is.
 
     >>> @checked
     ... def scaled(x: Tensor, factor: float) -> Tensor:
@@ -62,16 +76,45 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         ...
     symscope.errors.InputError: factor: expected a number, got nan.
     """
-    check, failures = _ArgumentCheck(function), _FAILURES
+    if not inspect.isclass(function):
+        return cast(T, _wrapped(function, beforehand=True))
+    for name, method in list(vars(function).items()):
+        public = name in ("__init__", "__call__") or not name.startswith("_")
+        if public and inspect.isfunction(method):
+            setattr(function, name, explained(method))
+    return function
 
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        check(args, kwargs)
+
+def explained(function: T) -> T:
+    """As `checked`, for functions that are called often: arguments are only looked at when the call fails."""
+    return cast(T, _wrapped(function, beforehand=False))
+
+
+def may_be_infinite(function: T) -> T:
+    """Marks a function whose result may hold NaN or infinite numbers, as its documentation says."""
+    inspect.unwrap(function).may_be_infinite = True  # type: ignore[attr-defined]
+    return function
+
+
+def _wrapped(function: Callable[..., Any], beforehand: bool) -> Callable[..., Any]:
+    check, failures, not_finite = _ArgumentCheck(function), _FAILURES, _NotFiniteError
+    frame, outside = sys._getframe, _is_outside
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if beforehand:
+            check(args, kwargs)
         try:
             result = function(*args, **kwargs)
+        except not_finite as error:
+            check.finite(args, kwargs)
+            check.overflow(error)
         except failures as error:
-            check.explain(error, args, kwargs)
+            check.explain(error, args, kwargs, outside(frame(1)))
             raise
-        check.finite(args, kwargs)
+        if beforehand:
+            check.finite(args, kwargs)
+        if outside(frame(1)):
+            check.result(result, args, kwargs)
         return result
 
     # doctest only looks at functions that have the globals of their module; a run-time type checker may have
@@ -81,12 +124,18 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return functools.update_wrapper(made, function)
 
 
+def _is_outside(caller: types.FrameType) -> bool:
+    """Whether code is neither the library's nor that of the papers."""
+    return not caller.f_globals.get("__name__", "").startswith("symscope")
+
+
 @final
 class _ArgumentCheck:
     """Compares arguments with the annotations of one function, which are read at the first call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = inspect.unwrap(function)
+        self.name = self.function.__qualname__.removesuffix(".__init__").removesuffix(".__call__")
 
     @functools.cached_property
     def hints(self) -> dict[str, Any]:
@@ -111,28 +160,75 @@ class _ArgumentCheck:
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(self.hints, args, strict=False)) | kwargs
 
-    def explain(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def explain(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], outside: bool) -> None:
         """Raises an error in the caller's words where an argument is the likely reason."""
-        if isinstance(error, InputError):
+        if isinstance(error, InputError) or not self._bound(args, kwargs):
             return
-        for name, value in self._given(args, kwargs).items():
-            if isinstance(value, float) and abs(value) > torch.finfo(torch.float32).max:
-                raise InputError(f"{name}: expected a number that float32 can hold, got {value}.") from error
-            for x in _tensors(value):
-                if x.numel() == 0 or x.dtype not in _USUAL:
-                    expected = "at least one number" if x.numel() == 0 else "float32 or float64 numbers"
-                    raise InputError(f"{name}: expected {expected}, got {_shown(x)}.") from error
-        self.finite(args, kwargs)
+        try:
+            self(args, kwargs)
+            for name, value in self._given(args, kwargs).items():
+                if isinstance(value, float) and abs(value) > torch.finfo(torch.float32).max:
+                    raise InputError(f"{name}: expected a number that float32 can hold, got {value}.")
+                for x in _tensors(value):
+                    if x.numel() == 0 or x.dtype not in _USUAL:
+                        expected = "at least one number" if x.numel() == 0 else "float32 or float64 numbers"
+                        raise InputError(f"{name}: expected {expected}, got {_shown(x)}.")
+            self.finite(args, kwargs)
+        except InputError as reason:
+            raise reason from error
+        if outside and self._is_refusal(error):
+            given = ", ".join(f"{k} {_shown(v)}" for k, v in self._given(args, kwargs).items() if k != "self")
+            words = str(error).strip().splitlines()
+            refusal = f"{type(error).__name__}: {words[0][:200] if words else 'no message'}"
+            raise InputError(f"{self.name}: expected arguments that fit, got {given} ({refusal}).") from error
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the arguments are those of the function; Python says it well where they are not."""
+        try:
+            inspect.signature(self.function).bind(*args, **kwargs)
+        except TypeError:
+            return False
+        return True
+
+    def _is_refusal(self, error: BaseException) -> bool:
+        """Whether the package of the function, or what it computes with, failed, by an error of Python's."""
+        trace, own, here = error.__traceback__, _package(self.function.__globals__), False
+        while trace is not None:
+            package = _package(trace.tb_frame.f_globals)
+            here = package == own or (here and package.partition(".")[0] in _ENGINES)
+            trace = trace.tb_next
+        return here and not type(error).__module__.startswith("symscope")
 
     def finite(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises where an argument is NaN, or a tensor holds NaN or infinite numbers."""
         for name, value in self._given(args, kwargs).items():
             if isinstance(value, float) and value != value:
-                raise InputError(f"{name}: expected a number, got nan.")
+                raise _NotFiniteError(f"{name}: expected a number, got nan.")
             for x in _tensors(value):
                 # inside torch.func.vmap a tensor stands for many, and nothing can be decided by its numbers
                 if not torch._C._functorch.is_functorch_wrapped_tensor(x):
-                    check_finite(name, x)
+                    try:
+                        check_finite(name, x)
+                    except InputError as error:
+                        raise _NotFiniteError(*error.args) from None
+
+    def result(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises where a result is not finite, though all arguments may be."""
+        if getattr(self.function, "may_be_infinite", False) or _is_finite(result):
+            return
+        for name, value in self._given(args, kwargs).items():
+            if isinstance(value, float) and math.isinf(value):
+                raise InputError(f"{name}: expected a finite number, got {value}.")
+        self.finite(args, kwargs)
+        self.overflow(None)
+
+    def overflow(self, reason: Exception | None) -> NoReturn:
+        """Raises for finite arguments that lead to NaN or infinite numbers, here or further inside."""
+        more = "" if reason is None else f" ({reason})"
+        raise _NotFiniteError(
+            f"{self.name}: expected numbers of moderate size, got some so large or small that a result is "
+            f"NaN or infinite; scale them.{more}"
+        ) from reason
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = self._given(args, kwargs)
@@ -147,6 +243,10 @@ class _ArgumentCheck:
         for name, value in given.items():
             for tensor in _tensors(value):
                 _check_dense(name, tensor)
+
+
+def _package(home: dict[str, Any]) -> str:
+    return ".".join(home.get("__name__", "").split(".")[:2])
 
 
 def _conforms(value: Any, hint: Any) -> bool:
@@ -199,7 +299,27 @@ def _is_sequence(value: Any, origin: Any, inside: tuple[Any, ...]) -> bool:
 def _tensors(value: Any) -> Iterable[Tensor]:
     if isinstance(value, Tensor):
         return (value,)
-    return (part for part in value if isinstance(part, Tensor)) if isinstance(value, list | tuple) else ()
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return (part for part in parts if isinstance(part, Tensor))
+
+
+def _is_finite(value: Any, depth: int = 3) -> bool:
+    """Whether a result holds finite numbers only; large tensors are taken for it."""
+    if isinstance(value, float | complex):
+        return math.isfinite(abs(value))
+    if isinstance(value, Tensor):
+        wrapped = torch._C._functorch.is_functorch_wrapped_tensor(value)
+        return wrapped or value.numel() > _LARGE or bool(torch.isfinite(value.detach()).all())
+    if not depth:
+        return True
+    parts: Iterable[Any] = ()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = (getattr(value, field.name) for field in dataclasses.fields(value))
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, list | tuple):
+        parts = value[:_FEW]
+    return all(_is_finite(part, depth - 1) for part in parts)
 
 
 def _check_dense(name: str, x: Tensor) -> None:

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics._checked import checked
+from symscope.numerics._checked import checked, explained
 from symscope.numerics._checks import check_count, check_memory
 from symscope.numerics._randomness import seed_generator
 
@@ -59,6 +59,7 @@ class Eigenpairs:
         return float(self.values.abs().max())
 
 
+@explained
 def columnwise(product: Product) -> Product:
     """`V [n, k] -> A V [n, k]` from `v [n] -> A v [n]`, a column at a time.
 

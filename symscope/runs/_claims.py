@@ -251,12 +251,16 @@ def tally(claims: Sequence[Claim]) -> str:
     >>> stated = Claim.at_most("small", "Fig. 1", 0.1, 1.0, quote="small")
     >>> tally([stated, Claim.at_most("tiny", "Fig. 1", 0.1, 0.01, quote="tiny"), Claim.beyond("size", 3)])
     '2 stated claims: 1 holds, 1 contradicted; 1 measurement.'
+    >>> tally([stated, stated])
+    '2 stated claims: 2 hold.'
     """
     counts = {verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict}
     stated = sum(counts.values())
     words = []
     if stated:
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        several = {Verdict.HOLDS: "hold", Verdict.NUMBER_DIFFERS: "numbers differ, setting unknown"}
+        named = {one: several.get(one, one) if count > 1 else one for one, count in counts.items() if count}
+        verdicts = ", ".join(f"{counts[one]} {word}" for one, word in named.items())
         words.append(f"{stated} stated claim{'s' if stated > 1 else ''}: {verdicts}")
     if rest := len(claims) - stated:
         words.append(f"{rest} measurement{'s' if rest > 1 else ''}")

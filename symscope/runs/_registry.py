@@ -189,26 +189,30 @@ def _found() -> tuple[list[ModuleType], list[BrokenModule]]:
         for name, files in _inside(point.module):
             try:
                 modules.append(importlib.import_module(name))
-            except (Exception, SystemExit) as error:  # one broken module must not take the others with it
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # one broken module must not take the others with it
                 failed.append(BrokenModule(name, _reason(error), files))
     return modules, failed
 
 
-def _inside(name: str) -> Iterator[tuple[str, tuple[Path, ...]]]:
+def _inside(name: str, files: tuple[Path, ...] = ()) -> Iterator[tuple[str, tuple[Path, ...]]]:
     """A module, or a package with every module in it that is not private: names and files."""
-    yield name, ()
+    yield name, files
     try:
         package = importlib.import_module(name)
-    except (Exception, SystemExit):  # tried again, and reported, by the caller
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # tried again, and reported, by the caller
         return
-    for info in pkgutil.walk_packages(
-        getattr(package, "__path__", ()), f"{name}.", onerror=lambda name: None
-    ):
+    for info in pkgutil.iter_modules(getattr(package, "__path__", ()), f"{name}."):
         last = info.name.rpartition(".")[2]
-        if not last.startswith("_"):
-            place = Path(getattr(info.module_finder, "path", "."))
-            inside = sorted((place / last).glob("*.py")) if info.ispkg else [place / f"{last}.py"]
-            yield info.name, tuple(file for file in inside if file.is_file())
+        if last.startswith("_"):
+            continue
+        place = Path(getattr(info.module_finder, "path", "."))
+        inside = sorted((place / last).glob("*.py")) if info.ispkg else [place / f"{last}.py"]
+        there = tuple(file for file in inside if file.is_file())
+        yield from _inside(info.name, there) if info.ispkg else [(info.name, there)]
 
 
 def _reason(error: BaseException) -> str:

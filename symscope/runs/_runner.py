@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import Progress
+from symscope.numerics import Progress, checked
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._closing import finished_outcome
 from symscope.runs._environment import environment
@@ -26,6 +26,7 @@ OnFinish = Callable[[RunRequest, RunOutcome], None]
 Store = Callable[[CellTask, dict[str, Any]], None]
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Workers:

@@ -7,9 +7,12 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from symscope.numerics import explained
+
 __all__ = ["reproduce_command"]
 
 
+@explained
 def reproduce_command(asked: Mapping[str, Any]) -> str:
     """The command that runs the same again.
 

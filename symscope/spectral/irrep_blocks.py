@@ -173,6 +173,7 @@ def _fft_blocks(
         yield frequency, block.real.contiguous() if frequency.is_real else block.contiguous()
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Quotient:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
 from symscope.networks import Stack, batched_outputs
-from symscope.numerics import Progress, check_count
+from symscope.numerics import Progress, check_count, checked
 from symscope.training._checkpoint import Checkpoint, content_sum
 from symscope.training._epoch_draws import one_of_each, shuffle
 from symscope.training._recorded_step import ReplayedStep
@@ -25,6 +25,7 @@ from symscope.training.points import GeneratedPoints, StoredPoints
 KINDS = ("adam", "sgd")
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Optimiser:

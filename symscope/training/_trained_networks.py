@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks import Stack, stack_networks
-from symscope.numerics import Progress, check_finite, usable_device
+from symscope.numerics import Progress, check_finite, explained, may_be_infinite, usable_device
 from symscope.training._checkpoint import Checkpoint, saved_state
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import MiniBatch, MiniBatchTraining, Objective
@@ -43,6 +43,8 @@ class TrainedNetworks:
     measured: dict[str, Float64[Tensor, "measured copies"]]
 
 
+@may_be_infinite
+@explained
 def train_networks(
     builder: Callable[[int], nn.Module],
     points: StoredPoints | GeneratedPoints,

@@ -34,6 +34,7 @@ def centred_unit(x: Float[Tensor, "*batch shape"], sample_ndim: int) -> Float[Te
     return centred / torch.linalg.vector_norm(centred, dim=axes, keepdim=True)
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class StoredPoints:
@@ -86,6 +87,7 @@ class StoredPoints:
         }
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class GeneratedPoints:

@@ -76,6 +76,9 @@ def test_classes_are_called_what_the_user_calls_them(tmp_path):
     np.savez(path, X=x.astype(str), y=np.array(["dog", "cat"] * 3))
     with pytest.raises(InputError, match=r"mine.npz \(X\): expected real numbers, got <U"):
         data_from_source(path)
+    np.savez(path, images=x, labels=np.arange(6) % 2)
+    with pytest.raises(InputError, match="expected arrays 'X' and 'y', got 'images', 'labels'"):
+        data_from_source(path)
     np.savez(path, X=x, y=np.arange(6) % 2)
     assert as_samples(path)[1] is None
     (tmp_path / "images").mkdir()

@@ -174,6 +174,16 @@ class Nothing(nn.Linear):
         return 0 * super().forward(x.flatten(1))
 
 
+class Constant(nn.Linear):
+    """A network of biases alone."""
+
+    def __init__(self):
+        super().__init__(36, 3)
+
+    def forward(self, x):
+        return super().forward(0 * x.flatten(1))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -202,6 +212,7 @@ class Nothing(nn.Linear):
         ({"options": {"resamples": 10**9}}, "resamples: expected an integer from 1 to 1000"),
         ({"options": {"pilot_epochs": 10**9}}, "pilot_epochs: expected an integer from 0 to 100000"),
         ({"model": Nothing}, "outputs that change with the weights, got a tangent kernel of 0"),
+        ({"model": Constant}, "output does not depend on its input"),
         ({"options": {"seed": -1}}, "seed: expected an integer of at least 0"),
         ({"options": {"per_class": 99}}, "has 4 (items|samples), not 99"),
         ({"options": {"kernel": "exact"}}, "expected 'auto', 'infinite' or 'finite'"),

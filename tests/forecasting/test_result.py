@@ -1,22 +1,31 @@
 """The verdict, and the data for programs."""
 
 from __future__ import annotations
-
-import json
-import re
 from dataclasses import replace
 from html import escape
-
-import numpy as np
-import pytest
-import torch
 from matplotlib.collections import LineCollection
-
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, comparison_sentences, forecast
+from symscope.forecasting import CheckOptions
+from symscope.forecasting import ForecastOptions
+from symscope.forecasting import comparison_sentences
+from symscope.forecasting import forecast
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
-from tests.forecasting.problems import FEW, blobs, number_net, small_net, spots
+from symscope.forecasting._question import as_question
+from symscope.forecasting._result import _question_data
+from tests.forecasting.problems import FEW
+from tests.forecasting.problems import blobs
+from tests.forecasting.problems import number_net
+from tests.forecasting.problems import small_net
+from tests.forecasting.problems import spots
+import json
+import numpy as np
+import pytest
+import re
+import torch
+
+
+
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +199,11 @@ def test_items_that_nothing_moves_have_no_density_on_the_page():
         assert not re.search(r"\b(inf|nan)\b|\d{9}", text)
         assert '<td class="number">–</td>' in html
         assert "– where no transformation moves them" in " ".join(text.split())
+
+
+def test_missing_classes_are_told_as_the_user_calls_them():
+    data = blobs()
+    renumbered = as_question(replace(data, labels=data.labels - 1), "flip", missing={-1: [1]})
+    assert _question_data(renumbered)["missing"] == {"-1": [1]}
+    named = as_question(data, "flip", class_names=("ash", "birch", "elm"), missing={2: [1]})
+    assert _question_data(named)["missing"] == {"elm": [1]}

@@ -17,8 +17,6 @@ from tests.fuzz import examples, stock
 from tests.fuzz.driver import AREAS, BYTES, SECONDS, Tally, fuzz
 from tests.fuzz.outcome import Kind
 
-DEFAULT = ",".join(area for area in AREAS if area != "methods")  # not yet held to the same: on demand
-
 
 def options() -> argparse.Namespace:
     """What was asked for."""
@@ -27,7 +25,7 @@ def options() -> argparse.Namespace:
     )
     parser.add_argument("--minutes", type=float, help="stop after this time (60 unless --inputs is given)")
     parser.add_argument("--inputs", type=int, help="inputs of each area; without end by default")
-    parser.add_argument("--areas", default=DEFAULT, help="which, with commas")
+    parser.add_argument("--areas", default=",".join(AREAS), help="which, with commas")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--replay", metavar="AREA:SEED", help="one input again")

@@ -61,6 +61,7 @@ def changed_call(
     # a quantity must be a number, unless its documentation says when it is none
     told = f"{inspect.getdoc(target.function)} {inspect.getdoc(target.owner)}"
     finite = not re.search(r"(?i)\bnan\b|infinit|\binf\b", told) and not inspect.isclass(target.function)
+    finite &= not getattr(inspect.unwrap(target.function), "may_be_infinite", False)
 
     def call() -> Outcome:
         outcome = of_call(lambda: called(target, given), wrong_type=wrong_type, finite=finite)

@@ -9,7 +9,6 @@ import functools
 import importlib
 import inspect
 import io
-import os
 import pkgutil
 import sys
 import tempfile
@@ -22,6 +21,7 @@ import torch
 from torch import nn
 
 import symscope
+from tests.fuzz.further_calls import CALLS
 
 PROGRAM = "symscope.cli"  # its own area
 ONLY_WITH_A_GPU = "symscope.networks._attention_triton"
@@ -117,16 +117,20 @@ def _tests(owner: Any, **replaced: Any) -> list[doctest.DocTest]:
 
 
 def _run(tests: list[doctest.DocTest]) -> None:
-    before = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        os.chdir(folder)
-        try:
-            for test in tests:
-                with contextlib.redirect_stderr(io.StringIO()):
-                    doctest.DocTestRunner(verbose=False).run(test, out=lambda text: None, clear_globs=False)
-        finally:
-            os.chdir(before)
+    for test in tests:
+        runner = doctest.DocTestRunner(verbose=False)
+        _in_folder(functools.partial(runner.run, test, out=lambda text: None, clear_globs=False))
+
+
+def _in_folder(call: Callable[[], object]) -> None:
+    """Call in a folder of its own, with what it prints and warns of kept quiet."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),
+        warnings.catch_warnings(action="ignore"),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        call()
 
 
 def _recorder(name: str, function: Callable[..., Any], calls: Calls) -> Callable[..., Any]:
@@ -160,6 +164,8 @@ def reached_calls() -> Calls:
     with _recorders({name: target for name, target in targets().items() if name not in apart}, calls):
         for owner in dict.fromkeys(target.owner for target in targets().values()):
             _run(_tests(owner))
+        for further in CALLS:
+            _in_folder(further)
     return dict(sorted(calls.items()))
 
 

@@ -62,6 +62,8 @@ def visitors(tmp_path, monkeypatch):
     broken_package.mkdir()
     (broken_package / "__init__.py").write_text("raise RuntimeError('first line\\nsecond line')\n")
     (broken_package / "inner.py").write_text(source.replace("toy/matrices", "toy/inner"))
+    (tmp_path / "stopped").mkdir()
+    (tmp_path / "stopped" / "__init__.py").write_text("raise GeneratorExit\n")
     monkeypatch.setitem(sys.modules, "gpytorch", None)  # as if it were not installed
     package = importlib.import_module("symscope_papers")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
@@ -72,7 +74,16 @@ def test_a_broken_module_takes_away_only_its_own_experiments(visitors):
     assert set(experiments()) >= SHIPPED
     assert find_experiment("spectral/missing").id == "spectral/missing"
     reasons = {one.module.removeprefix("symscope_papers."): one.reason for one in broken_modules()}
-    assert set(reasons) == {"wrecked", "unparsed", "leaving", "needy", "mistyped", "broken_package"}
+    assert set(reasons) == {
+        "wrecked",
+        "unparsed",
+        "leaving",
+        "needy",
+        "mistyped",
+        "broken_package",
+        "stopped",
+    }
+    assert reasons["stopped"] == "GeneratorExit: no message"
     assert reasons["wrecked"] == "ZeroDivisionError: division by zero"
     assert reasons["unparsed"].startswith("SyntaxError: ")
     assert reasons["leaving"] == "SystemExit: no GPU here"

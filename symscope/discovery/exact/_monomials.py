@@ -18,6 +18,7 @@ from symscope.errors import InputError
 from symscope.numerics import check_memory, checked
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class MonomialDictionary:

@@ -26,6 +26,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.numerics import explained
 
 FLOOR = 64.0
 OVERSAMPLING = 1.25  # constraints for every unknown
@@ -64,6 +65,7 @@ class NullSpace:
         return self.basis.shape[1]
 
 
+@explained
 def null_space(blocks: Iterable[Float[Tensor, "_rows K"]], level: float = 1e-3) -> NullSpace:
     """The null space of a matrix given in blocks of rows; holds one block and a K x K matrix at a time.
 

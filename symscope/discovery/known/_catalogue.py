@@ -16,7 +16,7 @@ from symscope.discovery.known._attention_spaces import unit_rows
 from symscope.discovery.known._hidden_spaces import hidden_spaces, traced_graph
 from symscope.discovery.known._spaces import ActivationKind, HiddenSpace, sparse_field
 from symscope.networks import LOSSES
-from symscope.numerics import check_memory, checked, seed_generator
+from symscope.numerics import check_memory, checked, explained, seed_generator
 
 TESTED_PARAMETERS = 2048  # that one test moves at once
 GENERATOR_BYTES = 20_000  # a generator without its matrix; its time is counted as memory
@@ -62,6 +62,7 @@ class VerifiedSymmetry:
         return all(test.holds for test in self.tests)
 
 
+@explained
 def catalogue(problem: ParameterProblem) -> tuple[KnownSymmetry, ...]:
     """The symmetries that a model has because of its layers.
 

@@ -17,6 +17,7 @@ from symscope.discovery.known._attention_spaces import attention_spaces, unit_ro
 from symscope.discovery.known._spaces import ActivationKind, HiddenSide, HiddenSpace
 from symscope.discovery.known._written_heads import is_matmul, looks_at_shape, times_a_number, written_spaces
 from symscope.networks import UntraceableModule, trace_module
+from symscope.numerics import explained
 
 WRITES = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.RMSNorm)
 READS = (nn.Linear, nn.Conv1d, nn.Conv2d)
@@ -102,6 +103,7 @@ def unfollowed_parameters(problem: ParameterProblem) -> list[str]:
     return [name for name in layout.names if not bool(held[layout.indices(name)].any())]
 
 
+@explained
 def hidden_spaces(problem: ParameterProblem) -> tuple[HiddenSpace, ...]:
     """The hidden spaces of a network whose units are read by linear layers only.
 

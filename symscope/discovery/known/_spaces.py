@@ -13,7 +13,7 @@ from torch import Tensor
 from symscope.discovery.candidates import Transformation, signed_permutation
 from symscope.discovery.fields import LinearField
 from symscope.errors import InputError
-from symscope.numerics import check_count
+from symscope.numerics import check_count, check_memory, checked
 
 
 class ActivationKind(Enum):
@@ -41,6 +41,7 @@ class HiddenSide:
     transposed: bool
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class HiddenSpace:
@@ -130,6 +131,7 @@ class HiddenSpace:
     def flip(self, a: int, parameters: int) -> Transformation:
         """All weights of unit a change sign, before and after."""
         self._check_units(a)
+        check_memory("the transformation", 16 * parameters, "give the number of parameters of the network")
         signs = torch.ones(parameters, dtype=torch.float64)
         for side in self.sides:
             signs[side.positions[a]] = -1
@@ -140,6 +142,7 @@ class HiddenSpace:
     def swap(self, a: int, b: int, parameters: int) -> Transformation:
         """Units a and b change places."""
         self._check_units(a, b)
+        check_memory("the transformation", 16 * parameters, "give the number of parameters of the network")
         source = torch.arange(parameters)
         for positions in (*(side.positions for side in self.sides), *self.carried):
             source[positions[a]], source[positions[b]] = positions[b], positions[a]

@@ -21,6 +21,7 @@ from symscope.discovery.learned._parameter_action import (
 from symscope.discovery.loss_derivatives import point_derivatives, point_gradients, point_losses
 from symscope.discovery.sampling import ParameterPoints
 from symscope.errors import InputError, nearest
+from symscope.numerics import checked
 
 
 @final
@@ -53,6 +54,7 @@ TINY = 1e-12  # keeps a field of length zero, or a flat loss, from dividing by z
 TERMS = tuple(field.name for field in fields(TermWeights))
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class LearningObjective:

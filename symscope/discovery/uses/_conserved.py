@@ -21,9 +21,10 @@ from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
-from symscope.numerics import checked, ode_flow
+from symscope.numerics import checked, explained, ode_flow
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ConservedQuantity:
@@ -191,6 +192,7 @@ def parameter_gradient_descent(
     return TrainingPath(times, torch.stack(points), torch.stack(losses))
 
 
+@explained
 def conservation_error(quantity: ConservedQuantity, training: TrainingPath) -> float:
     """Largest change of a quantity along a training run, relative to the sizes of its terms.
 

@@ -11,9 +11,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import ROUNDING, iterated_ends
+from symscope.numerics import ROUNDING, explained, iterated_ends
 
 EXACT_UP_TO = 3000  # a full eigenvalue decomposition of this size takes seconds on two cores
+SMALLEST = 16  # always computed whole: block Lanczos keeps half of its columns, two blocks of 4
 _PRODUCTS = 1500  # with vectors, for both extreme eigenvalues together
 _ROWS = 1024  # rows looked at together, so that no second matrix is made
 
@@ -65,6 +66,7 @@ class Health:
         return "\n".join(self.meaning)
 
 
+@explained
 def health(
     K: Float[Tensor, "n m"], *, tolerance: float | None = None, exact_up_to: int = EXACT_UP_TO, seed: int = 0
 ) -> Health:
@@ -104,7 +106,7 @@ def health(
         return Health(
             len(K), K.dtype, non_finite, nan, nan, nan, nan, False, nan, None, (), (), near, (line,)
         )
-    exact = len(K) <= exact_up_to
+    exact = len(K) <= max(exact_up_to, SMALLEST)
     smallest, largest, residual, rank = _exact_extremes(K) if exact else _estimated_extremes(K, seed)
     condition = largest / smallest if smallest > 0 else math.inf
     empty, collapsed = _collapsed(K, near)

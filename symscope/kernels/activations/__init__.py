@@ -17,12 +17,6 @@ from symscope.kernels.activations._activation_modules import (
 )
 from symscope.kernels.activations._activation_table import function_dual, is_activation, module_dual
 from symscope.kernels.activations._dual import Dual
-from symscope.kernels.activations._error_function import ErfDual, GeluDual
-from symscope.kernels.activations._exponential import ExpDual, GaussianDual
-from symscope.kernels.activations._hermite import QuadratureDual
-from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
-from symscope.kernels.activations._powers import MonomialDual, SignDual
-from symscope.kernels.activations._trigonometric import SineDual
 
 __all__ = [
     "Abs",
@@ -31,21 +25,12 @@ __all__ = [
     "Dual",
     "Elementwise",
     "Erf",
-    "ErfDual",
     "Exp",
-    "ExpDual",
     "Gaussian",
-    "GaussianDual",
-    "GeluDual",
     "Monomial",
-    "MonomialDual",
     "PiecewiseLinear",
-    "PiecewiseLinearDual",
-    "QuadratureDual",
     "Sign",
-    "SignDual",
     "Sin",
-    "SineDual",
     "function_dual",
     "is_activation",
     "module_dual",

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.kernels._kernel import Kernel
-from symscope.kernels.activations import QuadratureDual
+from symscope.kernels.activations._hermite import QuadratureDual
 from symscope.kernels.infinite._graph_reader import wide_network
 from symscope.kernels.infinite._operations import Activate
 from symscope.kernels.infinite._parameterisation import Prior
@@ -22,6 +22,7 @@ from symscope.kernels.infinite._wide_network import WideNetwork
 from symscope.numerics import check_point_sets, checked
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class InfiniteWidth:

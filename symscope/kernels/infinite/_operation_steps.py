@@ -12,18 +12,13 @@ import math
 import torch
 from torch import Tensor
 
-from symscope.kernels.activations import (
-    ErfDual,
-    ExpDual,
-    GaussianDual,
-    GeluDual,
-    MonomialDual,
-    PiecewiseLinearDual,
-    QuadratureDual,
-    SignDual,
-    SineDual,
-)
 from symscope.kernels.activations._dual import Dual
+from symscope.kernels.activations._error_function import ErfDual, GeluDual
+from symscope.kernels.activations._exponential import ExpDual, GaussianDual
+from symscope.kernels.activations._hermite import QuadratureDual
+from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
+from symscope.kernels.activations._powers import MonomialDual, SignDual
+from symscope.kernels.activations._trigonometric import SineDual
 from symscope.kernels.infinite._operations import (
     Activate,
     AdaptivePool,

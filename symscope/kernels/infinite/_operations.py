@@ -11,6 +11,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.kernels.activations._dual import Dual
 from symscope.kernels.infinite._sliding_windows import Window
+from symscope.numerics import checked
 
 
 @final
@@ -75,6 +76,7 @@ class Pool:
     divisor: float | None
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class AdaptivePool:

@@ -10,7 +10,10 @@ from typing import final
 import torch
 from torch import Tensor
 
+from symscope.numerics import checked
 
+
+@checked
 @final
 @dataclass(frozen=True)
 class Window:

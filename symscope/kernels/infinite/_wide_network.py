@@ -33,6 +33,7 @@ from symscope.kernels.infinite._operations import (
     UnsupportedLayer,
 )
 from symscope.kernels.infinite._sliding_windows import Window
+from symscope.numerics import checked
 
 
 class Extent(IntEnum):
@@ -156,6 +157,7 @@ def needed_extent(operation: Operation, wanted: Extent) -> Extent:
     return wanted
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class WideNetwork:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import check_ridge, checked
+from symscope.numerics import check_ridge, checked, may_be_infinite
 from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import check_sample_classes
 from symscope.spectral._profile import check_profile
@@ -82,6 +82,7 @@ def powers(group: FiniteGroup) -> Int64[Tensor, "n"]:
 
 
 @checked
+@may_be_infinite
 def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: float) -> Float[Tensor, "m m"]:
     """The paper's spectral error (Eq. 7) of every two orbits; NaN where an orbit would meet itself.
 

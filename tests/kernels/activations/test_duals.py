@@ -12,21 +12,13 @@ from torch import Tensor, nn
 
 from symscope import kernels
 from symscope.errors import InputError
-from symscope.kernels.activations import (
-    Dual,
-    ErfDual,
-    ExpDual,
-    GaussianDual,
-    GeluDual,
-    MonomialDual,
-    PiecewiseLinearDual,
-    QuadratureDual,
-    SignDual,
-    SineDual,
-    function_dual,
-    is_activation,
-    module_dual,
-)
+from symscope.kernels.activations import Dual, function_dual, is_activation, module_dual
+from symscope.kernels.activations._error_function import ErfDual, GeluDual
+from symscope.kernels.activations._exponential import ExpDual, GaussianDual
+from symscope.kernels.activations._hermite import QuadratureDual
+from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
+from symscope.kernels.activations._powers import MonomialDual, SignDual
+from symscope.kernels.activations._trigonometric import SineDual
 from symscope.kernels.infinite._operation_steps import activation_values
 from tests.tolerances import ROUNDING
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels import UnsupportedLayer, infinite_width
-from symscope.kernels.activations import PiecewiseLinearDual
+from symscope.kernels.activations._piecewise_linear import PiecewiseLinearDual
 from symscope.kernels.infinite import wide_network_kernels
 from symscope.kernels.infinite._operations import (
     Activate,

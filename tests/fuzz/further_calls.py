@@ -1,0 +1,171 @@
+"""Good calls of public names that no example in a docstring reaches; each function is run as an example is.
+
+Names are imported inside, where recorders stand in their places by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+
+def data() -> None:
+    from symscope.data import LabelledData, MeasuredData, action_from_source
+    from symscope.data.periodic import rotation_basis
+    from symscope.data.synthetic import absolute_value
+
+    x = torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2)
+    LabelledData(x, torch.tensor([0, 1, 1]), "few", "made").to("cpu", torch.float32)
+    measured = MeasuredData(x, torch.arange(3.0).double()[:, None], "few", "made")
+    measured.take(torch.tensor([0, 2]))
+    measured.to("cpu", torch.float32)
+    Path("own.py").write_text("def turn(g, x):\n    return x.roll(int(g), -1)\n")
+    action_from_source("own.py:turn", "C4", (2, 2))
+    rotation_basis(3, 4).matrix(1)
+    absolute_value(5, 0).noisy(0.1, 0)
+
+
+def discovery() -> None:
+    from symscope.discovery import dataset, learning_options, parameter_problem
+    from symscope.discovery.fields import FunctionField
+    from symscope.discovery.loss_derivatives import point_derivatives
+    from symscope.discovery.sampling import class_data, parameters_near, token_data
+    from symscope.discovery.uses import TrainingPath, parameter_gradient_descent, parameter_gradient_flow
+
+    net = nn.Linear(2, 1).double()
+    x, y = torch.ones(3, 2, dtype=torch.float64), torch.zeros(3, 1, dtype=torch.float64)
+    problem = parameter_problem(net, "half-squared", dataset(x, y))
+    theta = torch.tensor([0.5, -0.25, 1.0], dtype=torch.float64)
+    problem.losses(theta, x, y)
+    problem.module_at(theta)
+    FunctionField(lambda theta, x, y: theta, "scaling", False)(theta, x, y)
+    generator = torch.Generator().manual_seed(0)
+    point_derivatives(problem, problem.random_points(3, 2, 0), torch.ones(3, 3, dtype=torch.float64))
+    problem.data(2, generator)
+    class_data((2,), 3)
+    token_data(4, 5, 2)
+    parameters_near(theta, 0.1)
+    learning_options(1, False, 10)
+    TrainingPath(torch.ones(2), torch.ones(2, 3), torch.ones(2))
+    parameter_gradient_descent(problem, theta, x, y, 0.1, 3)
+    parameter_gradient_flow(problem, theta, x, y, 1.0, records=3)
+
+
+def dynamics() -> None:
+    from symscope.dynamics import TrainingProblem, check_training_assumptions, declare_network
+    from symscope.dynamics.gradients import feature_averaged_gradient, penalty_gradient
+    from symscope.dynamics.risks import equivariant_risk
+    from symscope.groups import cyclic, permutation, trivial
+    from symscope.networks.losses import half_squared_loss
+
+    group = cyclic(2)
+    x, y = torch.tensor([[1.0, 0.0], [0.5, 2.0]]).double(), torch.tensor([[3.0], [1.0]]).double()
+    problem = TrainingProblem(declare_network([permutation(group), trivial(group)]), half_squared_loss, x, y)
+    weights = [torch.ones(1, 2).double()]
+    check_training_assumptions(problem)
+    feature_averaged_gradient(problem, weights)
+    penalty_gradient(problem, weights, 0.5)
+    equivariant_risk(problem, weights)
+
+
+def forecasts() -> None:
+    from symscope.data import LabelledData
+    from symscope.forecasting import (
+        CheckOptions,
+        ForecastOptions,
+        comparison_page,
+        forecast,
+        forecast_page,
+    )
+    from symscope.forecasting.methods import FiniteKernel
+
+    x = torch.randn(6, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    samples = LabelledData(x, torch.arange(6) % 2, "few", "made")
+    net = nn.Sequential(nn.Flatten(), nn.Linear(9, 4), nn.ReLU(), nn.Linear(4, 2))
+    result = forecast(net, samples, "C4", options=ForecastOptions(per_class=2, resamples=1))
+    result.to_dict()
+    result.question.class_label(1)
+    forecast_page(result, "symscope forecast")
+    other = replace(result, model=replace(result.model, name="other"))
+    comparison_page([result, other], "symscope forecast")
+    CheckOptions().plan(net, 20)
+    FiniteKernel("image", net.double())(x)
+
+
+def groups() -> None:
+    from symscope.groups import cyclic, parse, permutation
+    from symscope.groups.compact import so
+    from symscope.groups.named_groups import symmetric
+    from symscope.testing import assert_group_laws, assert_representation
+
+    generator = torch.Generator().manual_seed(0)
+    cyclic(4).sample(2, generator)
+    large = symmetric(8)
+    large.inverse(torch.arange(8).roll(1))
+    rotations = so(3)
+    turn = rotations.sample(1, generator)[0]
+    rotations.inverse(turn)
+    rotations.multiply(turn, turn)
+    parse("SO(2)")
+    assert_group_laws(cyclic(3))
+    assert_representation(permutation(cyclic(3)))
+
+
+def kernels() -> None:
+    from symscope.kernels.activations import Abs, Sign
+    from symscope.kernels.classical import linear_kernel
+    from symscope.kernels.infinite import Affine, Normalise, Pad, Scale, Unflatten
+
+    Abs(), Sign()
+    linear_kernel().batched(torch.ones(2, 3, 4, dtype=torch.float64))
+    Affine(torch.ones(2), torch.zeros(2))
+    Normalise("channels", 1e-5)
+    Pad((1, 1), (1, 1), "zeros")
+    Scale(2.0)
+    Unflatten((2, 2))
+
+
+def networks() -> None:
+    from symscope.networks.losses import cross_entropy_loss, mean_squared_loss
+
+    cross_entropy_loss(torch.tensor([[0.5, -1.0]]), torch.tensor([1]))
+    mean_squared_loss(torch.tensor([[0.5, -1.0]]), torch.tensor([[1.0, 0.0]]))
+
+
+def pages() -> None:
+    from symscope.numerics import remove_unfinished
+    from symscope.report import (
+        Command,
+        Facts,
+        JudgedClaim,
+        Note,
+        Picture,
+        Table,
+        new_figure,
+        save_figure,
+        write_page,
+    )
+
+    Command("symscope list"), Note("a note"), Facts((("a", "b"),)), Picture("<svg></svg>", "title")
+    Table("caption", ("a", "b"), (("1", "2"),))
+    JudgedClaim("it holds", "good", "holds")
+    save_figure(new_figure(1, 1), Path("figure.svg"))
+    write_page("<html></html>", Path("page.html"))
+    remove_unfinished(Path("page.html"))
+
+
+def training() -> None:
+    from symscope.training import Checkpoint
+    from symscope.training.points import StoredPoints
+
+    kept = Checkpoint("state.pt")
+    kept.prepare()
+    kept.save({"a": 1}, {"weights": torch.ones(2)})
+    kept.load({"a": 1}, torch.device("cpu"))
+    StoredPoints(torch.ones(2, 3)).problem()
+
+
+CALLS = (data, discovery, dynamics, forecasts, groups, kernels, networks, pages, training)
