@@ -18,7 +18,7 @@ from symscope.dynamics._declared_network import (
     check_layer_weights,
 )
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, checked, explained, usable_device
+from symscope.numerics import checked, explained, usable_device
 
 __all__ = [
     "EquivariantSplit",
@@ -165,7 +165,6 @@ def rounding_off_e(dtype: torch.dtype) -> float:
     >>> rounding_off_e(torch.float64), rounding_off_e(torch.float32) < 1e-5
     (1e-10, True)
     """
-    check_float_dtype(dtype)
     return max(ROUNDINGS * torch.finfo(dtype).eps, FOUND)
 
 
@@ -267,7 +266,6 @@ def gaussian_weights(
     torch.Size([15, 5])
     """
     layers = []
-    check_float_dtype(dtype)
     device = usable_device(device, torch.empty(0))
     for rows, columns in network.shapes:
         drawn = torch.randn(*runs, rows, columns, generator=generator, dtype=torch.float64)

@@ -169,6 +169,6 @@ def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:
     if float(gram.max() - gram.min()) <= CONSTANT * float(gram.abs().max()):
         raise InputError(
             f"{network.name}: expected outputs that change with the input, got a tangent kernel with one "
-            "value for all points: the network's output does not depend on its input, so it cannot tell samples "
-            "apart; look for an input that is not used, a factor of 0 or a dead activation."
+            "value for all points: the network's output does not depend on its input, so all samples are "
+            "alike to it; look for an input that is not used, a factor of 0 or a dead activation."
         )

@@ -25,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from symscope.errors import InputError
 from symscope.networks._torch_private import OperatorWatch
 from symscope.networks._weights_files import check_weights, read_weights
-from symscope.numerics import check_float_dtype, check_point_sets, checked
+from symscope.numerics import check_point_sets, checked
 from symscope.user_code import user_errors
 
 NamedTensors = dict[str, Tensor]
@@ -60,9 +60,9 @@ class FunctionalModule:
         """Device of the weights."""
         return next(iter(self.trainable.values())).device
 
+    @checked
     def to(self, dtype: torch.dtype) -> FunctionalModule:
         """The same function with its weights, constants and private module in another precision."""
-        check_float_dtype(dtype)
         return FunctionalModule(self.module.to(dtype), self.weights(dtype), self.constants(dtype))
 
     def weights(self, dtype: torch.dtype) -> NamedTensors:

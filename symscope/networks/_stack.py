@@ -16,7 +16,7 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from symscope.errors import InputError
-from symscope.numerics import check_float_dtype, checked, explained, usable_device
+from symscope.numerics import checked, explained, usable_device
 
 FUSED_OR_PLAIN = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
@@ -120,7 +120,6 @@ def stack_networks(
     """
     if len(seeds) == 0:
         raise InputError("seeds: expected one seed per copy, got none.")
-    check_float_dtype(dtype)
     device = usable_device(device, torch.empty(0))
     skeleton = builder(seeds[0])
     if not isinstance(skeleton, nn.Module):

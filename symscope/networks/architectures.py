@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError
 from symscope.networks._vision_transformer import VisionTransformer
-from symscope.numerics import check_count, check_float_dtype, check_memory, checked, seeded
+from symscope.numerics import check_count, check_memory, checked, seeded
 
 __all__ = [
     "ScaledLinear",
@@ -114,7 +114,6 @@ def mlp(
             if dropout:
                 layers.append(nn.Dropout(dropout))
         layers.append(nn.Linear(sizes[-2], sizes[-1], bias=last_bias))
-    check_float_dtype(dtype)
     return nn.Sequential(*layers).to(dtype)
 
 
@@ -178,7 +177,6 @@ def vit(
         raise InputError(f"patch: expected a divisor of the image's side, {side}, got {patch}.")
     with seeded_weights(seed):
         net = VisionTransformer(side, patch, channels, dim, depth, heads, hidden, classes)
-    check_float_dtype(dtype)
     return net.to(dtype)
 
 
@@ -244,7 +242,6 @@ def pair_mlp(
         for before, after in itertools.pairwise(sizes):
             layers += [ScaledLinear(before, after, w_std, b_std), nn.ReLU()]
         layers.append(ScaledLinear(sizes[-1], 1, w_std, b_std))
-    check_float_dtype(dtype)
     return nn.Sequential(*layers).to(dtype)
 
 

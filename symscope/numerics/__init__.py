@@ -36,7 +36,6 @@ from symscope.numerics._randomness import seed_generator, seeded
 from symscope.numerics._checks import (
     check_count,
     check_finite,
-    check_float_dtype,
     check_point_sets,
     check_ridge,
     out_of_range,
@@ -74,7 +73,6 @@ __all__ = [
     # checks
     "check_count",
     "check_finite",
-    "check_float_dtype",
     "check_point_sets",
     "check_ridge",
     "checked",

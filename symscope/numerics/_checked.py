@@ -92,7 +92,7 @@ def explained(function: T) -> T:
 
 def may_be_infinite(function: T) -> T:
     """Marks a function whose result may hold NaN or infinite numbers, as its documentation says."""
-    inspect.unwrap(function).may_be_infinite = True  # type: ignore[attr-defined]
+    inspect.unwrap(function).may_be_infinite = True
     return function
 
 

@@ -72,15 +72,6 @@ def check_ridge(ridge: object, name: str = "ridge") -> None:
         raise InputError(f"{name}: expected a finite number of at least 0, got {ridge!r}.")
 
 
-def check_float_dtype(dtype: object) -> None:
-    """Refuses a dtype that is not of floating-point numbers.
-
-    >>> check_float_dtype(torch.float32)
-    """
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise InputError(f"dtype: expected one of floating-point numbers, got {dtype}; use torch.float64.")
-
-
 def check_finite(name: str, x: Tensor) -> None:
     """Refuses NaN and infinite entries, with their count and the place of the first.
 
@@ -116,7 +107,8 @@ def out_of_range(largest: Tensor) -> tuple[Tensor, str]:
     >>> out_of_range(torch.tensor([1e160, 1.0, 0.0], dtype=torch.float64))
     (tensor([ True, False, False]), '1e-77 to 1e+77')
     """
-    check_float_dtype(largest.dtype)
+    if not largest.is_floating_point():
+        raise InputError(f"largest: expected floating-point numbers, got {largest.dtype}; use x.double().")
     limits = torch.finfo(largest.dtype)
     low, high = limits.tiny**0.25, limits.max**0.25
     return (largest > high) | ((largest < low) & (largest > 0)), f"{low:.0e} to {high:.0e}"

@@ -14,7 +14,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import Kernel
-from symscope.spectral._matrix_checks import allowed_gap, check_tensor
+from symscope.spectral._matrix_checks import allowed_gap
 
 ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
 SPOT_SAMPLES, SPOT_ELEMENTS = 2, 5  # on which a kernel is asked whether it is invariant under the group
@@ -119,7 +119,8 @@ def entries(
 ) -> Float[Tensor, "a b"]:
     """`k(x1_i, x2_j)`, after checking that there is one real entry for every pair."""
     result = kernel(x1, x2)
-    check_tensor("kernel", result)
+    if not isinstance(result, Tensor):
+        raise InputError(f"kernel: expected a torch.Tensor of its entries, got {type(result).__name__}")
     if result.shape != (len(x1), len(x2)):
         raise InputError(
             f"kernel: expected one entry for every pair of {len(x1)} and {len(x2)} points, got shape "
@@ -139,7 +140,6 @@ def check_samples(samples: Shaped[Tensor, "*shape"]) -> None:
     Raises:
         InputError: No tensor, none, or numbers that are not real and finite.
     """
-    check_tensor("samples", samples)
     if samples.ndim < 2:
         raise InputError(
             "samples: expected one sample of each orbit, [m, *sample] with at least one axis of features; "

@@ -19,7 +19,6 @@ from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, byte_count, check_ridge, checked, usable_device
 from symscope.spectral._irrep_parts import IrrepPart, SingularBlockError, irrep_part
 from symscope.spectral._leave_out_result import LeaveOut, irrep_shares
-from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import MissingSet, missing_sets
 from symscope.spectral._profile import check_profile
 from symscope.spectral._unseen import unseen_residual
@@ -215,7 +214,6 @@ def orbit_labels(
     Raises:
         InputError: Neither, not finite, or labels that vary within an orbit.
     """
-    check_tensor("labels", labels)
     if labels.ndim < 1 or labels.is_complex() or not bool(labels.isfinite().all()):
         raise InputError(
             f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "

@@ -15,7 +15,6 @@ from symscope.numerics import Progress, byte_count, check_ridge, checked, usable
 from symscope.spectral._kernel_entries import OrbitPoints, check_samples
 from symscope.spectral._leave_out import orbit_labels
 from symscope.spectral._leave_out_result import LeaveOut
-from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import check_sample_classes, class_masks, missing_sets
 from symscope.spectral._orbit_inverse import OrbitInverse, orbit_quotient
 from symscope.spectral._orbit_tiles import projected_kernel
@@ -93,7 +92,6 @@ def leave_out_orbits(
 
 def _outputs(labels: Shaped[Tensor, "*shape"], samples: int) -> Shaped[Tensor, "m *c"]:
     """Numbers as they are; classes as one-hot vectors."""
-    check_tensor("labels", labels)
     if labels.is_floating_point() or labels.ndim != 1:
         return labels
     check_sample_classes(labels, samples)

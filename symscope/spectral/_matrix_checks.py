@@ -34,7 +34,6 @@ def check_not_negative(matrix: Shaped[Tensor, "n n"], what: str, scale: float = 
 
 def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:
     """Refuses a matrix that is not a kernel matrix: not square, not finite, not symmetric."""
-    check_tensor("a kernel matrix", gram)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or len(gram) < 1:
         raise InputError(f"a kernel matrix is square, over one point or more; got shape {tuple(gram.shape)}")
     check_real("a kernel matrix", gram)
@@ -49,7 +48,6 @@ def check_gram(gram: Shaped[Tensor, "*shape"]) -> None:
 
 def check_inverse_gram(inverse: Shaped[Tensor, "*shape"]) -> None:
     """Refuses what cannot be the inverse of a kernel matrix: not square, not real."""
-    check_tensor("precision", inverse)
     if inverse.ndim != 2 or inverse.shape[0] != inverse.shape[1] or len(inverse) < 1:
         raise InputError(
             "precision: expected the inverse of a kernel matrix, square, over one point or more; got shape "
@@ -67,18 +65,6 @@ def allowed_gap(relative: float, dtype: torch.dtype) -> float:
     return max(relative, ROUNDINGS * torch.finfo(dtype).eps)
 
 
-def check_tensor(what: str, x: object) -> None:
-    """Refuses lists and arrays of other libraries.
-
-    >>> check_tensor("labels", [1.0, -1.0])
-    Traceback (most recent call last):
-    ...
-    symscope.errors.InputError: labels: expected a torch.Tensor, got list; use torch.as_tensor
-    """
-    if not isinstance(x, Tensor):
-        raise InputError(f"{what}: expected a torch.Tensor, got {type(x).__name__}; use torch.as_tensor")
-
-
 def check_real(what: str, x: Tensor) -> None:
     """Refuses numbers in which nothing can be factorised: whole, half-precision or complex ones."""
     if x.dtype not in (torch.float64, torch.float32):
@@ -91,7 +77,6 @@ def real_labels(labels: Shaped[Tensor, "*shape"], count: int, like: Tensor) -> F
     Raises:
         InputError: Another number of labels, or labels that are not finite real numbers.
     """
-    check_tensor("labels", labels)
     if labels.ndim < 1 or len(labels) != count:
         raise InputError(f"expected one label per point, {count}; got shape {tuple(labels.shape)}")
     if labels.is_complex() or not bool(labels.isfinite().all()):
@@ -101,7 +86,6 @@ def real_labels(labels: Shaped[Tensor, "*shape"], count: int, like: Tensor) -> F
 
 def check_missing(missing: Shaped[Tensor, "*shape"], count: int) -> None:
     """Refuses a missing set that is empty, repeats a point, holds every point, or reaches outside."""
-    check_tensor("missing", missing)
     if missing.ndim != 1 or missing.dtype.is_floating_point or missing.dtype.is_complex:
         raise InputError(
             f"missing: expected positions, whole numbers in one row; got {missing.dtype} of shape "

@@ -12,7 +12,6 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
 from symscope.numerics import checked
-from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral.irrep_blocks import Quotient
 
 
@@ -70,7 +69,6 @@ def check_sample_classes(classes: Shaped[Tensor, "*shape"], samples: int | None 
     Raises:
         InputError: No tensor, another shape or kind of numbers, none, or not as many as samples.
     """
-    check_tensor("classes", classes)
     kind = classes.dtype
     if classes.ndim != 1 or kind.is_floating_point or kind.is_complex or kind == torch.bool:
         raise InputError(
@@ -97,7 +95,6 @@ def missing_sets(
     Raises:
         InputError: Masks of another shape, or a set that is empty or holds every point.
     """
-    check_tensor("missing", missing)
     samples = len(points.stabiliser_orders)
     if missing.ndim not in (2, 3) or missing.shape[-2:] != (samples, group.order):
         raise InputError(

@@ -26,7 +26,7 @@ from symscope.spectral._kernel_entries import (
     entries,
     own_values,
 )
-from symscope.spectral._matrix_checks import allowed_gap, check_gram, check_real, check_tensor
+from symscope.spectral._matrix_checks import allowed_gap, check_gram, check_real
 
 HERMITIAN = 1e-8  # relative to the largest entry: rounding stays far below, a wrong layout far above
 LOOKS_ALIKE = 1e-7  # of k(x, x): points the kernel does not tell apart, or hardly
@@ -275,7 +275,6 @@ def check_profile(profile: Shaped[Tensor, "*shape"], group: FiniteGroup) -> None
     Raises:
         InputError: Not square, another group's length, not finite, or not Hermitian.
     """
-    check_tensor("a profile", profile)
     if profile.ndim != 3 or profile.shape[0] != profile.shape[1] or len(profile) < 1:
         raise InputError(
             f"a profile is [samples, samples, elements] over one sample or more, got {tuple(profile.shape)}"

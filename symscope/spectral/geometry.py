@@ -7,7 +7,6 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.numerics import checked
-from symscope.spectral._matrix_checks import check_tensor
 
 __all__ = ["orbit_centres", "orbit_densities", "orbit_radii", "orbit_separations"]
 
@@ -26,7 +25,6 @@ def orbit_centres(points: Float[Tensor, "m n *sample"]) -> Float[Tensor, "m *sam
     >>> orbit_centres(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])).tolist()
     [[0.0, 0.0]]
     """
-    check_tensor("points", points)
     if points.ndim < 3 or points.shape[0] == 0 or points.shape[1] == 0:
         raise InputError(
             "expected orbits [samples, elements, ...] with at least one point, got shape "

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from symscope.data import Action
 from symscope.errors import InputError
-from symscope.numerics import check_finite, check_float_dtype, checked
+from symscope.numerics import check_finite, checked
 from symscope.training._checkpoint import content_sum
 
 __all__ = ["GeneratedPoints", "StoredPoints", "stored_orbits"]
@@ -180,7 +180,6 @@ def stored_orbits(
     >>> stored_orbits(images, rotation(4), torch.float32, torch.device("cpu")).points.shape
     torch.Size([4, 1, 2, 2])
     """
-    check_float_dtype(dtype)
     source = GeneratedPoints(samples, action)
     shape, order = samples.shape[1:], source.order
     points = torch.empty(len(source), 1, *shape, dtype=dtype, device=device)

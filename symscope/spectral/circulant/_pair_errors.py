@@ -11,8 +11,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, check_finite_group
-from symscope.numerics import check_ridge, checked, may_be_infinite
-from symscope.spectral._matrix_checks import check_tensor
+from symscope.numerics import check_ridge, checked, explained, may_be_infinite
 from symscope.spectral._missing_sets import check_sample_classes
 from symscope.spectral._profile import check_profile
 from symscope.spectral.circulant._circulant_spectrum import spectral_error
@@ -41,7 +40,6 @@ def pair_spectra(profile: Float[Tensor, "m m n"], group: FiniteGroup, sample: in
     >>> pair_spectra(profile, cyclic(2), 0)[1].round(decimals=4).tolist()
     [2.8, 1.5, 2.2, 1.5]
     """
-    check_tensor("profile", profile)
     along = powers(group).to(profile.device)
     if profile.ndim != 3 or profile.shape[2] != group.order:
         raise InputError(
@@ -110,6 +108,7 @@ def pair_errors(profile: Float[Tensor, "m m n"], group: FiniteGroup, ridge: floa
     return errors
 
 
+@explained
 def mean_pair_error(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> Float[Tensor, ""]:
     """The paper's error of two classes with many samples: the mean over all pairs across them (section 3.4).
 
@@ -152,6 +151,7 @@ class OneVersusMany:
     accuracy: float
 
 
+@explained
 def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -> OneVersusMany:
     """The paper's rule for many classes: an orbit is right iff it wins against every other class on average.
 
@@ -184,7 +184,6 @@ def one_versus_many(errors: Float[Tensor, "m m"], classes: Int64[Tensor, "k"]) -
 
 def check_errors(errors: Shaped[Tensor, "*shape"]) -> None:
     """Refuses what is not one error for every two samples."""
-    check_tensor("errors", errors)
     if errors.ndim != 2 or errors.shape[0] != errors.shape[1]:
         raise InputError(
             "errors: expected one for every two samples, [samples, samples], from pair_errors; got shape "
