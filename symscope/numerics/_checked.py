@@ -5,7 +5,6 @@ The shapes in signatures, `Float[Tensor, "n d"]`, say what a function takes; `ch
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import math
@@ -13,7 +12,7 @@ import numbers
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar, Union, cast, final, get_args, get_origin
 
 import torch
@@ -63,10 +62,10 @@ def checked(function: T) -> T:
     about its arguments goes first. A call costs some 100 microseconds and one pass over the tensors; methods
     of a class are only looked at when they fail, and cost nothing.
 
-    Two more checks hold for calls that come from outside the library. A result must be finite, or numbers
-    were too large or too small, unless it is marked by `may_be_infinite`. What PyTorch refuses in the package
-    of the function itself is told with the arguments; a failure anywhere else is a fault of the library and
-    stays as it is.
+    Two more checks hold for calls that come from outside the library. A number or tensor that results must be
+    finite, or else numbers were too large or small, unless the function is marked by `may_be_infinite`. What
+    PyTorch refuses in the package of the function is told with the arguments; a failure anywhere else is a
+    fault of the library and stays as it is.
 
     >>> @checked
     ... def scaled(x: Tensor, factor: float) -> Tensor:
@@ -224,10 +223,10 @@ class _ArgumentCheck:
 
     def overflow(self, reason: Exception | None) -> NoReturn:
         """Raises for finite arguments that lead to NaN or infinite numbers, here or further inside."""
-        more = "" if reason is None else f" ({reason})"
-        raise _NotFiniteError(
-            f"{self.name}: expected numbers of moderate size, got some so large or small that a result is "
-            f"NaN or infinite; scale them.{more}"
+        where = "a result is" if reason is None else "others on the way are"
+        raise InputError(
+            f"{self.name}: expected numbers of moderate size, got some so large or small that {where} NaN or "
+            f"infinite; scale them{'' if reason is None else f' ({reason})'}."
         ) from reason
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -303,23 +302,15 @@ def _tensors(value: Any) -> Iterable[Tensor]:
     return (part for part in parts if isinstance(part, Tensor))
 
 
-def _is_finite(value: Any, depth: int = 3) -> bool:
-    """Whether a result holds finite numbers only; large tensors are taken for it."""
+def _is_finite(value: Any) -> bool:
+    """Whether a number, a tensor that is not large, or a row of them is finite."""
     if isinstance(value, float | complex):
         return math.isfinite(abs(value))
     if isinstance(value, Tensor):
         wrapped = torch._C._functorch.is_functorch_wrapped_tensor(value)
         return wrapped or value.numel() > _LARGE or bool(torch.isfinite(value.detach()).all())
-    if not depth:
-        return True
-    parts: Iterable[Any] = ()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, field.name) for field in dataclasses.fields(value))
-    elif isinstance(value, Mapping):
-        parts = value.values()
-    elif isinstance(value, list | tuple):
-        parts = value[:_FEW]
-    return all(_is_finite(part, depth - 1) for part in parts)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return all(_is_finite(part) for part, _ in zip(parts, range(_FEW), strict=False))
 
 
 def _check_dense(name: str, x: Tensor) -> None:

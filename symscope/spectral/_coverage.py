@@ -23,7 +23,6 @@ from symscope.spectral._coverage_methods import (
 )
 from symscope.spectral._kernel_entries import OrbitPoints, own_values
 from symscope.spectral._leave_out_result import IrrepShare
-from symscope.spectral._matrix_checks import check_tensor
 from symscope.spectral._missing_sets import MissingSet, missing_sets
 from symscope.spectral._orbit_inverse import orbit_quotient
 from symscope.spectral._orbit_tiles import ProjectedKernel, projected_kernel
@@ -287,7 +286,6 @@ def _labels(labels: Tensor, samples: int) -> Float[Tensor, "m c"]:
 
 
 def _masks(seen: Shaped[Tensor, "*shape"], group: FiniteGroup) -> Bool[Tensor, "sets m n"]:
-    check_tensor("seen", seen)
     if seen.ndim not in (2, 3) or seen.shape[-1] != group.order or seen.numel() == 0:
         raise InputError(
             f"seen: expected masks [samples, {group.order}] or [sets, samples, {group.order}] for the "

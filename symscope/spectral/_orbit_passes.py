@@ -18,7 +18,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
-from symscope.numerics import Progress, byte_text
+from symscope.numerics import Progress, byte_text, explained
 from symscope.spectral._irrep_parts import (
     IrrepPart,
     SingularBlockError,
@@ -49,6 +49,7 @@ from symscope.spectral.panels import (
 TILE_SHARE, LARGEST_TILE = 0.2, 4e9  # of the budget, for orbits and tiles of kernel entries; bytes
 
 
+@explained
 def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> int:
     """What the missing sets take: two sums of `P_MM` each, and the columns and block of the largest."""
     if not sets:
@@ -59,6 +60,7 @@ def set_bytes(samples: int, group: FiniteGroup, sets: Sequence[MissingSet]) -> i
     return sums + 16 * (samples * widest * largest + 2 * largest**2)
 
 
+@explained
 def irrep_batches(
     samples: int,
     group: FiniteGroup,
@@ -102,6 +104,7 @@ def irrep_batches(
     return batches
 
 
+@explained
 def tile_budget(budget: float | int) -> float:
     """The part of a budget that orbits and kernel entries may take at a time.
 
@@ -111,6 +114,7 @@ def tile_budget(budget: float | int) -> float:
     return min(TILE_SHARE * budget, LARGEST_TILE)
 
 
+@explained
 def orbits_per_panel(samples: int, panel: int | None) -> int:
     """How many orbits share a panel: about a tenth of them, in multiples of 32, at most 2,048.
 
@@ -122,6 +126,7 @@ def orbits_per_panel(samples: int, panel: int | None) -> int:
     return min(2048, max(1, samples // 320) * 32) if panel is None else panel
 
 
+@explained
 def filled_panels(
     kernel: ProjectedKernel,
     orbits: OrbitPoints,
@@ -246,6 +251,7 @@ def _largest(matrix: Panels) -> float:
     return max(float(panel.abs().max()) for panel in (*matrix.real, *matrix.imaginary))
 
 
+@explained
 def panel_part(
     matrix: Panels,
     frequency: Frequency,

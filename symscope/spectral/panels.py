@@ -21,7 +21,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import checked, explained
 from symscope.spectral._irrep_parts import SingularBlockError
 
 __all__ = ["Panels", "empty_panels", "flop_counts", "invert_factor", "solve"]
@@ -50,6 +50,7 @@ class Panels:
         return len(self.imaginary) > 0
 
 
+@explained
 def empty_panels(
     size: int, width: int, *, complex: bool, device: torch.device | str, dtype: torch.dtype = torch.float64
 ) -> Panels:
@@ -101,7 +102,8 @@ def panel_bytes(size: int, width: int, *, complex: bool, itemsize: int = 8) -> i
     >>> panel_bytes(5, 2, complex=True)
     272
     """
-    entries = sum((size - start) * min(width, size - start) for start in range(0, size, width))
+    whole, rest = divmod(size, width)
+    entries = width * (whole * size - width * whole * (whole - 1) // 2) + rest**2
     return entries * itemsize * (2 if complex else 1)
 
 
@@ -111,6 +113,7 @@ def workspace_bytes(size: int, width: int, *, itemsize: int = 8) -> int:
     return itemsize * (5 * size * wide + 12 * wide * wide)
 
 
+@explained
 def invert_factor(matrix: Panels, ridge: float) -> None:
     """`A + ridge = L L^H`, and X = L^-1 written over A, so that `(A + ridge)^-1 = X^H X`.
 
@@ -291,6 +294,7 @@ def inverse_block(
     return block, across - across.T
 
 
+@explained
 def solve(inverse: Panels, right: Shaped[Tensor, "n c"]) -> Shaped[Tensor, "n c"]:
     """`A^-1 right = X^H X right` from X = L^-1; complex for a complex matrix, real for a real one.
 
