@@ -9,11 +9,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "SingularKernelError", "nearest"]
+__all__ = ["InputError", "NotFiniteError", "SingularKernelError", "nearest"]
 
 
 class InputError(ValueError):
     """What the caller gave cannot be used; the message says what was expected, given, and what to do."""
+
+
+class NotFiniteError(InputError):
+    """An argument is NaN, or holds NaN or infinite numbers."""
 
 
 class SingularKernelError(InputError):

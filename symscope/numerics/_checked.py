@@ -19,7 +19,7 @@ import torch
 from jaxtyping import jaxtyped
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, NotFiniteError
 from symscope.numerics._checks import check_finite, shortened, usable_device
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -50,10 +50,6 @@ _FEW = 1000  # parts of a sequence that are looked at
 _LARGE = 10**7  # numbers of a result that are not looked at
 
 
-class _NotFiniteError(InputError):
-    """A number that is NaN or infinite in an argument."""
-
-
 def checked(function: T) -> T:
     """The function, or the class with its methods, which refuses arguments that its annotations do not allow.
 
@@ -73,7 +69,7 @@ def checked(function: T) -> T:
     >>> scaled(torch.ones(2), float("nan"))
     Traceback (most recent call last):
         ...
-    symscope.errors.InputError: factor: expected a number, got nan.
+    symscope.errors.NotFiniteError: factor: expected a number, got nan.
     """
     if not inspect.isclass(function):
         return cast(T, _wrapped(function, beforehand=True))
@@ -96,7 +92,7 @@ def may_be_infinite(function: T) -> T:
 
 
 def _wrapped(function: Callable[..., Any], beforehand: bool) -> Callable[..., Any]:
-    check, failures, not_finite = _ArgumentCheck(function), _FAILURES, _NotFiniteError
+    check, failures, not_finite = _ArgumentCheck(function), _FAILURES, NotFiniteError
     frame, outside = sys._getframe, _is_outside
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -202,14 +198,14 @@ class _ArgumentCheck:
         """Raises where an argument is NaN, or a tensor holds NaN or infinite numbers."""
         for name, value in self._given(args, kwargs).items():
             if isinstance(value, float) and value != value:
-                raise _NotFiniteError(f"{name}: expected a number, got nan.")
+                raise NotFiniteError(f"{name}: expected a number, got nan.")
             for x in _tensors(value):
                 # inside torch.func.vmap a tensor stands for many, and nothing can be decided by its numbers
                 if not torch._C._functorch.is_functorch_wrapped_tensor(x):
                     try:
                         check_finite(name, x)
                     except InputError as error:
-                        raise _NotFiniteError(*error.args) from None
+                        raise NotFiniteError(*error.args) from None
 
     def result(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises where a result is not finite, though all arguments may be."""
