@@ -11,7 +11,7 @@ from torch import Tensor
 
 from symscope.data._action import Action
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import check_finite, checked
 
 
 @final
@@ -67,8 +67,6 @@ def action_errors(action: Action, x: Tensor) -> ActionErrors:
             f"expected samples [m, ...] with {action.sample_ndim} axes each and m >= 1, got shape "
             f"{tuple(x.shape)}."
         )
-    if not bool(torch.isfinite(x).all()):
-        raise InputError("expected finite samples; some entries are NaN or infinite.")
     norms = _rows(x).norm(dim=-1)
     if bool((norms == 0).any()):
         raise InputError(
@@ -85,6 +83,7 @@ def action_errors(action: Action, x: Tensor) -> ActionErrors:
         if float(error.max()) > worst:
             worst, pair = float(error.max()), (g, int(error.argmax()))
     bent = _gram_change(orbit, x)
+    check_finite("inner products of the samples", bent)
     return ActionErrors(
         action.name,
         action.group.name,

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from symscope.data._labelled import check_positions
 from symscope.errors import InputError
-from symscope.numerics import check_finite
+from symscope.numerics import check_finite, checked
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class MeasuredData:

@@ -36,6 +36,7 @@ LARGEST_STEPS = 4096  # one spline rotation and one part of every image for each
 LARGEST_SIZE = 64  # a [4096, 4096] basis, 134 MB; its factorisations already take minutes
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class RotationBasis:

@@ -106,6 +106,7 @@ class LinearField(ParameterField):
         return full.index_copy(0, self.support, self.offset)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class FunctionField(ParameterField):

@@ -123,6 +123,7 @@ def token_data(length: int, vocabulary: int, classes: int) -> DataSource:
     return draw
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class DatasetRows:

@@ -167,6 +167,7 @@ class InfiniteKernel:
             return self.ntk(first, self.before(arrange_inputs(others, self.layout)))
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class FiniteKernel:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.numerics import check_count, check_ridge
+from symscope.numerics import check_count, check_ridge, checked
 from symscope.training import Optimiser
 
 ADAM = Optimiser("adam", 1e-3)
@@ -68,6 +68,7 @@ class ForecastOptions:
         check_count("seed", self.seed, 0)
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class CheckOptions:

@@ -18,7 +18,7 @@ from symscope.forecasting._resample import is_builtin_action, sample_kind, sampl
 from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
-from symscope.numerics import explained
+from symscope.numerics import checked, explained
 from symscope.spectral import class_masks
 from symscope.user_code import user_errors
 
@@ -29,6 +29,7 @@ FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be
 Missing = Mapping[int, Sequence[int]] | None
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Question:

@@ -12,7 +12,7 @@ from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._moments import SecondMoments
 from symscope.linear.group_averages import LinearSymmetry, dimension, group_mean, haar_mass, is_orthogonal
-from symscope.numerics import checked
+from symscope.numerics import check_finite, checked
 
 
 @checked
@@ -85,6 +85,7 @@ def orbit_regression(
     k = order * group_mean(moments.xx, features, features, quadrature)
     columns = moments.xy.reshape(len(moments.xy), -1)
     c = order * group_mean(columns, features, labels, quadrature).reshape(moments.xy.shape)
+    check_finite("the second moments of the orbits", k)
     return OrbitRegression((k + k.mT) / 2, c, order * moments.yy, features, labels)
 
 

@@ -31,7 +31,7 @@ class FlowTime:
     """What a number of gradient-descent steps is in flow time, and how far the two are apart.
 
     Attributes:
-        time: `eta * k`.
+        time: `eta * k`; NaN where descent diverges, and then both errors are infinite.
         stable_rate: `2 / lambda_max`: descent diverges from here on.
         monotone_rate: `1 / lambda_max`: above it the fastest directions swing from side to side.
         rate_error: The largest relative error of a decay rate, `-log|1 - eta lambda| / (eta lambda) - 1`.

@@ -60,8 +60,8 @@ def checked(function: T) -> T:
 
     Two more checks hold for calls that come from outside the library. A number or tensor that results must be
     finite, or else numbers were too large or small, unless the function is marked by `may_be_infinite`. What
-    PyTorch refuses in the package of the function is told with the arguments; a failure anywhere else is a
-    fault of the library and stays as it is.
+    PyTorch refuses in the package of the function, or of another that is checked, is told with the arguments;
+    a failure anywhere else is a fault of the library and stays as it is.
 
     >>> @checked
     ... def scaled(x: Tensor, factor: float) -> Tensor:
@@ -112,9 +112,17 @@ def _wrapped(function: Callable[..., Any], beforehand: bool) -> Callable[..., An
             check.result(result, args, kwargs)
         return result
 
+    def generator(*args: Any, **kwargs: Any) -> Any:
+        try:
+            yield from function(*args, **kwargs)
+        except failures as error:
+            check.explain(error, args, kwargs, outside(frame(1)))
+            raise
+
     # doctest only looks at functions that have the globals of their module; a run-time type checker may have
     # wrapped either function
-    home, plain = inspect.unwrap(function).__globals__, inspect.unwrap(wrapper)
+    home = inspect.unwrap(function).__globals__
+    plain = inspect.unwrap(generator if inspect.isgeneratorfunction(check.function) else wrapper)
     made = types.FunctionType(plain.__code__, home, function.__name__, None, plain.__closure__)
     return functools.update_wrapper(made, function)
 
@@ -171,7 +179,9 @@ class _ArgumentCheck:
             self.finite(args, kwargs)
         except InputError as reason:
             raise reason from error
-        if outside and self._is_refusal(error):
+        refused = self._is_refusal(error) or getattr(error, "refused", False)
+        error.refused = refused  # type: ignore[attr-defined]  # for the function that the user called
+        if outside and refused:
             given = ", ".join(f"{k} {_shown(v)}" for k, v in self._given(args, kwargs).items() if k != "self")
             words = str(error).strip().splitlines()
             refusal = f"{type(error).__name__}: {words[0][:200] if words else 'no message'}"

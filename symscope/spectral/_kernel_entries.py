@@ -14,6 +14,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup
 from symscope.kernels import Kernel
+from symscope.numerics import checked
 from symscope.spectral._matrix_checks import allowed_gap
 
 ONE_POINT = 1024  # roundings, relative to the norm: nearer points are one, apart by an action's rounding only
@@ -30,6 +31,7 @@ class NotInvariantError(InputError):
     """A kernel that is not exactly invariant under the group, or an action that is not exact."""
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class OrbitPoints:

@@ -16,6 +16,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from symscope.groups import FiniteGroup
+from symscope.numerics import checked
 from symscope.spectral._kernel_entries import (
     OrbitPoints,
     coinciding_points,
@@ -42,6 +43,7 @@ class SquaredNorms:
         return (self.away / self.whole) ** 0.5 if self.whole else 0.0
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class ProjectedKernel:

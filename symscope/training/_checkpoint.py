@@ -13,11 +13,12 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import atomic_file, check_count, remove_unfinished
+from symscope.numerics import atomic_file, check_count, checked, remove_unfinished
 
 FORMAT = 1
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class Checkpoint:

@@ -59,7 +59,8 @@ def changed_call(
         words.append(f"{name}: {how}")
         wrong_type |= other
     # a quantity must be a number, unless its documentation says when it is none
-    told = f"{inspect.getdoc(target.function)} {inspect.getdoc(target.owner)}"
+    result = target.signature.return_annotation
+    told = " ".join(f"{inspect.getdoc(one)}" for one in (target.function, target.owner, result))
     finite = not re.search(r"(?i)\bnan\b|infinit|\binf\b", told) and not inspect.isclass(target.function)
     finite &= not getattr(inspect.unwrap(target.function), "may_be_infinite", False)
 

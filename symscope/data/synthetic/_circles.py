@@ -34,7 +34,7 @@ def circles(points: int, distance: float, dtype: torch.dtype = torch.float64) ->
     >>> circles(4, 0.5).labels
     tensor([ 1, -1,  1, -1,  1, -1,  1, -1])
     """
-    points = check_count("points", points, least=2)
+    points = check_count("points", points, least=2, most=10**7)
     if not (math.isfinite(distance) and distance >= 0):
         raise InputError(f"distance: expected a finite number, not negative, got {distance}.")
     step = torch.arange(2 * points, dtype=torch.float64)

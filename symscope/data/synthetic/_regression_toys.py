@@ -20,6 +20,7 @@ from symscope.errors import InputError
 from symscope.numerics import check_count, check_finite, check_memory, checked, seeded
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class RegressionToy:

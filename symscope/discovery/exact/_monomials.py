@@ -100,6 +100,7 @@ class MonomialDictionary:
         return [" ".join(variables[v] for v in term) or "1" for term in self.terms]
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class DictionaryField(ParameterField):

@@ -26,6 +26,7 @@ from symscope.errors import InputError
 from symscope.numerics import checked
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class LearnedActions:

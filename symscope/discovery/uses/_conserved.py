@@ -21,7 +21,7 @@ from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
-from symscope.numerics import checked, explained, ode_flow
+from symscope.numerics import check_memory, checked, explained, ode_flow
 
 
 @checked
@@ -179,9 +179,10 @@ def parameter_gradient_descent(
     Raises:
         InputError: A learning rate or number of steps that is not positive.
     """
-    if learning_rate <= 0 or steps < 1:
+    if not 0 < learning_rate < float("inf") or steps < 1:
         raise InputError(f"expected a positive learning rate and steps, got {learning_rate} and {steps}")
     slope = torch.func.grad_and_value(lambda point: problem.losses(point, x, y).mean())
+    check_memory("the path", 8 * (steps + 1) * len(theta), "take fewer steps")
     points, losses, here = [], [], theta.detach()
     for _ in range(steps + 1):
         gradient, loss = slope(here)

@@ -19,7 +19,7 @@ from symscope.spectral.circulant import (
     pair_spectra,
     spectral_error,
 )
-from symscope.spectral.circulant._pair_errors import check_errors, powers
+from symscope.spectral.circulant._pair_errors import powers
 from tests.spectral.orbit_problems import random_profile
 from tests.tolerances import LEAVE_OUT
 
@@ -120,5 +120,3 @@ def test_pairs_need_two_orbits():
     # the checks of the test suite would stop these earlier
     with pytest.raises(InputError, match=r"one for every two samples.*got shape \(3, 2\)"):
         inspect.unwrap(one_versus_many)(torch.rand(3, 2), torch.tensor([0, 1, 1]))
-    with pytest.raises(InputError, match=r"errors: expected a torch\.Tensor, got list"):
-        inspect.unwrap(check_errors)([[0.0]])
