@@ -1,31 +1,24 @@
 """The verdict, and the data for programs."""
 
 from __future__ import annotations
+
+import json
+import re
 from dataclasses import replace
 from html import escape
+
+import numpy as np
+import pytest
+import torch
 from matplotlib.collections import LineCollection
+
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions
-from symscope.forecasting import ForecastOptions
-from symscope.forecasting import comparison_sentences
-from symscope.forecasting import forecast
+from symscope.forecasting import CheckOptions, ForecastOptions, comparison_sentences, forecast
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
 from symscope.forecasting._question import as_question
 from symscope.forecasting._result import _question_data
-from tests.forecasting.problems import FEW
-from tests.forecasting.problems import blobs
-from tests.forecasting.problems import number_net
-from tests.forecasting.problems import small_net
-from tests.forecasting.problems import spots
-import json
-import numpy as np
-import pytest
-import re
-import torch
-
-
-
+from tests.forecasting.problems import FEW, blobs, number_net, small_net, spots
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,21 @@
 """What annotations promise is checked, in the caller's words, and nothing else is changed."""
 
 from __future__ import annotations
-from jaxtyping import Float
-from jaxtyping import Int64
-from symscope.errors import InputError
-from symscope.numerics import checked
-from symscope.numerics import may_be_infinite
-from symscope.spectral.dense import leave_out_residual
-from tests.shapes import annotations_unchecked
-from torch import Tensor
+
 import inspect
 import json
 import math
 import pickle
+
 import pytest
 import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
 
-
-
+from symscope.errors import InputError
+from symscope.numerics import checked, may_be_infinite
+from symscope.spectral.dense import leave_out_residual
+from tests.shapes import annotations_unchecked
 
 SQUARE, LABELS = torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.tensor([1.0, -2.0])
 
