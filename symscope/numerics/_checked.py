@@ -122,7 +122,7 @@ def _wrapped(function: Callable[..., Any], beforehand: bool) -> Callable[..., An
     # doctest only looks at functions that have the globals of their module; a run-time type checker may have
     # wrapped either function
     home = inspect.unwrap(function).__globals__
-    plain = inspect.unwrap(generator if inspect.isgeneratorfunction(check.function) else wrapper)
+    plain = inspect.unwrap(generator if inspect.isgeneratorfunction(function) else wrapper)
     made = types.FunctionType(plain.__code__, home, function.__name__, None, plain.__closure__)
     return functools.update_wrapper(made, function)
 

@@ -6,6 +6,8 @@ import inspect
 import json
 import math
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -96,6 +98,10 @@ class Rows:
     def rows(self, places: Int64[Tensor, "k"], scale: float = 1.0) -> Tensor:
         return scale * self.matrix[places]
 
+    @contextmanager
+    def lent(self) -> Iterator[Tensor]:
+        yield self.matrix
+
     @may_be_infinite
     def inverse(self) -> Tensor:
         return 1 / self.matrix
@@ -112,6 +118,8 @@ def test_what_pytorch_refuses_in_a_method_is_told_with_the_arguments():
         rows.rows(torch.tensor([0.5]))
     with pytest.raises(InputError, match=r"matrix: expected .* \[n, d\]|Rows: expected arguments that fit"):
         Rows(torch.ones(5, 3))
+    with rows.lent() as matrix:
+        assert matrix is rows.matrix
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         rows.rows()
 
