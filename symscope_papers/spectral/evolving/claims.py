@@ -36,7 +36,7 @@ def _by_epoch(part: pd.DataFrame, what: str, form: str = ".2f") -> str:
 def _change(part: pd.DataFrame, name: str) -> Claim:
     after = part[part["epoch"] > 0]
     return Claim.quantified(
-        f"Change of the tangent kernel while training, |K_t - K_0| / |K_0|: {name}.",
+        f"Distance of the tangent kernel from that at the start, 1 - cos(K_t, K_0): {name}.",
         "Sec. 2",
         _by_epoch(after, "kernel_change"),
         quote=RAPID,

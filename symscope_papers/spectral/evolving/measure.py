@@ -58,7 +58,7 @@ def measure_cell(config: Evolving, cell: Mapping[str, Any], context: CellContext
             {
                 "left_out": left_out,
                 "epoch": epoch,
-                "kernel_change": float((gram - first).norm() / first.norm()),
+                "kernel_change": 1 - float((gram * first).sum() / (gram.norm() * first.norm())),
                 **examined(net, gram, images, labels, missing, n),
             }
         )
