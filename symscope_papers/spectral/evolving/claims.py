@@ -38,7 +38,7 @@ def _change(part: pd.DataFrame, name: str) -> Claim:
     return Claim.quantified(
         f"Distance of the tangent kernel from that at the start, 1 - cos(K_t, K_0): {name}.",
         "Sec. 2",
-        _by_epoch(after, "kernel_change"),
+        _by_epoch(after, "kernel_change", ".2g"),
         quote=RAPID,
         uncertainty=f"± one standard error over {part['start'].nunique()} networks",
     )

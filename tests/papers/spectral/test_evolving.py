@@ -24,7 +24,7 @@ def test_training_fits_what_is_seen_and_changes_the_kernel():
     assert table["left_out"].tolist() == [0, 0, 1, 1]
     before, after = table[table["epoch"] == 0], table[table["epoch"] == 20]
     assert before["kernel_change"].abs().max() < 1e-12
-    assert (after["kernel_change"] > 0.01).all()
+    assert (after["kernel_change"] > 1e-4).all()
     assert after["seen"].min() == 1.0
     claims = experiment.claims(SMALL, {"evolving": table})
     assert [claim.verdict for claim in claims] == [None] * 4
