@@ -82,9 +82,9 @@ def coverage_regression(
     `f(z) = k(z, T) (K_TT + ridge)^-1 y_T`, T the seen points. Where few points are missing it is solved
     through the group for all coverages at once, with the kernel's projection on invariant ones, block by
     block over pairs of orbits: `m^2 |G| / 2` numbers are held and `(m |G|)^2` never exist. Where more are
-    missing than seen, the plain way with the kernel as it is takes less and is used. The cheaper way is
-    chosen by counting operations; `coverage_cost` tells before. A kernel that is singular over the points
-    gets a ridge of 1e-6 of its mean diagonal, and a note.
+    missing than seen, the plain way with the kernel as it is takes less and is used; features are not
+    projected without need. The cheaper way is chosen by counting operations; `coverage_cost` tells before. A
+    kernel that is singular over the points gets a ridge of 1e-6 of its mean diagonal, and a note.
 
     Args:
         kernel: `(x1 [a, *sample], x2 [b, *sample]) -> [a, b]`, any `symscope.kernels.Kernel` or function

@@ -106,13 +106,14 @@ def cheapest(size: CoverageSize, budget: int, method: str = "auto") -> CoverageC
         raise InputError(f"method: expected one of {', '.join(allowed)}, got {method!r}")
     # where fewer points were seen than are missing, the plain way costs less and takes the kernel as it is
     each = ["dense" if seen <= (size.points - seen) else "orbits" for seen in size.seen]
-    ways = [each, *([name] * len(each) for name in METHODS[1 : 3 if size.linear else 2])]
+    # features are those of finite networks, far from invariant: they are not projected without need
+    ways = [["features"] * len(each) if size.linear else each, ["dense"] * len(each)]
     if method != "auto":
         ways = [[method] * len(each)]
     plans = [_cost(size, way, budget) for way in ways]
     fitting = [plan for plan in plans if plan.bytes <= budget]
     if not fitting and method == "auto":
-        plans = [_cost(size, ["orbits"] * len(each), budget)]
+        plans.append(_cost(size, ["orbits"] * len(each), budget))
         fitting = [plan for plan in plans if plan.bytes <= budget]
     if not fitting:
         least = min(plans, key=lambda plan: plan.bytes)
@@ -172,7 +173,7 @@ def _dense(size: CoverageSize, chosen: Sequence[int], budget: int) -> tuple[floa
         seen, others = size.seen[k], size.points - size.seen[k] + size.new_points
         counted += seen * (seen / 2 + others)
         operations += seen**3 / 3 + 2 * seen * (seen + others) * size.outputs
-    return counted, operations, 3 * 8 * max(size.seen[k] for k in chosen) ** 2 / (1 - TILE_SHARE)
+    return counted, operations, 2 * 8 * max(size.seen[k] for k in chosen) ** 2 / (1 - TILE_SHARE)
 
 
 def _features(size: CoverageSize, chosen: Sequence[int], budget: int) -> tuple[float, float, float]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import SingularKernelError
@@ -181,7 +181,8 @@ def dense_predictions(kernel: KernelFunction, asked: CoverageProblem, number: in
                 gram[j * side :, i * side :][: len(columns), : len(rows)] = tile.T
         asked.report("kernel", min((i + 1) * side, len(seen)), len(seen))
     assert gram is not None
-    factor = cholesky_factor(gram, asked.ridge)
+    gram.diagonal().add_(asked.ridge)  # in place: a matrix of all seen points and its factor are enough
+    factor = cholesky_factor(gram, 0.0)
     del gram
     labels = asked.labels.to(factor)
     weights = torch.cholesky_solve(labels[(seen // order).to(factor.device)], factor)
@@ -189,11 +190,11 @@ def dense_predictions(kernel: KernelFunction, asked: CoverageProblem, number: in
     prediction = labels[:, None].expand(-1, order, -1).clone().flatten(0, 1)
     prediction[seen.to(prediction.device)] -= asked.ridge * weights
     rows = max(1, side * side // len(seen))
-    at_once = list(rest.to(flat.device).split(rows))
+    at_once = _chunks(rest.to(flat.device), rows)
     for done, part in enumerate(at_once, start=1):
         prediction[part.to(prediction.device)] = entries(kernel, flat[part], chosen) @ weights
         asked.report("missing points", done, len(at_once))
-    parts = list(asked.new.samples.flatten(0, 1).split(rows))
+    parts = _chunks(asked.new.samples.flatten(0, 1), rows)
     new = []
     for done, some in enumerate(parts, start=1):
         new.append(entries(kernel, some, chosen) @ weights)
@@ -217,7 +218,7 @@ def feature_predictions(asked: CoverageProblem) -> Iterator[Predictions]:
     flat, order = asked.orbits.samples.flatten(0, 1), asked.orbits.group.order
     labels = asked.labels.to(flat.device, torch.float64)
     rows = max(1, int(tile_budget(asked.budget) / (8 * flat.shape[1])))
-    new_rows = list(asked.new.samples.flatten(0, 1).split(rows))
+    new_rows = _chunks(asked.new.samples.flatten(0, 1), rows)
 
     def products(which: Int64[Tensor, "p"]) -> tuple[Tensor, Tensor]:
         square, right = _zeros(flat, flat.shape[1]), _zeros(flat, labels.shape[1])
@@ -248,6 +249,11 @@ def feature_predictions(asked: CoverageProblem) -> Iterator[Predictions]:
         prediction = torch.cat([part.double() @ weights for part in flat.split(rows)])
         asked.report("coverages", number + 1, len(asked.seen))
         yield _arranged(prediction, [part.double() @ weights for part in new_rows], asked)
+
+
+def _chunks(points: Shaped[Tensor, "p *rest"], rows: int) -> list[Shaped[Tensor, "_ *rest"]]:
+    """Some rows at a time; none at all of nothing, which no kernel takes."""
+    return list(points.split(rows)) if len(points) else []
 
 
 def _zeros(like: Tensor, columns: int) -> Tensor:

@@ -61,8 +61,9 @@ def cholesky_factor(gram: Float[Tensor, "n n"], ridge: float) -> Float[Tensor, "
         InputError: An eigenvalue clearly below zero.
         SingularKernelError: A matrix that is singular to rounding.
     """
-    regular = gram.clone()
-    regular.diagonal().add_(ridge)
+    regular = gram.clone() if ridge else gram
+    if ridge:
+        regular.diagonal().add_(ridge)
     factor, failed = torch.linalg.cholesky_ex(regular)
     pivots = factor.detach().diagonal().square()
     least = torch.finfo(gram.dtype).eps * len(gram) * float(regular.detach().diagonal().max())

@@ -128,6 +128,17 @@ def test_the_way_follows_from_what_is_missing():
 
 
 @pytest.mark.parametrize("method", ["orbits", "dense"])
+def test_nothing_missing_and_nothing_new_gives_the_fit(method):
+    group = cyclic(3)
+    points, _, kernel = problem(group, 4, 0, 1)
+    labels, seen = random_labels(4, 5, 2), torch.ones(4, 3, dtype=torch.bool)
+    result = coverage_regression(kernel, points, labels, seen, group, 0.5, method=method)
+    expected = dense(kernel(points.flatten(0, 1)), labels, seen, 0.5).unflatten(0, (4, 3))
+    torch.testing.assert_close(result.prediction[0], expected, rtol=0, atol=ORACLE)
+    assert result.new_prediction.shape == (1, 0, 3, 2)
+
+
+@pytest.mark.parametrize("method", ["orbits", "dense"])
 @pytest.mark.parametrize("ridge", [0.0, 0.2])
 def test_points_that_coincide_count_once(method, ridge):
     group = cyclic(4)
