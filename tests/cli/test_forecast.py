@@ -183,7 +183,7 @@ def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
     assert called(*birds, "--missing", "terns:0,3", "--json", "--limit", "5") == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["question"]["missing"], result["question"]["class_names"]) == (
-        {"1": [0, 3]},
+        {"terns": [0, 3]},
         ["lapwings", "terns"],
     )
     assert result["question"]["data"]["samples"] == 5
