@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +22,11 @@ from symscope.cli._terminal import (
     print_forecast,
     results_console,
 )
-from symscope.errors import InputError, nearest
+from symscope.errors import InputError
 
 if TYPE_CHECKING:
     from symscope.data import Action
-    from symscope.forecasting import CheckOptions, Forecast
+    from symscope.forecasting import Forecast, TrainingOptions
 
 
 def forecast(
@@ -62,13 +61,31 @@ def forecast(
             "rotation for C<n>, dihedral for D<n>, shift for C<n>xC<m>, nodes for S<n>.",
         ),
     ] = "",
+    seen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--seen",
+            metavar="CLASSES: ELEMENTS",
+            help="What your training data holds of some classes: 'cats: 0°', '3,5: ±45°', '0..90°', "
+            "'every 2nd', 'upright', 'once' (each sample once, at random), 'others: all'; other classes hold "
+            "everything. "
+            "Default: each class in turn lacks the identity.",
+        ),
+    ] = None,
     missing: Annotated[
         list[str] | None,
         typer.Option(
             "--missing",
-            metavar="CLASS:ELEMENTS",
-            help="Elements that your training data lacks of a class, such as 5:0,1 or cats:0; all at once. "
-            "Default: each class in turn lacks the identity. Numbers to predict: fifths, 0 (lowest) to 4.",
+            metavar="CLASSES: ELEMENTS",
+            help="What it lacks, in the same words. Numbers to predict: 'lowest fifth: 0°'.",
+        ),
+    ] = None,
+    new: Annotated[
+        str | None,
+        typer.Option(
+            "--new",
+            metavar="SOURCE",
+            help="New samples to be asked about, as --data. Default: a fifth of the data is kept apart.",
         ),
     ] = None,
     target: Annotated[
@@ -78,14 +95,34 @@ def forecast(
         ),
     ] = 0.9,
     train: Annotated[bool, typer.Option("--train", help="Check the forecast by training.")] = False,
-    epochs: Annotated[
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="TIME",
+            help="Time for the forecast: 30s, 5m, 1h. More means longer pilot trainings; --train is extra.",
+        ),
+    ] = "60s",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="METHOD",
+            help="pilot: short trainings, extrapolated; kernel: the architecture alone; auto: both, as the "
+            "budget allows.",
+        ),
+    ] = "auto",
+    steps: Annotated[
         int | None,
         typer.Option(
-            "--epochs", metavar="N", help="Epochs of the check; default: 25, or as many as make 600 steps."
+            "--steps",
+            metavar="N",
+            help="Steps of the training that is forecast; default: 25 epochs, 600 to 3,000 steps.",
         ),
     ] = None,
     batch: Annotated[
-        int | None, typer.Option("--batch", metavar="N", help="Points per step of the check; default: 32.")
+        int | None,
+        typer.Option("--batch", metavar="N", help="Points per step; default: 128, for few points 32."),
     ] = None,
     optimiser: Annotated[
         str,
@@ -93,26 +130,29 @@ def forecast(
             "--optimiser",
             "--optimizer",
             metavar="NAME:RATE",
-            help="Optimiser of the check: adam:1e-3, sgd:0.02; default: chosen for the network.",
+            help="Optimiser of the training: adam:1e-3, sgd:0.02; default: chosen for the network.",
         ),
     ] = "",
-    pilot_epochs: Annotated[
-        int,
+    samples: Annotated[
+        int | None,
         typer.Option(
-            "--pilot-epochs",
-            metavar="N",
-            help="Epochs of a short training that the forecast starts from, say 10; 0: the architecture "
-            "alone.",
+            "--samples", metavar="N", help="Samples of each class to train on, at most; default: all."
         ),
-    ] = 0,
+    ] = None,
     kernel: Annotated[
         str, typer.Option("--kernel", metavar="KIND", help="auto, infinite or finite.")
     ] = "auto",
     per_class: Annotated[
-        int | None, typer.Option("--per-class", metavar="N", help="Samples of each class; default: 2 to 8.")
+        int | None,
+        typer.Option(
+            "--per-class", metavar="N", help="Samples of each class for the kernel; default: 2 to 8."
+        ),
     ] = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", metavar="N", help="Times samples are drawn anew, for the interval.")
+        int,
+        typer.Option(
+            "--resamples", metavar="N", help="Times samples are drawn anew, for the kernel's interval."
+        ),
     ] = 3,
     standardise: Annotated[
         bool | None,
@@ -129,10 +169,6 @@ def forecast(
             "--weights", metavar="FILE", help="A saved state dict to start from (read with weights_only)."
         ),
     ] = None,
-    effort: Annotated[
-        float,
-        typer.Option("--effort", metavar="FACTOR", help="Factor on the budget of slow kernels, up to 1000."),
-    ] = 1.0,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -159,8 +195,9 @@ def forecast(
 ) -> None:
     """Will your network generalise to transformations of a class that it has not seen? Before training it.
 
-    Writes one page: verdict, accuracy by class and transformation, missing cases that will fail, advice with
-    numbers, the spectrum, how equivariant each layer is. Your code is imported only where you name it.
+    Writes one page: verdict, accuracy by class and transformation on new samples and on its own, a price list
+    of what to do, cases that will fail, the spectrum, how equivariant each layer is. Your code is imported
+    only where you name it.
 
     Exit status: 0 done; 1 the accuracy (of any network) is below --fail-below; 2 bad input, with one line
     that says what.
@@ -168,6 +205,8 @@ def forecast(
     Examples:
 
       [cyan]symscope forecast --model mlp --group C8[/cyan]
+
+      [cyan]symscope forecast --model mlp --seen "0,1,2,3,4: upright" --budget 2m[/cyan]     half upright only
 
       [cyan]symscope forecast --model conv-gap --group D4 --train --out page.html[/cyan]
 
@@ -185,20 +224,24 @@ def forecast(
         check_page_path(out)
     arguments = {
         "target": target,
-        "train": _check_options(train, epochs, batch, optimiser),
+        "train": train,
+        "training": _training_options(steps, batch, optimiser),
+        "seen": seen,
+        "missing": missing,
         "weights": weights,
         "options": ForecastOptions(
+            budget=budget,
+            method=method,
+            samples=samples,
             kernel=kernel,
             per_class=per_class,
             resamples=resamples,
-            pilot_epochs=pilot_epochs,
             standardise=standardise,
-            effort=effort,
             seed=seed,
             device=_usable_device(device),
         ),
     }
-    asked = _Asked(data, task, group, action, tuple(missing or ()), limit)
+    asked = _Asked(data, task, group, action, new, limit)
     try:
         with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
             result = _forecasts(model or ["mlp"], asked, arguments)
@@ -219,7 +262,7 @@ class _Asked:
     task: str
     group: str
     action: str
-    missing: tuple[str, ...]
+    new: str | None
     limit: int | None
 
 
@@ -234,7 +277,6 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     samples, names = as_samples(asked.data, asked.task, asked.limit)
-    cases = _missing_cases(asked.missing, names)
     acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
@@ -246,11 +288,11 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
                 network,
                 samples,
                 acting,
-                missing=cases,
+                new=asked.new,
                 class_names=names,
                 name=name,
                 progress=lambda words, done, total: status.update(
-                    Text(f"{name}: {words}" + (f", epoch {done} of {total}" if total else ""))
+                    Text(f"{name}: {words}" + (f", step {done:,} of {total:,}" if total else ""))
                 ),
                 **arguments,
             )
@@ -286,7 +328,9 @@ def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
     """Ends the program with status 1 if any network stays below."""
     below = False
     for result in forecasts:
-        reached = result.accuracy if result.check is None else result.check.accuracy
+        reached = result.accuracy
+        if result.check is not None:
+            reached = result.check.accuracy
         if reached < fail_below:
             below = True
             whose = f"{result.model.name}: " if len(forecasts) > 1 else ""
@@ -306,40 +350,19 @@ def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
     return f"{group} {action}".strip()
 
 
-def _missing_cases(cases: Sequence[str], names: tuple[str, ...] | None) -> dict[int, list[int]] | None:
-    """`5:0,1` and the like, or `cats:0,1` where classes have names."""
-    result: dict[int, list[int]] = {}
-    for case in cases:
-        label, _, elements = case.rpartition(":")
-        if names is not None and label and label not in names:
-            raise InputError(f"--missing {case}: there is no class {label!r}; {nearest(label, names)}")
-        try:
-            number = int(label) if names is None else names.index(label)
-            result.setdefault(number, []).extend(int(element) for element in elements.split(","))
-        except ValueError:
-            raise InputError(f"--missing {case}: expected CLASS:ELEMENTS, such as 5:0 or 5:0,1") from None
-    return result or None
-
-
-def _check_options(train: bool, epochs: int | None, batch: int | None, optimiser: str) -> CheckOptions | bool:
-    from symscope.forecasting import CheckOptions
+def _training_options(steps: int | None, batch: int | None, optimiser: str) -> TrainingOptions:
+    from symscope.forecasting import TrainingOptions
     from symscope.training import Optimiser
 
-    if not train:
-        given = {"--epochs": epochs, "--batch": batch, "--optimiser": optimiser or None}
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(f"{option} {value}: it is about the check by training; add --train")
-        return False
-    batch = 32 if batch is None else batch
     if not optimiser:
-        return CheckOptions(epochs, batch)
+        return TrainingOptions(steps, batch)
     kind, _, rate = optimiser.partition(":")
     try:
         speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
     except ValueError:
         raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
-    return CheckOptions(epochs, batch, Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0))
+    chosen = Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0)
+    return TrainingOptions(steps, batch, chosen)
 
 
 def _usable_device(name: str) -> str:

@@ -143,29 +143,56 @@ def check_writable(folder: Path, problem: str) -> None:
 def print_forecast(result: Forecast) -> None:
     """The verdict, accuracies by class, advice, cautions and notes of one forecast."""
     console, words = results_console(), result.question.task.words
-    columns, values = [words.one], []
-    columns.append("forecast" if result.pilot is None else "architecture")
-    values.append(result.prediction.class_accuracy.mean(0))
+    columns: list[str] = [words.one]
+    values: list[Any] = []
     if result.pilot is not None:
-        columns.append("pilot")
-        values.append(result.pilot.class_accuracy)
+        if result.pilot.new is not None:
+            columns.append("new samples")
+            values.append(result.pilot.new.class_score)
+        columns.append("training samples")
+        values.append(result.pilot.known.class_score)
+        if result.pilot.covered is not None:
+            columns.append("covered")
+            values.append(result.pilot.covered.class_score)
+    if result.prediction is not None:
+        columns.append("architecture alone")
+        values.append(result.prediction.class_accuracy.mean(0))
     if result.check is not None:
         columns.append("trained")
-        values.append(result.check.class_accuracy)
+        values.append(result.check.class_accuracy if result.about_new else result.check.known_accuracy)
+    intervals = result.class_interval
+    columns.append("95 % interval")
     rows = [
-        (name, *(accuracy_text(float(value[c])) for value in values))
+        (name, *(accuracy_text(float(value[c])) for value in values), _interval_text(intervals[c].tolist()))
         for c, name in enumerate(result.question.class_names)
     ]
     console.print(result.verdict, soft_wrap=True)
     console.print()
     console.print(simple_table(words.heading, columns, rows))
     console.print()
-    listed = [(one.text, f"{one.accuracy:.2f}", f"{one.gain:+.2f}") for one in result.advice]
-    console.print(simple_table("Advice", ("what", "then", "gain"), listed))
+    if result.advice:
+        listed = [
+            (
+                one.text,
+                f"{one.accuracy:.2f}",
+                _interval_text([one.low, one.high]),
+                f"x {one.training_cost:.1f}",
+                f"x {one.inference_cost}",
+            )
+            for one in result.advice
+        ]
+        columns = ["what", "then", "95 % interval", "training data", "inference"]
+        console.print(simple_table(f"Price list: to reach {result.question.target:.2f}", columns, listed))
     for caution in _cautions(result):
         console.print(f"Caution: {caution}", soft_wrap=True)
-    for note in result.prediction.notes:
+    notes = result.notes if result.prediction is None else (*result.notes, *result.prediction.notes)
+    for note in notes:
         console.print(f"Note: {note}", soft_wrap=True)
+
+
+def _interval_text(ends: Sequence[float]) -> str:
+    low, high = ends
+    return "–" if low != low else f"{low:.2f} to {high:.2f}"
 
 
 def print_comparison(forecasts: Sequence[Forecast]) -> None:

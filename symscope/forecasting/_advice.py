@@ -1,75 +1,301 @@
-"""What to do, ranked, each with a number from the same forecast."""
+"""The price list: what each remedy would reach on the same samples, coverage and missing cases, and its cost.
+
+Remedies are tried by trainings as short as the shorter pilot, and held against the pilot of that length; what
+they gain there, in logits, is added to the forecast. What needs no training of its own is read from the
+pilots themselves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from functools import partial
+from typing import final
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.forecasting._kernel_choice import TangentKernel, tangent_kernel
-from symscope.forecasting._kernel_prediction import resample_prediction
-from symscope.forecasting._remedies import (
-    augmented_accuracy,
-    averaged_prediction,
-    exact_elements,
-    invariant_accuracy,
-)
-from symscope.forecasting._resample import draw_resample
+from symscope.forecasting._check import class_scores
+from symscope.forecasting._designs import Design, interleaved_designs
+from symscope.forecasting._extrapolation import score_logits, shifted_scores
+from symscope.forecasting._pilot import PilotForecast, TablePrediction
+from symscope.forecasting._question import Question
+from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
 from symscope.networks import user_model
-
-if TYPE_CHECKING:
-    from symscope.forecasting._result import Forecast
+from symscope.numerics import Progress
+from symscope.training import StepPlan
 
 # the order of equally good ones: the least work first
-EASE = ("nothing", "augment", "transformations", "pool", "build in", "architecture", "refit")
+EASE = ("nothing", "average", "augment", "samples", "build in", "architecture")
+SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7 for a factor of four
+DOUBLINGS = (1, 2)
+ARCHITECTURES = ("conv-fc", "conv-gap")
+FEWEST_HALVED = 4  # samples of a class of which half is still a class
+GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
+Z_975 = 1.96
 
 
 @final
 @dataclass(frozen=True)
 class Advice:
-    """One thing to do.
+    """One thing to do, and its price.
 
     Attributes:
         kind: One of `EASE`.
         text: What to do, in a sentence.
-        accuracy: Held-out accuracy that the same forecast predicts then.
-        gain: That accuracy minus the one predicted now.
-        evidence: How the number was computed.
+        accuracy: Score it is predicted to reach at what the training data lacks now.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        gain: Predicted score minus the forecast for the network as it is.
+        training_cost: Points per epoch over those of today.
+        inference_cost: Forward passes for one answer.
+        evidence: How the number was found.
     """
 
     kind: str
     text: str
     accuracy: float
+    low: float
+    high: float
     gain: float
+    training_cost: float
+    inference_cost: int
     evidence: str
 
 
-def advice(result: Forecast, tangent: TangentKernel) -> tuple[Advice, ...]:
-    """What to do about a forecast, what reaches the target first, the least work first among equals.
+@final
+@dataclass(frozen=True, eq=False)
+class Remedies:
+    """What remedies are tried with; made once for a forecast.
+
+    Attributes:
+        question: Action, coverage and target.
+        trainer: Network, samples and device.
+        pilot: The forecast for the network as it is.
+        training: Batch and optimiser of a whole training.
+        seed: Seed of the forecast.
+    """
+
+    question: Question
+    trainer: DesignTrainer
+    pilot: PilotForecast
+    training: StepPlan
+    seed: int
+
+    @property
+    def designs(self) -> list[Design]:
+        """The designs of the shorter pilot."""
+        return interleaved_designs(self.trainer.samples, self.question.group)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether scores are shares of points."""
+        return self.question.task.kind == "classification"
+
+    def trials(self) -> list[Callable[[Progress | None], list[Advice]]]:
+        """What needs trainings of its own, each as long as the shorter pilot."""
+        samples, question = self.trainer.samples, self.question
+        result: list[Callable[[Progress | None], list[Advice]]] = [
+            partial(self._with_elements, step) for step in augmentation_steps(question, samples)
+        ]
+        if min(samples.per_class()) >= FEWEST_HALVED:
+            result.append(self._more_samples)
+        return result + [partial(self._architecture, name) for name in other_networks(question, self.trainer)]
+
+    def free(self) -> list[Advice]:
+        """What the pilot trainings have already shown."""
+        answer = self.pilot.answers[-1]
+        order, group = self.question.group.order, self.question.group.name
+        rows = [
+            self._row(
+                "average",
+                f"Average the outputs over the {order} transformed inputs of every test sample.",
+                answer.averaged,
+                answer.headline,
+                1.0,
+                order,
+                "The pilot networks themselves, averaged over the group.",
+            )
+        ]
+        covered = self.pilot.covered
+        if self.question.coverage is None and self.pilot.new is not None and covered is not None:
+            text = f"Augment: train on all {order} elements of {group} of every sample."
+            evidence = "New samples at transformations that the pilot's training data had."
+            share = order / (order - 1)
+            rows.append(self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence))
+        return rows
+
+    def _run(
+        self, designs: list[Design], progress: Progress | None, trainer: DesignTrainer | None = None
+    ) -> TrainedAnswer:
+        """Trainings on what designs see, asked about the original designs' missing cells."""
+        trainer = trainer or self.trainer
+        plan = StepPlan(self.pilot.plan.lengths[0], self.training.batch, self.training.optimiser)
+        answers = []
+        for design, asked in zip(
+            designs, interleaved_designs(trainer.samples, self.question.group), strict=True
+        ):
+            module = trainer.train(design, plan, self.seed, progress)
+            answers.append(trainer.evaluate(module, asked, plan.steps))
+        total = answers[0]
+        for one in answers[1:]:
+            total = total + one
+        return total
+
+    def _with_elements(self, step: int, progress: Progress | None) -> list[Advice]:
+        """Training data that also holds every step-th element of every sample."""
+        group = self.question.group
+        extra = torch.zeros(group.order, dtype=torch.bool)
+        extra[::step] = True
+        designs = [Design(one.seen | extra, one.missing) for one in self.designs]
+        answer = self._run(designs, progress)
+        count = group.order // step
+        which = f"all {group.order} elements" if step == 1 else f"{count} of {group.order} elements"
+        text = f"Augment: train on {which} of {group.name} of every sample."
+        share = float(designs[0].seen.sum() / self.designs[0].seen.sum())
+        evidence = f"A training of {answer.steps} steps on the augmented data."
+        return [self._row("augment", text, answer.headline, self._short, share, 1, evidence)]
+
+    def _more_samples(self, progress: Progress | None) -> list[Advice]:
+        """From half of the samples to all: what doubling them once or twice more would bring."""
+        half = [
+            Design(one.seen & _half(self.trainer.samples.known.positions)[:, None], one.missing)
+            for one in self.designs
+        ]
+        answer = self._run(half, progress)
+        z = [score_logits(grouped_cells(one), self.bounded) for one in (answer.headline, self._short)]
+        rise = float((z[1] - z[0]).nanmean())
+        rows, gain = [], 0.0
+        fewest, most = self.trainer.samples.per_class()
+        for doubling in range(1, max(DOUBLINGS) + 1):
+            gain += rise * SAMPLES_DECAY**doubling
+            count = f"{fewest * 2**doubling:,}" if fewest == most else f"{2**doubling} times as many"
+            text = (
+                f"Collect more: {count} samples of each {self.question.task.words.one} instead of {fewest:,}."
+            )
+            evidence = (
+                f"A training of {answer.steps} steps on half of the samples reaches "
+                f"{float(class_scores(answer.headline).nanmean()):.2f}, on all of them "
+                f"{float(class_scores(self._short).nanmean()):.2f}; extrapolated."
+            )
+            rows.append(self._gained("samples", text, gain, 2.0**doubling, 1, evidence))
+        return rows
+
+    def _architecture(self, name: str, progress: Progress | None) -> list[Advice]:
+        question = self.question
+        try:
+            model = user_model(name, question.shape, question.outputs)
+        except InputError:  # a network that does not suit these samples is no advice
+            return []
+        trainer = DesignTrainer(model, self.trainer.samples, self.trainer.device)
+        answer = self._run(interleaved_designs(trainer.samples, question.group), progress, trainer)
+        text = f"Change the architecture to one like {name}."
+        evidence = f"A training of {answer.steps} steps of {name} on the same data."
+        return [self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence)]
+
+    @property
+    def _short(self) -> ScoreTable:
+        """The network as it is after the shorter pilot."""
+        return self.pilot.answers[0].headline
+
+    def _row(
+        self,
+        kind: str,
+        text: str,
+        then: ScoreTable,
+        now: ScoreTable,
+        training: float,
+        inference: int,
+        evidence: str,
+    ) -> Advice:
+        """Advice from two tables of networks trained equally long."""
+        z = [score_logits(grouped_cells(one), self.bounded) for one in (then, now)]
+        return self._gained(kind, text, float((z[0] - z[1]).nanmean()), training, inference, evidence)
+
+    def _gained(
+        self, kind: str, text: str, gain: float, training: float, inference: int, evidence: str
+    ) -> Advice:
+        """Advice whose gain in logits is added to the forecast of every class."""
+        headline = self.pilot.headline
+        table = _as_table(headline, self.pilot.answers[-1].headline)
+        shift = torch.full_like(table.total, gain)
+        score = float(shifted_scores(table, shift, self.bounded).nanmean())
+        spread = [
+            float(
+                shifted_scores(table, shift + side * Z_975 * GAIN_SPREAD * abs(gain), self.bounded).nanmean()
+            )
+            for side in (-1, 1)
+        ]
+        half = headline.mean_half_width
+        interval = (
+            score - ((score - spread[0]) ** 2 + half**2) ** 0.5,
+            score + ((spread[1] - score) ** 2 + half**2) ** 0.5,
+        )
+        return self.advice(kind, text, score, interval, training, inference, evidence)
+
+    def advice(
+        self,
+        kind: str,
+        text: str,
+        score: float,
+        interval: tuple[float, float],
+        training: float,
+        inference: int,
+        evidence: str,
+    ) -> Advice:
+        """One row of the price list."""
+        low = max(0.0, interval[0]) if self.bounded else interval[0]
+        gain = score - self.pilot.headline.mean
+        return Advice(kind, text, score, low, min(1.0, interval[1]), gain, training, inference, evidence)
+
+
+def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int]:
+    """Every how many-th elements are tried as an augmentation: all, and fewer where the group is cyclic.
+
+    None for the sweep, whose pilot has shown it already, and without new samples: it would be exact.
+    """
+    if question.coverage is None or samples.new is None:
+        return []
+    factors, order = question.group.cyclic_factors, question.group.order
+    cyclic = factors is not None and len(factors) == 1
+    return [step for step in (1, 2, 4) if step == 1 or (cyclic and order % step == 0 and order >= 2 * step)]
+
+
+def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
+    """Names of architectures that are tried instead: for images."""
+    return [name for name in ARCHITECTURES if question.kind == "image" and name != trainer.model.name]
+
+
+def trial_count(question: Question, trainer: DesignTrainer) -> int:
+    """How many further networks `price_list` trains."""
+    count = len(augmentation_steps(question, trainer.samples)) + len(other_networks(question, trainer))
+    return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
+
+
+def price_list(remedies: Remedies, progress: Progress | None = None) -> tuple[Advice, ...]:
+    """What to do, what reaches the target first, the least work first among those.
 
     Args:
-        result: The forecast; gains are over its accuracy.
-        tangent: Kernel of its network.
+        remedies: What they are tried with.
+        progress: Called as `progress(words with the loss, steps done, steps of one trial)`.
     """
-    question, accuracy, target = result.question, result.accuracy, result.question.target
-    rows: list[Advice] = []
-    if accuracy >= target:
-        evidence = f"The forecast, {accuracy:.2f}, is at or above the target, {target:.2f}."
-        rows.append(Advice("nothing", "Train as you are: nothing is needed.", accuracy, 0.0, evidence))
-    rows += _augment(result, tangent)
-    rows += _transformations(result)
-    rows += _pool(result, tangent)
-    if question.action.sample_ndim == 2 and question.action.name != "nodes":
-        rows += _architectures(result)
-    rows += _refit(result)
+    headline, target = remedies.pilot.headline, remedies.question.target
+    now = remedies.advice(
+        "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast."
+    )
+    rows = [now, *remedies.free()]
+    for trial in remedies.trials():
+        rows += trial(progress)
     return rank_advice(rows, target)
 
 
 def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     """What reaches the target first, the least work first among those; then by accuracy.
 
-    >>> a = Advice("build in", "", 1.0, 0.5, ""), Advice("augment", "", 0.95, 0.4, "")
+    >>> a = Advice("build in", "", 1.0, 1, 1, 0.5, 1, 1, ""), Advice("augment", "", 0.95, 1, 1, 0.4, 1, 1, "")
     >>> [one.kind for one in rank_advice(list(a), 0.9)]
     ['augment', 'build in']
     """
@@ -84,134 +310,16 @@ def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
     )
 
 
-def _affordable(result: Forecast, tangent: TangentKernel, factor: int, most: int = 3) -> int:
-    """Samples of each class for `factor` times as many points as their orbits have; 0 if not even one."""
-    question, options = result.question, result.options
-    assert options.per_class is not None
-    points = len(question.data.classes) * question.group.order * factor
-    return tangent.affordable_samples(points, min(options.per_class, most), options.effort)
+def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:
+    """Predicted scores of classes as a table, with the points they were measured on."""
+    asked = ~prediction.class_score.isnan()
+    count = counted.count.sum(1)[asked]
+    return ScoreTable((prediction.class_score[asked] * count)[:, None], count[:, None])
 
 
-def _counted(count: int, one: str = "sample", many: str = "samples") -> str:
-    return f"one {one}" if count == 1 else f"{count} {many}"
-
-
-def _exact_elements(result: Forecast) -> tuple[int, ...]:
-    """The elements that move the images exactly."""
-    question = result.question
-    return exact_elements(question, result.prediction.resample.images[:2, question.group.identity])
-
-
-def _augment(result: Forecast, tangent: TangentKernel) -> list[Advice]:
-    question, seed = result.question, result.options.seed
-    count = _affordable(result, tangent, 2, most=10**9)
-    if count == 0 and len(_exact_elements(result)) < question.group.order:
-        return []
-    count = count or 1  # an exact copy of what is missing needs no kernel
-    resample = draw_resample(question, count, seed)
-    accuracy, distance = augmented_accuracy(question, tangent.kernel(seed), resample)
-    how = (
-        "the augmented data holds the missing samples themselves"
-        if accuracy == 1.0 and distance < 1e-6
-        else f"augmented copies are {distance:.0%} away from the missing samples, because they are "
-        "interpolated twice"
-    )
-    text = f"Augment: apply all elements of {question.group.name} to every training sample."
-    per = f"{_counted(count)} per {question.task.words.one}"
-    evidence = f"The same forecast on the augmented orbits, {per}: {how}."
-    return [Advice("augment", text, accuracy, accuracy - result.accuracy, evidence)]
-
-
-def _transformations(result: Forecast) -> list[Advice]:
-    order, target, sufficient = result.question.group.order, result.question.target, result.sufficient_group
-    better = [one for one in result.prediction.group_sizes if one.transformations > order]
-    if not better:
-        return []
-    best = sufficient if sufficient in better else max(better, key=lambda one: one.accuracy)
-    assert best is not None
-    reaches = "reaches" if best.accuracy >= target else "does not reach"
-    text = f"Use more transformations: {best.group}, {best.transformations} instead of {order}."
-    evidence = (
-        f"The same forecast with {best.transformations} transformations and {_counted(best.per_class)} per "
-        f"{result.question.task.words.one} {reaches} the target of {target:.2f}."
-    )
-    return [Advice("transformations", text, best.accuracy, best.accuracy - result.accuracy, evidence)]
-
-
-def _pool(result: Forecast, tangent: TangentKernel) -> list[Advice]:
-    question, group, seed = result.question, result.question.group, result.options.seed
-    kernel, one = tangent.kernel(seed), question.task.words.one
-
-    def averaged_accuracy(count: int, elements: Sequence[int]) -> float:
-        resample = draw_resample(question, count, seed)
-        return float(averaged_prediction(question, kernel, resample, elements).accuracy.mean())
-
-    rows = []
-    count = _affordable(result, tangent, group.order)
-    if count:
-        accuracy = averaged_accuracy(count, list(group.elements))
-        evidence = f"The group-averaged kernel over really transformed samples, {_counted(count)} per {one}."
-    else:
-        resample = draw_resample(question, 1, seed)
-        accuracy = invariant_accuracy(kernel(resample.flat), question, resample)
-        evidence = "The group-averaged kernel for an exact action: interpolation is not included."
-    text = f"Pool over the group: average the network's outputs over the {group.order} transformed inputs."
-    rows.append(Advice("pool", text, accuracy, accuracy - result.accuracy, evidence))
-    exact = _exact_elements(result)
-    several = _affordable(result, tangent, len(exact))
-    whole = len(exact) == group.order
-    if len(exact) > 1 and (several or whole):
-        how = f"by the group-averaged kernel of the exact action, one sample per {one}"
-        if several:  # otherwise all of it is exact, so this is the pooled kernel of above
-            accuracy = averaged_accuracy(several, exact)
-            how = f"by its averaged kernel, {_counted(several)} per {one}"
-        which = "all of it" if whole else f"the {len(exact)} elements that act exactly"
-        evidence = f"A network that is exactly invariant to {which}, {how}."
-        text = f"Build it in: layers equivariant to {group.name} ({which}) and an invariant read-out."
-        rows.append(Advice("build in", text, accuracy, accuracy - result.accuracy, evidence))
-    return rows
-
-
-def _architectures(result: Forecast) -> list[Advice]:
-    question, seed = result.question, result.options.seed
-    rows = []
-    for name in ("conv-fc", "conv-gap"):
-        if name == result.model.name:
-            continue
-        try:
-            model = user_model(name, question.shape, question.outputs)
-            tangent = tangent_kernel(model, question.shape)
-            count = _affordable(result, tangent, 1)
-            if count == 0:
-                continue
-            resample = draw_resample(question, count, seed)
-            there = resample_prediction(tangent.kernel(seed)(resample.flat), resample, question.group)
-        except InputError:  # a network that does not suit these images is no advice
-            continue
-        accuracy = float(there.accuracy.mean())
-        if accuracy > result.accuracy:
-            per = f"{_counted(count)} per {question.task.words.one}"
-            evidence = f"The same forecast for {name}, {tangent.name}, {per}."
-            text = f"Change the architecture to one like {name}."
-            rows.append(Advice("architecture", text, accuracy, accuracy - result.accuracy, evidence))
-    return rows
-
-
-def _refit(result: Forecast) -> list[Advice]:
-    """Regression with the kernel after training, where it generalises better than the trained network."""
-    there = result.check
-    if there is None or bool(there.refit_accuracy.isnan().all()):
-        return []
-    both = ~(there.refit_accuracy.isnan() | there.class_accuracy.isnan())
-    accuracy, trained = (
-        float(values[both].mean()) for values in (there.refit_accuracy, there.class_accuracy)
-    )
-    if accuracy <= trained:
-        return []
-    words = result.question.task.words
-    evidence = (
-        f"Measured on {_counted(int(both.sum()), words.one, words.many)}: the trained networks reach "
-        f"{trained:.2f}, regression with their kernels {accuracy:.2f}."
-    )
-    text = "Refit: after training, replace the network's output by regression with its own tangent kernel."
-    return [Advice("refit", text, accuracy, accuracy - trained, evidence)]
+def _half(positions: Tensor) -> Bool[Tensor, "m"]:
+    """Every other sample of each class."""
+    keep = torch.zeros(len(positions), dtype=torch.bool)
+    for position in positions.unique():
+        keep[(positions == position).nonzero()[:, 0][::2]] = True
+    return keep

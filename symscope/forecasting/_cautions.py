@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.data import default_tolerance, fixing_elements
+from symscope.forecasting._equivariance import exact_elements
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedies import exact_elements
 from symscope.forecasting._resample import Resample
 from symscope.groups import FiniteGroup
 from symscope.networks import UserModel, arrange_inputs

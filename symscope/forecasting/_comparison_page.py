@@ -81,7 +81,7 @@ def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
     sentences: list[str] = []
     for result in forecasts:
         words = result.question.task.words
-        what = "unseen transformations" if result.question.missing is None else "the missing cases"
+        what = "unseen transformations" if result.question.coverage is None else "what is missing"
         share = f"{result.accuracy:.0%}"
         predicted = f"predicted to {words.does.format(share=share, what=what)}" if not sentences else share
         text = f"{result.model.name} {WILL[result.answer]}: {predicted}"
@@ -142,7 +142,7 @@ def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
     trained = any(result.check is not None for result in forecasts)
     heading = forecasts[0].question.task.words.heading
     alt = f"{heading}, a row for each network. {comparison_sentences(forecasts)}"
-    caption = "Bars: the forecast's 95 % interval over new resamples; training adds noise of its own."
+    caption = "Bars: the forecast's 95 % interval."
     drawing = figure_bytes(comparison_figure(forecasts), "svg").decode()
     element = inline_svg(drawing, prefix="comparison", alt=alt)
     picture = Picture(element, "Forecast and training" if trained else "The forecasts", caption)
@@ -152,7 +152,7 @@ def _side_by_side(forecasts: Sequence[Forecast]) -> Section:
 
 def _question(result: Forecast, trained: bool) -> str:
     words = result.question.task.words
-    if result.question.missing is None:
+    if result.question.coverage is None:
         text = (
             f"{result.question.data.name}, {words.many} {', '.join(result.question.class_names)}: every "
             f"sample is shown in {result.question.group.order} transformations, except the samples of one "

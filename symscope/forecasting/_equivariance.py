@@ -24,6 +24,7 @@ WHOLE = "whole network"
 WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
 MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
 EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
+SAME = 1e-7  # relative distance of images that are the same
 
 
 @final

@@ -9,24 +9,36 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from symscope.data import Action, as_samples
-from symscope.errors import InputError
-from symscope.forecasting._advice import advice
+from symscope.data import Action, LabelledData, as_samples
+from symscope.errors import InputError, nearest
+from symscope.forecasting._advice import Remedies, price_list, trial_count
 from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
-from symscope.forecasting._check import pilot_forecast, training_check
+from symscope.forecasting._check import LEARNED, training_check
+from symscope.forecasting._coverage import Cases
+from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
-from symscope.forecasting._kernel_choice import TangentKernel, default_per_class, tangent_kernel
+from symscope.forecasting._kernel_choice import (
+    TangentKernel,
+    default_per_class,
+    kernel_seconds,
+    tangent_kernel,
+)
 from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
-from symscope.forecasting._options import CheckOptions, ForecastOptions
-from symscope.forecasting._question import Missing, Question, as_question
-from symscope.forecasting._remedies import GroupSizeForecast, group_size_forecasts
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
+from symscope.forecasting._pilot import PilotPlan, pilot_forecast, pilot_plan, smallest_budget
+from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_finite
+from symscope.training import StepPlan
+
+FORWARD = 1 / 3  # a forward pass alone over one with gradients
 
 CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
@@ -37,9 +49,13 @@ def forecast(
     action: Action | str = "C8 rotation",
     *,
     task: str = "auto",
-    missing: Missing = None,
+    seen: Cases | None = None,
+    missing: Cases | None = None,
+    elements: Shaped[Tensor, "m"] | Sequence[str] | None = None,
+    new: Any = None,
     target: float = 0.9,
-    train: bool | CheckOptions = False,
+    train: bool = False,
+    training: TrainingOptions | None = None,
     class_names: Sequence[str] | None = None,
     weights: str | os.PathLike[str] | None = None,
     name: str | None = None,
@@ -48,10 +64,12 @@ def forecast(
 ) -> Forecast:
     """Before training: will this network generalise to transformations of a class that it has not seen?
 
-    Some samples of every class are shown in all transformations, except one class, which lacks one (or the
-    cases in `missing`). A wide network trained on the rest is regression with its tangent kernel; the exact
-    group form, `residual_M = (P_MM)^-1 (P y)_M`, gives its outputs at what was left out. Numbers to predict
-    are standardised and treated in the same way, with up to five groups of samples in the place of classes.
+    The training data holds labelled samples in some transformations of each class, its coverage; by default
+    each class in turn lacks the identity. Asked are all transformations that are missing, of the same samples
+    and of new ones. Short trainings of the network, as many as the budget allows, are extrapolated to a whole
+    one; beside it stands what the architecture alone predicts, by regression with its tangent kernel.
+    Numbers to predict are standardised and treated in the same way, with up to five groups of samples in the
+    place of classes.
 
     Args:
         model: "mlp", "conv-fc", "conv-gap", "vit"; a function that returns a module; or a module.
@@ -61,61 +79,171 @@ def forecast(
         action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
         task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
             words are classes.
-        missing: Elements that the training data lacks of some classes, all at once, `{class: [elements]}`; by
-            default each class in turn lacks the identity. Groups of numbers are 0 (lowest) to 4.
+        seen: What the training data holds, in words, "cats: 0°", "3,5: ±45°", "upright", "once"; or for
+            each class its elements, `{3: [0, 1]}`. Classes that are not named hold every element.
+        missing: What it lacks, in the same words.
+        elements: Element (or angle) in which the data holds each sample, where it says so.
+        new: New samples to be asked about, in any form that data may have; by default a fifth of the data
+            is kept apart.
         target: Accuracy, or share of the variation explained, that is good enough.
-        train: Whether to check the forecast by training the network, or how.
+        train: Whether to check the forecast by whole trainings.
+        training: The training that is forecast: steps, batch, optimiser.
         class_names: Names of classes 0, 1, ... in tables and pictures; if not given, word labels or numbers.
         weights: File with a saved state dict to start from.
         name: Name of the network in reports.
-        options: How the forecast is computed: kernel, number of samples, seed, device and more.
+        options: How the forecast is computed: budget, method, kernel, seed, device and more.
         progress: Called as `progress(words, done, total)`: before each part with a total of 0, and while
-            networks train after each epoch.
+            networks train every few steps.
 
     Raises:
-        InputError: An argument that cannot be used, in one sentence.
+        InputError: An argument that cannot be used, in one sentence; or a budget that is too small for this
+            network, with the one that would do.
 
     >>> from symscope.data import mnist_sample
-    >>> digits = mnist_sample().of_classes(0, 1, 4)
-    >>> forecast("mlp", digits, "C4 rotation", options=ForecastOptions(per_class=2, resamples=2))
-    Forecast(mlp, C4 rotation: Borderline, accuracy 0.67 [0.10, 1.00], target 0.90)
+    >>> digits = mnist_sample().of_classes(0, 1, 4).per_class(20, seed=0)
+    >>> result = forecast("mlp", digits, "C4 rotation", options=ForecastOptions(method="kernel", per_class=2))
+    >>> result.method, result.pilot is None
+    ('kernel', True)
     """
     start = time.perf_counter()
     say = progress or (lambda words, done, total: None)
-    options = options or ForecastOptions()
-    samples, words = as_samples(data, task)
-    question = as_question(samples, action, options.standardise, class_names or words, missing, target)
+    options, training = options or ForecastOptions(), training or TrainingOptions()
+    given, words = as_samples(data, task)
+    fresh = None if new is None else _new_samples(new, class_names or words)
+    question = as_question(
+        given,
+        action,
+        options.standardise,
+        class_names or words,
+        seen,
+        missing,
+        target,
+        elements,
+        fresh,
+        options.seed,
+    )
     network = user_model(model, question.shape, question.outputs, name=name, weights=weights)
     question.task.check(question, network)
+    say("transforming samples", 0, 0)
+    samples = forecast_samples(question, options.seed, options.samples)
+    trainer = DesignTrainer(network, samples, torch.device(options.device))
+    designs = interleaved_designs(samples, question.group)
+    module = network.builder(options.seed)
+    plan = training.plan(module, int(designs[0].seen.sum()))
+    pilots = None
+    if options.method != "kernel":
+        say("timing a step of training", 0, 0)
+        pilots = _pilot_plan(question, trainer, plan, options)
+    images = question.data.take(samples.known.indices[:8]).x
+    result = Forecast(
+        question,
+        network,
+        options,
+        samples.per_class(),
+        plan,
+        equivariance=equivariance(module, network, question, images),
+        cautions=layer_cautions(module, network, question, images),
+        notes=samples.notes,
+    )
+    if options.method != "pilot":
+        result = _with_kernel(result, say)
+    if result.prediction is None and pilots is None:
+        raise InputError(_too_small(question, trainer, plan, options))
+    if pilots is not None:
+        about = f", about {pilots.seconds:.0f} s"
+        say(f"pilot trainings{about}", 0, 0)
+        pilot = pilot_forecast(trainer, question.group, pilots, plan, options.seed, progress)
+        say("remedies", 0, 0)
+        advice = price_list(Remedies(question, trainer, pilot, plan, options.seed), progress)
+        result = replace(result, pilot=pilot, advice=advice)
+        if pilot.fitted < LEARNED:
+            note = (
+                f"After {pilots.lengths[1]} of {pilots.full} steps the network has not learned what it was "
+                f"shown ({pilot.fitted:.0%} of it): a larger budget makes the forecast more certain."
+            )
+            result = replace(result, notes=(*result.notes, note))
+    elif options.method != "kernel":
+        result = replace(result, notes=(*result.notes, _too_small(question, trainer, plan, options)))
+    if train:
+        say("training", 0, 0)
+        check, _ = training_check(trainer, question, training, plan, options.seed, progress)
+        result = replace(result, check=check)
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:
+    """New samples with the class numbers of the data, by name where classes have names."""
+    fresh, words = as_samples(new, "classification")
+    assert isinstance(fresh, LabelledData)
+    if words is None or names is None:
+        return fresh
+    foreign = sorted(set(words) - set(names))
+    if foreign:
+        raise InputError(f"new: class {foreign[0]!r} is not in the data; {nearest(foreign[0], list(names))}")
+    places = torch.tensor([list(names).index(word) for word in words])
+    return replace(fresh, labels=places[fresh.labels])
+
+
+def _pilot_plan(
+    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions
+) -> PilotPlan | None:
+    """The pilot trainings that the budget allows, with remedies if they fit, else without."""
+    samples, group = trainer.samples, question.group
+    designs = interleaved_designs(samples, group)
+    seconds = trainer.step_seconds(designs[0], plan)
+    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
+    replaced = len(true_designs(samples, group))
+    arguments = (seconds, plan.steps, len(designs), replaced, share * options.seconds)
+    asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
+    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer))
+    return with_remedies or pilot_plan(*arguments, asked)
+
+
+def _too_small(question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions) -> str:
+    """What a pilot training would take, in words."""
+    designs = interleaved_designs(trainer.samples, question.group)
+    seconds = trainer.step_seconds(designs[0], plan)
+    asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
+    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
+    least = smallest_budget(seconds, len(designs), asked) / share
+    return (
+        f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
+        f"{least:.0f} s at least, got a budget of {options.seconds:.0f} s; give {least:.0f} s or more, fewer "
+        "samples (options.samples, --samples) or smaller batches."
+    )
+
+
+def _with_kernel(result: Forecast, say: Progress) -> Forecast:
+    """The forecast with what the architecture alone predicts, if that is affordable."""
+    question, network, options = result.question, result.model, result.options
     classes, order = len(question.data.classes), question.group.order
     fewest = (options.per_class or 2) * classes * order
     tangent = tangent_kernel(network, question.shape, options.kernel, fewest, options.effort)
     if options.per_class is None:
         count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
         options = replace(options, per_class=count)
-    result = _architecture_forecast(question, network, tangent, options, say)
-    settings = train if isinstance(train, CheckOptions) else CheckOptions()
-    resample = result.prediction.resample
-    if options.pilot_epochs:
-        say(f"pilot training of {options.pilot_epochs} epochs", 0, 0)
-        pilot = pilot_forecast(network, question, resample, settings, options, progress)
-        result = replace(result, pilot=pilot)
-    if train:
-        say("training", 0, 0)
-        check, _ = training_check(network, question, resample, settings, options, progress)
-        result = replace(result, check=check)
-    say("advice", 0, 0)
-    result = replace(result, advice=advice(result, tangent))
-    return replace(result, seconds=time.perf_counter() - start)
+    assert options.per_class is not None
+    estimated = kernel_seconds(tangent, network, question, options.per_class * classes * order)
+    if options.method == "auto" and estimated * options.resamples > 2 * KERNEL_SHARE * options.seconds:
+        if estimated > KERNEL_SHARE * options.seconds:
+            note = (
+                f"What the architecture alone predicts was left out: its kernel would take about "
+                f"{estimated:.0f} s for {options.per_class} samples of each {question.task.words.one}."
+            )
+            return replace(result, notes=(*result.notes, note))
+        options = replace(options, resamples=1)
+    prediction = _architecture_prediction(question, network, tangent, options, say)
+    cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
+    return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
 
 
-def _architecture_forecast(
+def _architecture_prediction(
     question: Question,
     network: UserModel,
     tangent: TangentKernel,
     options: ForecastOptions,
     say: Progress,
-) -> Forecast:
+) -> KernelPrediction:
     """Everything that needs no training."""
     group, seed, count = question.group, options.seed, options.resamples
     assert options.per_class is not None
@@ -126,19 +254,12 @@ def _architecture_forecast(
         say(f"{tangent.name}, resample {count - k} of {count}{takes}", 0, 0)
         gram = tangent.kernel(seed + k)(resample.flat.to(options.device)).cpu()
         _check_gram(gram, network)
-        predictions.insert(0, resample_prediction(gram, resample, group, question.missing, options.ridge))
+        masks = None if question.coverage is None else question.missing_masks(resample.indices)
+        predictions.insert(0, resample_prediction(gram, resample, group, masks, options.ridge))
     say(f"{question.task.words.many} two by two", 0, 0)
     pairs = class_pairs(gram, resample, group, predictions[0].ridge)
-    say("fewer and more transformations", 0, 0)
-    group_sizes: tuple[GroupSizeForecast, ...] = ()
-    if question.missing is None:  # other groups have other elements than those named as missing
-        group_sizes = group_size_forecasts(question, tangent, options, min(options.per_class, 3))
-    say("equivariance", 0, 0)
-    module, images = network.builder(seed), resample.images[:, group.identity]
-    invariance_error = sum(one.invariance_error for one in predictions) / count
     confusions = [one.confusion for one in predictions if one.confusion is not None]
-    layers = layer_cautions(module, network, question, images)
-    prediction = KernelPrediction(
+    return KernelPrediction(
         kernel=tangent.name,
         kernel_reason=tangent.reason,
         class_accuracy=torch.stack([one.accuracy for one in predictions]),
@@ -146,16 +267,12 @@ def _architecture_forecast(
         class_error=torch.stack([one.error for one in predictions]).mean(0),
         confusion=torch.stack(confusions).mean(0) if confusions else None,
         table=torch.stack([one.table for one in predictions]).mean(0),
-        invariance_error=invariance_error,
+        invariance_error=sum(one.invariance_error for one in predictions) / count,
         pairs=pairs,
-        group_sizes=group_sizes,
-        equivariance=equivariance(module, network, question, images),
         notes=tuple(dict.fromkeys(note for one in predictions for note in one.notes)),
         resample=resample,
         resample_prediction=predictions[0],
     )
-    cautions = (*symmetry_cautions(invariance_error, resample, group), *layers)
-    return Forecast(question, network, options, prediction, cautions=cautions)
 
 
 def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:

@@ -1,4 +1,4 @@
-"""Figures of a forecast: missing cases, forecast beside training, more transformations, the spectrum."""
+"""Figures of a forecast: missing cases, scores by class and element, steps, the check, the spectrum."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from symscope.forecasting._check import class_scores
 from symscope.forecasting._result import Forecast
 from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
 
@@ -18,6 +19,7 @@ LONGEST = 17  # letters of a line above a picture
 NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
 LETTER = 0.085  # inches of a letter below an axis
 MOST_TICKS = 70
+COLUMNS = 16  # transformations whose numbers fit
 
 
 def cases_figure(result: Forecast) -> Any | None:
@@ -28,26 +30,24 @@ def cases_figure(result: Forecast) -> Any | None:
     """
     if result.question.kind not in ("image", "series", "points"):
         return None
-    expected = result.prediction.resample_prediction
+    cases = _pilot_cases(result) if result.pilot is not None else _kernel_cases(result)
     rows = [
-        (title, colour, _widest_margins(result, correct))
+        (title, colour, [case for case in cases if case[2] == correct][:SHOWN])
         for title, colour, correct in (("will fail", WRONG, False), ("will work", RIGHT, True))
     ]
     rows = [row for row in rows if row[2]]
-    lines = max((_case_title(result, k).count("\n") for _, _, chosen in rows for k in chosen), default=0)
-    height = 1.75 + 0.2 * lines
+    lines = max((title.count("\n") for _, _, chosen in rows for _, title, _ in chosen), default=0)
+    height = 1.55 + 0.2 * lines
     figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
     with style():
         grid = figure.subplots(len(rows), SHOWN, squeeze=False)
         for line, (title, colour, chosen) in zip(grid, rows, strict=True):
             for axes in line:
                 axes.set_axis_off()
-            for axes, k in zip(line, chosen, strict=False):
-                s, g = int(expected.samples[k]), int(expected.elements[k])
-                _draw_sample(axes, result.prediction.resample.images[s, g], result.question.kind)
-                where = result.question.element_names[g]
+            for axes, (image, words, _) in zip(line, chosen, strict=False):
+                _draw_sample(axes, image, result.question.kind)
                 axes.set_title(
-                    f"{_case_title(result, k)}\n{where}",
+                    words,
                     fontsize=8,
                     fontweight="normal",
                     loc="center",
@@ -84,8 +84,51 @@ def _draw_sample(axes: Any, sample: Float[Tensor, "*channels rows columns"], kin
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
 
+ShownCase = tuple[Tensor, str, bool]
+"""An image, its title, and whether it will be right."""
+
+
+def _pilot_cases(result: Forecast) -> list[ShownCase]:
+    """Missing cases of the longest pilot trainings."""
+    assert result.pilot is not None
+    question = result.question
+    correct = [
+        bool(question.task.correct(torch.tensor(case.score))) for case in result.pilot.answers[-1].cases
+    ]
+    ranked = sorted(
+        zip(result.pilot.answers[-1].cases, correct, strict=True), key=lambda pair: -abs(pair[0].margin)
+    )
+    shown = []
+    for case, right in ranked:
+        if case.wanted is not None:
+            assert question.targets is not None
+            numbers = [
+                number_text(question.targets.in_units(one[None].double())[0])
+                for one in (case.output, case.wanted)
+            ]
+            title = f"predicted {numbers[0]}\nis {numbers[1]}"
+        else:
+            title = _class_title(question.class_names, case.position, int(case.output.argmax()))
+        shown.append((case.point, f"{title}\n{question.element_names[case.element]}", right))
+    return shown
+
+
+def _kernel_cases(result: Forecast) -> list[ShownCase]:
+    """Missing cases of the kernel's first resample, the widest margins first, class by class."""
+    assert result.prediction is not None
+    expected, resample = result.prediction.resample_prediction, result.prediction.resample
+    shown = []
+    for correct in (False, True):
+        for k in _widest_margins(result, correct):
+            s, g = int(expected.samples[k]), int(expected.elements[k])
+            title = f"{_case_title(result, k)}\n{result.question.element_names[g]}"
+            shown.append((resample.images[s, g], title, correct))
+    return shown
+
+
 def _case_title(result: Forecast, k: int) -> str:
     """True class → predicted class of one missing point, the class alone where it is correct; or numbers."""
+    assert result.prediction is not None
     expected = result.prediction.resample_prediction
     s = int(expected.samples[k])
     targets = result.prediction.resample.targets
@@ -93,8 +136,11 @@ def _case_title(result: Forecast, k: int) -> str:
         predicted = targets.in_units(expected.prediction[k : k + 1])[0]
         return f"predicted {number_text(predicted)}\nis {number_text(targets.values[s])}"
     assert expected.predicted_class is not None
-    names = result.question.class_names
     true, other = int(result.prediction.resample.positions[s]), int(expected.predicted_class[k])
+    return _class_title(result.question.class_names, true, other)
+
+
+def _class_title(names: Sequence[str], true: int, other: int) -> str:
     if other == true:
         return _shortened(names[true])
     line = f"{names[true]} → {names[other]}"
@@ -134,6 +180,7 @@ def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -
 
 def _widest_margins(result: Forecast, correct: bool) -> list[int]:
     """Positions of missing points, widest margin first, class by class."""
+    assert result.prediction is not None
     expected = result.prediction.resample_prediction
     ranked = expected.margin.argsort(descending=correct)
     order = ranked[expected.correct[ranked] == correct].tolist()
@@ -153,13 +200,10 @@ def classes_figure(result: Forecast) -> Any:
     """
     words = result.question.task.words
     count = len(result.question.data.classes)
-    bars: list[tuple[str, Tensor, str]] = [("forecast", result.prediction.class_accuracy.mean(0), COLOURS[0])]
-    if result.pilot is not None:
-        after = f"forecast after a pilot of {result.pilot.epochs} epochs"
-        bars.append((after, result.pilot.class_accuracy, COLOURS[3]))
-    predicted = bars[-1][1]
+    bars: list[tuple[str, Tensor, str]] = [("forecast", result.class_accuracy, COLOURS[0])]
     if result.check is not None:
-        bars.append(("trained", result.check.class_accuracy, COLOURS[1]))
+        trained = result.check.class_accuracy if result.about_new else result.check.known_accuracy
+        bars.append(("trained", trained, COLOURS[1]))
         bars.append(("trained with a second optimiser", result.check.second_accuracy, COLOURS[4]))
     width = 0.8 / len(bars)
     wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
@@ -173,7 +217,7 @@ def classes_figure(result: Forecast) -> Any:
             # a sliver for zero, nothing for classes that were not asked
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
-            if values is predicted:
+            if k == 0:
                 middle, ends = values.double(), result.class_interval
                 reach = torch.stack([middle - ends[:, 0], ends[:, 1] - middle]).clamp_min(0)
                 axes.errorbar(
@@ -209,39 +253,82 @@ def _tick_labels(names: Sequence[str], width: float) -> tuple[list[str], bool]:
     return [_shortened(name, 2 * LONGEST) for name in names], True
 
 
-def group_size_figure(result: Forecast) -> Any | None:
-    """The score against the number of transformations, not below -1; None if the action has no family."""
-    if len(result.prediction.group_sizes) < 2:
-        return None
+def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tensor, "c n"]) -> Any:
+    """Scores by class and element as a map; frames are what the training data lacks of a class.
+
+    Args:
+        result: The forecast.
+        table: Score of each cell; NaN where it was not asked.
+        lacks: Cells to frame.
+    """
+    from matplotlib.patches import Rectangle
+
+    classes, order = table.shape
+    figure = new_figure(min(WIDEST, 2.4 + 0.42 * order), 1.5 + 0.3 * classes)
+    with style():
+        axes = figure.subplots()
+        image = axes.imshow(table.clamp(min=0).tolist(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        axes.grid(visible=False)
+        if order <= COLUMNS:
+            for c in range(classes):
+                for g in range(order):
+                    value = float(table[c, g])
+                    if not math.isnan(value):
+                        colour = "white" if value < 0.6 else "black"
+                        axes.text(g, c, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
+        for c, g in lacks.nonzero().tolist():
+            box = Rectangle((g - 0.5, c - 0.5), 1, 1, fill=False, edgecolor=WRONG, linewidth=1.6)
+            axes.add_patch(box)
+        step = -(-order // COLUMNS)
+        axes.set_xticks(range(0, order, step), result.question.element_names[::step], parse_math=False)
+        axes.set_yticks(range(classes), [_shortened(name) for name in result.question.class_names])
+        axes.set_xlabel("transformation")
+        axes.set_ylabel(result.question.task.words.one)
+        figure.colorbar(image, ax=axes, label=result.question.task.words.axis)
+    return figure
+
+
+def steps_figure(result: Forecast) -> Any:
+    """The score at what is missing after each pilot training, and what a whole one is predicted to reach."""
+    assert result.pilot is not None
+    pilot, words = result.pilot, result.question.task.words
     figure = new_figure(5.6, 3.2)
     with style():
         axes = figure.subplots()
-        orders = [one.transformations for one in result.prediction.group_sizes]
-        axes.plot(
-            orders,
-            [one.accuracy for one in result.prediction.group_sizes],
-            "o-",
-            color=COLOURS[0],
-            label="forecast",
-        )
+        plan = pilot.plan
+        for name, tables, predicted, colour in (
+            ("new samples", [one.new for one in pilot.answers], pilot.new, COLOURS[0]),
+            ("training samples", [one.known for one in pilot.answers], pilot.known, COLOURS[1]),
+        ):
+            if predicted is None:
+                continue
+            means = [float(class_scores(table).nanmean()) for table in tables]
+            axes.plot(plan.lengths, means, "o-", color=colour, label=f"{name}, pilot")
+            low, high = predicted.interval
+            axes.errorbar(
+                [plan.full],
+                [predicted.mean],
+                yerr=[[predicted.mean - low], [high - predicted.mean]],
+                fmt="D",
+                color=colour,
+                capsize=4,
+                label=f"{name}, predicted",
+            )
+            axes.plot([plan.lengths[-1], plan.full], [means[-1], predicted.mean], ":", color=colour)
         axes.axhline(result.question.target, color="#8b939c", linestyle="--", label="target")
-        axes.axvline(result.question.group.order, color=COLOURS[1], linestyle=":", label="as asked")
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(orders, [str(n) for n in orders])
+        axes.set_xscale("log")
+        ticks = [*plan.lengths, *([plan.full] if plan.full > plan.lengths[-1] else [])]
+        axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.minorticks_off()
-        axes.set_xlabel("transformations")
-        _score_axis(
-            axes,
-            [one.accuracy for one in result.prediction.group_sizes],
-            result.question.task.words.axis,
-            -0.03,
-        )
+        axes.set_xlabel("steps of training")
+        _score_axis(axes, [0.0], words.axis, -0.03)
         axes.legend(fontsize=8)
     return figure
 
 
 def spectrum_figure(result: Forecast) -> Any:
     """Which irreps hold missing points in place."""
+    assert result.prediction is not None
     rows = [
         {
             "irrep": one.irrep,

@@ -14,11 +14,13 @@ from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
     cases_figure,
     classes_figure,
-    group_size_figure,
     number_text,
     spectrum_figure,
+    steps_figure,
+    table_figure,
 )
-from symscope.forecasting._result import Forecast
+from symscope.forecasting._pilot import PilotForecast
+from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.report import (
     Block,
     Command,
@@ -65,11 +67,16 @@ def forecast_sections(result: Forecast, name: str = "") -> list[Section]:
         name: Prefix of all titles and addresses, for a page that holds several forecasts.
     """
     prefix = f"{slug(name)}-" if name else ""
-    advice = Section("Advice", (advice_table(result),), anchor="advice")
-    sections = [_answer(result, prefix), _cases(result), advice]
+    sections = [_answer(result, prefix)]
     if result.check is not None:
-        sections.insert(1, _check(result, prefix))
-    sections += [_spectrum(result, prefix), _equivariance(result)]
+        sections.append(_check(result, prefix))
+    if result.advice:
+        blocks = (Text(cheapest(result)), advice_table(result))
+        sections.append(Section("Price list", blocks, anchor="advice"))
+    sections.append(_cases(result))
+    if result.prediction is not None:
+        sections.append(_architecture(result, result.prediction, prefix))
+    sections.append(_equivariance(result))
     return [named_section(section, name) for section in sections]
 
 
@@ -105,54 +112,108 @@ def _svg(figure: Any, prefix: str, alt: str) -> str:
 def _answer(result: Forecast, prefix: str) -> Section:
     low, high = result.interval
     words = result.question.task.words
+    whose = "new samples" if result.about_new else "samples seen in other transformations"
     blocks: list[Block] = [
         JudgedClaim(
-            f"{words.forecast.format(share=f'{result.accuracy:.0%}')}; 95 % interval {low:.0%} to {high:.0%} "
-            "over new resamples.",
+            f"{words.forecast.format(share=f'{result.accuracy:.0%}')}, {whose}; 95 % interval {low:.0%} to "
+            f"{high:.0%}.",
             *REACHED[result.answer],
             threshold=f"{result.question.target:.0%}",
-            why=_sufficient(result),
+            why=f"{result.basis[0].upper()}{result.basis[1:]}.",
         ),
         *(Note(caution) for caution in _symmetry(result)),
+        *(Note(note) for note in result.notes),
     ]
+    blocks.append(_class_table(result))
     if result.pilot is not None:
-        blocks.append(
-            Text(
-                f"This uses a pilot training of {result.pilot.epochs} epochs, continued with its kernel held "
-                f"fixed. The tables below are from the architecture alone, {result.prediction.accuracy:.0%}."
-            )
-        )
-    blocks.append(_table(result))
-    curve = group_size_figure(result)
-    if curve is not None:
-        alt = f"Against the number of transformations: {words.axis}, with the target as a line"
-        caption = "The same forecast with fewer and more transformations of the same kind."
-        blocks.append(Picture(_svg(curve, f"{prefix}density", alt), "More transformations", caption))
-    confusion = result.prediction.confusion
-    blocks.append(_groups(result) if confusion is None else _confusions(result, confusion))
+        blocks += _pilot_pictures(result, result.pilot, prefix)
     return Section("The forecast", tuple(blocks), anchor="forecast")
+
+
+def _class_table(result: Forecast) -> Table:
+    """The answer by class: new samples, training samples, and what the class has."""
+    words, pilot = result.question.task.words, result.pilot
+    columns = [words.one]
+    values: list[Tensor] = []
+    if pilot is not None:
+        named = (
+            ("new samples", pilot.new),
+            ("training samples", pilot.known),
+            ("new samples, covered" if result.about_new else "covered", pilot.covered),
+        )
+        for name, one in named:
+            if one is not None:
+                columns.append(name)
+                values.append(one.class_score)
+    if result.prediction is not None:
+        columns.append("architecture alone")
+        values.append(result.prediction.class_accuracy.mean(0))
+    interval = result.class_interval
+    rows = tuple(
+        (
+            name,
+            *(_number(float(value[c])) for value in values),
+            ""
+            if interval[c].isnan().any()
+            else f"{float(interval[c, 0]):.2f} to {float(interval[c, 1]):.2f}",
+        )
+        for c, name in enumerate(result.question.class_names)
+    )
+    columns.append("95 % interval")
+    caption = (
+        f"{words.scored} at what the training data lacks of each {words.one}; the interval is that of the "
+        "first column of numbers."
+    )
+    if pilot is not None:
+        caption += f" Covered: at transformations that the training data has of the {words.one}."
+    return Table(caption, tuple(columns), rows, numeric=(False, *(True for _ in columns[1:])))
+
+
+def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list[Block]:
+    words, plan = result.question.task.words, pilot.plan
+    headline = pilot.headline
+    table = headline.table
+    lacks = ~table.isnan()
+    if pilot.covered is not None:
+        table = table.where(lacks, pilot.covered.table)
+    alt = f"{words.axis} by {words.one} and transformation, frames where the training data lacks it"
+    frames = (
+        f"Frames: transformations that the training data lacks of a {words.one}"
+        if result.question.coverage is not None
+        else f"Frames: the transformation left out of each {words.one} in turn, in one training for all"
+    )
+    map_caption = f"{frames}; other cells are what it has been seen in."
+    steps = (
+        f"Pilot trainings of {plan.lengths[0]:,} and {plan.lengths[1]:,} steps"
+        + (f" (the longer {plan.repeats} times)" if plan.repeats > 1 else "")
+        + f", each with its learning rate run down to 0, and what {plan.full:,} steps are predicted to reach."
+    )
+    return [
+        Picture(
+            _svg(table_figure(result, table, lacks), f"{prefix}table", alt),
+            "By class and transformation",
+            map_caption,
+        ),
+        Picture(
+            _svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against steps of training"),
+            "How it goes on",
+            steps,
+        ),
+    ]
 
 
 def _symmetry(result: Forecast) -> tuple[str, ...]:
     """The cautions that are about the forecast itself, not about the network's layers."""
     prediction = result.prediction
+    if prediction is None:
+        return ()
     return symmetry_cautions(prediction.invariance_error, prediction.resample, result.question.group)
 
 
-def _sufficient(result: Forecast) -> str:
-    tried, sufficient = result.prediction.group_sizes, result.sufficient_group
-    if not tried:
-        return "Fewer or more transformations were not tried."
-    if sufficient is None:
-        return f"No number of transformations that was tried, up to {tried[-1].group}, reaches it."
-    return f"{sufficient.group}, {sufficient.transformations} transformations, would be enough."
-
-
-def _table(result: Forecast) -> Table:
+def _kernel_table(result: Forecast, there: KernelPrediction) -> Table:
     order = result.question.group.order
     step = -(-order // COLUMNS)
     shown = list(range(0, order, step))
-    there = result.prediction
     mean = there.class_accuracy.mean(0)
     rows = [
         (
@@ -166,16 +227,24 @@ def _table(result: Forecast) -> Table:
     words = result.question.task.words
     columns = (words.one, words.score, words.error, *(result.question.element_names[g] for g in shown))
     caption = (
-        f"{words.scored}. Left: by the exact group form, which treats all transformations alike. Right: each "
+        f"{words.scored}, {result.options.per_class} samples of each {words.one}, seen in other "
+        "transformations. Left: by the exact group form, which treats all transformations alike. Right: each "
         "transformation left out in turn, without assuming that the kernel is invariant under the group"
         + (f" (every {step}th of {order})" if step > 1 else "")
         + "; empty where it was not asked for or would take too long."
     )
-    return Table(caption, columns, tuple(rows), numeric=(False, *(True for _ in columns[1:])))
+    return Table(
+        caption,
+        columns,
+        tuple(rows),
+        numeric=(False, *(True for _ in columns[1:])),
+        summary="By class and transformation",
+    )
 
 
 def _groups(result: Forecast) -> Table:
     """The prediction for each group of numbers, beside the target."""
+    assert result.prediction is not None
     expected, resample = result.prediction.resample_prediction, result.prediction.resample
     targets = resample.targets
     assert targets is not None
@@ -204,6 +273,7 @@ def _groups(result: Forecast) -> Table:
 
 def _confusions(result: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
     rows = []
+    assert result.prediction is not None
     for a, first in enumerate(result.question.class_names):
         for b, second in enumerate(result.question.class_names):
             share = float(confusion[a, b])
@@ -238,11 +308,10 @@ def _cases(result: Forecast) -> Section:
     words = result.question.task.words
     figure = cases_figure(result)
     if figure is None:
-        correct = result.prediction.resample_prediction.correct
-        text = Text(f"{int(correct.sum())} of {len(correct)} missing points will be {words.works}.")
-        return Section("Missing cases", (text,), anchor="cases")
+        share = Text(f"{result.accuracy:.0%} of what is missing will be {words.works}.")
+        return Section("Missing cases", (share,), anchor="cases")
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
-    caption = f"From the first resample: the widest margins, another {words.one} each where possible."
+    caption = f"The widest margins, another {words.one} each where possible."
     if result.question.kind == "points":
         caption += " Points are drawn at their first two coordinates."
     if result.question.targets is None:
@@ -255,33 +324,29 @@ def _cases(result: Forecast) -> Section:
 def _check(result: Forecast, prefix: str) -> Section:
     there = result.check
     assert there is not None
-    plan, optimiser, second = there.plan, there.plan.optimiser, there.plan.second_optimiser
+    plan, optimiser, second = there.plan, there.plan.optimiser, there.second_plan.optimiser
     words = result.question.task.words
     alt = f"Bars by {words.one}: {words.key} as predicted, and of the trained network"
-    caption = (
-        f"For each {words.one} with bars, a network that lacks a transformation of it was trained: "
-        f"{plan.epochs} epochs of {optimiser.kind} at {optimiser.learning_rate:g}, batches of "
-        f"{plan.batch}; and once more with {second.kind} at {second.learning_rate:g}. What those two differ "
-        "by is the noise floor: a forecast that is no further off is as good as it can be."
+    asked = (
+        "a network was trained on the same coverage"
+        if result.question.coverage is not None
+        else f"for each {words.one} with bars, a network that lacks a transformation of it alone was trained"
     )
-    if not math.isnan(there.kernel_change):
-        caption += (
-            " The kernel change is 1 minus the cosine between the tangent kernels before and after training; "
-            "a refit is regression with the one after."
-        )
-    refit = float(there.refit_accuracy.nanmean())
+    caption = (
+        f"{asked[0].upper()}{asked[1:]}: {plan.steps:,} steps of {optimiser.kind} at "
+        f"{optimiser.learning_rate:g}, batches of {plan.batch}; and once more with {second.kind} at "
+        f"{second.learning_rate:g} and other weights. What those two differ by is the noise floor: a "
+        "forecast that is no further off is as good as it can be."
+    )
+    trained = there.class_accuracy if result.about_new else there.known_accuracy
     facts = [
         ("forecast", f"{result.accuracy:.2f}"),
-        ("trained", f"{there.accuracy:.2f}"),
+        ("trained", f"{float(trained.nanmean()):.2f}"),
         (f"difference per {words.one}", f"{result.difference:.2f}"),
         ("noise floor", f"{there.noise_floor:.2f}"),
-        ("on seen points", f"{float(there.seen_accuracy.mean()):.2f}"),
+        ("on seen points", f"{there.first.fitted:.2f}"),
+        ("time", f"{there.seconds:.0f} s"),
     ]
-    if not math.isnan(there.kernel_change):
-        facts += [
-            ("kernel change", f"{there.kernel_change:.3f}"),
-            ("refit with it", f"{refit:.2f}"),
-        ]
     blocks: list[Block] = [
         Picture(_svg(classes_figure(result), f"{prefix}classes", alt), "Forecast and training", caption),
         Facts(tuple(facts)),
@@ -294,20 +359,44 @@ def _check(result: Forecast, prefix: str) -> Section:
 def advice_table(result: Forecast) -> Table:
     """The advice, ranked, with what is predicted then."""
     rows = tuple(
-        (str(k + 1), one.text, _number(one.accuracy), f"{one.gain:+.2f}", one.evidence)
+        (
+            str(k + 1),
+            one.text,
+            _number(one.accuracy),
+            f"{one.low:.2f} to {one.high:.2f}",
+            f"{one.gain:+.2f}",
+            f"{one.training_cost:.1f}",
+            str(one.inference_cost),
+            one.evidence,
+        )
         for k, one in enumerate(result.advice)
     )
     return Table(
-        "What to do, what reaches the target first and the least work first among those; numbers are the "
-        "same forecast with that change",
-        ("", "what", "then predicted", "gain", "evidence"),
+        f"What to do to reach {result.question.target:.2f}: what reaches it first, the least work first "
+        "among those. On the same samples and missing transformations as the forecast; costs as multiples of "
+        "today's",
+        ("", "what", "then", "95 % interval", "gain", "training data", "inference", "evidence"),
         rows,
-        numeric=(False, False, True, True, False),
+        numeric=(False, False, True, True, True, True, True, False),
     )
 
 
-def _spectrum(result: Forecast, prefix: str) -> Section:
-    there = result.prediction
+def cheapest(result: Forecast) -> str:
+    """The ways to the target in one sentence."""
+    target = result.question.target
+    ways = [one for one in result.advice if one.accuracy >= target]
+    if any(one.kind == "nothing" for one in ways):
+        return f"Nothing is needed to reach {target:.2f}."
+    if not ways:
+        best = max(result.advice, key=lambda one: one.accuracy)
+        most = f"the most, {best.accuracy:.3f}: {best.text}"
+        return f"Nothing that was tried is predicted to reach {target:.3f}; {most}"
+    named = [one.text.rstrip(".") for one in ways[:3]]
+    listed = "; or ".join(f"{text[0].lower()}{text[1:]}" for text in named)
+    return f"To reach {target:.2f}: {listed}."
+
+
+def _architecture(result: Forecast, there: KernelPrediction, prefix: str) -> Section:
     limiting = ", ".join(one.irrep for one in there.limiting_irreps[:6]) or "none"
     alt = "Share of each irrep of the group in what holds missing points in place"
     caption = (
@@ -319,17 +408,24 @@ def _spectrum(result: Forecast, prefix: str) -> Section:
         _svg(spectrum_figure(result), f"{prefix}spectrum", alt), "What holds missing points in place", caption
     )
     text = Text(
-        f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
-        f"invariant under {result.question.group.name} is {there.invariance_error:.2g}; the group form uses "
-        "the nearest invariant one."
+        f"Before any training, regression with the tangent kernel predicts {there.accuracy:.2f} for samples "
+        f"that were seen in other transformations. Kernel: {there.kernel}. {there.kernel_reason} Its "
+        f"relative distance from a kernel that is invariant under {result.question.group.name} is "
+        f"{there.invariance_error:.2g}; the group form uses the nearest invariant one. It knows the "
+        "architecture and the data, not what training changes in the network."
     )
-    return Section("Why: the spectrum", (text, picture), anchor="spectrum")
+    confusions = _groups(result) if there.confusion is None else _confusions(result, there.confusion)
+    return Section(
+        "The architecture alone: the spectrum",
+        (text, picture, _kernel_table(result, there), confusions),
+        anchor="spectrum",
+    )
 
 
 def _equivariance(result: Forecast) -> Section:
     above = _symmetry(result)
     blocks: list[Block] = [Note(caution) for caution in result.cautions if caution not in above]
-    blocks += _layer_errors("at initialisation", result.prediction.equivariance)
+    blocks += _layer_errors("at initialisation", result.equivariance)
     if result.check is not None:
         blocks += _layer_errors("after training", result.check.equivariance)
     return Section("Equivariance of the network", tuple(blocks), anchor="equivariance")
@@ -358,26 +454,45 @@ def repeat_section(result: Forecast, command: str) -> Section:
     """How to repeat a forecast: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
     settings = "centred and scaled" if result.question.standardised else "as they are"
-    samples = f"{result.options.per_class} samples of each {result.question.task.words.one}"
-    facts = (
+    fewest, most = result.samples
+    count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    plan = result.training
+    facts = [
         ("network", f"{result.model.name}, {result.model.parameters:,} weights"),
-        ("data", f"{result.question.data.name}, {samples} per resample, {settings}"),
+        ("data", f"{result.question.data.name}, {settings}"),
+        ("training samples", f"{count} of each {result.question.task.words.one}"),
         ("group and action", f"{result.question.group.name}, {result.question.action.name}"),
-        ("resamples", str(result.options.resamples)),
-        ("kernel", result.prediction.kernel),
-        ("ridge", f"{result.prediction.resample_prediction.ridge:.3g}"),
+        (
+            "coverage",
+            "each in turn lacks the identity"
+            if result.question.coverage is None
+            else result.question.coverage.text,
+        ),
+        (
+            "training",
+            f"{plan.steps:,} steps of {plan.batch}, {plan.optimiser.kind} at "
+            f"{plan.optimiser.learning_rate:g}",
+        ),
         ("seed", str(result.options.seed)),
         ("seconds", f"{result.seconds:.1f}"),
+    ]
+    if result.prediction is not None:
+        facts += [
+            ("kernel", result.prediction.kernel),
+            (
+                "samples for the kernel",
+                f"{result.options.per_class} of each, {result.options.resamples} times",
+            ),
+            ("ridge", f"{result.prediction.resample_prediction.ridge:.3g}"),
+        ]
+        blocks += [Note(note) for note in result.prediction.notes]
+    blocks.insert(
+        len(blocks) - (0 if result.prediction is None else len(result.prediction.notes)), Facts(tuple(facts))
     )
-    blocks.append(Facts(facts))
-    blocks += [Note(note) for note in result.prediction.notes]
     blocks.append(
         Text(
-            "The forecast is regression with the network's tangent kernel: it knows the architecture and the "
-            "data, not what training changes in the network. The interval is over resamples and, for a "
-            "finite kernel, weights; it does not include what training changes. In 83 measured cases 82 % of "
-            "trained accuracies lay within such intervals, and 95 % where a pilot training of 10 epochs was "
-            "used (docs/results/forecast.md)."
+            "How pilot trainings are extrapolated, what the intervals hold and what was measured about both: "
+            "docs/guides/forecast-your-model.md."
         )
     )
     return Section("How to repeat it", tuple(blocks), anchor="repeat")

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def class_frame(result: Forecast) -> pd.DataFrame:
-    """A row for each class: predicted accuracy, ends of its 95 % interval, error, and what training gave.
+    """A row for each class: predicted accuracy, ends of its 95 % interval, and what training gave.
 
-    For regression a row for each group of numbers, and "explained" for "accuracy".
+    Beside the forecast's own numbers, of new samples where there are some, stand those of the training samples
+    ("known"), of what the class is covered in, and of the architecture alone. For regression a row for each group of numbers, and "explained" for "accuracy".
     """
     import pandas as pd
 
@@ -25,10 +26,15 @@ def class_frame(result: Forecast) -> pd.DataFrame:
         words.key: result.class_accuracy,
         "low": result.class_interval[:, 0],
         "high": result.class_interval[:, 1],
-        "error": result.prediction.class_error,
     }
+    if result.pilot is not None:
+        columns["known"] = result.pilot.known.class_score
+        if result.pilot.covered is not None:
+            columns["covered"] = result.pilot.covered.class_score
+    if result.prediction is not None:
+        columns["architecture"] = result.prediction.class_accuracy.mean(0)
     if result.check is not None:
-        columns["trained"] = result.check.class_accuracy
+        columns["trained"] = result.check.class_accuracy if result.about_new else result.check.known_accuracy
         columns["trained_second"] = result.check.second_accuracy
     index = pd.Index(result.question.class_names, name=words.one)
     return pd.DataFrame({name: values.tolist() for name, values in columns.items()}, index=index)
@@ -47,7 +53,7 @@ def forecast_fragment(result: Forecast) -> str:
         tuple(rows),
         numeric=(False, *(True for _ in frame.columns)),
     )
-    cautions = [*filter(None, [result.training_failure]), *result.cautions]
+    cautions = [*filter(None, [result.training_failure]), *result.cautions, *result.notes]
     verdict = JudgedClaim(result.verdict, *REACHED[result.answer])
     blocks: list[Block] = [verdict, *map(Note, cautions), table]
     return fragment([*blocks, advice_table(result)] if result.advice else blocks)

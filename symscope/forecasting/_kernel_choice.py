@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import torch
 from jaxtyping import Float
@@ -17,9 +17,13 @@ from symscope.kernels import Kernel, UnsupportedLayer, empirical_ntk, infinite_w
 from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import checked, explained
 
+if TYPE_CHECKING:
+    from symscope.forecasting._question import Question
+
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix
 BUDGET_SECONDS = 10  # for it, about, on one core
 FINITE_POINTS = 256  # points of a finite-width kernel by default
+PRODUCTS_PER_SECOND = 2e10  # products of two numbers, on one core
 MOST_POINTS = 6000  # rows of any Gram matrix: 0.3 GB, and as much again to solve with it
 MOST_SAMPLES = 8  # samples of a class by default: more change forecasts little
 
@@ -59,10 +63,6 @@ class TangentKernel:
         if self.kind == "finite":
             return points <= 2 * FINITE_POINTS * math.sqrt(effort)
         return points**2 / 2 * self.entry <= 2 * BUDGET * effort
-
-    def affordable_samples(self, points: int, most: int, effort: float) -> int:
-        """Samples of each class, at most so many, where one of each makes so many points; 0 if not one."""
-        return bisect_left(range(most), True, key=lambda k: not self.affordable((k + 1) * points, effort))
 
 
 @explained
@@ -145,6 +145,20 @@ def default_per_class(tangent: TangentKernel, classes: int, order: int, smallest
         points = math.sqrt(2 * BUDGET * effort / tangent.entry)
     points = min(points, MOST_POINTS / 2)
     return max(2, min(MOST_SAMPLES, smallest, int(points / (classes * order))))
+
+
+def kernel_seconds(tangent: TangentKernel, model: UserModel, question: Question, points: int) -> float:
+    """About how long a Gram matrix over so many points takes on one core; finite ones are timed on one."""
+    if tangent.kind == "infinite":
+        return BUDGET_SECONDS * points**2 / 2 * tangent.entry / BUDGET
+    module = model.builder(0)
+    x = arrange_inputs(torch.zeros(1, *question.shape, dtype=torch.float64), model.layout)
+    module(x).sum().backward()
+    start = time.perf_counter()
+    module(x).sum().backward()
+    gradient = time.perf_counter() - start
+    products = points**2 * model.parameters * model.outputs / PRODUCTS_PER_SECOND
+    return gradient * points * model.outputs + products
 
 
 @final

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
 from symscope.forecasting._prediction_task import group_means, sample_spread
-from symscope.forecasting._question import Missing, missing_masks
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._short_repr import short_repr
 from symscope.groups import FiniteGroup
@@ -87,7 +86,7 @@ def resample_prediction(
     gram: Float[Tensor, "p p"],
     resample: Resample,
     group: FiniteGroup,
-    missing: Missing = None,
+    masks: Bool[Tensor, "sets m n"] | None = None,
     ridge: float = 0.0,
 ) -> ResamplePrediction:
     """Leave transformations out and predict them from everything else, by kernel regression.
@@ -100,14 +99,15 @@ def resample_prediction(
         gram: Kernel over all points, orbit after orbit.
         resample: Samples and their classes or numbers.
         group: Group that acts.
-        missing: Elements missing of classes, all at once; None leaves out the identity of each class in turn.
+        masks: Missing points of each set; None leaves out the identity of each class in turn.
         ridge: Absolute number added to the diagonal.
 
     Raises:
-        InputError: Missing elements or classes that are not there, a ridge below 0, or a matrix that is no
-            kernel.
+        InputError: A ridge below 0, or a matrix that is no kernel.
     """
-    masks = missing_masks(resample.labels, group, missing, resample.task.words.one)
+    swept = masks is None
+    if masks is None:
+        masks = class_masks(resample.labels, group, group.identity)
     fixed = resample.stabilisers
     projection = projected_profile(gram, group, fixed)
     notes: list[str] = []
@@ -132,7 +132,7 @@ def resample_prediction(
         _class_errors(result, resample),
         sample_spread(scores, result.samples, truth, classes),
         confusion,
-        _table(gram, resample, group, missing, ridge),
+        _table(gram, resample, group, None if swept else masks[0], ridge),
         result.prediction,
         resample.task.correct(scores),
         margin,
@@ -157,7 +157,11 @@ def dense_prediction(
 
 
 def _table(
-    gram: Float[Tensor, "p p"], resample: Resample, group: FiniteGroup, missing: Missing, ridge: float
+    gram: Float[Tensor, "p p"],
+    resample: Resample,
+    group: FiniteGroup,
+    missing: Bool[Tensor, "m n"] | None,
+    ridge: float,
 ) -> Float[Tensor, "c n"]:
     table = gram.new_full((resample.classes, group.order), float("nan"))
     if len(gram) > DENSE_POINTS or resample.stabilisers is not None:
@@ -172,7 +176,7 @@ def _table(
         return resample.scores(labels[at] - leave_out_residual(inverse, labels, at), at // group.order)
 
     if missing is not None:
-        at = missing_masks(resample.labels, group, missing)[0].flatten().nonzero()[:, 0]
+        at = missing.flatten().nonzero()[:, 0]
         cells = resample.positions[at // group.order] * group.order + at % group.order
         return group_means(scores(at), cells, table.numel()).reshape(table.shape)
     for c in range(resample.classes):

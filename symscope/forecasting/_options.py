@@ -1,7 +1,9 @@
-"""How a forecast is computed, and how the network is trained to check it."""
+"""How a forecast is computed, and which training it is about."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import final
 
@@ -10,137 +12,142 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.numerics import check_count, check_ridge, checked
-from symscope.training import Optimiser
+from symscope.training import Optimiser, StepPlan
 
 ADAM = Optimiser("adam", 1e-3)
 SGD = Optimiser("sgd", 0.02, momentum=0.9)
-MOST_EFFORT = 1000  # times ten seconds for each Gram matrix: three hours
-MOST_EPOCHS = 100_000
-STEPS = 600  # optimiser steps at least: fewer leave small data unlearned
+MOST_BUDGET = 7 * 86400.0  # seconds: a week
+KERNEL_SHARE = 1 / 3  # of the budget, for what needs no training
+EPOCHS, FEWEST_STEPS, MOST_STEPS = 25, 600, 3000  # of a whole training by default
+MANY_POINTS = 4096  # from here on batches are 128, below 32
+UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def budget_seconds(budget: int | float | str) -> float:
+    """A time in seconds, or as people write it.
+
+    Raises:
+        InputError: No time, or none that ends.
+
+    >>> budget_seconds("30s"), budget_seconds("5m"), budget_seconds("1h"), budget_seconds(12)
+    (30.0, 300.0, 3600.0, 12.0)
+    """
+    if isinstance(budget, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", budget.strip().lower())
+        if found is None or found[2] not in UNITS:
+            raise InputError(f"budget: expected a time such as 30s, 5m or 1h, got {budget!r}.")
+        budget = float(found[1]) * UNITS[found[2]]
+    if not 0 < budget <= MOST_BUDGET:
+        raise InputError(f"budget: expected more than 0 seconds and at most a week, got {budget:g} seconds.")
+    return float(budget)
 
 
 @final
 @dataclass(frozen=True)
 class ForecastOptions:
-    """How a forecast is computed; the defaults take seconds for small networks.
+    """How a forecast is computed; the defaults take about a minute.
 
     Attributes:
+        budget: Time for the forecast, in seconds or as "30s", "5m", "1h"; a third of it is for what is
+            predicted from the architecture alone, the rest for pilot trainings. The check is not in it.
+        method: "pilot", short trainings that are extrapolated; "kernel", the architecture alone; or "auto":
+            pilot trainings where the budget allows some.
         kernel: "infinite", "finite", or "auto": infinite width where the architecture has it.
-        per_class: Samples of each class; by default as many as take seconds, 2 to 8.
-        resamples: Draws of samples, and of weights where the kernel is finite, for the interval.
+        samples: Samples of each class that networks are trained on, at most; by default all.
+        per_class: Samples of each class for the kernel; by default as many as take seconds, 2 to 8.
+        resamples: Draws of samples, and of weights where the kernel is finite, for the kernel's interval.
         ridge: Absolute number added to the kernel's diagonal.
-        pilot_epochs: If not 0, say 10, the network is trained for so many epochs first and the forecast goes
-            on from there with the tangent kernel held fixed. Closer to what training gives, and no longer a
-            forecast from the architecture alone.
         standardise: Whether each point is centred and scaled to a mean square of 1; by default images and
             series are, point sets, vectors and graphs are not.
-        effort: Factor on the budget for kernels that take long, ten seconds for each; at most 1000.
         seed: Seed for drawing samples and weights and for training.
         device: Device on which kernels are computed and networks trained.
 
     Raises:
         InputError: A number that makes no sense.
 
-    >>> ForecastOptions(per_class=4, seed=1).resamples
-    3
+    >>> ForecastOptions(budget="5m", seed=1).seconds
+    300.0
     """
 
+    budget: int | float | str = 60.0
+    method: str = "auto"
     kernel: str = "auto"
+    samples: int | None = None
     per_class: int | None = None
     resamples: int = 3
     ridge: float = 0.0
-    pilot_epochs: int = 0
     standardise: bool | None = None
-    effort: float = 1.0
     seed: int = 0
     device: torch.device | str = "cpu"
 
     def __post_init__(self) -> None:
-        if self.kernel not in ("auto", "infinite", "finite"):
-            raise InputError(f"kernel: expected 'auto', 'infinite' or 'finite', got {self.kernel!r}.")
-        if self.per_class is not None:
-            check_count("per_class", self.per_class)
+        for name, known in (
+            ("kernel", ("auto", "infinite", "finite")),
+            ("method", ("auto", "pilot", "kernel")),
+        ):
+            if getattr(self, name) not in known:
+                listed = ", ".join(map(repr, known[:-1]))
+                raise InputError(f"{name}: expected {listed} or {known[-1]!r}, got {getattr(self, name)!r}.")
+        budget_seconds(self.budget)
+        for name in ("per_class", "samples"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         check_count("resamples", self.resamples, most=1000)
         check_ridge(self.ridge)
-        check_count("pilot_epochs", self.pilot_epochs, 0, MOST_EPOCHS)
-        if not 0 < self.effort <= MOST_EFFORT:
-            raise InputError(f"effort: expected a positive number, at most {MOST_EFFORT}, got {self.effort}.")
         check_count("seed", self.seed, 0)
+
+    @property
+    def seconds(self) -> float:
+        """The budget in seconds."""
+        return budget_seconds(self.budget)
+
+    @property
+    def effort(self) -> float:
+        """Factor on the ten seconds that each Gram matrix may take."""
+        return KERNEL_SHARE * self.seconds / 20
 
 
 @checked
 @final
 @dataclass(frozen=True)
-class CheckOptions:
-    """How the network is trained to check a forecast; what is None is chosen for the network.
+class TrainingOptions:
+    """The training that is forecast; what is None is chosen for the network and the data.
 
     Attributes:
-        epochs: Passes over the points; by default 25, or as many as make 600 steps.
-        batch: Points per step.
-        optimiser: First training's optimiser; by default Adam at 1e-3, at 3e-3 for networks that average over
-            positions, which learn slowly.
-        second_optimiser: Second training's optimiser, for the noise floor; by default SGD with momentum for
-            Adam and Adam for SGD.
-        max_classes: Left-out classes that networks are trained for, spread over all; by default all, or 4 for
-            networks that are not made of full connections alone, which are trained one by one.
-        kernel_classes: Left-out classes whose tangent kernel after training is computed; 0 for none.
+        steps: Steps of a whole training; by default 25 epochs, at least 600 and at most 3,000 steps.
+        batch: Points per step; by default 128, or 32 for fewer than 4,096 points.
+        optimiser: Optimiser; by default Adam at 1e-3, at 3e-3 for networks that average over positions,
+            which learn slowly. Its rate rises over the first 5 % of the steps and then falls to 0.
+        second_optimiser: Optimiser of the check's second training, for the noise floor; by default SGD with
+            momentum for Adam and Adam for SGD.
+        max_classes: Classes that a check of the sweep trains networks for, spread over all; by default all.
 
     Raises:
         InputError: A number that makes no sense.
     """
 
-    epochs: int | None = None
-    batch: int = 32
+    steps: int | None = None
+    batch: int | None = None
     optimiser: Optimiser | None = None
     second_optimiser: Optimiser | None = None
     max_classes: int | None = None
-    kernel_classes: int = 3
 
     def __post_init__(self) -> None:
-        for name, most in (("epochs", MOST_EPOCHS), ("batch", None), ("max_classes", None)):
+        for name, most in (("steps", 10**8), ("batch", 10**6), ("max_classes", None)):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), most=most)
-        check_count("kernel_classes", self.kernel_classes, 0)
 
-    def plan(self, module: nn.Module, points: int) -> TrainingPlan:
-        """The settings for a network and so many points."""
-        averages = any(isinstance(part, nn.AdaptiveAvgPool2d) for part in module.modules())
+    def plan(self, module: nn.Module, points: int) -> StepPlan:
+        """The whole training of a network on so many points."""
+        averages = any(
+            isinstance(part, (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d)) for part in module.modules()
+        )
         optimiser = self.optimiser or (Optimiser("adam", 3e-3) if averages else ADAM)
-        steps = -(-points // self.batch)
-        epochs = self.epochs or max(25, -(-STEPS // steps))
-        second = self.second_optimiser or (SGD if optimiser.kind == "adam" else ADAM)
-        batched = trains_batched(module)
-        classes = self.max_classes or (10**9 if batched else 4)
-        return TrainingPlan(epochs, self.batch, optimiser, second, classes, batched)
+        batch = self.batch or (128 if points >= MANY_POINTS else 32)
+        usual = min(MOST_STEPS, max(FEWEST_STEPS, math.ceil(EPOCHS * points / batch)))
+        return StepPlan(self.steps or usual, batch, optimiser)
 
-
-@final
-@dataclass(frozen=True)
-class TrainingPlan:
-    """How networks are trained, with nothing left open.
-
-    Attributes:
-        epochs: Passes over the points.
-        batch: Points per step.
-        optimiser: First training's optimiser.
-        second_optimiser: Second training's optimiser.
-        classes: Left-out classes trained for, at most.
-        batched: Whether the networks of all left-out classes are trained as one batched network.
-    """
-
-    epochs: int
-    batch: int
-    optimiser: Optimiser
-    second_optimiser: Optimiser
-    classes: int
-    batched: bool
-
-
-def trains_batched(module: nn.Module) -> bool:
-    """Whether copies batch well on any device: full connections do, convolutions on a CPU do not.
-
-    >>> trains_batched(nn.Sequential(nn.Linear(3, 2), nn.ReLU())), trains_batched(nn.Conv2d(1, 1, 3))
-    (True, False)
-    """
-    parts = [part for part in module.modules() if next(part.parameters(False), None) is not None]
-    return all(isinstance(part, nn.Linear) for part in parts)
+    def second(self, plan: StepPlan) -> StepPlan:
+        """The same training with the second optimiser."""
+        other = self.second_optimiser or (SGD if plan.optimiser.kind == "adam" else ADAM)
+        return StepPlan(plan.steps, plan.batch, other)

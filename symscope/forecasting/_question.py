@@ -1,4 +1,4 @@
-"""What a forecast is asked: labelled samples, the group action on them, the missing cases, the target."""
+"""What a forecast is asked: labelled samples, the group action on them, their coverage, the target."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from symscope.data import ACTIONS, Action, LabelledData, MeasuredData, check_action, parse_action
 from symscope.errors import InputError
+from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._resample import is_builtin_action, sample_kind, sample_points
 from symscope.forecasting._short_repr import short_repr
@@ -25,8 +26,6 @@ from symscope.user_code import user_errors
 ACTION_TRIALS = 4  # samples on which a user's action is tried
 MOST_OUTPUTS = 2**16  # classes below it are numbers of outputs, as they are
 FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be estimated
-
-Missing = Mapping[int, Sequence[int]] | None
 
 
 @checked
@@ -42,9 +41,12 @@ class Question:
         family: Name of the action if finer or coarser groups act in the same way, for example "rotation".
         targets: Numbers to predict; None for classification.
         names: Names of classes 0, 1, ...; None where they are numbered.
-        missing: Elements that the training data lacks of some classes, all at once; None for the sweep, in
-            which each class in turn lacks the identity.
+        coverage: Elements of each sample that the training data holds; None for the sweep, in which each
+            class in turn lacks the identity.
+        elements: Element in which the data holds each sample; None if all are upright.
+        new_data: New samples to be asked about; None to keep some of the data apart.
         target: Accuracy, or share of the variation explained, that is good enough.
+        sources: Position of each sample where the data comes from, for messages.
     """
 
     data: LabelledData
@@ -53,8 +55,15 @@ class Question:
     family: str | None
     targets: Targets | None = None
     names: tuple[str, ...] | None = None
-    missing: Missing = None
+    coverage: Coverage | None = None
+    elements: Int64[Tensor, "m"] | None = None
+    new_data: LabelledData | None = None
     target: float = 0.9
+    sources: Int64[Tensor, "m"] | None = None
+
+    def __repr__(self) -> str:
+        asked = "each class in turn" if self.coverage is None else self.coverage.text
+        return f"Question({self.data.name}, {self.group.name} {self.action.name}, {asked})"
 
     __repr__ = short_repr
 
@@ -98,6 +107,20 @@ class Question:
             return tuple(f"{360 * k / self.group.order:g}°" for k in self.group.elements)
         return tuple(self.group.labels)
 
+    def missing_masks(self, samples: Int64[Tensor, "k"]) -> Bool[Tensor, "sets k n"]:
+        """Points that are left out of these samples: all at once, or each class in turn its identity."""
+        if self.coverage is None:
+            return class_masks(self.data.labels[samples], self.group, self.group.identity)
+        return ~self.coverage.seen[samples][None]
+
+    @property
+    def degrees(self) -> float | None:
+        """Degrees from one element to the next where the group turns samples, else None."""
+        plain = (self.family or "").partition(":")[0]
+        if plain not in ("rotation", "dihedral"):
+            return None
+        return 360 / (self.group.order if self.group.cyclic_factors is not None else self.group.order // 2)
+
     @property
     def kind(self) -> str:
         """What the samples are: "image", "series", "points", "graph" or "other"."""
@@ -115,10 +138,14 @@ def as_question(
     action: Action | str,
     standardise: bool | None = None,
     class_names: Sequence[str] | None = None,
-    missing: Missing = None,
+    seen: Cases | None = None,
+    missing: Cases | None = None,
     target: float = 0.9,
+    elements: Shaped[Tensor, "m"] | Sequence[str] | None = None,
+    new: LabelledData | None = None,
+    seed: int = 0,
 ) -> Question:
-    """Data, action, missing cases and target, checked against each other.
+    """Data, action, coverage and target, checked against each other.
 
     Args:
         data: Samples with class numbers, or with numbers to predict.
@@ -126,13 +153,18 @@ def as_question(
         standardise: Whether to centre each point and scale it to a mean square of 1, after the action; None
             does so for images and series, not for point sets, vectors and graphs.
         class_names: Names of classes 0, 1, ... in tables; their numbers when not given.
-        missing: Elements that the training data lacks of some classes; None for the sweep over all classes.
+        seen: Elements that the training data holds of some classes; the others hold all.
+        missing: Elements that it lacks of some classes; with neither, the sweep over all classes.
         target: Accuracy, or share of the variation explained, that is good enough.
+        elements: Element, or angle, in which the data holds each sample, each of them once.
+        new: New samples to be asked about.
+        seed: Seed for coverage at random.
 
     Raises:
         InputError: One class only, a class of one sample or without a name, numbers that are all the same,
-            samples that are constant, missing cases that are not there, or an action that does not fit the
-            samples, changes their shape, or is clearly none of its group (`data.check_action`).
+            samples that are constant, coverage of what is not there or in which nothing is missing, or an
+            action that does not fit the samples, changes their shape, or is clearly none of its group
+            (`data.check_action`).
     """
     if not 0 < target <= 1:
         raise InputError(f"target: expected an accuracy (or share) above 0 and at most 1, got {target}.")
@@ -150,11 +182,15 @@ def as_question(
     family, acting = _action_of(action, data)
     usual = sample_kind(acting, data.x.shape[1:]) in ("image", "series")
     standardised = usual if standardise is None else standardise
-    one = (CLASSIFICATION if targets is None else REGRESSION).words.one
-    missing_masks(torch.tensor(data.classes), acting.group, missing, one)
     if min(data.classes) < 0 or max(data.classes) >= MOST_OUTPUTS:
-        data, names, missing = _numbered(data, missing)
-    question = Question(data, acting, standardised, family, targets, names, missing, target)
+        names = tuple(str(label) for label in data.classes)
+        seen, missing = (_by_name(cases) for cases in (seen, missing))
+        data = replace(data, labels=_places(data))
+    sources = data.indices
+    data = replace(data, indices=None)  # positions in what was given
+    question = Question(data, acting, standardised, family, targets, names, target=target, sources=sources)
+    coverage, own = _coverage(question, seen, missing, elements, seed)
+    question = replace(question, coverage=coverage, elements=own, new_data=_new_data(question, new))
     sample_points(question, data.take(torch.tensor([0])))  # refuses what the action cannot take
     if not is_builtin_action(acting):
         tried = torch.linspace(0, len(data) - 1, min(ACTION_TRIALS, len(data))).long()
@@ -173,13 +209,69 @@ def _checked_names(names: Sequence[str], classes: Sequence[int]) -> tuple[str, .
     return tuple(names)
 
 
-def _numbered(data: LabelledData, missing: Missing) -> tuple[LabelledData, tuple[str, ...], Missing]:
-    """Classes as 0, 1, ... in their order, and what they were as names: no network has an output -1."""
-    classes = data.classes
-    labels = torch.searchsorted(torch.tensor(classes, device=data.labels.device), data.labels)
-    if missing is not None:
-        missing = {classes.index(label): elements for label, elements in missing.items()}
-    return replace(data, labels=labels), tuple(str(label) for label in classes), missing
+def _by_name(cases: Cases | None) -> Cases | None:
+    """Cases with classes by name: their numbers become others."""
+    if not isinstance(cases, Mapping):
+        return cases
+    return {str(label): elements for label, elements in cases.items()}
+
+
+def _places(data: LabelledData) -> Int64[Tensor, "m"]:
+    """Classes as 0, 1, ... in their order: no network has an output -1."""
+    return torch.searchsorted(torch.tensor(data.classes, device=data.labels.device), data.labels)
+
+
+def _coverage(
+    question: Question,
+    seen: Cases | None,
+    missing: Cases | None,
+    elements: Shaped[Tensor, "m"] | Sequence[str] | None,
+    seed: int,
+) -> tuple[Coverage | None, Int64[Tensor, "m"] | None]:
+    """The coverage in words, or as the data has its samples; and the element of each sample."""
+    group, labels = question.group, question.data.labels.cpu()
+    words = ElementWords(group, question.element_names, question.degrees)
+    if elements is not None:
+        if seen is not None or missing is not None:
+            raise InputError("coverage: the data says in which element each sample is; leave the words out.")
+        if len(elements) != len(labels):
+            raise InputError(
+                f"elements: expected one for each of the {len(labels)} samples, got {len(elements)}."
+            )
+        own = torch.tensor([words.element(one) for one in _plain_list(elements)])
+        return given_coverage(own, group.order), own
+    names = dict(zip(question.class_names, question.data.classes, strict=True))
+    coverage = parse_coverage(labels, words, names, seen, missing, seed, question.task.words.one)
+    if coverage is not None and bool(coverage.seen.all()):
+        raise InputError(
+            f"coverage ({coverage.text}): nothing is missing, so that there is nothing to forecast; name "
+            "what the training data lacks."
+        )
+    return coverage, None
+
+
+def _plain_list(elements: Shaped[Tensor, "m"] | Sequence[str]) -> list[str]:
+    """Elements as words; whole numbers that are no angles are element numbers."""
+    values = elements.tolist() if isinstance(elements, Tensor) else list(elements)
+    return [f"{value:g}" if isinstance(value, (int, float)) else str(value) for value in values]
+
+
+def _new_data(question: Question, new: LabelledData | None) -> LabelledData | None:
+    """New samples of the same shape and classes."""
+    if new is None:
+        return None
+    if question.targets is not None:
+        raise InputError(
+            "new: new samples are taken from the data itself where numbers are predicted; leave it out."
+        )
+    if new.x.shape[1:] != question.data.x.shape[1:]:
+        raise InputError(
+            f"new: expected samples of shape {question.shape}, as the data, got {tuple(new.x.shape[1:])}."
+        )
+    foreign = sorted(set(new.classes) - set(question.data.classes))
+    if foreign:
+        raise InputError(f"new: class {foreign[0]} is not in the data, which has {question.data.classes}.")
+    return replace(new, x=new.x.to(question.data.x.dtype), indices=None)
 
 
 def _check_class_sizes(data: LabelledData, names: Sequence[str] | None) -> None:
@@ -267,47 +359,3 @@ def _usual_action(group: str) -> str:
     if group.startswith("D"):
         return "dihedral"
     return "rotation" if group.startswith("C") else "nodes"
-
-
-@explained
-def missing_masks(
-    labels: Int64[Tensor, "m"], group: FiniteGroup, missing: Missing, one: str = "class"
-) -> Bool[Tensor, "sets m n"]:
-    """The missing sets: each class without its identity in turn, or the cases a user names, all at once.
-
-    Args:
-        labels: Class of each sample.
-        group: Group that acts.
-        missing: Elements missing of classes; None for the sweep.
-        one: Word for a class in messages.
-
-    Raises:
-        InputError: A class or element that is not there, or a class that would never be seen.
-
-    >>> from symscope.groups import cyclic
-    >>> missing_masks(torch.tensor([3, 5]), cyclic(2), {5: [1]}).int().tolist()
-    [[[0, 0], [0, 1]]]
-    """
-    if missing is None:
-        return class_masks(labels, group, group.identity)
-    if not missing:
-        raise InputError(f"missing: expected at least one {one}, got none.")
-    mask = torch.zeros(len(labels), group.order, dtype=torch.bool)
-    present = labels.unique().tolist()
-    for label, elements in missing.items():
-        if label not in present:
-            raise InputError(f"missing: {one} {label} is not in the data; it has {present}.")
-        chosen = sorted(set(elements))
-        if not chosen or chosen[0] < 0 or chosen[-1] >= group.order:
-            raise InputError(
-                f"missing: expected elements of {group.name}, 0 to {group.order - 1}, for {one} {label}; got "
-                f"{list(elements)}."
-            )
-        if len(chosen) == group.order:
-            raise InputError(
-                f"missing: every transformation of {one} {label} is missing, so it cannot be learned at all; "
-                "leave one in."
-            )
-        rows = (labels == label).nonzero()[:, 0].cpu()
-        mask[rows[:, None], torch.tensor(chosen)] = True
-    return mask[None]

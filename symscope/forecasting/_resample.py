@@ -16,6 +16,7 @@ from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets
+from symscope.groups import FiniteGroup
 from symscope.numerics import checked, explained, out_of_range
 from symscope.user_code import user_errors
 
@@ -36,6 +37,7 @@ class Resample:
         images: Points before standardisation.
         labels: Class or group of each sample.
         stabilisers: Elements that fix each sample; None if only the identity does.
+        indices: Position of each sample in the data.
         targets: Numbers of each sample; None for classification.
     """
 
@@ -43,6 +45,7 @@ class Resample:
     images: Float[Tensor, "m n *s"]
     labels: Int64[Tensor, "m"]
     stabilisers: tuple[Int64[Tensor, "_"], ...] | None
+    indices: Int64[Tensor, "m"]
     targets: Targets | None = None
 
     __repr__ = short_repr
@@ -107,7 +110,9 @@ def draw_resample(question: Question, per_class: int, seed: int) -> Resample:
     )
     free = all(len(elements) == 1 for elements in fixing)
     stabilisers = None if free or not bool(closed.all()) else tuple(fixing)
-    return Resample(points, images, chosen.labels, stabilisers, _resample_targets(question, chosen))
+    assert chosen.indices is not None
+    targets = _resample_targets(question, chosen)
+    return Resample(points, images, chosen.labels, stabilisers, chosen.indices.cpu(), targets)
 
 
 def _resample_targets(question: Question, chosen: LabelledData) -> Targets | None:
@@ -124,11 +129,31 @@ def _resample_targets(question: Question, chosen: LabelledData) -> Targets | Non
 
 
 def sample_points(
-    question: Question, samples: LabelledData
+    question: Question, samples: LabelledData, fresh: bool = False
 ) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
-    """The orbits of samples as they are, and as the network sees them."""
-    images = _in_range(action_orbit(question.action, samples.x), question.standardised, question.data.name)
-    return images, standardise_points(images, question.standardised, question.data.name, samples.indices)
+    """The orbits of samples as they are, and as the network sees them.
+
+    Args:
+        question: Action, and the element in which the data holds each sample.
+        samples: Samples of the question's data.
+        fresh: Whether they are new ones instead, which are upright.
+    """
+    moved = action_orbit(question.action, samples.x)
+    if question.elements is not None and samples.indices is not None and not fresh:
+        moved = _from_upright(moved, question.elements[samples.indices.cpu()], question.group)
+    images = _in_range(moved, question.standardised, question.data.name)
+    shown = samples.indices
+    if not fresh and shown is not None and question.sources is not None:
+        shown = question.sources[shown]
+    return images, standardise_points(images, question.standardised, question.data.name, shown)
+
+
+def _from_upright(
+    moved: Float[Tensor, "m n *s"], elements: Int64[Tensor, "m"], group: FiniteGroup
+) -> Float[Tensor, "m n *s"]:
+    """Orbits of samples that the data holds in these elements, counted from the upright: `g h^-1` on h x."""
+    back = [[group.multiply(g, group.inverse(h)) for g in group.elements] for h in group.elements]
+    return moved[torch.arange(len(moved))[:, None], torch.tensor(back)[elements]]
 
 
 def _in_range(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:

@@ -11,30 +11,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.forecasting._advice import Advice
-from symscope.forecasting._check import PilotForecast, TrainingCheck
+from symscope.forecasting._check import LEARNED, TrainingCheck
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
 from symscope.forecasting._options import ForecastOptions
+from symscope.forecasting._pilot import PilotForecast, TablePrediction
 from symscope.forecasting._prediction_task import TaskWording
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedies import GroupSizeForecast, sufficient_group
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._short_repr import short_repr
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page
 from symscope.spectral import IrrepShare
+from symscope.training import StepPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 2  # of `Forecast.to_dict`
+FORMAT = 3  # of `Forecast.to_dict`
 
 
 @final
@@ -53,8 +54,6 @@ class KernelPrediction:
         table: `[class, element]`, mean over resamples; NaN where it was not asked for or not affordable.
         invariance_error: Relative distance of the kernel from one that is invariant under the group.
         pairs: Classes two by two.
-        group_sizes: Predictions with fewer and more transformations; none where missing cases were named.
-        equivariance: Equivariance of the network at initialisation.
         notes: What was special, in words.
         resample: First resample.
         resample_prediction: Prediction for the first resample.
@@ -69,13 +68,12 @@ class KernelPrediction:
     table: Float[Tensor, "c n"]
     invariance_error: float
     pairs: ClassPairs
-    group_sizes: tuple[GroupSizeForecast, ...]
-    equivariance: Equivariance
     notes: tuple[str, ...]
     resample: Resample = field(repr=False)
     resample_prediction: ResamplePrediction = field(repr=False)
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return f"KernelPrediction({self.kernel}: {self.accuracy:.2f})"
 
     @property
     def accuracy(self) -> float:
@@ -104,55 +102,85 @@ class Forecast:
     good as predicting the mean, below 0 worse.
 
     Attributes:
-        question: What was asked: data, action, missing cases, target.
+        question: What was asked: data, action, coverage, target.
         model: The network.
-        options: How it was computed; `per_class` is the number that was used.
-        prediction: What is predicted before training.
-        pilot: What is predicted from a pilot training; None without.
-        check: What training gave; None if the forecast was not checked.
+        options: How it was computed; `per_class` is the number that the kernel used.
+        samples: Fewest and most samples of a class that networks are trained on.
+        training: The training that is forecast.
+        equivariance: Equivariance of the network at initialisation.
+        prediction: What the architecture alone predicts; None where it was not asked for or not affordable.
+        pilot: What pilot trainings predict; None without.
+        check: What whole trainings gave; None if the forecast was not checked.
         cautions: Warnings: a kernel that is not invariant, points that coincide, image size, padding, stride.
-        advice: What to do, ranked.
+        advice: The price list, what reaches the target first.
+        notes: What was left out or made smaller.
         seconds: Time it took.
     """
 
     question: Question
     model: UserModel
     options: ForecastOptions
-    prediction: KernelPrediction
+    samples: tuple[int, int]
+    training: StepPlan
+    equivariance: Equivariance
+    prediction: KernelPrediction | None = None
     pilot: PilotForecast | None = None
     check: TrainingCheck | None = None
     cautions: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property
+    def method(self) -> str:
+        """Where the numbers come from: "pilot" or "kernel"."""
+        return "kernel" if self.pilot is None else "pilot"
+
+    @property
+    def about_new(self) -> bool:
+        """Whether accuracies are those of new samples; else of samples seen in other transformations."""
+        return self.pilot is not None and self.pilot.new is not None
+
+    @property
     def class_accuracy(self) -> Float[Tensor, "c"]:
-        """Predicted held-out accuracy of each class: the pilot's if there was one, else the kernel's."""
-        return self.prediction.class_accuracy.mean(0) if self.pilot is None else self.pilot.class_accuracy
+        """Predicted accuracy of each class at what the training data lacks of it."""
+        if self.pilot is not None:
+            return self.pilot.headline.class_score
+        assert self.prediction is not None
+        return self.prediction.class_accuracy.mean(0)
+
+    @property
+    def class_interval(self) -> Float[Tensor, "c 2"]:
+        """95 % interval of each class; for the kernel, that of each class alone over resamples."""
+        if self.pilot is not None:
+            return torch.stack([self.pilot.headline.class_low, self.pilot.headline.class_high], 1)
+        prediction = self.prediction
+        assert prediction is not None
+        assert self.options.per_class is not None
+        rows = []
+        for c in range(len(self.class_accuracy)):
+            accuracy, spread = prediction.class_accuracy[:, [c]], prediction.class_spread[:, [c]]
+            if bool(accuracy.isnan().any()):
+                rows.append((math.nan, math.nan))
+            else:
+                rows.append(self.question.task.interval(accuracy, spread, self.options.per_class))
+        return torch.tensor(rows)
 
     @property
     def accuracy(self) -> float:
-        """Predicted held-out accuracy, mean of `class_accuracy`."""
+        """Predicted accuracy, mean of `class_accuracy`."""
         return float(self.class_accuracy.nanmean())
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where 95 % of new resamples (and initialisations) should lie around `accuracy`, at most 1."""
-        return self._interval(slice(None))
-
-    @property
-    def class_interval(self) -> Float[Tensor, "c 2"]:
-        """The same for each class alone; NaN for classes that were not asked about."""
-        asked = (~self.class_accuracy.isnan()).tolist()
-        ends = [self._interval([c]) if there else (math.nan,) * 2 for c, there in enumerate(asked)]
-        return torch.tensor(ends, dtype=torch.float64)
-
-    def _interval(self, classes: slice | list[int]) -> tuple[float, float]:
-        accuracy, spread = self.prediction.class_accuracy, self.prediction.class_spread
+        """95 % interval of `accuracy`: of trainings, or for the kernel of resamples alone."""
         if self.pilot is not None:
-            accuracy, spread = self.pilot.class_accuracy[None], self.pilot.class_spread[None]
+            low, high = self.pilot.headline.interval
+            return (max(0.0, low) if self.question.targets is None else low), high
+        assert self.prediction is not None
         assert self.options.per_class is not None
-        return self.question.task.interval(accuracy[:, classes], spread[:, classes], self.options.per_class)
+        accuracy, spread = self.prediction.class_accuracy, self.prediction.class_spread
+        return self.question.task.interval(accuracy, spread, self.options.per_class)
 
     @property
     def training_failure(self) -> str | None:
@@ -161,20 +189,16 @@ class Forecast:
             return None
         return (
             f"With {' and '.join(self.check.underfit_optimisers)} the network has not learned its training "
-            "data, so that the comparison means little: train for more epochs or with another learning rate."
+            "data, so that the comparison means little: train for more steps or with another learning rate."
         )
 
     @property
-    def sufficient_group(self) -> GroupSizeForecast | None:
-        """The smallest group of the same family that reaches the target."""
-        return sufficient_group(self.prediction.group_sizes, self.question.target)
-
-    @property
     def difference(self) -> float:
-        """Mean over classes of |predicted - trained|; NaN if the forecast was not checked."""
+        """Mean over classes of |predicted - trained|, of the same samples; NaN if it was not checked."""
         if self.check is None:
             return math.nan
-        return float((self.class_accuracy - self.check.class_accuracy).abs().nanmean())
+        trained = self.check.class_accuracy if self.about_new else self.check.known_accuracy
+        return float((self.class_accuracy - trained).abs().nanmean())
 
     @property
     def answer(self) -> str:
@@ -189,19 +213,18 @@ class Forecast:
 
         >>> from symscope.data import mnist_sample
         >>> from symscope.forecasting import ForecastOptions, forecast
-        >>> few = ForecastOptions(per_class=2, resamples=1)
+        >>> few = ForecastOptions(method="kernel", per_class=2, resamples=1)
         >>> forecast("mlp", mnist_sample(), "C4", options=few).verdict.split(":")[0]
         'No'
         """
         question, words, (low, high) = self.question, self.question.task.words, self.interval
-        basis = f"95 % interval {low:.0%} to {high:.0%}"
-        if self.pilot is not None:
-            basis += f" after a pilot training of {self.pilot.epochs} epochs"
         unseen = f"unseen transformations ({question.group.name}, {question.action.name})"
-        what = unseen if question.missing is None else "the missing cases"
-        does = words.does.format(share=f"{self.accuracy:.0%}", what=what)
+        what = unseen if question.coverage is None else f"what is missing ({question.coverage.text})"
+        whose = "new samples at " if self.about_new else "its own samples at "
+        does = words.does.format(share=f"{self.accuracy:.0%}", what=whose + what)
         text = (
-            f"{self.answer}: {self.model.name} is predicted to {does}; {basis}, target {question.target:.0%}"
+            f"{self.answer}: {self.model.name} is predicted to {does}; 95 % interval {low:.0%} to "
+            f"{high:.0%}, target {question.target:.0%}; {self.basis}"
         )
         if self.check is not None:
             text += (
@@ -210,7 +233,23 @@ class Forecast:
             )
             if self.training_failure is not None:
                 text += ", but it has not learned its training data"
+        elif self.pilot is not None and self.pilot.fitted < LEARNED:
+            text += "; the pilot has not yet learned what it was shown"
         return text + "."
+
+    @property
+    def basis(self) -> str:
+        """Where the number comes from, in words."""
+        fewest, most = self.samples
+        count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        per = f"samples per {self.question.task.words.one}"
+        if self.pilot is None:
+            return f"from the architecture alone, {self.options.per_class} {per}"
+        plan = self.pilot.plan
+        return (
+            f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, "
+            f"{plan.cost:.0%} of the training it replaces"
+        )
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -236,7 +275,7 @@ class Forecast:
         return figure
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each class: predicted accuracy, its 95 % interval, error, and what training gave."""
+        """A row for each class: predicted accuracy, its 95 % interval, and what training gave."""
         from symscope.forecasting._forecast_summary import class_frame
 
         return class_frame(self)
@@ -277,13 +316,18 @@ class Forecast:
                 "parameters": self.model.parameters,
                 "layout": self.model.layout,
             },
+            "method": self.method,
+            "about": "new samples" if self.about_new else "training samples",
+            "class_interval": self.class_interval,
+            "samples": list(self.samples),
+            "training": asdict(self.training),
             "options": {**asdict(self.options), "device": str(self.options.device)},
             "prediction": _prediction_data(self),
-            "pilot": None
-            if self.pilot is None
-            else {"epochs": self.pilot.epochs, "class_accuracy": self.pilot.class_accuracy},
+            "pilot": _pilot_data(self.pilot),
             "check": _check_data(self),
+            "equivariance": asdict(self.equivariance),
             "cautions": list(self.cautions),
+            "notes": list(self.notes),
             "advice": [asdict(one) for one in self.advice],
             "seconds": self.seconds,
         }
@@ -293,9 +337,7 @@ class Forecast:
 
 
 def _question_data(question: Question) -> dict[str, Any]:
-    missing = None
-    if question.missing is not None:
-        missing = {question.class_label(label): list(v) for label, v in question.missing.items()}
+    coverage = question.coverage
     return {
         "task": question.task.kind,
         "data": {"name": question.data.name, "samples": len(question.data)},
@@ -304,13 +346,48 @@ def _question_data(question: Question) -> dict[str, Any]:
         "elements": list(question.element_names),
         "classes": list(question.data.classes),
         "class_names": list(question.class_names),
-        "missing": missing,
+        "coverage": None if coverage is None else coverage.text,
+        "seen_share": None if coverage is None else _class_shares(question, coverage.seen),
         "target": question.target,
     }
 
 
-def _prediction_data(forecast: Forecast) -> dict[str, Any]:
-    there, sufficient = forecast.prediction, forecast.sufficient_group
+def _class_shares(question: Question, seen: Bool[Tensor, "m n"]) -> Float[Tensor, "c n"]:
+    """Share of the samples of each class that the training data holds in each element."""
+    labels = question.data.labels.cpu()
+    return torch.stack([seen[labels == label].double().mean(0) for label in question.data.classes])
+
+
+def _pilot_data(pilot: PilotForecast | None) -> dict[str, Any] | None:
+    if pilot is None:
+        return None
+
+    def prediction(one: TablePrediction | None) -> dict[str, Any] | None:
+        if one is None:
+            return None
+        return {
+            "table": one.table,
+            "class_accuracy": one.class_score,
+            "class_low": one.class_low,
+            "class_high": one.class_high,
+            "accuracy": one.mean,
+            "interval": list(one.interval),
+        }
+
+    return {
+        "known": prediction(pilot.known),
+        "new": prediction(pilot.new),
+        "covered": prediction(pilot.covered),
+        "fitted": pilot.fitted,
+        "plan": {**asdict(pilot.plan), "steps": pilot.plan.steps, "cost": pilot.plan.cost},
+        "seconds": pilot.seconds,
+    }
+
+
+def _prediction_data(forecast: Forecast) -> dict[str, Any] | None:
+    there = forecast.prediction
+    if there is None:
+        return None
     return {
         "kernel": there.kernel,
         "kernel_reason": there.kernel_reason,
@@ -326,9 +403,6 @@ def _prediction_data(forecast: Forecast) -> dict[str, Any]:
         "density": there.pairs.density,
         "irreps": [asdict(one) for one in there.irreps],
         "limiting_irreps": [one.irrep for one in there.limiting_irreps],
-        "group_sizes": [asdict(one) for one in there.group_sizes],
-        "sufficient_group": None if sufficient is None else asdict(sufficient),
-        "equivariance": asdict(there.equivariance),
         "notes": list(there.notes),
     }
 
@@ -340,16 +414,14 @@ def _check_data(forecast: Forecast) -> dict[str, Any] | None:
     return {
         "accuracy": there.accuracy,
         "class_accuracy": there.class_accuracy,
-        "seen_accuracy": there.seen_accuracy,
+        "known_accuracy": there.known_accuracy,
         "second_accuracy": there.second_accuracy,
-        "second_seen_accuracy": there.second_seen_accuracy,
+        "fitted": [there.first.fitted, there.second.fitted],
         "noise_floor": there.noise_floor,
         "underfit_optimisers": list(there.underfit_optimisers),
         "difference": forecast.difference,
-        "kernel_change": there.kernel_change,
-        "refit_accuracy": there.refit_accuracy,
-        "losses": there.losses,
         "plan": asdict(there.plan),
+        "second_plan": asdict(there.second_plan),
         "equivariance": asdict(there.equivariance),
     }
 

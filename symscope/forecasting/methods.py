@@ -1,33 +1,34 @@
 """The parts a forecast is made of, for those who vary or measure them, as `forecast/quality` does.
 
 A question is asked of some samples and their orbits (`as_question`, `draw_resample`), a tangent kernel is
-chosen (`tangent_kernel`), kernel regression predicts what is missing (`resample_prediction`), and a training
-plan says how networks are trained to check it (`CheckOptions.plan`).
+chosen (`tangent_kernel`), kernel regression predicts what is missing (`resample_prediction`). Designs say
+what trainings see and lack; pilot trainings are extrapolated (`pilot_forecast`), whole ones check it
+(`training_check`).
 """
 
-from symscope.forecasting._check import (
-    HELD_LOSS,
-    HELD_STEPS,
-    PilotForecast,
-    TrainingCheck,
-    pilot_forecast,
-    training_check,
-)
+from symscope.forecasting._check import TrainingCheck, training_check
+from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
+from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, tangent_kernel
-from symscope.forecasting._kernel_logistic import LogisticFit, kernel_logistic_regression
 from symscope.forecasting._kernel_prediction import FALLBACK_RIDGE, ResamplePrediction, resample_prediction
-from symscope.forecasting._options import STEPS, TrainingPlan
+from symscope.forecasting._pilot import PilotForecast, PilotPlan, pilot_forecast, pilot_plan
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
-from symscope.forecasting._question import Question, as_question, missing_masks
+from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import Resample, draw_resample
+from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
 
 __all__ = [  # noqa: RUF022  # in the order of a forecast
     # the question, and samples to ask it of
     "Question",
     "as_question",
+    "Coverage",
+    "ElementWords",
+    "parse_coverage",
     "Resample",
     "draw_resample",
-    "missing_masks",
+    "ForecastSamples",
+    "forecast_samples",
     # the kernel
     "FiniteKernel",
     "TangentKernel",
@@ -36,17 +37,20 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "FALLBACK_RIDGE",
     "ResamplePrediction",
     "resample_prediction",
-    "LogisticFit",
-    "kernel_logistic_regression",
     "accuracy_interval",
     "explained_interval",
-    # training
-    "HELD_LOSS",
-    "HELD_STEPS",
-    "STEPS",
-    "TrainingPlan",
-    "TrainingCheck",
-    "training_check",
+    # which trainings answer, and what they answer
+    "Design",
+    "interleaved_designs",
+    "true_designs",
+    "DesignTrainer",
+    "ScoreTable",
+    "TrainedAnswer",
+    # pilot trainings, and whole ones
+    "PilotPlan",
+    "pilot_plan",
     "PilotForecast",
     "pilot_forecast",
+    "TrainingCheck",
+    "training_check",
 ]

@@ -8,6 +8,7 @@ Beyond this index, for the papers and specialists:
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch
 from symscope.training._mini_batch import Optimiser
+from symscope.training._step_training import StepPlan, module_outputs, seconds_per_step, train_steps
 from symscope.training._trained_networks import TrainedNetworks, train_networks
 from symscope.training.points import StoredPoints
 
@@ -17,6 +18,11 @@ __all__ = [
     "StoredPoints",
     "TrainedNetworks",
     "train_networks",
+    # one network of any kind, its schedule run to the end
+    "StepPlan",
+    "module_outputs",
+    "seconds_per_step",
+    "train_steps",
     # the steps, and a file to resume from
     "Checkpoint",
     "Optimiser",

@@ -1,69 +1,33 @@
-"""Every advice's number against the thing itself."""
+"""The price list: each number against a training of the thing itself."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
 
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast
-from symscope.forecasting._advice import Advice, rank_advice
-from symscope.forecasting._kernel_choice import tangent_kernel
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
+from symscope.forecasting._advice import Advice, Remedies, rank_advice
+from symscope.forecasting._equivariance import exact_elements
+from symscope.forecasting._extrapolation import score_logits
 from symscope.forecasting._question import as_question
-from symscope.forecasting._remedies import (
-    GroupSizeForecast,
-    augmented_accuracy,
-    averaged_prediction,
-    exact_elements,
-    invariant_accuracy,
-    sufficient_group,
-)
-from symscope.forecasting._resample import draw_resample
-from symscope.networks import user_model
-from symscope.spectral.dense import regression
-from tests.forecasting.problems import FEW, blobs, small_net
-from tests.tolerances import DENSE_PREDICTION
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer, grouped_cells
+from symscope.networks import arrange_inputs
+from symscope.training import StepPlan, module_outputs, train_steps
+from tests.forecasting.problems import blobs, small_net, spots
+
+PILOT = ForecastOptions(method="pilot", budget=8, seed=3)
+SHORT = TrainingOptions(steps=60, batch=16)
 
 
-def made(action, per_class=2):
-    question = as_question(blobs(items=5), action)
-    kernel = tangent_kernel(user_model(small_net, (6, 6), 3), (6, 6)).kernel(0)
-    return question, kernel, draw_resample(question, per_class, 0)
+@pytest.fixture(scope="module")
+def covered():
+    return forecast(small_net, blobs(items=20), "C4", seen="0,1: upright", training=SHORT, options=PILOT)
 
 
-def test_exact_augmentation_fills_the_gap_and_rough_augmentation_nearly():
-    question, kernel, resample = made("C4")
-    assert augmented_accuracy(question, kernel, resample) == (1.0, 0.0)
-    question, kernel, resample = made("C8")
-    accuracy, distance = augmented_accuracy(question, kernel, resample)
-    assert 0.0 < distance < 1.0
-    # the same by training on the augmented points, one class at a time
-    back = torch.stack([question.action.act((8 - h) % 8, resample.images[:, h]) for h in range(1, 8)], 1)
-    flat = back.flatten(0, 1)
-    flat = flat - flat.mean((1, 2), keepdim=True)
-    flat = flat / flat.square().mean((1, 2), keepdim=True).sqrt()
-    gram = kernel(torch.cat([resample.flat, flat]))
-    labels = torch.cat([resample.one_hot.repeat_interleave(8, 0), resample.one_hot.repeat_interleave(7, 0)])
-    right = []
-    for c in range(3):
-        at = (resample.labels == c).nonzero()[:, 0] * 8
-        predicted = regression(gram, labels, at, ridge=1e-6 * float(gram.diagonal().mean()))
-        right.append(float((predicted.argmax(1) == c).double().mean()))
-    assert accuracy == pytest.approx(sum(right) / 3, abs=DENSE_PREDICTION)
-
-
-def test_an_average_over_the_group_is_invariant_where_the_action_is_exact():
-    question, kernel, resample = made("C4")
-    there = averaged_prediction(question, kernel, resample, range(4))
-    assert float(there.accuracy.min()) == 1.0
-    assert "exactly zero" in there.notes[0]
-    assert invariant_accuracy(kernel(resample.flat), question, resample) == 1.0
-    # over half of it, quarter turns are still different points
-    half = averaged_prediction(question, kernel, resample, [0, 2])
-    points = torch.stack([resample.points, torch.rot90(resample.points, 2, (-2, -1))], 2).flatten(0, 2)
-    gram = kernel(points).unflatten(1, (-1, 2)).unflatten(0, (-1, 2)).mean((1, 3))
-    assert half.invariance_error < DENSE_PREDICTION
-    assert torch.allclose(gram, gram.T)
+@pytest.fixture(scope="module")
+def swept():
+    return forecast(small_net, blobs(items=20), "C4", training=SHORT, options=PILOT)
 
 
 def test_the_elements_that_move_pixels_exactly_are_found():
@@ -72,73 +36,81 @@ def test_the_elements_that_move_pixels_exactly_are_found():
     assert exact_elements(as_question(blobs(), "D4"), blobs().x[:2]) == tuple(range(8))
 
 
-def test_advice_is_ranked_with_numbers_and_nothing_is_needed_where_the_target_is_met():
-    result = forecast(small_net, blobs(items=5), "C4", options=ForecastOptions(per_class=3, resamples=1))
-    assert result.accuracy < 0.9
-    kinds = [one.kind for one in result.advice]
-    assert kinds[0] == "augment"
-    assert {"pool", "build in"} <= set(kinds)
-    assert "nothing" not in kinds
-    for one in result.advice:
-        assert one.gain == pytest.approx(one.accuracy - result.accuracy)
-        assert any(character.isdigit() for character in one.evidence)
-    easy = forecast(
-        small_net, blobs(items=5), "C4", target=0.1, options=ForecastOptions(per_class=3, resamples=1)
+def test_every_remedy_has_a_number_a_price_and_evidence(covered, swept):
+    kinds = [one.kind for one in covered.advice]
+    assert {"nothing", "augment", "average", "samples", "architecture"} == set(kinds)
+    assert kinds.count("augment") == 2  # all four elements, every other
+    assert {"nothing", "augment", "average"} <= {one.kind for one in swept.advice}
+    for result in (covered, swept):
+        for one in result.advice:
+            assert 0 <= one.low <= one.accuracy <= one.high <= 1
+            assert one.gain == pytest.approx(one.accuracy - result.accuracy)
+            assert one.evidence
+        [nothing] = [one for one in result.advice if one.kind == "nothing"]
+        assert nothing.gain == 0.0
+        [average] = [one for one in result.advice if one.kind == "average"]
+        assert average.inference_cost == 4
+
+
+def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered):
+    """The same training by hand: fresh weights, every point seen, asked at what was missing."""
+    question, plan = covered.question, covered.pilot.plan
+    samples = forecast_samples(question, 3)
+    trainer = DesignTrainer(covered.model, samples, torch.device("cpu"))
+    net = covered.model.builder(3).float()
+    known, new = samples.known, samples.new
+    points = arrange_inputs(known.points.flatten(0, 1), covered.model.layout)
+    wanted = known.wanted.repeat_interleave(4)
+    how = StepPlan(plan.lengths[0], 16, covered.training.optimiser)
+    train_steps(net, points, wanted, torch.arange(len(points)), how, seed=3)
+    turned = new.positions < 2  # classes that lack something
+    outputs = module_outputs(
+        net, arrange_inputs(new.points[turned][:, 1:].flatten(0, 1), covered.model.layout)
     )
-    assert easy.advice[0].kind == "nothing"
+    right = (outputs.argmax(1) == new.wanted[turned].repeat_interleave(3)).reshape(-1, 3)
+    remedies = Remedies(question, trainer, covered.pilot, covered.training, 3)
+    answer = remedies._run(
+        [type(one)(torch.ones_like(one.seen), one.missing) for one in remedies.designs], None
+    )
+    cells = answer.new
+    for position in (0, 1):
+        own = right[new.positions[turned] == position].double().mean(0)
+        torch.testing.assert_close(cells.mean[position, 1:], own)
+    assert bool(cells.mean[2].isnan().all())
+    # the price list adds the gain in logits over the pilot of the same length to the forecast
+    gain = (
+        score_logits(grouped_cells(cells), True)
+        - score_logits(grouped_cells(covered.pilot.answers[0].new), True)
+    ).nanmean()
+    [whole] = [one for one in covered.advice if "all 4 elements" in one.text]
+    assert (whole.accuracy > covered.accuracy) == (float(gain) > 0)
+    assert whole.training_cost == pytest.approx(4 * 48 / (2 * 16 + 4 * 16))
 
 
-def test_refitting_is_advised_only_with_a_measured_gain():
+def test_a_sweep_reads_augmentation_from_what_the_pilot_has_seen(swept):
+    [augment] = [one for one in swept.advice if one.kind == "augment"]
+    assert augment.accuracy == swept.pilot.covered.mean
+    assert augment.training_cost == pytest.approx(4 / 3)
+
+
+def test_numbers_have_a_price_list_too():
     result = forecast(
-        small_net,
-        blobs(items=5),
+        lambda: torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(36, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1)
+        ),
+        spots(items=60),
         "C4",
-        train=CheckOptions(epochs=30, kernel_classes=3),
-        options=ForecastOptions(per_class=3, resamples=1),
+        training=SHORT,
+        options=PILOT,
     )
-    there = result.check
-    gain = float((there.refit_accuracy - there.class_accuracy).mean())
-    refits = [one for one in result.advice if one.kind == "refit"]
-    assert len(refits) == (gain > 0)
-    assert all(one.gain == pytest.approx(gain) for one in refits)
+    assert all(one.accuracy <= 1 for one in result.advice)
+    assert not any("class" in one.text for one in result.advice)
 
 
-def test_more_transformations_are_tried_until_the_target():
-    result = forecast(
-        small_net,
-        blobs(items=5),
-        "C4 rotation",
-        target=0.95,
-        options=FEW,
-    )
-    orders = [one.transformations for one in result.prediction.group_sizes]
-    assert orders[:2] == [2, 4]
-    assert orders == sorted(orders)
-    if result.sufficient_group is not None:
-        assert result.sufficient_group.accuracy >= 0.95
-    assert sufficient_group((GroupSizeForecast("C2", 2, 0.3, 1),), 0.9) is None
-    flips = forecast(small_net, blobs(), "flip", options=FEW)
-    assert flips.prediction.group_sizes == ()
+def row(kind, accuracy):
+    return Advice(kind, "", accuracy, 0.0, 1.0, 0.0, 1.0, 1, "")
 
 
 def test_ranking():
-    rows = [
-        Advice("architecture", "", 0.99, 0.0, ""),
-        Advice("augment", "", 0.7, 0.0, ""),
-        Advice("pool", "", 0.8, 0.0, ""),
-        Advice("build in", "", 0.95, 0.0, ""),
-    ]
-    assert [one.kind for one in rank_advice(rows, 0.9)] == ["build in", "architecture", "pool", "augment"]
-
-
-def test_architectures_are_compared_by_the_same_forecast():
-    result = forecast(small_net, blobs(items=4), "C4", options=FEW)
-    other = forecast("conv-gap", blobs(items=4), "C4", options=FEW)
-    advised = {
-        one.text.split()[-1].rstrip("."): one.accuracy for one in result.advice if one.kind == "architecture"
-    }
-    if other.accuracy > result.accuracy:
-        assert advised["conv-gap"] == other.accuracy
-    else:
-        assert "conv-gap" not in advised
-    assert isinstance(other.model.builder(0)[0], nn.Conv2d)
+    rows = [row("architecture", 0.99), row("augment", 0.7), row("average", 0.8), row("samples", 0.95)]
+    assert [one.kind for one in rank_advice(rows, 0.9)] == ["samples", "architecture", "average", "augment"]

@@ -1,137 +1,116 @@
-"""Training beside the forecast: against a plain training loop, and what it refuses."""
+"""Whole trainings beside the forecast: against a plain loop, and what they refuse."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast, forecast_page
+from symscope.forecasting import TrainingOptions, forecast, forecast_page
 from symscope.forecasting._check import training_check
 from symscope.forecasting._question import as_question
-from symscope.forecasting._resample import draw_resample
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import user_model
-from symscope.training import Optimiser
-from tests.forecasting.problems import FEW, blobs, small_net
+from symscope.training import Optimiser, StepPlan
+from tests.forecasting.problems import FEW, blobs, kernel_only, number_net, small_net, spots
 
 
-def problem_and_draw(per_class=3):
-    question = as_question(blobs(items=6), "C4")
-    return question, draw_resample(question, per_class, 0)
+def trainer_of(question, build, outputs):
+    model = user_model(build, (6, 6), outputs)
+    return DesignTrainer(model, forecast_samples(question, seed=4), torch.device("cpu"))
 
 
-def test_each_network_is_trained_without_its_class_s_missing_points():
-    question, resample = problem_and_draw()
-    model = user_model(small_net, (6, 6), 3)
-    settings = CheckOptions(epochs=60, batch=36, optimiser=Optimiser("sgd", 0.3))
-    result, first = training_check(model, question, resample, settings, ForecastOptions(seed=4))
-    # the first class by hand: full-batch gradient descent on what is seen
-    seen = torch.ones(9, 4, dtype=torch.bool)
-    seen[:3, 0] = False
-    net = model.builder(4).float().train()
-    steps = torch.optim.SGD(net.parameters(), lr=0.3)
-    x, y = resample.points[seen].flatten(1).float(), resample.labels[:, None].expand(9, 4)[seen]
-    for _ in range(60):
-        steps.zero_grad()
-        nn.functional.cross_entropy(net(x), y).backward()
-        steps.step()
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_training_is_full_batch_descent_with_its_schedule_run_to_the_end(numbers):
+    question = as_question(spots() if numbers else blobs(items=6), "C4", missing={0: [1]})
+    build = number_net if numbers else small_net
+    trainer = trainer_of(question, build, 1 if numbers else 3)
+    known = trainer.samples.known
+    seen = torch.ones(len(known), 4, dtype=torch.bool)
+    seen[known.positions == 0, 1] = False
+    plan = StepPlan(30, int(seen.sum()), Optimiser("sgd", 0.1))
+    check, module = training_check(trainer, question, TrainingOptions(), plan, seed=7)
+    net = trainer.model.builder(1007).float().train()
+    x, y = known.points[seen].flatten(1), known.wanted[:, None].expand(-1, 4, *known.wanted.shape[1:])[seen]
+    loss_of = nn.functional.mse_loss if numbers else nn.functional.cross_entropy
+    for step in range(30):
+        net.zero_grad()
+        loss_of(net(x[:, None].reshape(-1, 1, 6, 6)), y).backward()
+        rate = 0.1 * ((step + 1) / 2 if step < 2 else (30 - step) / 28)
+        with torch.no_grad():
+            for weight in net.parameters():
+                weight -= rate * weight.grad
     with torch.no_grad():
-        mine = net(resample.points[:3, 0].flatten(1).float())
-        theirs = first(resample.points[:3, 0].flatten(1))
-    assert torch.allclose(mine.double(), theirs, atol=1e-4)
-    assert result.class_accuracy[0] == (mine.argmax(1) == 0).double().mean()
-    assert bool((result.seen_accuracy == 1).all())
-    assert result.noise_floor == float((result.class_accuracy - result.second_accuracy).abs().mean())
+        mine = net(known.points[known.positions == 0, 1][:, None])
+        theirs = module(known.points[known.positions == 0, 1][:, None].double())
+    torch.testing.assert_close(mine.double(), theirs, atol=1e-4, rtol=1e-4)
+    new = trainer.samples.new
+    with torch.no_grad():
+        outputs = net(new.points[new.positions == 0, 1][:, None])
+    scores = trainer.samples.scores(outputs, new.wanted[new.positions == 0])
+    assert float(check.class_accuracy[0]) == pytest.approx(float(scores.mean()), abs=1e-3)
+    assert check.class_accuracy.isnan().tolist() == [False] + [True] * (len(check.class_accuracy) - 1)
+    floor = (check.class_accuracy - check.second_accuracy).abs().nanmean()
+    assert check.noise_floor == float(floor)
 
 
-def test_a_forecast_stands_beside_its_outcome():
-    result = forecast(
-        small_net,
-        blobs(items=6),
-        "C4",
-        train=CheckOptions(epochs=40, kernel_classes=1),
-        options=ForecastOptions(per_class=4, resamples=2),
-    )
-    there = result.check
-    assert there is not None
-    assert there.class_accuracy.shape == (3,)
-    assert 0 < there.kernel_change < 1
-    assert int((~there.refit_accuracy.isnan()).sum()) == 1
-    assert result.check.equivariance is not None
-    assert result.check.equivariance.asymmetry != result.prediction.equivariance.asymmetry
-
-
-def test_named_cases_are_one_training():
-    result = forecast(
-        small_net,
-        blobs(items=6),
-        "C4",
-        missing={0: [1], 2: [0, 3]},
-        train=CheckOptions(epochs=30, kernel_classes=0),
-        options=ForecastOptions(per_class=4, resamples=1),
-    )
-    there = result.check
-    assert there is not None
-    assert len(there.seen_accuracy) == 1
-    assert there.class_accuracy.isnan().tolist() == [False, True, False]
-    assert math.isnan(there.kernel_change)
-
-
-def test_convolutions_are_trained_for_some_classes_one_by_one():
-    conv = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+def test_a_sweep_trains_one_network_for_each_class_it_may():
     seen = []
-    settings = CheckOptions(epochs=3, max_classes=2, kernel_classes=0)
     result = forecast(
-        conv,
-        blobs(items=4),
+        small_net,
+        blobs(items=6),
         "C4",
-        train=settings,
+        train=True,
+        training=TrainingOptions(steps=20, max_classes=2),
         options=FEW,
         progress=lambda words, done, total: seen.append((done, total)) if total else None,
     )
     assert result.check.class_accuracy.isnan().tolist() == [False, True, False]
-    assert seen[0] == (1, 12)
-    assert seen[-1] == (12, 12)
+    assert result.check.first.trainings == 2
+    assert seen[-1] == (80, 80)
+    assert result.check.equivariance.asymmetry != result.equivariance.asymmetry
 
 
-def test_networks_with_batch_norm_are_trained_one_by_one():
-    normed = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(64, 3))
+def test_batch_norm_dropout_and_max_pool_train_as_they_are():
+    net = nn.Sequential(
+        nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.1), nn.Flatten(),
+        nn.Linear(32, 3),
+    )  # fmt: skip
     result = forecast(
-        normed,
+        net,
         blobs(),
         "C4",
-        train=CheckOptions(epochs=150, kernel_classes=1),
+        train=True,
+        training=TrainingOptions(steps=150, max_classes=1, optimiser=Optimiser("adam", 1e-2)),
         options=FEW,
     )
-    assert not result.check.plan.batched
-    assert float(result.check.seen_accuracy.min()) == 1.0
-    assert result.check.kernel_change > 0.01
+    assert result.check.first.fitted == 1.0
 
 
 def test_what_cannot_be_trained_is_refused():
-    settings = CheckOptions(epochs=30, optimiser=Optimiser("sgd", 1e30))
     with pytest.raises(InputError, match=r"the loss is (nan|inf)"):
-        forecast(small_net, blobs(), "C4", train=settings, options=FEW)
-    with pytest.raises(InputError, match="epochs"):
-        CheckOptions(epochs=0)
-    with pytest.raises(InputError, match="kernel_classes"):
-        CheckOptions(kernel_classes=-1)
-    with pytest.raises(InputError, match="pilot_epochs: expected an integer from 0"):
-        ForecastOptions(pilot_epochs=-1)
+        forecast(
+            small_net,
+            blobs(),
+            "C4",
+            train=True,
+            training=TrainingOptions(steps=30, optimiser=Optimiser("sgd", 1e30)),
+            options=FEW,
+        )
+    with pytest.raises(InputError, match="steps"):
+        TrainingOptions(steps=0)
+    with pytest.raises(InputError, match="batch"):
+        TrainingOptions(batch=-1)
 
 
-def test_optimisers_that_have_not_learned_are_named():
-    slow = CheckOptions(
-        epochs=20,
-        optimiser=Optimiser("adam", 3e-2),
-        second_optimiser=Optimiser("sgd", 1e-6),
-        kernel_classes=0,
+def test_optimisers_that_have_not_learned_are_named_everywhere():
+    slow = TrainingOptions(
+        steps=40, optimiser=Optimiser("adam", 3e-2), second_optimiser=Optimiser("sgd", 1e-6), max_classes=1
     )
-    result = forecast(
-        small_net, blobs(items=6), "C4", train=slow, options=ForecastOptions(per_class=3, resamples=1)
-    )
+    options = kernel_only(per_class=3, resamples=1)
+    result = forecast(small_net, blobs(items=6), "C4", train=True, training=slow, options=options)
     assert result.check.underfit_optimisers == ("sgd at 1e-06",)
+    assert "has not learned its training data" in result.verdict
     assert "With sgd at 1e-06 the network has not learned its training data" in forecast_page(result)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._comparison_page import (
     comparison_figure,
     comparison_page,
     comparison_sentences,
     verdict_table,
 )
-from tests.forecasting.problems import FEW, blobs, small_net
+from tests.forecasting.problems import FEW, blobs, kernel_only, small_net
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +26,18 @@ def two():
         small_net,
         data,
         "C4",
-        train=CheckOptions(epochs=20, kernel_classes=1),
-        options=ForecastOptions(per_class=3, resamples=2),
+        train=True,
+        training=TrainingOptions(steps=60),
+        options=ForecastOptions(budget=6, per_class=3, resamples=2),
     )
-    return [checked, forecast("mlp", data, "C4", options=ForecastOptions(per_class=2, resamples=2))]
+    return [checked, forecast("mlp", data, "C4", options=kernel_only(per_class=2))]
 
 
 def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
     table = verdict_table(two)
     first, second = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
     checked = two[0]
-    apart = [
-        abs(float(checked.prediction.class_accuracy[:, c].mean() - checked.check.class_accuracy[c]))
-        for c in range(3)
-    ]
+    apart = [abs(float(checked.pilot.new.class_score[c] - checked.check.class_accuracy[c])) for c in range(3)]
     assert first["network"] == "small_net"
     assert first["forecast"] == f"{checked.accuracy:.2f}"
     assert first["difference"] == f"{sum(apart) / 3:.2f}"
@@ -47,8 +45,9 @@ def test_the_table_has_every_network_and_a_dash_for_what_was_not_measured(two):
     low, high = two[1].interval
     assert second["95 % interval"] == f"{low:.2f} to {high:.2f}"
     assert second["trained"] == second["difference"] == second["noise floor"] == "–"
-    assert second["first advice"].startswith(two[1].advice[0].text)
-    assert f"Then {two[1].advice[0].accuracy:.2f}." in second["first advice"]
+    assert first["first advice"].startswith(checked.advice[0].text)
+    assert f"Then {checked.advice[0].accuracy:.2f}." in first["first advice"]
+    assert second["first advice"] == "none"
     assert all(cell for row in table.rows for cell in row)
 
 
@@ -59,8 +58,9 @@ def test_the_summary_is_one_sentence_for_each(two):
     assert f"trained, it reaches {two[0].check.accuracy:.0%}" in text
     low, high = (replace(two[0], question=replace(two[0].question, target=target)) for target in (0.01, 1.0))
     assert comparison_sentences([low]).startswith("small_net will:")
-    nothing = replace(high.prediction, class_accuracy=high.prediction.class_accuracy * 0)
-    assert comparison_sentences([replace(high, prediction=nothing)]).startswith("small_net will not:")
+    nothing = replace(two[1].prediction, class_accuracy=two[1].prediction.class_accuracy * 0)
+    assert comparison_sentences([replace(two[1], prediction=nothing)]).startswith("mlp will not:")
+    assert high.answer != "Yes"
 
 
 def test_the_page_has_the_sections_of_both_with_addresses_of_their_own(two):
@@ -69,11 +69,18 @@ def test_the_page_has_the_sections_of_both_with_addresses_of_their_own(two):
     assert len(ids) == len(set(ids))
     linked = re.findall(r'href="#([^"]+)"', html)
     assert set(linked) <= set(ids)
-    for anchor in ("side-by-side", "small-net-forecast", "small-net-check", "mlp-advice", "repeat"):
+    for anchor in (
+        "side-by-side",
+        "small-net-forecast",
+        "small-net-check",
+        "small-net-advice",
+        "mlp-spectrum",
+        "repeat",
+    ):
         assert anchor in ids
     assert "mlp-check" not in ids
     assert "symscope forecast --model one --model two" in html
-    assert html.count("The forecast is regression with") == 1  # said once for all networks
+    assert html.count("How pilot trainings are extrapolated") == 1  # said once for all networks
     assert "Settings of small_net" in html
     assert "http://" not in html.replace("http://www.w3.org", "")
 
@@ -97,6 +104,6 @@ def test_what_cannot_be_compared_is_refused(two):
         comparison_page([])
     with pytest.raises(InputError, match="a name of its own, repeated: mlp"):
         comparison_page([two[1], two[1]])
-    other = forecast("conv-fc", blobs(), "flip", options=FEW)
+    other = forecast("mlp", blobs(), "flip", name="other", options=FEW)
     with pytest.raises(InputError, match="one data set, group and action, got blobs, C2, flip"):
         comparison_page([two[1], other])

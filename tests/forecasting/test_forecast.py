@@ -13,7 +13,7 @@ import symscope
 from symscope.data import LabelledData, custom_action, mnist_sample, rotation
 from symscope.data.images import flip
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._kernel_prediction import resample_prediction
 from symscope.forecasting._prediction_task import accuracy_interval
@@ -27,6 +27,7 @@ from tests.forecasting.problems import (
     broken_net,
     failing,
     growing,
+    kernel_only,
     negated,
     small_net,
 )
@@ -53,7 +54,10 @@ def test_the_group_form_is_dense_regression_when_the_action_is_exact():
     data = blobs(items=6, classes=4)
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 4))
     result = forecast(
-        lambda: net, data, "C4 rotation", options=ForecastOptions(per_class=3, resamples=2, seed=5)
+        lambda: net,
+        data,
+        "C4 rotation",
+        options=kernel_only(per_class=3, resamples=2, seed=5),
     )
     for resample in range(2):
         assert result.prediction.class_accuracy[resample].tolist() == dense_accuracy(
@@ -78,24 +82,31 @@ def test_inputs_are_moved_in_the_network_s_own_layout():
 def test_missing_cases_can_be_named():
     data = blobs(items=5, classes=3)
     result = forecast(
-        small_net, data, "C4", missing={1: [0, 2], 2: [3]}, options=ForecastOptions(per_class=4, resamples=1)
+        small_net,
+        data,
+        "C4",
+        missing={1: [0, 2], 2: [3]},
+        options=kernel_only(per_class=4, resamples=1),
     )
     asked = ~result.prediction.table.isnan()
     assert asked.int().tolist() == [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
     assert bool(result.prediction.class_accuracy[0, 0].isnan())
     assert result.prediction.resample_prediction.correct.shape == (12,)
     assert 0 <= result.accuracy <= 1
-    assert result.prediction.group_sizes == ()  # other groups have no such elements
     # all are missing at once: each alone would leave the others in the training data
     whole = forecast(
-        small_net, data, "C4", missing={1: [0]}, options=ForecastOptions(per_class=4, resamples=1)
+        small_net,
+        data,
+        "C4",
+        missing={1: [0]},
+        options=kernel_only(per_class=4, resamples=1),
     )
     assert whole.prediction.class_error[1] < result.prediction.class_error[1]
 
 
 def test_the_uncertainty_covers_new_draws():
     data = blobs(items=60, classes=3, seed=3)
-    result = forecast(small_net, data, "C4", options=ForecastOptions(per_class=4, resamples=4))
+    result = forecast(small_net, data, "C4", options=kernel_only(per_class=4, resamples=4))
     low, high = result.interval
     kernel = tangent_kernel(result.model, (6, 6)).kernel(0)
     resamples = [draw_resample(result.question, 4, 100 + k) for k in range(40)]
@@ -127,7 +138,7 @@ def test_an_invariant_network_has_no_error():
 
 def test_without_an_infinite_form_the_network_itself_is_used():
     pooled = nn.Sequential(nn.Conv2d(1, 6, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(24, 3))
-    result = forecast(pooled, blobs(), "C4", options=ForecastOptions(per_class=3, resamples=2))
+    result = forecast(pooled, blobs(), "C4", options=kernel_only(per_class=3, resamples=2))
     assert result.prediction.kernel == "finite-width NTK at initialisation"
     assert "MaxPool2d" in result.prediction.kernel_reason
 
@@ -135,7 +146,10 @@ def test_without_an_infinite_form_the_network_itself_is_used():
 def test_a_singular_kernel_gets_a_ridge_and_a_note():
     tiny = nn.Sequential(nn.Flatten(), nn.Linear(36, 3, bias=False))
     result = forecast(
-        tiny, blobs(items=8), "C4", options=ForecastOptions(per_class=8, resamples=1, kernel="finite")
+        tiny,
+        blobs(items=8),
+        "C4",
+        options=kernel_only(per_class=8, resamples=1, kernel="finite"),
     )
     assert result.prediction.resample_prediction.ridge > 0
     assert "singular" in result.prediction.notes[0]
@@ -144,14 +158,13 @@ def test_a_singular_kernel_gets_a_ridge_and_a_note():
 @pytest.mark.parametrize("ridge", [-1.0, float("nan")])
 def test_a_ridge_that_is_none_is_refused_and_not_taken_for_a_singular_kernel(ridge):
     with pytest.raises(InputError, match="ridge: expected a finite number of at least 0"):
-        forecast(small_net(), blobs(), "C4", draws=1, options=ForecastOptions(per_class=2, ridge=ridge))
+        forecast(small_net(), blobs(), "C4", options=kernel_only(per_class=2, ridge=ridge))
 
 
 def test_a_user_s_own_action():
     sign = custom_action(cyclic(2), negated, sample_ndim=2, name="sign")
     result = forecast(small_net, blobs(), sign, options=FEW)
     assert result.question.group.name == "C2"
-    assert result.prediction.group_sizes == ()
 
 
 def test_items_that_the_group_keeps_are_treated_as_cosets():
@@ -160,7 +173,7 @@ def test_items_that_the_group_keeps_are_treated_as_cosets():
     x[0] = (x[0] + x[0].flip(-1)) / 2
     symmetric = LabelledData(x, data.labels, "half", "tests")
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, 2))
-    result = forecast(net, symmetric, "flip", options=ForecastOptions(per_class=3, resamples=1))
+    result = forecast(net, symmetric, "flip", options=kernel_only(per_class=3, resamples=1))
     assert "cosets" in result.prediction.notes[0]
 
 
@@ -207,10 +220,10 @@ class Constant(nn.Linear):
         ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of class 1 is missing"),
         ({"target": 1.5}, "target: expected an accuracy"),
         ({"options": {"resamples": 0}}, "resamples"),
-        ({"options": {"effort": 0.0}}, "effort: expected a positive number"),
-        ({"options": {"effort": 4e18}}, "effort: expected a positive number, at most 1000"),
+        ({"options": {"budget": 0.0}}, "budget: expected more than 0 seconds"),
+        ({"options": {"budget": 4e18}}, "at most a week"),
         ({"options": {"resamples": 10**9}}, "resamples: expected an integer from 1 to 1000"),
-        ({"options": {"pilot_epochs": 10**9}}, "pilot_epochs: expected an integer from 0 to 100000"),
+        ({"options": {"method": "magic"}}, "method: expected 'auto', 'pilot' or 'kernel'"),
         ({"model": Nothing}, "outputs that change with the weights, got a tangent kernel of 0"),
         ({"model": Constant}, "output does not depend on its input"),
         ({"options": {"seed": -1}}, "seed: expected an integer of at least 0"),
@@ -229,16 +242,16 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(arguments, message):
     given = {"model": small_net, "data": blobs(), "action": "C4"} | arguments
     options = given.pop("options", {})
     with pytest.raises(InputError, match=message):
-        forecast(**given, options=ForecastOptions(**options))
+        forecast(**given, options=ForecastOptions(**({"method": "kernel"} | options)))
 
 
 def test_classes_of_one_item_are_refused():
     data = blobs()
     lonely = LabelledData(data.x[:9], data.labels[:9], "lonely", "tests")
     with pytest.raises(InputError, match="class 2 has one sample"):
-        forecast(small_net, lonely, "C4")
+        forecast(small_net, lonely, "C4", options=FEW)
     with pytest.raises(InputError, match="two classes or more"):
-        forecast(small_net, data.of_classes(1), "C4")
+        forecast(small_net, data.of_classes(1), "C4", options=FEW)
 
 
 def test_constant_items_are_refused():
@@ -250,7 +263,7 @@ def test_constant_items_are_refused():
             small_net,
             LabelledData(x, data.labels, "flat", "tests"),
             "C4",
-            options=ForecastOptions(per_class=4),
+            options=kernel_only(per_class=4),
         )
 
 
@@ -275,37 +288,30 @@ def test_the_answer_is_the_same_on_a_gpu(model):
             model,
             digits,
             "C4",
-            options=ForecastOptions(per_class=2, resamples=2, pilot_epochs=1, device=device),
+            options=kernel_only(per_class=2, resamples=2, device=device),
         )
         for device in ("cpu", "cuda")
     )
     torch.testing.assert_close(here.prediction.class_error, there.prediction.class_error, rtol=0, atol=1e-6)
 
 
-def test_averaging_over_nearly_rotations_leaves_a_kernel_of_rounding_that_a_ridge_settles():
-    """Advice asks for the network averaged over the group: its blocks are rounding, above zero and below."""
-    result = forecast("mlp", mnist_sample().of_classes(0, 1, 4), "C8", options=FEW)
-    assert any(one.text.startswith("Pool over the group") for one in result.advice)
-    assert result.cautions == ()
-
-
 @pytest.mark.parametrize("values", [(-2, -1, 7), (0, 5, 2 * 10**15)])
 def test_classes_that_number_no_output_are_taken_in_their_order(values):
     data = blobs()
     labels = torch.tensor(values)[data.labels]
-    options = ForecastOptions(per_class=2, resamples=1)
+    options = kernel_only(per_class=2, resamples=1)
     usual = forecast("mlp", data, "C4", missing={1: [2]}, options=options)
     result = forecast("mlp", replace(data, labels=labels), "C4", missing={values[1]: [2]}, options=options)
     assert torch.equal(result.class_accuracy.isnan(), usual.class_accuracy.isnan())
     torch.testing.assert_close(result.class_accuracy, usual.class_accuracy, equal_nan=True)
     assert result.question.class_names == tuple(str(value) for value in values)
-    with pytest.raises(InputError, match="class 1 is not in the data"):
+    with pytest.raises(InputError, match="there is no class '1'"):
         forecast("mlp", replace(data, labels=labels), "C4", missing={1: [2]}, options=options)
 
 
 def test_the_size_of_images_does_not_change_the_forecast():
     data = blobs()
-    options = ForecastOptions(per_class=2, resamples=1)
+    options = kernel_only(per_class=2, resamples=1)
     usual = forecast("mlp", data, "C4", missing={1: [2]}, options=options)
     result = forecast("mlp", replace(data, x=1e160 * data.x), "C4", missing={1: [2]}, options=options)
     error, same = result.prediction.class_error, usual.prediction.class_error
@@ -344,7 +350,10 @@ class Viewing(nn.Module):
 
 def test_inputs_of_a_network_are_contiguous():
     x = torch.rand(8, 4, 4, 3, generator=torch.Generator().manual_seed(0)).permute(0, 3, 1, 2)
-    options = replace(FEW, kernel="finite", standardise=False, pilot_epochs=1)
-    train = CheckOptions(epochs=1, kernel_classes=1)
-    result = forecast(Viewing, (x, torch.arange(8) % 2), "C2 flip", train=train, options=options)
+    options = ForecastOptions(budget=20, per_class=2, resamples=1, kernel="finite", standardise=False)
+    training = TrainingOptions(steps=4)
+    result = forecast(
+        Viewing, (x, torch.arange(8) % 2), "C2 flip", train=True, training=training, options=options
+    )
     assert result.check is not None
+    assert result.pilot is not None

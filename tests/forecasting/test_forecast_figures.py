@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
-import torch
 from torch import nn
 
-from symscope.data import custom_action
-from symscope.forecasting import CheckOptions, forecast, forecast_page
-from symscope.forecasting._check import PilotForecast
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._forecast_figures import cases_figure, classes_figure
-from symscope.groups import cyclic
-from tests.forecasting.own_code import turned_points
-from tests.forecasting.problems import FEW, blobs
+from tests.forecasting.problems import blobs
 
 BIRDS = ("great crested grebe", "lapwing", "oystercatcher", "common ringed plover", "kingfisher", "$5 x_ $")
 
 
 def checked(classes, names=None):
     net = nn.Sequential(nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, classes))
-    training = CheckOptions(epochs=1, kernel_classes=0)
-    result = forecast(
+    return forecast(
         net,
         blobs(classes=classes),
         "flip",
-        train=training,
+        train=True,
+        training=TrainingOptions(steps=6, max_classes=2),
         class_names=names,
-        options=FEW,
+        options=ForecastOptions(method="pilot", budget=20),
     )
-    there = torch.ones(classes, dtype=torch.float64)
-    return replace(result, pilot=PilotForecast(1000, there, 0 * there))  # the longest key there is
 
 
 def apart(boxes):
@@ -68,23 +59,3 @@ def test_missing_cases_carry_the_names_of_classes_without_touching():
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     begins = [title.split("\n")[0].partition(" → ")[0].removesuffix("…") for title in titles]
     assert all(any(name.startswith(begin) for name in BIRDS) for begin in begins)
-
-
-def test_points_are_drawn_at_their_coordinates_and_series_as_lines():
-    x = torch.randn(8, 10, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    turned = custom_action(cyclic(5), turned_points, 2)
-    net = nn.Sequential(nn.Flatten(), nn.Linear(20, 8), nn.ReLU(), nn.Linear(8, 2))
-    result = forecast(net, (x, torch.arange(8) % 2), turned, options=FEW)
-    assert (result.question.kind, result.question.standardised) == ("points", False)
-    drawn = [axes.collections[0].get_offsets() for axes in cases_figure(result).axes if axes.collections]
-    samples = result.prediction.resample.images[:, 0]
-    assert drawn
-    for offsets in drawn:
-        assert any(np.allclose(offsets, one) for one in samples)
-    assert "first two coordinates" in forecast_page(result)
-    result = forecast(net, (x.reshape(8, 1, 20), torch.arange(8) % 2), "C2 shift-x", options=FEW)
-    assert (result.question.kind, result.question.standardised) == ("series", True)
-    lines = [axes.lines[0].get_ydata() for axes in cases_figure(result).axes if axes.lines]
-    assert lines
-    for line in lines:
-        assert any(np.allclose(line, one[0]) for one in result.prediction.resample.images[:, 0])

@@ -1,118 +1,218 @@
-"""PilotForecast trainings against a linearised network written out by hand."""
+"""Pilot trainings: plans within a budget, designs, extrapolation, what they answer."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
-from torch.func import functional_call, jacrev
 
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast, forecast_page
-from symscope.forecasting._check import pilot_forecast, training_check
-from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
-from symscope.forecasting._question import as_question, missing_masks
-from symscope.forecasting._resample import draw_resample
+from symscope.errors import InputError
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast, forecast_page
+from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._extrapolation import (
+    extrapolated,
+    rise_factor,
+    score_half_widths,
+    score_logits,
+    shifted_scores,
+)
+from symscope.forecasting._pilot import pilot_plan, predict_table, smallest_budget
+from symscope.forecasting._question import as_question
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
 from symscope.networks import user_model
-from symscope.training import Optimiser
-from tests.forecasting.problems import blobs, number_net, small_net, spots
-from tests.tolerances import DENSE_PREDICTION
+from symscope.training import Optimiser, StepPlan
+from tests.forecasting.problems import blobs, small_net
 
-PLAIN = CheckOptions(batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
-
-
-def features(net, x):
-    """Gradients of every output in every weight, [points, outputs, weights]."""
-    weights = {name: weight.detach() for name, weight in net.named_parameters()}
-    result = jacrev(lambda own: functional_call(net, own, (x,)))(weights)
-    return torch.cat([part.flatten(2) for part in result.values()], 2)
+positive = st.floats(1e-4, 10.0)
 
 
-def trained(data, build, outputs, settings, seed):
-    """A question, its first network after the pilot, and which points that has not seen."""
-    question = as_question(data, "C4")
-    resample = draw_resample(question, 2, 0)
-    model = user_model(build, (6, 6), outputs)
-    _, net = training_check(model, question, resample, settings, ForecastOptions(seed=seed))
-    mask = missing_masks(resample.labels, question.group, None)[0].flatten()
-    return question, resample, model, net, mask
+@given(
+    positive,
+    st.integers(3, 5000),
+    st.integers(1, 3),
+    st.floats(0.1, 1e4),
+    st.floats(0, 50),
+    st.integers(0, 6),
+)
+def test_plans_keep_to_the_budget_and_never_train_longer_than_the_whole(
+    step, full, designs, budget, asked, tried
+):
+    plan = pilot_plan(step, full, designs, 10, budget, asked, tried)
+    if plan is None:
+        assert (
+            budget
+            < smallest_budget(step, designs, asked) * (4 + tried) / 4 + (tried + 1) * asked * step * designs
+        )
+        return
+    assert plan.seconds <= budget * (1 + 1e-9)
+    assert plan.lengths[0] <= plan.lengths[1] <= full
+    assert plan.repeats == 1 or plan.lengths[1] == full
+    assert plan.cost == plan.steps / (10 * full)
 
 
-def test_classes_go_on_with_cross_entropy_from_where_the_pilot_ends():
-    settings = CheckOptions(epochs=3, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
-    question, resample, model, net, mask = trained(blobs(items=6), small_net, 3, settings, seed=1)
-    result = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=3, seed=1))
-    x = resample.flat[:, None]
-    gradients = features(net, x)
-    gram = torch.einsum("ioj,koj->ik", gradients, gradients) / 3
-    wanted = resample.one_hot.repeat_interleave(4, 0)
-    with torch.no_grad():
-        start = net(x)
-    share = torch.zeros_like(wanted[~mask])
-    rate = 1 / float(torch.linalg.eigvalsh(gram).max())
-    for _ in range(60_000):  # plain descent, without momentum
-        f = start + gram[:, ~mask] @ share
-        loss = nn.functional.cross_entropy(f[~mask], wanted[~mask])
-        if loss < 0.01:
-            break
-        share = share - rate * (torch.softmax(f[~mask], 1) - wanted[~mask])
-    assert float(loss) < 0.011
-    right = (f[mask].argmax(1) == 0).double().mean()
-    assert float(result.class_accuracy[0]) == float(right)
+def samples_of(action="C4", classes=3, **asked):
+    question = as_question(blobs(items=10, classes=classes), action, **asked)
+    return question, forecast_samples(question, seed=0)
 
 
-def test_numbers_go_on_with_squared_loss_to_its_end():
-    settings = CheckOptions(epochs=4, batch=32, optimiser=Optimiser("adam", 1e-3), kernel_classes=0)
-    question, resample, model, net, mask = trained(spots(), number_net, 1, settings, seed=4)
-    result = pilot_forecast(model, question, resample, PLAIN, ForecastOptions(pilot_epochs=4, seed=4))
-    x = resample.flat[:, None]
-    phi = features(net, x)[:, 0]
-    with torch.no_grad():
-        start = net(x)
-    left = (resample.outputs.repeat_interleave(4, 0) - start)[~mask]
-    ridge = 1e-6 * float((phi**2).sum(1).mean())
-    step = torch.linalg.solve(
-        phi[~mask].T @ phi[~mask] + ridge * torch.eye(phi.shape[1]).double(), phi[~mask].T @ left
+def test_interleaved_designs_leave_one_element_out_of_every_class_once():
+    question, samples = samples_of(classes=6)
+    [design] = interleaved_designs(samples, question.group)
+    assert design.missing.int().tolist() == [[int(g == c % 4) for g in range(4)] for c in range(6)]
+    assert torch.equal(~design.seen, design.missing[samples.known.positions])
+    [shifted] = interleaved_designs(samples, question.group, shift=1)
+    assert torch.equal(shifted.missing, design.missing.roll(1, 1))
+
+
+def test_small_groups_keep_half_of_the_classes_whole():
+    question, samples = samples_of("flip", classes=5)
+    designs = interleaved_designs(samples, question.group)
+    assert len(designs) == 2
+    assert sum(one.missing for one in designs).sum(1).tolist() == [1] * 5
+    assert all(int((~one.missing).all(1).sum()) >= 2 for one in designs)
+
+
+def test_true_designs_are_one_class_each_or_the_coverage():
+    question, samples = samples_of()
+    designs = true_designs(samples, question.group)
+    assert [one.missing.nonzero().tolist() for one in designs] == [[[c, 0]] for c in range(3)]
+    question, samples = samples_of(seen="1: 0°; 2: 90..180°")
+    for designs in (true_designs(samples, question.group), interleaved_designs(samples, question.group)):
+        [design] = designs
+        assert design.missing.int().tolist() == [[0, 0, 0, 0], [0, 1, 1, 1], [1, 0, 0, 1]]
+
+
+def test_known_and_new_samples_are_apart_and_unequal_classes_are_kept():
+    data = blobs(items=20)
+    uneven = data.take(torch.cat([torch.arange(20), torch.arange(20, 27), torch.arange(40, 60)]))
+    samples = forecast_samples(as_question(uneven, "C4"), seed=1)
+    assert samples.known.positions.bincount().tolist() == [16, 6, 16]
+    assert samples.new.positions.bincount().tolist() == [4, 1, 4]
+    assert not set(samples.known.indices.tolist()) & set(samples.new.indices.tolist())
+    few = forecast_samples(as_question(blobs(items=3), "C4"), seed=1)
+    assert few.new is None
+    given_new = as_question(data, "C4", new=blobs(items=2, seed=9))
+    own = forecast_samples(given_new, seed=1)
+    assert (len(own.known), len(own.new)) == (60, 6)
+    tight = forecast_samples(as_question(data, "C4"), seed=1, memory=4 * 36 * 4 * 3 * (100 + 5))
+    assert tight.known.positions.bincount().tolist() == [5, 5, 5]
+    assert "5 samples of each class are used" in tight.notes[0]
+
+
+def table(shares, count=50):
+    shares = torch.tensor(shares, dtype=torch.float64)
+    return ScoreTable(shares * count, torch.full(shares.shape, count))
+
+
+def test_a_whole_training_is_not_extrapolated():
+    plan = replace(pilot_plan(0.01, 300, 1, 10, 1e3), repeats=1)
+    tables = [table([[0.2, 0.5]]), table([[0.4, 0.9]])]
+    result = predict_table(tables, plan, bounded=True)
+    torch.testing.assert_close(result.table, tables[1].mean)
+    assert result.mean == pytest.approx(0.65)
+
+
+@given(st.integers(1, 100), st.integers(2, 5), st.integers(1, 5))
+def test_rises_go_on_ever_more_slowly(first, ratio, times):
+    second = first * ratio
+    factors = [rise_factor(first, second, second * ratio**k) for k in range(times + 1)]
+    assert factors == pytest.approx([sum(0.5 ** (j + 1) for j in range(k)) for k in range(times + 1)])
+    assert all(factor < 1 for factor in factors)
+
+
+def test_extrapolation_by_hand():
+    first, second = table([[0.2, 0.5]]), table([[0.5, 0.5]])
+    rises = [math.log(26 / 26) - math.log(11 / 41), 0.0]
+    moved = extrapolated(score_logits(first, True), score_logits(second, True), 0.5)
+    common = sum(rises) / 2
+    assert moved[0].tolist() == pytest.approx([0.5 * (0.5 * rise + 0.5 * common) for rise in rises])
+    scores = shifted_scores(second, moved, True)
+    assert scores[0].tolist() == pytest.approx([1 / (1 + math.exp(-float(z))) for z in moved[0]])
+    numbers = shifted_scores(
+        table([[0.5]]), torch.full((1, 1), math.log(2.0), dtype=torch.float64), bounded=False
     )
-    predicted = start[mask] + phi[mask] @ step
-    samples = mask.nonzero()[:, 0] // 4
-    assert float(result.class_accuracy[0]) == pytest.approx(
-        float(resample.scores(predicted, samples).mean()), abs=1e-6
+    assert float(numbers) == pytest.approx(0.75)
+
+
+def test_intervals_grow_with_what_is_extrapolated_and_shrink_with_points():
+    moved = torch.tensor([[0.0, 1.0]], dtype=torch.float64)
+    own, far = score_half_widths(table([[0.5, 0.5]]), moved, True, repeats=1)
+    assert float(far[0, 0]) == 0.0
+    assert float(far[0, 1]) > 0
+    many, _ = score_half_widths(table([[0.5, 0.5]], count=5000), moved, True, repeats=1)
+    assert bool((many < own).all())
+
+
+def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
+    options = ForecastOptions(method="pilot", budget=5)
+    result = forecast(small_net, blobs(items=20), "C4", training=TrainingOptions(steps=90), options=options)
+    assert result.prediction is None
+    assert result.method == "pilot"
+    assert result.pilot.new.class_score.shape == (3,)
+    assert int((~result.pilot.new.table.isnan()).sum()) == 3
+    assert result.pilot.plan.replaced == 3
+    assert f"{result.pilot.plan.cost:.0%} of the training it replaces" in result.verdict
+    low, high = result.interval
+    assert low <= result.accuracy <= high
+    html = forecast_page(result)
+    assert "How it goes on" in html
+    assert "The architecture alone" not in html
+
+
+def test_an_invariant_network_knows_of_a_missing_point_what_it_knows_of_the_sample():
+    pooled = nn.Sequential(
+        nn.Conv2d(1, 8, 3, padding=1, padding_mode="circular"),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(8, 3),
     )
+    question, samples = samples_of("C3 shift-x")
+    trainer = DesignTrainer(user_model(pooled, (6, 6), 3), samples, torch.device("cpu"))
+    for design in interleaved_designs(samples, question.group):
+        answer = trainer.answer(design, StepPlan(20, 16, Optimiser("adam", 1e-2)), seed=0)
+        for c, g in design.missing.nonzero().tolist():
+            other = (g + 1) % 3
+            assert float(answer.known.mean[c, g]) == float(answer.fit.mean[c, other])
+            assert float(answer.new.mean[c, g]) == float(answer.averaged.mean[c, g])
+            assert float(answer.new.mean[c, g]) == float(answer.covered.mean[c, other])
 
 
-def test_what_is_expected_is_the_pilot_s_and_so_is_the_interval():
-    result = forecast(
-        small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2, pilot_epochs=2)
-    )
-    assert result.pilot.epochs == 2
-    assert result.accuracy == pytest.approx(result.pilot.accuracy, abs=DENSE_PREDICTION)
-    assert result.interval == accuracy_interval(result.pilot.class_accuracy[None], 3)
-    assert "after a pilot training of 2 epochs" in result.verdict
-    assert "uses a pilot training of 2 epochs" in forecast_page(result)
-    assert (
-        forecast(small_net, blobs(items=6), "C4", options=ForecastOptions(per_class=3, resamples=2)).pilot
-        is None
-    )
+def test_a_budget_that_is_too_small_names_the_one_that_would_do():
+    with pytest.raises(InputError, match=r"give \d+ s or more"):
+        forecast(
+            lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 2000), nn.ReLU(), nn.Linear(2000, 3)),
+            blobs(items=20),
+            "C4",
+            options=ForecastOptions(method="pilot", budget=1e-3),
+        )
+    tiny = ForecastOptions(budget=0.05, per_class=2, resamples=1)
+    result = forecast(small_net, blobs(items=20), "C4", options=tiny)
+    assert result.method == "kernel"
+    assert "pilot trainings take" in result.notes[-1]
 
 
-def test_classes_that_miss_nothing_are_not_asked():
-    lacking = {1: [0, 2]}
+def test_new_samples_may_be_given_with_names_of_their_own():
+    data, other = blobs(items=6), blobs(items=5, seed=5)
+    words = ("ant", "bee", "cow")
+    options = ForecastOptions(method="pilot", budget=4)
+    named = [words[int(k)] for k in other.labels]
     result = forecast(
         small_net,
-        blobs(items=6),
+        (data.x, [words[int(k)] for k in data.labels]),
         "C4",
-        missing=lacking,
-        options=ForecastOptions(per_class=2, resamples=1, pilot_epochs=1),
+        new=(other.x.flip(0), named[::-1]),
+        training=TrainingOptions(steps=30),
+        options=options,
     )
-    assert result.pilot.class_accuracy.isnan().tolist() == [True, False, True]
-    assert 0 <= result.accuracy <= 1
-
-
-def test_numbers_have_an_interval_after_a_pilot():
-    result = forecast(
-        number_net, spots(), "C4", options=ForecastOptions(per_class=3, resamples=1, pilot_epochs=2)
-    )
-    low, high = result.interval
-    assert low < result.accuracy <= high <= 1
-    wanted = explained_interval(result.pilot.class_accuracy[None], result.pilot.class_spread[None], 3)
-    assert (low, high) == wanted
+    assert int(result.pilot.answers[-1].new.count.sum()) == 15 * result.pilot.answers[-1].trainings // 1
+    with pytest.raises(InputError, match="class 'elk' is not in the data"):
+        forecast(small_net, (data.x, [words[int(k)] for k in data.labels]), "C4", new=(other.x, ["elk"] * 15))
+    with pytest.raises(InputError, match="expected samples of shape"):
+        forecast(small_net, data, "C4", new=(other.x[:, :5], other.labels))

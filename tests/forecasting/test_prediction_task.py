@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
 
 from symscope.errors import InputError
-from symscope.forecasting._check import training_runs
-from symscope.forecasting._options import CheckOptions, ForecastOptions
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION
 from symscope.forecasting._question import as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
-from symscope.training import MiniBatch, Optimiser, StoredPoints, train_networks
 from tests.forecasting.problems import blobs, number_net, spots
 from tests.tolerances import ROUNDING
 
@@ -47,32 +43,6 @@ def test_scores_of_numbers_are_what_is_explained_and_errors_are_in_their_units()
     assert float(resample.scores(middle, torch.arange(15)).mean()) == pytest.approx(0.0, abs=1e-10)
     assert resample.scores(wanted, torch.arange(15)).tolist() == [1.0] * 15
     assert REGRESSION.correct(torch.tensor([0.76, 0.74, -3.0])).tolist() == [True, False, False]
-
-
-def test_training_scores_numbers_in_the_same_way():
-    question = as_question(spots(both=True), "C4")
-    resample = draw_resample(question, 2, 0)
-    model = user_model(lambda: number_net(2), (6, 6), 2)
-    hidden = torch.zeros(1, 40, dtype=torch.bool)
-    hidden[0, ::4] = True
-    points = StoredPoints(resample.flat[:, None], 4)
-    settings = MiniBatch(30, 40, Optimiser("sgd", 0.05))
-    y = resample.outputs.repeat_interleave(4, 0)
-    sets = {"missing": hidden, "seen": ~hidden}
-    result = train_networks(model.builder, points, y, ~hidden, sets, settings, [3])
-    runs = training_runs(model, question, resample, CheckOptions(), ForecastOptions())
-    net = model.builder(3)
-    steps = torch.optim.SGD(net.parameters(), lr=0.05)
-    for _ in range(30):
-        steps.zero_grad()
-        nn.functional.mse_loss(net(resample.flat[~hidden[0]]), y[~hidden[0]]).backward()
-        steps.step()
-    with torch.no_grad():
-        said = net(resample.flat)
-    items = torch.arange(40) // 4
-    scores = resample.scores(said, items)
-    assert float(runs.scores([result], "missing")) == pytest.approx(float(scores[hidden[0]].mean()), abs=1e-9)
-    assert float(runs.scores([result], "seen")) == pytest.approx(float(scores[~hidden[0]].mean()), abs=1e-9)
 
 
 def test_networks_need_an_output_for_each_number():

@@ -1,39 +1,43 @@
 """Forecasts of numbers from end to end: dense regression as oracle, training, page, programs, bad input."""
 
 from __future__ import annotations
-
-import json
-import re
 from dataclasses import replace
-
-import pytest
-import torch
-from torch import nn
-
-from symscope.data import MeasuredData, custom_action
+from symscope.data import MeasuredData
+from symscope.data import custom_action
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, forecast
-from symscope.forecasting._check import training_check
-from symscope.forecasting._forecast_figures import cases_figure, classes_figure, group_size_figure
+from symscope.forecasting import ForecastOptions
+from symscope.forecasting import TrainingOptions
+from symscope.forecasting import forecast
+from symscope.forecasting._forecast_figures import cases_figure
+from symscope.forecasting._forecast_figures import classes_figure
 from symscope.forecasting._forecast_page import forecast_page
-from symscope.forecasting._kernel_choice import tangent_kernel
-from symscope.forecasting._question import as_question
-from symscope.forecasting._remedies import augmented_accuracy, invariant_accuracy
-from symscope.forecasting._resample import draw_resample
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
-from symscope.networks import user_model
 from symscope.spectral.dense import regression
-from symscope.training import Optimiser
-from tests.forecasting.problems import FEW, number_net, spots
+from tests.forecasting.problems import FEW
+from tests.forecasting.problems import kernel_only
+from tests.forecasting.problems import number_net
+from tests.forecasting.problems import spots
 from tests.tolerances import DENSE_PREDICTION
+from torch import nn
+import json
+import pytest
+import re
+import torch
+
+
+
 
 
 @pytest.fixture(scope="module")
 def checked():
-    settings = CheckOptions(epochs=80, kernel_classes=1)
     return forecast(
-        number_net, spots(), "C4", train=settings, options=ForecastOptions(per_class=3, resamples=2)
+        number_net,
+        spots(),
+        "C4",
+        train=True,
+        training=TrainingOptions(steps=200, max_classes=2),
+        options=ForecastOptions(budget=6, per_class=3, resamples=2),
     )
 
 
@@ -42,7 +46,7 @@ def test_the_group_form_is_dense_regression_when_the_action_is_exact(both):
     """Everything again from the raw numbers: points, standardisation, groups, regression, scores."""
     data = spots(both=both)
     net = number_net(1 + both)
-    result = forecast(lambda: net, data, "C4", options=ForecastOptions(per_class=3, resamples=1, seed=5))
+    result = forecast(lambda: net, data, "C4", options=kernel_only(per_class=3, resamples=1, seed=5))
     items = result.question.data.per_class(3, 5).indices
     points = torch.stack([torch.rot90(data.x[items], k, (-2, -1)) for k in range(4)], 1).flatten(2)
     points = points - points.mean(2, keepdim=True)
@@ -81,14 +85,14 @@ def test_missing_groups_can_be_named():
         spots(),
         "C4",
         missing={0: [0, 2], 4: [1]},
-        options=ForecastOptions(per_class=3, resamples=2),
+        options=kernel_only(per_class=3, resamples=2),
     )
     asked = (~result.prediction.table.isnan()).int().tolist()
     assert asked == [[1, 0, 1, 0], [0] * 4, [0] * 4, [0] * 4, [0, 1, 0, 0]]
     assert bool(result.prediction.class_accuracy[:, 1:4].isnan().all())
     low, high = result.interval
     assert low < result.accuracy < high <= 1
-    assert "the missing cases" in result.verdict
+    assert "what is missing" in result.verdict
 
 
 def test_an_invariant_network_explains_everything():
@@ -101,48 +105,11 @@ def test_an_invariant_network_explains_everything():
     assert forecast(number_net, spots(), "C3 shift-x", options=FEW).accuracy < 0.9
 
 
-def test_advice_is_about_the_same_score(checked):
-    question = as_question(spots(), "C4")
-    kernel = tangent_kernel(user_model(number_net, (6, 6), 1), (6, 6)).kernel(0)
-    resample = draw_resample(question, 2, 0)
-    assert augmented_accuracy(question, kernel, resample) == (1.0, 0.0)
-    assert invariant_accuracy(kernel(resample.flat), question, resample) == pytest.approx(1.0, abs=1e-8)
-    kinds = {one.kind for one in checked.advice}
-    assert {"augment", "pool", "build in"} <= kinds
-    assert not any("class" in one.evidence for one in checked.advice)
-    assert all(one.accuracy <= 1 + 1e-9 for one in checked.advice)
-
-
-def test_training_is_squared_loss_on_standardised_numbers():
-    question = as_question(spots(), "C4")
-    resample = draw_resample(question, 2, 0)
-    model = user_model(number_net, (6, 6), 1)
-    settings = CheckOptions(epochs=50, batch=40, optimiser=Optimiser("sgd", 0.05), kernel_classes=5)
-    result, first = training_check(model, question, resample, settings, ForecastOptions(seed=4))
-    seen = torch.ones(10, 4, dtype=torch.bool)
-    seen[:2, 0] = False
-    net = model.builder(4).float()
-    steps = torch.optim.SGD(net.parameters(), lr=0.05)
-    x, y = resample.points[seen].float()[:, None], resample.outputs[:, None].expand(10, 4, 1)[seen].float()
-    for _ in range(50):
-        steps.zero_grad()
-        nn.functional.mse_loss(net(x), y).backward()
-        steps.step()
-    with torch.no_grad():
-        said = net(resample.points[:2, :1].float()).double()
-    assert torch.allclose(first(resample.points[:2, :1]), said, atol=1e-4)
-    assert float(result.class_accuracy[0]) == pytest.approx(
-        float(resample.scores(said, torch.arange(2)).mean()), abs=1e-3
-    )
-    assert not bool(result.refit_accuracy.isnan().any())
-    assert 0 < result.kernel_change < 1
-
-
 def test_words_speak_of_explained_variation(checked):
     words = checked.verdict
     assert f"is predicted to explain {checked.accuracy:.0%} of the targets' variation on" in words
     assert f"trained, it explains {checked.check.accuracy:.0%}" in words
-    assert "per group" in words
+    assert " per group" in words
     html = forecast_page(checked, "symscope forecast")
     assert "lowest fifth" in html
     assert "Predictions for each group" in html
@@ -159,7 +126,8 @@ def test_programs_are_told_what_the_numbers_are(checked):
     assert result["prediction"]["group_explained"] == checked.prediction.class_accuracy.mean(0).tolist()
     assert result["prediction"]["group_error"] == checked.prediction.class_error.tolist()
     assert result["question"]["group_names"][0] == "lowest fifth"
-    assert result["check"]["group_explained"] == checked.check.class_accuracy.tolist()
+    trained = [None if value != value else value for value in checked.check.class_accuracy.tolist()]
+    assert result["check"]["group_explained"] == trained
     assert result["advice"][0]["explained"] == checked.advice[0].accuracy
     assert result["prediction"]["confusion"] is None
     text = json.dumps(checked.to_dict())
@@ -172,28 +140,24 @@ def test_figures_hold_what_is_below_zero(checked):
     texts = [axes.get_title() for axes in cases.axes if axes.get_title()]
     assert all(text.startswith("predicted ") and "\nis " in text for text in texts)
     low = min(
-        float(checked.prediction.class_accuracy.mean(0).min()), float(checked.check.class_accuracy.min()), 0.0
+        float(checked.class_accuracy.min()), float(checked.check.class_accuracy.nan_to_num().min()), 0.0
     )
     bars = classes_figure(checked).axes[0]
     assert bars.get_ylim()[0] <= max(low, -1.0)
     far = replace(checked.prediction, class_accuracy=checked.prediction.class_accuracy - 5)
-    cut = classes_figure(replace(checked, prediction=far)).axes[0]
+    cut = classes_figure(replace(checked, prediction=far, pilot=None, check=None)).axes[0]
     assert cut.get_ylim()[0] == pytest.approx(-1.03)
     assert cut.get_ylabel() == "variation explained (cut at -1)"
-    curve = group_size_figure(checked)
-    assert curve.axes[0].get_ylim()[0] <= max(
-        -1.0, min(one.accuracy for one in checked.prediction.group_sizes)
-    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"model": lambda: number_net(2)}, "has 2 outputs, the data has 1 numbers to predict"),
-        ({"missing": {7: [0]}}, "missing: group 7 is not in the data"),
-        ({"missing": {}}, "missing: expected at least one group"),
-        ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of group 1 is missing"),
-        ({"options": ForecastOptions(per_class=99)}, "has 6 (items|samples), not 99"),
+        ({"missing": {7: [0]}}, "group 7 is not in the data"),
+        ({"missing": {}}, "at least one group"),
+        ({"missing": {1: [0, 1, 2, 3]}}, "every transformation of group second fifth is missing"),
+        ({"options": kernel_only(per_class=99)}, "has 6 (items|samples), not 99"),
         ({"data": spots(items=3)}, "expected 4 samples or more"),
         ({"action": custom_action(cyclic(2), lambda g, x: -x if g else x, 3)}, "moves samples with 3 axes"),
     ],
@@ -201,7 +165,7 @@ def test_figures_hold_what_is_below_zero(checked):
 def test_what_cannot_be_used_is_refused_in_one_sentence(arguments, message):
     given = {"model": number_net, "data": spots(), "action": "C4"} | arguments
     with pytest.raises(InputError, match=message):
-        forecast(**given)
+        forecast(**({"options": FEW} | given))
 
 
 def test_draws_of_one_number_are_refused():
@@ -210,4 +174,4 @@ def test_draws_of_one_number_are_refused():
     targets[7] = 1.0
     lonely = MeasuredData(data.x, targets, "lonely", "tests")
     with pytest.raises(InputError, match="samples drawn all have the same numbers"):
-        forecast(number_net, lonely, "C4", options=ForecastOptions(per_class=1, resamples=3))
+        forecast(number_net, lonely, "C4", options=kernel_only(per_class=1, resamples=3))

@@ -13,12 +13,12 @@ import torch
 from matplotlib.collections import LineCollection
 
 from symscope.errors import InputError
-from symscope.forecasting import CheckOptions, ForecastOptions, comparison_sentences, forecast
+from symscope.forecasting import ForecastOptions, TrainingOptions, comparison_sentences, forecast
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
 from symscope.forecasting._question import as_question
 from symscope.forecasting._result import _question_data
-from tests.forecasting.problems import FEW, blobs, number_net, small_net, spots
+from tests.forecasting.problems import FEW, blobs, kernel_only, number_net, small_net, spots
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,9 @@ def checked():
         small_net,
         blobs(items=5),
         "C4",
-        train=CheckOptions(epochs=20, kernel_classes=1),
-        options=ForecastOptions(per_class=3, resamples=2),
+        train=True,
+        training=TrainingOptions(steps=60, max_classes=2),
+        options=ForecastOptions(budget=6, per_class=3, resamples=2),
     )
 
 
@@ -75,10 +76,12 @@ def test_the_table_by_class_has_the_numbers_of_the_forecast(checked):
     assert (frame.index.name, list(frame.index)) == ("class", ["0", "1", "2"])
     np.testing.assert_array_equal(frame["accuracy"], checked.class_accuracy)
     np.testing.assert_array_equal(frame["trained"], checked.check.class_accuracy)
-    np.testing.assert_array_equal(frame["error"], checked.prediction.class_error)
+    np.testing.assert_array_equal(frame["known"], checked.pilot.known.class_score)
+    np.testing.assert_array_equal(frame["architecture"], checked.prediction.class_accuracy.mean(0))
+    alone = replace(checked, pilot=None)
     for c in range(3):  # a class alone
         own = accuracy_interval(checked.prediction.class_accuracy[:, [c]], 3)
-        assert (frame["low"].iloc[c], frame["high"].iloc[c]) == own
+        assert alone.class_interval[c].tolist() == pytest.approx(own)
     assert (frame["low"] <= frame["accuracy"]).all()
     assert (frame["accuracy"] <= frame["high"]).all()
 
@@ -93,7 +96,7 @@ def test_classes_that_were_not_asked_about_have_no_interval():
 def test_groups_of_numbers_have_a_table_too():
     frame = forecast(number_net, spots(), "C4", options=FEW).to_frame()
     assert frame.index.name == "group"
-    assert list(frame.columns) == ["explained", "low", "high", "error"]
+    assert list(frame.columns) == ["explained", "low", "high", "architecture"]
     assert (frame["high"] <= 1).all()
 
 
@@ -126,8 +129,8 @@ def test_a_forecast_is_saved_as_a_page_or_as_numbers(checked, tmp_path):
 def test_every_part_of_a_forecast_is_shown_in_a_few_hundred_letters(checked):
     prediction = checked.prediction
     parts = (checked, checked.question, checked.model, checked.options, prediction, prediction.resample,
-             prediction.resample_prediction, prediction.pairs, prediction.equivariance, checked.check,
-             checked.check.plan, checked.advice[0])  # fmt: skip
+             prediction.resample_prediction, prediction.pairs, checked.equivariance, checked.check,
+             checked.check.plan, checked.pilot, checked.pilot.plan, checked.pilot.answers[0])  # fmt: skip
     for part in parts:
         assert len(repr(part)) <= 300
         assert repr(part).startswith(f"{type(part).__name__}(")
@@ -145,13 +148,15 @@ def test_programs_get_plain_numbers_without_nan(checked):
     assert prediction["pair_error"][0][1] == float(checked.prediction.pairs.error[0, 1])
     assert result["check"]["noise_floor"] == checked.check.noise_floor
     assert result["advice"][0]["kind"] == checked.advice[0].kind
-    assert prediction["equivariance"]["layers"][0]["kind"] == "Linear"
+    assert result["equivariance"]["layers"][0]["kind"] == "Linear"
+    assert result["pilot"]["new"]["accuracy"] == checked.accuracy
+    assert result["about"] == "new samples"
 
 
 def test_the_page_says_everything_and_needs_no_network(checked):
     html = forecast_page(checked, "symscope forecast --group C4")
-    for title in ("The forecast", "The check: trained", "Missing cases", "Advice", "Why: the spectrum",
-                  "Equivariance of the network", "How to repeat it"):  # fmt: skip
+    titles = ("The forecast", "The check: trained", "Missing cases", "Price list", "The architecture alone")
+    for title in (*titles, "Equivariance of the network", "How to repeat it"):
         assert f">{title}" in html
     assert "symscope forecast --group C4" in html
     assert checked.advice[0].text in html
@@ -171,7 +176,7 @@ def test_classes_are_called_by_their_names_everywhere():
     assert "0" not in cells
     part = blobs().of_classes(0, 2)
     assert forecast(
-        small_net, part, "C4", class_names=names, options=ForecastOptions(resamples=1)
+        small_net, part, "C4", class_names=names, options=kernel_only(resamples=1)
     ).question.class_names == ("ash", "elm")
     for wrong in (("ash", "elm"), ("ash", "elm", "ash")):
         with pytest.raises(InputError, match="a name of its own for each class, 0 to 2, got 2 different"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from symscope.forecasting.methods import HELD_STEPS, STEPS
 from symscope_papers.config_bounds import (
     check_at_least,
     check_between,
@@ -17,6 +16,8 @@ from symscope_papers.config_bounds import (
 from symscope_papers.forecast.quality.data import DATASETS, IMAGE_ACTIONS, POINT_ACTIONS
 from symscope_papers.forecast.quality.networks import NETWORKS
 
+STEPS = 600  # of a full training at least: fewer leave small data unlearned
+HELD_STEPS, HELD_LOSS = 400, 0.01  # logistic regression ends at this mean cross-entropy, or so many steps
 FEWEST = 2  # classes, and samples of a class
 EPOCHS = 25  # of a full training at least
 

@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor, nn
 
-from symscope.forecasting.methods import FALLBACK_RIDGE, FiniteKernel, Resample, missing_masks
+from symscope.forecasting.methods import FALLBACK_RIDGE, FiniteKernel, Resample
 from symscope.groups import FiniteGroup
 from symscope.networks import Stack, UserModel, arrange_inputs
-from symscope.spectral import leave_out_residual, precision
+from symscope.spectral import class_masks, leave_out_residual, precision
 from symscope.training import MiniBatch, Optimiser, StoredPoints, train_networks
 
 AT_ONCE = 40  # networks trained together on a GPU
@@ -43,7 +43,7 @@ class LeaveOutCase:
     @property
     def hidden(self) -> Bool[Tensor, "sets p"]:
         """For each left-out class, which points are missing: its samples, not transformed."""
-        masks = missing_masks(self.draw.labels, self.group, None)
+        masks = class_masks(self.draw.labels, self.group, self.group.identity)
         return masks[list(self.left_out)].flatten(1).to(self.device)
 
     @property
@@ -145,3 +145,39 @@ def train_left_out(
         torch.cat([one.measured[name][-1] for one in result]).reshape(shape) for name in ("missing", "seen")
     )
     return LeftOutNetworks(missing, seen, tuple(one.stack for one in result))
+
+
+@final
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How networks are trained.
+
+    Attributes:
+        epochs: Passes over the points.
+        batch: Points per step.
+        optimiser: First training's optimiser.
+        second_optimiser: Second training's optimiser.
+        batched: Whether the networks of all left-out classes are trained as one batched network.
+    """
+
+    epochs: int
+    batch: int
+    optimiser: Optimiser
+    second_optimiser: Optimiser
+    batched: bool
+
+
+def training_plan(module: nn.Module, epochs: int, batch: int) -> TrainingPlan:
+    """Adam and SGD; networks that average over positions, which learn slowly, with a higher rate.
+
+    Networks of full connections alone are trained together: convolutions do not batch well on a CPU.
+    """
+    averages = any(isinstance(part, nn.AdaptiveAvgPool2d) for part in module.modules())
+    parts = [part for part in module.modules() if next(part.parameters(False), None) is not None]
+    return TrainingPlan(
+        epochs,
+        batch,
+        Optimiser("adam", 3e-3 if averages else 1e-3),
+        Optimiser("sgd", 0.02, momentum=0.9),
+        all(isinstance(part, nn.Linear) for part in parts),
+    )

@@ -9,10 +9,8 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.forecasting import CheckOptions
 from symscope.forecasting.methods import (
     Question,
-    TrainingPlan,
     accuracy_interval,
     draw_resample,
     tangent_kernel,
@@ -21,7 +19,13 @@ from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults
 from symscope_papers.forecast.quality.config import EPOCHS, FEWEST, Quality
 from symscope_papers.forecast.quality.data import quality_question
-from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, LeftOutNetworks, train_left_out
+from symscope_papers.forecast.quality.left_out_case import (
+    LeaveOutCase,
+    LeftOutNetworks,
+    TrainingPlan,
+    train_left_out,
+    training_plan,
+)
 from symscope_papers.forecast.quality.networks import network
 from symscope_papers.forecast.quality.variants import (
     BORROWED,
@@ -57,7 +61,7 @@ def measure_cell(config: Quality, cell: Mapping[str, Any], context: CellContext)
     result = _architecture(config, asked, task, context.run_seed)
     points = len(task.draw.flat)
     epochs = max(EPOCHS, -(-config.steps // -(-points // config.batch)))
-    how = CheckOptions(epochs=epochs, batch=config.batch).plan(task.model.builder(0), points)
+    how = training_plan(task.model.builder(0), epochs, config.batch)
     runs = _trainings(task, how, cell["network"])
     for k in config.pilots:
         pilot = train_left_out(task, task.model.builder, k, how.batch, how.optimiser, how.batched)

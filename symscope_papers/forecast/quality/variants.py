@@ -7,15 +7,15 @@ from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
 from symscope.forecasting.methods import (
-    HELD_LOSS,
     FiniteKernel,
     Resample,
     TangentKernel,
-    kernel_logistic_regression,
     resample_prediction,
 )
 from symscope.groups import FiniteGroup
 from symscope.kernels import conjugate_kernel
+from symscope_papers.forecast.quality.config import HELD_LOSS
+from symscope_papers.forecast.quality.kernel_logistic import kernel_logistic_regression
 from symscope_papers.forecast.quality.left_out_case import LeaveOutCase, LeftOutNetworks
 
 BORROWED = 2  # classes whose pilot training calibrates the others

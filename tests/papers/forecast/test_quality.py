@@ -71,7 +71,7 @@ def test_architecture_draws_is_what_the_forecast_says(made):
         network("mlp-1", (8, 2), 3),
         asked.data,
         asked.action,
-        options=ForecastOptions(per_class=2, resamples=2, seed=1, effort=1e-3),
+        options=ForecastOptions(method="kernel", per_class=2, resamples=2, seed=1),
     )
     mine = tables["forecasts"].query("network == 'mlp-1' and variant == 'architecture-draws'")
     expected = result.class_accuracy[[0, 2]]

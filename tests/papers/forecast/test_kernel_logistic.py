@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.forecasting._kernel_logistic import MOMENTUM, kernel_logistic_regression
 from symscope.numerics._randomness import seeded
+from symscope_papers.forecast.quality.kernel_logistic import MOMENTUM, kernel_logistic_regression
 from tests.tolerances import STACKED
 
 

@@ -1,0 +1,177 @@
+"""The samples a network is trained on and new ones it never sees, each under every element of the group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import torch
+from jaxtyping import Float, Float64, Int64, Shaped
+from torch import Tensor
+
+from symscope.data import LabelledData
+from symscope.forecasting._coverage import Coverage
+from symscope.forecasting._prediction_task import PredictionTask
+from symscope.forecasting._resample import sample_points
+from symscope.numerics import byte_text, seeded
+
+if TYPE_CHECKING:
+    from symscope.forecasting._question import Question
+
+NEW_SHARE = 0.2  # of each class, kept apart as new samples where no others are given
+FEWEST_SPLIT = 5  # samples of a class below which none is kept apart
+MOST_NEW = 100  # new samples of a class: accuracies to 0.05
+MEMORY = 2**31  # bytes that all transformed samples may take
+PIECE = 256  # samples transformed at a time
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OrbitSamples:
+    """Samples under every element, as the network sees them, in float32.
+
+    Attributes:
+        points: `points[s, g]` is element g on sample s.
+        labels: Class, or group of numbers, of each sample.
+        positions: Place of each sample's class among those of the data.
+        wanted: What the network is trained to give: the class, or standardised numbers `[m, t]`.
+        indices: Position of each sample in the data.
+    """
+
+    points: Float[Tensor, "m n *s"]
+    labels: Int64[Tensor, "m"]
+    positions: Int64[Tensor, "m"]
+    wanted: Shaped[Tensor, "m *t"]
+    indices: Int64[Tensor, "m"]
+
+    def __repr__(self) -> str:
+        return f"OrbitSamples({len(self.labels)} samples under {self.points.shape[1]} elements)"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ForecastSamples:
+    """What networks are trained on and asked about.
+
+    Attributes:
+        known: Samples of the training data.
+        new: Samples that no network is trained on; None where a class has too few to keep some apart.
+        coverage: Elements of the known samples that the training data holds; None for the sweep.
+        variance: Variance of the standardised numbers over known samples; 1 for classes.
+        task: Classification or regression.
+        columns: Outputs of the network that are about classes of the data, or all.
+        notes: What was left out, in words.
+    """
+
+    known: OrbitSamples
+    new: OrbitSamples | None
+    coverage: Coverage | None
+    variance: float
+    task: PredictionTask
+    columns: Int64[Tensor, "c"]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> int:
+        """How many classes, or groups of numbers, there are."""
+        return int(self.known.positions.max()) + 1
+
+    @property
+    def order(self) -> int:
+        """Elements of the group."""
+        return self.known.points.shape[1]
+
+    def per_class(self) -> tuple[int, int]:
+        """The fewest and the most known samples of a class."""
+        counts = self.known.positions.bincount()
+        return int(counts.min()), int(counts.max())
+
+    def scores(self, outputs: Float[Tensor, "p c"], wanted: Shaped[Tensor, "p *t"]) -> Float64[Tensor, "p"]:
+        """1 where the largest output is that of the class, else 0; for numbers `1 - |f - y|^2 / V`."""
+        if not wanted.is_floating_point():
+            return (self.columns[outputs[:, self.columns].argmax(1)] == wanted).double()
+        return 1 - (outputs.double() - wanted.double()).square().sum(1) / self.variance
+
+
+def forecast_samples(
+    question: Question, seed: int, most: int | None = None, memory: int = MEMORY
+) -> ForecastSamples:
+    """Known and new samples of a question, as many as the memory holds, every one under every element.
+
+    A class keeps a fifth of its samples apart as new ones, at most 100; none where the question has new
+    samples of its own, or a class has fewer than five.
+
+    Args:
+        question: Data, action and coverage.
+        seed: Seed for drawing new samples.
+        most: Known samples of each class at most.
+        memory: Bytes that all of them may take.
+
+    Raises:
+        InputError: Orbits the action cannot make.
+    """
+    data = question.data
+    known, new = _split(data, seed, question.new_data is None)
+    notes = []
+    size = 4 * math.prod(question.shape) * question.group.order
+    affordable = max(2, memory // size // len(data.classes) - (MOST_NEW if len(new) else 0))
+    wanted = min(most or len(data), affordable)
+    if int(data.labels[known].bincount().max()) > wanted:
+        if wanted == affordable:
+            notes.append(
+                f"{wanted} samples of each {question.task.words.one} are used, which under "
+                f"{question.group.order} elements fill {byte_text(memory)}."
+            )
+        known = _first_of_each(data.labels, known, wanted)
+    own = _orbits(question, data, known)
+    others: OrbitSamples | None
+    if question.new_data is not None:
+        at = _first_of_each(question.new_data.labels, torch.arange(len(question.new_data)), MOST_NEW)
+        others = _orbits(question, question.new_data, at)
+    else:
+        others = _orbits(question, data, new) if len(new) else None
+    targets = None if question.targets is None else question.targets.take(known)
+    return ForecastSamples(
+        own,
+        others,
+        None if question.coverage is None else question.coverage.take(known),
+        1.0 if targets is None else targets.variance,
+        question.task,
+        data.labels.unique() if targets is None else torch.arange(question.outputs),
+        tuple(notes),
+    )
+
+
+def _split(data: LabelledData, seed: int, apart: bool) -> tuple[Int64[Tensor, "k"], Int64[Tensor, "l"]]:
+    """Positions of known and of new samples, each in random order within classes."""
+    known, new = [], []
+    for label in data.classes:
+        members = (data.labels == label).nonzero()[:, 0]
+        members = members[torch.randperm(len(members), generator=seeded(seed, label, 7))]
+        enough = apart and len(members) >= FEWEST_SPLIT
+        count = min(MOST_NEW, round(NEW_SHARE * len(members))) if enough else 0
+        new.append(members[:count])
+        known.append(members[count:])
+    if any(len(one) == 0 for one in new):  # every class has new samples, or none has
+        return torch.cat([torch.cat(pair) for pair in zip(new, known, strict=True)]), torch.arange(0)
+    return torch.cat(known), torch.cat(new)
+
+
+def _first_of_each(labels: Int64[Tensor, "m"], at: Int64[Tensor, "k"], most: int) -> Int64[Tensor, "l"]:
+    """The first positions of each class, at most so many."""
+    return torch.cat([at[labels[at] == label][:most] for label in labels[at].unique()])
+
+
+def _orbits(question: Question, data: LabelledData, at: Int64[Tensor, "k"]) -> OrbitSamples:
+    pieces = [
+        sample_points(question, data.take(piece), data is not question.data)[1].float()
+        for piece in at.split(PIECE)
+    ]
+    labels = data.labels[at]
+    positions = torch.searchsorted(question.data.labels.unique(), labels)
+    wanted = labels if question.targets is None else question.targets.standardised[at].float()
+    return OrbitSamples(torch.cat(pieces), labels, positions, wanted, at)

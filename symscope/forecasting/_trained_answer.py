@@ -1,0 +1,292 @@
+"""What a trained network answers: its scores by class and element, on known and on new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int64
+from torch import Tensor, nn
+
+from symscope.forecasting._designs import Design
+from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
+from symscope.networks import UserModel, arrange_inputs
+from symscope.numerics import Progress
+from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
+
+MISSING_SAMPLES = 200  # known samples of a class that are asked at what they lack
+COVERED_SAMPLES = 32  # samples of a class that are asked at what it has
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Mean scores by class and element: accuracy, or the share of the numbers' variation explained.
+
+    Attributes:
+        total: Sum of the scores of each cell.
+        count: Points in each cell.
+    """
+
+    total: Float64[Tensor, "c n"]
+    count: Int64[Tensor, "c n"]
+
+    @property
+    def mean(self) -> Float64[Tensor, "c n"]:
+        """NaN where there is no point."""
+        return self.total / self.count
+
+    def __repr__(self) -> str:
+        return f"ScoreTable(mean {float(self.total.sum() / self.count.sum()):.2f} of {int(self.count.sum())})"
+
+    def __add__(self, other: ScoreTable) -> ScoreTable:
+        return ScoreTable(self.total + other.total, self.count + other.count)
+
+    def at(self, cells: Bool[Tensor, "c n"]) -> ScoreTable:
+        """The same in these cells alone."""
+        return ScoreTable(self.total * cells, self.count * cells)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MissingCase:
+    """One sample at an element that the training data lacks, and what a trained network makes of it.
+
+    Attributes:
+        point: Sample as the network sees it.
+        position: Place of its class among those of the data.
+        element: Element that was applied.
+        output: Outputs of the network that are about classes, or standardised numbers.
+        score: 1 or 0; for numbers the share explained.
+        margin: How sure it is: output of its class minus the largest other; for numbers the score.
+        wanted: Standardised numbers it should give; None for classes.
+    """
+
+    point: Float[Tensor, "*s"]
+    position: int
+    element: int
+    output: Float[Tensor, "c"]
+    score: float
+    margin: float
+    wanted: Float[Tensor, "t"] | None
+
+    def __repr__(self) -> str:
+        return f"MissingCase(class at {self.position}, element {self.element}, score {self.score:.2f})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainedAnswer:
+    """Scores of one trained network, or of several together.
+
+    Attributes:
+        known: Known samples at points that the training data lacks.
+        new: New samples at elements that their class lacks; empty without new samples.
+        covered: New samples (known ones, where there are none) at elements that their class has.
+        averaged: New samples (or known ones) where outputs are averaged over the group, in the cells that
+            are asked of their class.
+        fit: Known samples at points of the training data.
+        cases: Some missing cases that fail and some that work, the surest of each class.
+        steps: Steps of one training.
+        trainings: How many networks.
+    """
+
+    known: ScoreTable
+    new: ScoreTable
+    covered: ScoreTable
+    averaged: ScoreTable
+    fit: ScoreTable
+    cases: tuple[MissingCase, ...]
+    steps: int
+    trainings: int = 1
+
+    def __add__(self, other: TrainedAnswer) -> TrainedAnswer:
+        return TrainedAnswer(
+            self.known + other.known,
+            self.new + other.new,
+            self.covered + other.covered,
+            self.averaged + other.averaged,
+            self.fit + other.fit,
+            self.cases + other.cases,
+            self.steps,
+            self.trainings + other.trainings,
+        )
+
+    def __repr__(self) -> str:
+        return f"TrainedAnswer({self.headline}, {self.trainings} of {self.steps} steps)"
+
+    @property
+    def headline(self) -> ScoreTable:
+        """New samples where there are some, else known ones."""
+        return self.new if bool(self.new.count.any()) else self.known
+
+    @property
+    def fitted(self) -> float:
+        """Mean score at points of the training data."""
+        return float(self.fit.total.sum() / self.fit.count.sum())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DesignTrainer:
+    """Trains a network for designs, on one device.
+
+    Attributes:
+        model: Network.
+        samples: Known and new samples.
+        device: Device to train on.
+    """
+
+    model: UserModel
+    samples: ForecastSamples
+    device: torch.device
+
+    def step_seconds(self, design: Design, plan: StepPlan) -> float:
+        """Seconds of one step, measured."""
+        points, wanted = self._training_data()
+        at = design.seen.flatten().nonzero()[:, 0].to(self.device)
+        return seconds_per_step(self._fresh(0), points, wanted, at, plan)
+
+    def asked_points(self, design: Design) -> int:
+        """About how many points a trained network is asked at."""
+        samples, cells = self.samples, int(design.missing.sum())
+        per_class = MISSING_SAMPLES + (0 if samples.new is None else len(samples.new) // samples.classes)
+        return per_class * cells + 3 * COVERED_SAMPLES * samples.classes * samples.order
+
+    def answer(
+        self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None
+    ) -> TrainedAnswer:
+        """What the network answers after a training."""
+        return self.evaluate(self.train(design, plan, seed, progress), design, plan.steps)
+
+    def train(self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None) -> nn.Module:
+        """A fresh network, trained on what a design sees."""
+        module, points = self._fresh(seed), self._training_data()
+        at = design.seen.flatten().nonzero()[:, 0].to(self.device)
+        train_steps(module, *points, at, plan, seed, progress)
+        return module
+
+    def evaluate(self, module: nn.Module, design: Design, steps: int) -> TrainedAnswer:
+        """The scores of a trained module."""
+        known, new = self.samples.known, self.samples.new
+        lacks = design.missing[known.positions]  # cells that are asked of a sample's class
+        few, more = _first(known.positions, COVERED_SAMPLES), _first(known.positions, MISSING_SAMPLES)
+        missing = ~design.seen & more[:, None]
+        fit = design.seen & few[:, None]
+        tables = self._tables(module, known, [missing, fit, fit & ~lacks])
+        if new is None:
+            nothing = torch.zeros_like(tables[0].count)
+            asked, covered = ScoreTable(nothing.double(), nothing), tables[2]
+        else:
+            lacking = design.missing[new.positions]
+            few = _first(new.positions, COVERED_SAMPLES)
+            asked, covered = self._tables(module, new, [lacking, ~lacking & few[:, None]])
+        asked_of = known if new is None else new
+        averaged = self._averaged(module, asked_of, design)
+        cases = self._cases(module, asked_of, missing if new is None else lacking)
+        return TrainedAnswer(tables[0], asked, covered, averaged, tables[1], cases, steps)
+
+    def _cases(
+        self, module: nn.Module, orbit: OrbitSamples, mask: Bool[Tensor, "m n"]
+    ) -> tuple[MissingCase, ...]:
+        """For each class the surest failure and the surest success among some missing points."""
+        at = (mask & _first(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
+        points = orbit.points[at[:, 0], at[:, 1]]
+        outputs = module_outputs(module, arrange_inputs(points, self.model.layout).to(self.device))
+        wanted, positions = orbit.wanted[at[:, 0]], orbit.positions[at[:, 0]]
+        scores, margins = self.samples.scores(outputs, wanted), None
+        if not wanted.is_floating_point():
+            outputs = outputs[:, self.samples.columns]
+            own = outputs.gather(1, positions[:, None])[:, 0]
+            margins = own - outputs.scatter(1, positions[:, None], float("-inf")).amax(1)
+        margins = scores if margins is None else margins
+        result = []
+        for position in positions.unique():
+            inside = (positions == position).nonzero()[:, 0]
+            order = inside[margins[inside].argsort()]
+            for k in dict.fromkeys([int(order[0]), int(order[-1])]):
+                own_wanted = wanted[k] if wanted.is_floating_point() else None
+                result.append(
+                    MissingCase(
+                        points[k],
+                        int(position),
+                        int(at[k, 1]),
+                        outputs[k],
+                        float(scores[k]),
+                        float(margins[k]),
+                        own_wanted,
+                    )
+                )
+        return tuple(result)
+
+    def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> ScoreTable:
+        """Scores of outputs averaged over the group: of probabilities, or of numbers."""
+        chosen = _first(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
+        inputs = arrange_inputs(orbit.points[chosen].flatten(0, 1), self.model.layout).to(self.device)
+        outputs = module_outputs(module, inputs)
+        if self.samples.task.kind == "classification":
+            outputs = outputs[:, self.samples.columns].softmax(1)
+            outputs = _spread_columns(outputs, self.samples.columns)
+        mean = outputs.unflatten(0, (len(chosen), self.samples.order)).mean(1)
+        scores = self.samples.scores(mean, orbit.wanted[chosen])
+        cells = design.missing[orbit.positions[chosen]]
+        total = torch.zeros(design.missing.shape, dtype=torch.float64)
+        count = torch.zeros_like(total)
+        total.index_add_(0, orbit.positions[chosen], scores[:, None] * cells)
+        count.index_add_(0, orbit.positions[chosen], cells.double())
+        return ScoreTable(total, count.long())
+
+    def _tables(
+        self, module: nn.Module, orbit: OrbitSamples, masks: Sequence[Bool[Tensor, "m n"]]
+    ) -> list[ScoreTable]:
+        """Score tables over masks of points; a point in several masks is asked once."""
+        classes, order = self.samples.classes, self.samples.order
+        union = torch.stack(list(masks)).any(0)
+        at = union.flatten().nonzero()[:, 0]
+        owner, element = at // order, at % order
+        inputs = arrange_inputs(orbit.points.flatten(0, 1)[at], self.model.layout).to(self.device)
+        outputs = module_outputs(module, inputs)
+        scores = self.samples.scores(outputs, orbit.wanted[owner])
+        cells = orbit.positions[owner] * order + element
+        result = []
+        for mask in masks:
+            inside = mask.flatten()[at]
+            total = torch.zeros(classes * order, dtype=torch.float64).index_add(
+                0, cells[inside], scores[inside]
+            )
+            count = cells[inside].bincount(minlength=classes * order)
+            result.append(ScoreTable(total.reshape(classes, order), count.reshape(classes, order)))
+        return result
+
+    def _fresh(self, seed: int) -> nn.Module:
+        return self.model.builder(seed).to(self.device, torch.float32)
+
+    def _training_data(self) -> tuple[Tensor, Tensor]:
+        known = self.samples.known
+        points = arrange_inputs(known.points.flatten(0, 1), self.model.layout).contiguous()
+        wanted = known.wanted.repeat_interleave(self.samples.order, 0)
+        return points.to(self.device), wanted.to(self.device)
+
+
+def grouped_cells(table: ScoreTable) -> ScoreTable:
+    """The cells of each class taken together."""
+    return ScoreTable(table.total.sum(1, keepdim=True), table.count.sum(1, keepdim=True))
+
+
+def _spread_columns(values: Float[Tensor, "p k"], columns: Int64[Tensor, "k"]) -> Float[Tensor, "p c"]:
+    """Values at the network's outputs that are about classes; -1 elsewhere, below any share."""
+    result = values.new_full((len(values), int(columns.max()) + 1), -1.0)
+    result[:, columns] = values
+    return result
+
+
+def _first(positions: Int64[Tensor, "m"], most: int) -> Bool[Tensor, "m"]:
+    """Whether a sample is among the first so many of its class."""
+    order = positions.argsort(stable=True)
+    counts = positions.bincount()
+    starts = counts.cumsum(0) - counts
+    place = torch.empty_like(positions)
+    place[order] = torch.arange(len(positions)) - starts[positions[order]]
+    return place < most

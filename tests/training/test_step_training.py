@@ -1,0 +1,90 @@
+"""Steps with a schedule: against PyTorch's own optimiser and scheduler."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from symscope.errors import InputError
+from symscope.training import Optimiser, StepPlan, module_outputs, seconds_per_step, train_steps
+
+
+def problem():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(40, 5, generator=generator)
+    return x, (x[:, 0] > 0).long() + (x[:, 1] > 1).long()
+
+
+def network():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(5, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def test_full_batches_are_adam_with_a_scheduler():
+    x, y = problem()
+    seen = torch.arange(4, 40)
+    plan = StepPlan(25, 36, Optimiser("adam", 1e-2))
+    mine, theirs = network(), network()
+    losses = train_steps(mine, x, y, seen, plan, seed=0)
+    optimiser = torch.optim.Adam(theirs.parameters(), lr=1e-2)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, plan.rate)
+    theirs.train()
+    for _ in range(25):
+        optimiser.zero_grad()
+        loss = nn.functional.cross_entropy(theirs(x[seen]), y[seen])
+        loss.backward()
+        optimiser.step()
+        scheduler.step()
+    theirs.eval()
+    torch.testing.assert_close(losses[-1], loss.detach(), atol=1e-5, rtol=1e-4)
+    with torch.no_grad():
+        torch.testing.assert_close(module_outputs(mine, x), theirs(x), atol=1e-4, rtol=1e-4)
+    assert not mine.training
+
+
+def test_every_point_is_seen_once_in_a_pass_and_seeds_repeat():
+    x, y = problem()
+    counts = torch.zeros(40)
+
+    class Counting(nn.Linear):
+        def forward(self, rows):
+            if self.training:
+                for row in rows:
+                    counts[int((x == row).all(1).nonzero())] += 1
+            return super().forward(rows)
+
+    plan = StepPlan(9, 12, Optimiser("sgd", 0.1))
+    runs = []
+    for _ in range(2):
+        torch.manual_seed(0)
+        net = Counting(5, 3)
+        train_steps(net, x, y, torch.arange(36), plan, seed=5)
+        runs.append(net.weight.detach().clone())
+    assert torch.equal(*runs)
+    assert counts.tolist() == [6.0] * 36 + [0.0] * 4  # three passes, twice
+
+
+@given(st.integers(1, 500))
+def test_rates_rise_then_fall_and_never_leave_the_range(steps):
+    plan = StepPlan(steps, 4, Optimiser("sgd", 1.0))
+    rates = [plan.rate(k) for k in range(steps)]
+    top = rates.index(max(rates))
+    assert all(0 < rate <= 1 for rate in rates)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+
+
+def test_a_loss_that_is_not_finite_is_told():
+    x, y = problem()
+    with pytest.raises(InputError, match=r"the loss is (nan|inf) at step"):
+        train_steps(
+            nn.Linear(5, 3), 1e30 * x, y, torch.arange(40), StepPlan(5, 40, Optimiser("sgd", 1e30)), 0
+        )
+
+
+def test_steps_are_timed():
+    x, y = problem()
+    assert 0 < seconds_per_step(network(), x, y, torch.arange(40), StepPlan(5, 8, Optimiser("sgd", 0.1))) < 60
