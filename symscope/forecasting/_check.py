@@ -61,8 +61,6 @@ class TrainingCheck:
         """Accuracy of each class on known samples at what was missing of them."""
         return class_scores(self.first.known)
 
-    __repr__ = short_repr
-
     @property
     def accuracy(self) -> float:
         """Mean over classes."""

@@ -251,3 +251,16 @@ def _acting(question: Question, action: Action, shape: tuple[int, int], x: Tenso
         return parse_action(action.name, action.group, shape)
     except InputError:  # a user's own action, or shifts by less than a pixel
         return None
+
+
+def exact_elements(question: Question, x: Float[Tensor, "m *s"]) -> tuple[int, ...]:
+    """The subgroup of elements that move the given images exactly: quarter turns among rotations."""
+    group = question.group
+    result = []
+    for g in group.elements:
+        back = question.action.act(group.inverse(g), question.action.act(g, x))
+        if float((back - x).norm()) <= SAME * float(x.norm()):
+            result.append(g)
+    members = set(result)
+    closed = all(group.multiply(a, b) in members for a in result for b in result)
+    return tuple(result) if closed else (group.identity,)

@@ -191,7 +191,7 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
     return [
         Picture(
             _svg(table_figure(result, table, lacks), f"{prefix}table", alt),
-            "By class and transformation",
+            f"By {words.one} and transformation",
             map_caption,
         ),
         Picture(
@@ -238,7 +238,7 @@ def _kernel_table(result: Forecast, there: KernelPrediction) -> Table:
         columns,
         tuple(rows),
         numeric=(False, *(True for _ in columns[1:])),
-        summary="By class and transformation",
+        summary=f"By {words.one} and transformation",
     )
 
 

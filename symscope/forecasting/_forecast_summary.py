@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def class_frame(result: Forecast) -> pd.DataFrame:
     """A row for each class: predicted accuracy, ends of its 95 % interval, and what training gave.
 
-    Beside the forecast's own numbers, of new samples where there are some, stand those of the training samples
-    ("known"), of what the class is covered in, and of the architecture alone. For regression a row for each group of numbers, and "explained" for "accuracy".
+    Beside the forecast's own numbers, of new samples where there are some, stand those of the training
+    samples ("known"), of what the class is covered in, and of the architecture alone. For regression a row
+    for each group of numbers, and "explained" for "accuracy".
     """
     import pandas as pd
 

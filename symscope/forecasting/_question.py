@@ -16,7 +16,6 @@ from symscope.errors import InputError
 from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._resample import is_builtin_action, sample_kind, sample_points
-from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup, parse
 from symscope.numerics import checked, explained
@@ -64,8 +63,6 @@ class Question:
     def __repr__(self) -> str:
         asked = "each class in turn" if self.coverage is None else self.coverage.text
         return f"Question({self.data.name}, {self.group.name} {self.action.name}, {asked})"
-
-    __repr__ = short_repr
 
     @property
     def task(self) -> PredictionTask:

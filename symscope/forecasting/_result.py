@@ -25,7 +25,6 @@ from symscope.forecasting._pilot import PilotForecast, TablePrediction
 from symscope.forecasting._prediction_task import TaskWording
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
-from symscope.forecasting._short_repr import short_repr
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page

@@ -155,7 +155,7 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     assert result.prediction is None
     assert result.method == "pilot"
     assert result.pilot.new.class_score.shape == (3,)
-    assert int((~result.pilot.new.table.isnan()).sum()) == 3
+    assert int((~result.pilot.new.table.isnan()).sum()) == 3 * result.pilot.plan.repeats
     assert result.pilot.plan.replaced == 3
     assert f"{result.pilot.plan.cost:.0%} of the training it replaces" in result.verdict
     low, high = result.interval

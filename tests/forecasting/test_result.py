@@ -9,7 +9,6 @@ from html import escape
 
 import numpy as np
 import pytest
-import torch
 from matplotlib.collections import LineCollection
 
 from symscope.errors import InputError
@@ -44,16 +43,16 @@ def test_the_verdict_is_one_sentence_with_its_numbers(checked):
 
 
 def test_a_failed_training_is_in_the_verdict_and_wherever_it_is_shown(checked):
-    low = torch.full_like(checked.check.seen_accuracy, 0.5)
-    failed = replace(checked, check=replace(checked.check, seen_accuracy=low, second_seen_accuracy=low + 0.5))
+    first, second = checked.check.first, checked.check.second
+    whole = replace(first.fit, total=first.fit.count.double())
+    low, high = replace(first, fit=replace(whole, total=whole.total / 2)), replace(second, fit=whole)
+    failed = replace(checked, check=replace(checked.check, first=low, second=high))
     assert failed.verdict.endswith("but it has not learned its training data.")
     assert failed.training_failure.startswith("With adam at 0.001 the network has not learned")
     assert failed.training_failure in failed._repr_html_()
     assert "but it has not learned" in comparison_sentences([failed])
     assert failed.to_dict()["check"]["underfit_optimisers"] == ["adam at 0.001"]
-    learned = replace(
-        checked, check=replace(checked.check, seen_accuracy=low + 0.5, second_seen_accuracy=low + 0.5)
-    )
+    learned = replace(checked, check=replace(checked.check, first=high, second=high))
     assert learned.training_failure is None
     assert "not learned" not in learned.verdict
 
