@@ -14,6 +14,7 @@ from tests.forecasting.own_code import build
 from tests.forecasting.problems import blobs, spots
 
 OWN = "tests.forecasting.own_code"
+KERNEL = ("--method", "kernel", "--per-class", "2", "--resamples", "1")
 
 
 def called(*words: str) -> int:
@@ -26,7 +27,16 @@ def called(*words: str) -> int:
 def few(tmp_path):
     data = blobs(items=4)
     np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.labels.numpy())
-    return ("--data", str(tmp_path / "mine.npz"), "--per-class", "2", "--resamples", "1")
+    return ("--data", str(tmp_path / "mine.npz"), *KERNEL)
+
+
+@pytest.fixture
+def more(tmp_path):
+    """Six samples of each class, of which one is kept apart; the budget is never what ends a pilot."""
+    data = blobs(items=6)
+    np.savez(tmp_path / "more.npz", X=data.x.numpy(), y=data.labels.numpy())
+    pilot = ("--method", "pilot", "--budget", "1h", "--steps", "30", "--group", "C4")
+    return ("--model", f"{OWN}:build", "--data", str(tmp_path / "more.npz"), *pilot)
 
 
 def test_help_says_what_the_exit_status_means(capsys):
@@ -36,13 +46,15 @@ def test_help_says_what_the_exit_status_means(capsys):
     assert "1 the accuracy (of any network) is below --fail-below" in words
 
 
-def test_a_user_s_own_network_and_data_give_a_page(few, tmp_path, capsys):
+def test_a_user_s_own_network_and_data_give_a_page(more, tmp_path, capsys):
     page = tmp_path / "page.html"
-    words = ("--model", f"{OWN}:build", *few, "--group", "C4", "--train", "--epochs", "5", "--out", str(page))
-    assert called(*words) == 0
+    assert called(*more, "--train", "--out", str(page)) == 0
     out = capsys.readouterr().out
     assert out.startswith(("No: ", "Yes: ", "Borderline: "))
-    assert "Advice" in out
+    assert "new samples at unseen transformations (C4, rotation)" in out
+    assert "from pilot trainings of 30 of 30 steps on 5 samples per class" in out
+    assert "Price list: to reach 0.90" in out
+    assert "Augment: train on all 4 elements of C4" in out
     assert "trained" in out
     assert "but it has not learned its training data." in out  # five epochs are too few, and it says so
     assert "Caution: With adam at 0.001 and sgd at 0.02 the network has not learned" in out
@@ -68,14 +80,14 @@ def test_numbers_instead_of_classes(tmp_path, capsys):
     data, page = spots(items=20, both=True), tmp_path / "page.html"
     np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.targets.numpy())
     own = ("--model", f"{OWN}:two_numbers", "--data", str(tmp_path / "mine.npz"), "-g", "C4")
-    few = ("--per-class", "2", "--resamples", "2")
-    assert called(*own, *few, "--train", "--epochs", "3", "--out", str(page)) == 0
+    few = ("--method", "kernel", "--per-class", "2", "--resamples", "2")
+    assert called(*own, *few, "--train", "--steps", "3", "--out", str(page)) == 0
     out = capsys.readouterr().out
-    assert "of the targets' variation on unseen transformations" in out
+    assert "of the targets' variation on its own samples at unseen transformations" in out
     assert "Variation of the targets explained on unseen transformations" in out
     assert "middle fifth" in out
     assert "Predictions for each group" in page.read_text(encoding="utf-8")
-    assert called(*own, *few, "--missing", "4:0", "--json", "--fail-below", "1") == 1
+    assert called(*own, *few, "--missing", "highest fifth: 0°", "--json", "--fail-below", "1") == 1
     streams = capsys.readouterr()
     assert json.loads(streams.out)["question"]["task"] == "regression"
     assert "share of the variation explained" in streams.err
@@ -85,14 +97,101 @@ def test_numbers_instead_of_classes(tmp_path, capsys):
     assert "has 3 outputs, the data has 2 numbers to predict" in capsys.readouterr().err
 
 
-def test_missing_cases_by_name(few, capsys):
-    assert (
-        called(
-            "--model", f"{OWN}:build", *few, "-g", "C4", "--missing", "1:0,2", "--missing", "0:3", "--json"
-        )
-        == 0
-    )
-    assert json.loads(capsys.readouterr().out)["question"]["missing"] == {"1": [0, 2], "0": [3]}
+@pytest.mark.parametrize(
+    ("words", "text", "seen"),
+    [
+        (
+            ("--missing", "1: 0°,180°", "--missing", "0: 270"),
+            "1: without 0°,180°; 0: without 270",
+            [[1, 1, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1]],
+        ),
+        (
+            ("--seen", "1,2: upright only"),
+            "1,2: upright only",
+            [[1, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 0]],
+        ),
+        (
+            ("--seen", "0: ±90°; others: every 2nd"),
+            "0: ±90°; others: every 2nd",
+            [[1, 1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 0]],
+        ),
+        (
+            ("--seen", "2: 0..90°", "--missing", "1: r^2,#3"),
+            "2: 0..90°; 1: without r^2,#3",
+            [[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]],
+        ),
+    ],
+)
+def test_coverage_in_words(few, words, text, seen, capsys):
+    assert called("--model", f"{OWN}:build", *few, "-g", "C4", *words, "--json") == 0
+    question = json.loads(capsys.readouterr().out)["question"]
+    assert (question["coverage"], question["seen_share"]) == (text, seen)
+
+
+def test_coverage_at_random_is_of_each_sample(few, capsys):
+    assert called("--model", f"{OWN}:build", *few, "-g", "C4", "--seen", "once", "--json") == 0
+    shares = json.loads(capsys.readouterr().out)["question"]["seen_share"]
+    assert [sum(row) for row in shares] == [1, 1, 1]  # every sample in one of four
+    assert any(share not in (0, 1) for row in shares for share in row)
+
+
+def test_pilots_say_what_they_know_of_new_samples_of_known_ones_and_of_what_is_covered(more, capsys):
+    assert called(*more, "--seen", "0: upright", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["method"], result["about"], result["prediction"]) == ("pilot", "new samples", None)
+    assert result["pilot"]["plan"]["lengths"] == [10, 30]
+    for which in ("known", "new"):
+        asked = [[value is not None for value in row] for row in result["pilot"][which]["table"]]
+        assert asked == [[False, True, True, True], [False] * 4, [False] * 4]
+    covered = [[value is not None for value in row] for row in result["pilot"]["covered"]["table"]]
+    assert covered == [[True, False, False, False], [True] * 4, [True] * 4]
+    kinds = [one["kind"] for one in result["advice"]]
+    assert kinds.count("augment") == 2  # all elements, every other one
+    assert kinds.count("nothing") == kinds.count("average") == 1
+
+
+def test_new_samples_from_a_file_leave_the_data_whole(more, tmp_path, capsys):
+    fresh = blobs(items=3, seed=0)
+    np.savez(tmp_path / "fresh.npz", X=fresh.x.numpy(), y=fresh.labels.numpy())
+    assert called(*more, "--new", str(tmp_path / "fresh.npz"), "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["samples"], result["about"]) == ([6, 6], "new samples")
+    assert called(*more, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == [5, 5]
+    assert called(*more, "--samples", "3", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == [3, 3]
+
+
+def test_new_samples_of_words_belong_to_the_classes_of_the_same_words(more, tmp_path, capsys):
+    fresh, names = blobs(items=6), np.array(["ash", "oak", "yew"])
+    words = names[fresh.labels.numpy()]
+    np.savez(tmp_path / "words.npz", X=fresh.x.numpy(), y=words)
+    np.savez(tmp_path / "some.npz", X=fresh.x.numpy()[6:], y=words[6:])  # no ash
+    own = [str(tmp_path / "words.npz") if word.endswith("more.npz") else word for word in more]
+    assert called(*own, "--new", str(tmp_path / "some.npz"), "--seen", "ash,oak: upright", "--json") == 0
+    table = json.loads(capsys.readouterr().out)["pilot"]["new"]["table"]
+    assert [any(value is not None for value in row) for row in table] == [False, True, False]
+    np.savez(tmp_path / "elm.npz", X=fresh.x.numpy()[:2], y=np.array(["elm", "oak"]))
+    assert called(*own, "--new", str(tmp_path / "elm.npz")) == 2
+    assert "new: class 'elm' is not in the data" in capsys.readouterr().err
+
+
+def test_a_method_is_used_alone_or_as_the_budget_allows(more, capsys):
+    assert called(*more, "--method", "auto", "--per-class", "2", "--resamples", "1", "--json") == 0
+    both = json.loads(capsys.readouterr().out)
+    assert (both["method"], both["prediction"] is None, both["pilot"] is None) == ("pilot", False, False)
+    assert called(*more, "--method", "kernel", "--per-class", "2", "--resamples", "1", "--json") == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert (alone["method"], alone["pilot"], alone["advice"]) == ("kernel", None, [])
+    assert alone["accuracy"] == both["prediction"]["accuracy"]
+
+
+def test_a_budget_below_any_pilot_is_refused_with_the_one_that_would_do(more, capsys):
+    words = [word if word != "1h" else "0.001s" for word in more]
+    assert called(*words) == 2
+    [line] = capsys.readouterr().err.strip().splitlines()[-1:]
+    assert line.startswith(f"symscope: {OWN}:build: a step of training takes")
+    assert "or more, fewer samples (options.samples, --samples)" in line
 
 
 def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
@@ -132,15 +231,28 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--model", "mlpp"), "did you mean 'mlp'?"),
         (("--action", f"{OWN}:wider", "--group", "C2"), "for element 1 it returned (1, 6, 7)"),
         (("--group", "C9x"), "C9x"),
-        (("--missing", "five"), "--missing five: expected CLASS:ELEMENTS"),
-        (("--missing", "9:0"), "class 9 is not in the data"),
+        (("--missing", "five"), "'five': no element of C4"),
+        (("--missing", "9: 0°"), "there is no class '9'"),
+        (("--missing", "1: 0..270°"), "every transformation of class 1 is missing"),
+        (("--missing", "1: 45°"), "C4 turns by multiples of 90°; take 0° or 90°"),
+        (("--missing", "1:"), "expected CLASSES: ELEMENTS, such as 'cats: 0°'"),
+        (("--seen", ": 0°"), "expected CLASSES: ELEMENTS"),
+        (("--seen", "1: 0°,,90°"), "expected elements between the commas"),
+        (("--seen", "1: 0°", "--missing", "1: 90°"), "class 1 is said twice"),
+        (("--seen", "all"), "nothing is missing, so that there is nothing to forecast"),
+        (("--seen", "9 random"), "expected 1 to 4 random elements of C4"),
+        (("--budget", "soon"), "budget: expected a time such as 30s, 5m or 1h, got 'soon'"),
+        (("--budget", "0s"), "budget: expected more than 0 seconds"),
+        (("--budget", "99d"), "at most a week"),
+        (("--method", "guess"), "method: expected 'auto', 'pilot' or 'kernel', got 'guess'"),
+        (("--samples", "0"), "samples"),
+        (("--new", "gone.npz"), "gone.npz"),
+        (("--new", "sample"), "new: expected samples of shape (6, 6), as the data, got (28, 28)"),
         (("--optimizer", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
         (("--optimiser", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
-        (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--epochs", "9"), "the loss is"),
-        (("--train", "--epochs", "0"), "epochs"),
-        (("--epochs", "-3"), "--epochs -3: it is about the check by training; add --train"),
-        (("--batch", "32"), "--batch 32: it is about the check by training; add --train"),
-        (("--optimiser", "sgd"), "--optimiser sgd: it is about the check by training; add --train"),
+        (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--steps", "20"), "the loss is"),
+        (("--steps", "0"), "steps"),
+        (("--batch", "-3"), "batch"),
         (("--limit", "0"), "--limit: expected"),
         (("--fail-below", "90"), "--fail-below: expected an accuracy from 0 to 1, got 90"),
         (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
@@ -172,7 +284,7 @@ def birds(tmp_path):
         for k, image in enumerate(images):
             pixels = (image / image.max() * 255).byte().numpy()
             Image.fromarray(pixels).save(tmp_path / name / f"{k}.png")
-    return ("--data", str(tmp_path), "--per-class", "2", "--resamples", "1", "-g", "C4")
+    return ("--data", str(tmp_path), *KERNEL, "-g", "C4")
 
 
 def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
@@ -180,14 +292,12 @@ def test_folders_give_their_names_to_classes(birds, tmp_path, capsys):
     assert called(*birds, "--out", str(page)) == 0
     assert "lapwings" in capsys.readouterr().out
     assert "<td>terns</td>" in page.read_text(encoding="utf-8")
-    assert called(*birds, "--missing", "terns:0,3", "--json", "--limit", "5") == 0
+    assert called(*birds, "--missing", "terns: 0°,270°", "--json", "--limit", "5") == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["question"]["missing"], result["question"]["class_names"]) == (
-        {"terns": [0, 3]},
-        ["lapwings", "terns"],
-    )
+    assert result["question"]["class_names"] == ["lapwings", "terns"]
+    assert result["question"]["seen_share"] == [[1, 1, 1, 1], [0, 1, 1, 0]]
     assert result["question"]["data"]["samples"] == 5
-    assert called(*birds, "--missing", "tern:0") == 2
+    assert called(*birds, "--missing", "tern: 0°") == 2
     assert "there is no class 'tern'; did you mean 'terns'?" in capsys.readouterr().err
 
 
@@ -260,7 +370,7 @@ def test_a_kernel_far_from_the_group_is_said_everywhere(few, tmp_path, capsys):
 
 def test_brackets_in_names_are_no_markup_and_what_was_not_measured_is_a_dash(few, tmp_path, capsys):
     page = tmp_path / "res[bold].html"
-    words = ("--model", f"{OWN}:build", "--group", "C4", "--missing", "0:1,2", "--out", str(page))
+    words = ("--model", f"{OWN}:build", "--group", "C4", "--missing", "0: 90°,180°", "--out", str(page))
     assert called(*few, *words) == 0
     shown = capsys.readouterr().out
     assert f"Report: {page}" in shown
@@ -311,7 +421,7 @@ def test_what_the_user_s_code_prints_is_not_in_the_answer(few, tmp_path, capsys)
 def test_point_sets_are_left_as_they_are_unless_asked(tmp_path, capsys):
     x = np.random.default_rng(0).normal(size=(12, 10, 2))
     np.savez(tmp_path / "points.npz", X=x, y=np.arange(12) % 3)
-    words = ("--data", str(tmp_path / "points.npz"), "--per-class", "2", "--resamples", "1", "--json")
+    words = ("--data", str(tmp_path / "points.npz"), *KERNEL, "--json")
     errors = []
     for option in ((), ("--no-standardise",), ("--standardise",)):
         assert called(*words, "-g", "C5", "-a", f"{OWN}:turned_points", *option) == 0

@@ -11,23 +11,27 @@ from tests.fuzz.hostile import number_text, text
 from tests.fuzz.outcome import Outcome, of_command
 
 FORECAST = [
-    *("forecast", "--model", "nets.py:build", "--data", "tiny.npz", "--group", "C4", "--per-class", "2")
+    *("forecast", "--model", "nets.py:build", "--data", "tiny.npz", "--group", "C4", "--method", "kernel")
 ]
-FORECAST += ["--resamples", "1", "--json"]
+FORECAST += ["--per-class", "2", "--resamples", "1", "--json"]
+PILOT = [
+    *("forecast", "--model", "nets.py:build", "--data", "tiny.npz", "--group", "C4", "--method", "pilot")
+]
+PILOT += ["--steps", "20", "--budget", "20s", "--json"]
 DISCOVER = ["discover", "--model", "nets.py:small", "--inputs", "2", "--method", "none"]
 SHOW = ["data", "show", "--data", "tiny.npz", "--group", "C4", "--samples", "1"]
 FETCH = ["data", "fetch", "mnist", "--to", "here", "--mirror", "http://127.0.0.1:9/"]
 
 NUMBERS = {
-    "forecast": "--target --epochs --batch --pilot-epochs --per-class --resamples --effort --limit --seed "
+    "forecast": "--target --budget --steps --batch --samples --per-class --resamples --limit --seed "
     "--fail-below",
     "discover": "--near --learn --steps --seed",
     "data": "--samples --seed",
     "reproduce": "--seed --workers",
 }
 TEXTS = {
-    "forecast": "--model --data --task --group --action --missing --optimiser --kernel --weights --device "
-    "--out",
+    "forecast": "--model --data --task --group --action --seen --missing --new --budget --method --optimiser "
+    "--kernel --weights --device --out",
     "discover": "--model --loss --inputs --data --method --out",
     "data": "--group --action --data --out --to --mirror",
     "reproduce": "--preset --set --device --out --only --module",
@@ -43,7 +47,7 @@ mlp conv-gap nets.py:build nets.py:small nets.py:data nets.py:turn nets.py:squar
 tiny.npz words.npz numbers.npz pairs.npz images idx weights.pt runs page.html picture.svg cuda cuda:7 meta
 D4 C2xC3 S4 SO(2) rotation rotation:orthogonal shift dihedral nodes flip 0:0,1 cat:0 0:99 adam:1e-3 sgd:-1
 finite infinite regression classification mse cross-entropy cells=1 cells=-1 fail=0,1 index=0 paper quick
-nets.py
+nets.py once upright ±90° 0..90° others:all 0:0;1:90 30s 1h pilot kernel
 """.split()  # noqa: SIM905
 
 
@@ -51,7 +55,7 @@ def bases(stock_folder: Path) -> list[list[str]]:
     """Good commands that take a second or so."""
     runs = [str(path) for path in sorted((stock_folder / "runs").glob("toy-*"))]
     return [
-        *(FORECAST, FORECAST, FORECAST, DISCOVER, SHOW, FETCH, [*stock.RUN, "--out", "out"], []),
+        *(FORECAST, FORECAST, PILOT, DISCOVER, SHOW, FETCH, [*stock.RUN, "--out", "out"], []),
         *(["report", *runs[:1]], ["compare", *runs], ["list"], ["list", "groups"]),
     ]
 
