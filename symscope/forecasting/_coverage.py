@@ -224,7 +224,7 @@ def parse_coverage(
                 f"coverage: every transformation of {one} {_name(label, names)} is missing, so it cannot be "
                 "learned at all; leave one in."
             )
-    return Coverage(mask, _text(sentences))
+    return Coverage(mask, _text(sentences, words, names))
 
 
 def given_coverage(elements: Int64[Tensor, "m"], order: int) -> Coverage:
@@ -314,11 +314,16 @@ def _name(label: int, names: Mapping[str, int]) -> str:
     return next(name for name, number in names.items() if number == label)
 
 
-def _text(sentences: Sequence[tuple[tuple[str | int, str | Sequence[int]], bool]]) -> str:
+def _text(
+    sentences: Sequence[tuple[tuple[str | int, str | Sequence[int]], bool]],
+    words: ElementWords,
+    names: Mapping[str, int],
+) -> str:
     parts = []
     for (who, what), holds in sentences:
-        elements = what if isinstance(what, str) else ", ".join(f"#{g}" for g in what)
-        whose = f"{who}: " if str(who) else ""
+        elements = what if isinstance(what, str) else ", ".join(words.names[g] for g in what)
+        called = _name(who, names) if isinstance(who, int) else who
+        whose = f"{called}: " if called else ""
         parts.append(f"{whose}{elements}" if holds else f"{whose}without {elements}")
     return "; ".join(parts)
 

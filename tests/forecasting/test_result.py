@@ -198,9 +198,9 @@ def test_items_that_nothing_moves_have_no_density_on_the_page():
         assert "– where no transformation moves them" in " ".join(text.split())
 
 
-def test_missing_classes_are_told_as_the_user_calls_them():
+def test_coverage_is_told_in_the_user_s_names():
     data = blobs()
     renumbered = as_question(replace(data, labels=data.labels - 1), "flip", missing={-1: [1]})
-    assert _question_data(renumbered)["missing"] == {"-1": [1]}
+    assert _question_data(renumbered)["coverage"] == "-1: without r"
     named = as_question(data, "flip", class_names=("ash", "birch", "elm"), missing={2: [1]})
-    assert _question_data(named)["missing"] == {"elm": [1]}
+    assert _question_data(named)["coverage"] == "elm: without r"
