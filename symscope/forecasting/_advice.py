@@ -1,8 +1,8 @@
 """The price list: what each remedy would reach on the same samples, coverage and missing cases, and its cost.
 
-Remedies are tried by trainings as short as the shorter pilot, and held against the pilot of that length; what
-they gain there, in logits, is added to the forecast. What needs no training of its own is read from the
-pilots themselves.
+Remedies are tried by trainings as short as the shorter pilot. What they reach is moved, in logits, by as much
+as the forecast moves the network as it is from that length to a whole training. What needs no training of its
+own is read from the pilots themselves; what more samples bring is extrapolated.
 """
 
 from __future__ import annotations
@@ -211,9 +211,28 @@ class Remedies:
         inference: int,
         evidence: str,
     ) -> Advice:
-        """Advice from two tables of networks trained equally long."""
-        z = [score_logits(grouped_cells(one), self.bounded) for one in (then, now)]
-        return self._gained(kind, text, float((z[0] - z[1]).nanmean()), training, inference, evidence)
+        """Advice from what a remedy reaches after a training as long as that of the network as it is."""
+        headline = self.pilot.headline
+        predicted = _as_table(headline, now)
+        asked = ~headline.class_score.isnan()
+        own = grouped_cells(ScoreTable(now.total[asked], now.count[asked]))
+        rise = float((score_logits(predicted, self.bounded) - score_logits(own, self.bounded)).nanmean())
+        reached = grouped_cells(ScoreTable(then.total[asked], then.count[asked]))
+        scores = [
+            float(
+                shifted_scores(reached, torch.full_like(reached.total, part * rise), self.bounded).nanmean()
+            )
+            for part in (1.0, 1 - Z_975 * GAIN_SPREAD, 1 + Z_975 * GAIN_SPREAD)
+        ]
+        return self.advice(
+            kind, text, scores[0], self._ends(scores[0], scores[1:]), training, inference, evidence
+        )
+
+    def _ends(self, score: float, ends: list[float]) -> tuple[float, float]:
+        """An interval of what was moved, and of what trainings scatter by."""
+        half = self.pilot.headline.mean_half_width
+        below, above = (abs(score - end) for end in sorted(ends))
+        return score - (below**2 + half**2) ** 0.5, score + (above**2 + half**2) ** 0.5
 
     def _gained(
         self, kind: str, text: str, gain: float, training: float, inference: int, evidence: str
@@ -229,12 +248,7 @@ class Remedies:
             )
             for side in (-1, 1)
         ]
-        half = headline.mean_half_width
-        interval = (
-            score - ((score - spread[0]) ** 2 + half**2) ** 0.5,
-            score + ((spread[1] - score) ** 2 + half**2) ** 0.5,
-        )
-        return self.advice(kind, text, score, interval, training, inference, evidence)
+        return self.advice(kind, text, score, self._ends(score, spread), training, inference, evidence)
 
     def advice(
         self,

@@ -29,7 +29,7 @@ from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
 FEWEST_STEPS = 20  # of the shorter one: fewer show nothing of how it goes on
-REPEATS = 3  # longer trainings at most
+REPEATS = 3  # longer trainings at most, where they replace many
 
 
 @final
@@ -98,7 +98,8 @@ def pilot_plan(
     if lengths[1] >= full:
         lengths = (max(1, full // RATIO), full)
         left = affordable - short * (lengths[0] + asked_steps)
-        repeats = max(1, min(REPEATS, int(left // (full + asked_steps))))
+        # more than a third of what it replaces would be no forecast
+        repeats = max(1, min(REPEATS, int(left // (full + asked_steps)), replaced // 3))
     spent = short * (lengths[0] + asked_steps) + repeats * (lengths[1] + asked_steps)
     return PilotPlan(lengths, repeats, designs, full, replaced, spent * designs * step_seconds)
 

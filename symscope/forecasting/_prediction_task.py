@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import explained
+from symscope.numerics import explained, may_be_infinite
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -162,6 +162,7 @@ def accuracy_interval(class_accuracy: Float[Tensor, "resamples c"], per_class: i
 
 
 @explained
+@may_be_infinite
 def explained_interval(
     explained: Float[Tensor, "resamples c"], spread: Float[Tensor, "resamples c"], per_group: int
 ) -> tuple[float, float]:

@@ -245,10 +245,8 @@ class Forecast:
         if self.pilot is None:
             return f"from the architecture alone, {self.options.per_class} {per}"
         plan = self.pilot.plan
-        return (
-            f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, "
-            f"{plan.cost:.0%} of the training it replaces"
-        )
+        cost = f"{plan.cost:.0%} of the training it replaces" if plan.cost < 1 else "a whole training"
+        return f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
 
     def __repr__(self) -> str:
         low, high = self.interval

@@ -152,8 +152,10 @@ class DesignTrainer:
     def asked_points(self, design: Design) -> int:
         """About how many points a trained network is asked at."""
         samples, cells = self.samples, int(design.missing.sum())
-        per_class = MISSING_SAMPLES + (0 if samples.new is None else len(samples.new) // samples.classes)
-        return per_class * cells + 3 * COVERED_SAMPLES * samples.classes * samples.order
+        most = samples.per_class()[1]
+        fresh = 0 if samples.new is None else int(samples.new.positions.bincount().max())
+        whole = min(COVERED_SAMPLES, most) + 2 * min(COVERED_SAMPLES, fresh or most)
+        return (min(MISSING_SAMPLES, most) + fresh) * cells + whole * samples.classes * samples.order
 
     def answer(
         self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None

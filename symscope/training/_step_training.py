@@ -106,7 +106,7 @@ def train_steps(
             loss.backward()
             optimiser.step()
             losses[step] = loss.detach()
-            if progress and (step + 1) % SPOKEN == 0:
+            if progress and ((step + 1) % SPOKEN == 0 or step + 1 == plan.steps):
                 progress(f"training, loss {_finite(losses[step], step, plan):.3g}", step + 1, plan.steps)
     module.eval()
     _finite(losses[-1], plan.steps - 1, plan)

@@ -8,10 +8,9 @@ import torch
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._advice import Advice, Remedies, rank_advice
 from symscope.forecasting._equivariance import exact_elements
-from symscope.forecasting._extrapolation import score_logits
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer, grouped_cells
+from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import arrange_inputs
 from symscope.training import StepPlan, module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
@@ -77,13 +76,18 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
         own = right[new.positions[turned] == position].double().mean(0)
         torch.testing.assert_close(cells.mean[position, 1:], own)
     assert bool(cells.mean[2].isnan().all())
-    # the price list adds the gain in logits over the pilot of the same length to the forecast
-    gain = (
-        score_logits(grouped_cells(cells), True)
-        - score_logits(grouped_cells(covered.pilot.answers[0].new), True)
-    ).nanmean()
+    # the price list moves it by as much as the forecast moves the network as it is, in logits
     [whole] = [one for one in covered.advice if "all 4 elements" in one.text]
-    assert (whole.accuracy > covered.accuracy) == (float(gain) > 0)
+    count = covered.pilot.answers[0].new.count.sum(1)[:2].double()
+
+    def logit(share):
+        return torch.logit((share * count + 1) / (count + 2))
+
+    before = covered.pilot.answers[0].new.total.sum(1)[:2] / count
+    rise = (logit(covered.class_accuracy[:2]) - logit(before)).mean()
+    reached = cells.total.sum(1)[:2] / count
+    moved = (reached + torch.sigmoid(logit(reached) + rise) - torch.sigmoid(logit(reached))).clamp(0, 1)
+    assert whole.accuracy == pytest.approx(float(moved.mean()), abs=1e-9)
     assert whole.training_cost == pytest.approx(4 * 48 / (2 * 16 + 4 * 16))
 
 
