@@ -1,32 +1,25 @@
 """Forecasts of numbers from end to end: dense regression as oracle, training, page, programs, bad input."""
 
 from __future__ import annotations
+
+import json
+import re
 from dataclasses import replace
-from symscope.data import MeasuredData
-from symscope.data import custom_action
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.data import MeasuredData, custom_action
 from symscope.errors import InputError
-from symscope.forecasting import ForecastOptions
-from symscope.forecasting import TrainingOptions
-from symscope.forecasting import forecast
-from symscope.forecasting._forecast_figures import cases_figure
-from symscope.forecasting._forecast_figures import classes_figure
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
+from symscope.forecasting._forecast_figures import cases_figure, classes_figure
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.spectral.dense import regression
-from tests.forecasting.problems import FEW
-from tests.forecasting.problems import kernel_only
-from tests.forecasting.problems import number_net
-from tests.forecasting.problems import spots
+from tests.forecasting.problems import FEW, kernel_only, number_net, spots
 from tests.tolerances import DENSE_PREDICTION
-from torch import nn
-import json
-import pytest
-import re
-import torch
-
-
-
 
 
 @pytest.fixture(scope="module")
