@@ -51,8 +51,10 @@ def measure_cell(config: Evolving, cell: Mapping[str, Any], context: CellContext
     first = empirical_ntk(net)(images)
     rows = []
     for before, epoch in pairwise((0, *config.epochs)):
-        for _ in range(before, epoch):
-            _train(net, images[~missing].float(), labels[~missing], config.batch, optimiser, generator)
+        with torch.random.fork_rng():
+            torch.manual_seed(context.seed + epoch)  # of dropout
+            for _ in range(before, epoch):
+                _train(net, images[~missing].float(), labels[~missing], config.batch, optimiser, generator)
         gram = empirical_ntk(net)(images)
         rows.append(
             {

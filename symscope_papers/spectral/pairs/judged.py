@@ -104,7 +104,7 @@ def predicts_claim(
     worst = min(skills, key=lambda n: skills[n])
     values = resampled(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
     error = float(np.std(values)) if values else math.nan
-    if skills[worst] <= 0 and values and float(np.quantile(values, 0.975)) > 0:
+    if values and float(np.quantile(values, 0.025)) <= 0 < float(np.quantile(values, 0.975)):
         why = f"too few problems: skill {skills[worst]:.2f} ± {error:.2f} at n = {worst}"
         return Claim.not_checked(statement, source, why, quote=quote)
     return Claim.from_check(

@@ -25,7 +25,9 @@ def test_training_fits_what_is_seen_and_changes_the_kernel():
     before, after = table[table["epoch"] == 0], table[table["epoch"] == 20]
     assert before["kernel_change"].abs().max() < 1e-12
     assert (after["kernel_change"] > 1e-4).all()
-    assert after["seen"].min() == 1.0
+    assert after["seen"].min() > 0.9
+    again = experiment.measure(SMALL, cell, context)["evolving"]
+    assert [{**cell, **row} for row in again] == rows[-2:]
     claims = experiment.claims(SMALL, {"evolving": table})
     assert [claim.verdict for claim in claims] == [None] * 4
     gain = after["kernel_unseen"].mean() - before["kernel_unseen"].mean()
