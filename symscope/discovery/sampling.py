@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.errors import InputError
-from symscope.numerics import checked
+from symscope.numerics import check_finite, check_memory, checked
 
 __all__ = [
     "DataSource",
@@ -66,6 +66,7 @@ class ParameterPoints:
 
     def at(self, theta: Float[Tensor, "p n"]) -> ParameterPoints:
         """The same batches with other parameters."""
+        check_finite("theta", theta)
         return ParameterPoints(theta, self.x, self.y)
 
 
@@ -154,6 +155,7 @@ class DatasetRows:
         return self.test_rows is not self.search_rows
 
     def _random_rows(self, rows: Tensor, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        check_memory("the sample", 8 * count * self.x[0].numel(), "draw fewer rows")
         drawn = rows[torch.randint(len(rows), (count,), generator=generator)].to(self.x.device)
         return self.x[drawn], self.y[drawn]
 

@@ -241,6 +241,8 @@ def byte_text(count: int | float) -> str:
     >>> byte_text(1), byte_text(1_234_567), byte_text(2e9)
     ('1 B', '1.24 MB', '2 GB')
     """
+    if not isinstance(count, int | float):
+        raise InputError(f"count: expected a number of bytes, got {shortened(count)}.")
     if count >= 1e24:
         return "more than 10^24 bytes"
     for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

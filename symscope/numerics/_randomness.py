@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from symscope.numerics._checked import explained
 from symscope.numerics._checks import check_count
 
 _WORD = 2**64
@@ -22,6 +23,7 @@ def seed_generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(check_count("seed", seed, 0, 2**63 - 1))
 
 
+@explained
 def seeded(seed: int, *stream: int) -> torch.Generator:
     """A random generator that depends on the seed and on nothing else.
 
