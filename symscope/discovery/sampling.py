@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from symscope.discovery._parameter_layout import ParameterLayout
 from symscope.errors import InputError
-from symscope.numerics import check_finite, check_memory, checked
+from symscope.numerics import check_memory, checked
 
 __all__ = [
     "DataSource",
@@ -65,8 +65,7 @@ class ParameterPoints:
         return self.x.shape[1]
 
     def at(self, theta: Float[Tensor, "p n"]) -> ParameterPoints:
-        """The same batches with other parameters."""
-        check_finite("theta", theta)
+        """The same batches with other parameters, taken as they are, NaN included."""
         return ParameterPoints(theta, self.x, self.y)
 
 

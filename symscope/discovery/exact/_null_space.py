@@ -85,8 +85,8 @@ def null_space(blocks: Iterable[Float[Tensor, "_rows K"]], level: float = 1e-3) 
     >>> null_space([rows @ torch.diag(torch.tensor([1.0, 1.0, 0.0])).double()]).dimension
     1
     """
-    if not 0 < level < 1:
-        raise InputError(f"level: expected an error level between 0 and 1, got {level}.")
+    if not 0 <= level <= 1:
+        raise InputError(f"level: expected an error level from 0 to 1, got {level}.")
     rows = _RowFactor()
     for block in blocks:
         rows.append(block)
