@@ -1,63 +1,42 @@
 """The one call: will a network generalise to transformations it has not seen, and what to do about it?"""
 
 from __future__ import annotations
-from collections.abc import Callable
-from collections.abc import Sequence
-from dataclasses import replace
-from jaxtyping import Float
-from jaxtyping import Shaped
-from symscope.data import Action
-from symscope.data import LabelledData
-from symscope.data import as_samples
-from symscope.errors import InputError
-from symscope.errors import nearest
-from symscope.forecasting._advice import Remedies
-from symscope.forecasting._advice import price_list
-from symscope.forecasting._advice import trial_count
-from symscope.forecasting._cautions import layer_cautions
-from symscope.forecasting._cautions import symmetry_cautions
-from symscope.forecasting._check import LEARNED
-from symscope.forecasting._check import training_check
-from symscope.forecasting._coverage import Cases
-from symscope.forecasting._designs import interleaved_designs
-from symscope.forecasting._designs import true_designs
-from symscope.forecasting._equivariance import equivariance
-from symscope.forecasting._kernel_choice import TangentKernel
-from symscope.forecasting._kernel_choice import default_per_class
-from symscope.forecasting._kernel_choice import kernel_seconds
-from symscope.forecasting._kernel_choice import tangent_kernel
-from symscope.forecasting._kernel_prediction import ResamplePrediction
-from symscope.forecasting._kernel_prediction import class_pairs
-from symscope.forecasting._kernel_prediction import resample_prediction
-from symscope.forecasting._options import ForecastOptions
-from symscope.forecasting._options import KERNEL_SHARE
-from symscope.forecasting._options import TrainingOptions
-from symscope.forecasting._pilot import PilotPlan
-from symscope.forecasting._pilot import pilot_forecast
-from symscope.forecasting._pilot import pilot_plan
-from symscope.forecasting._pilot import smallest_budget
-from symscope.forecasting._question import Question
-from symscope.forecasting._question import as_question
-from symscope.forecasting._resample import draw_resample
-from symscope.forecasting._result import Forecast
-from symscope.forecasting._result import KernelPrediction
-from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
-from symscope.networks import UserModel
-from symscope.networks import user_model
-from symscope.numerics import Progress
-from symscope.numerics import check_finite
-from symscope.numerics import explained
-from symscope.training import StepPlan
-from torch import Tensor
-from torch import nn
-from typing import Any
+
 import os
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
 import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
 
-
-
+from symscope.data import Action, LabelledData, as_samples
+from symscope.errors import InputError, nearest
+from symscope.forecasting._advice import Remedies, price_list, trial_count
+from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
+from symscope.forecasting._check import LEARNED, training_check
+from symscope.forecasting._coverage import Cases
+from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._equivariance import equivariance
+from symscope.forecasting._kernel_choice import (
+    TangentKernel,
+    default_per_class,
+    kernel_seconds,
+    tangent_kernel,
+)
+from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
+from symscope.forecasting._pilot import PilotPlan, pilot_forecast, pilot_plan, smallest_budget
+from symscope.forecasting._question import Question, as_question
+from symscope.forecasting._resample import draw_resample
+from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.networks import UserModel, user_model
+from symscope.numerics import Progress, check_finite, explained
+from symscope.training import StepPlan
 
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
 
