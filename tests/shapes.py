@@ -52,6 +52,8 @@ def annotations_checked(made: T) -> T:
 def _checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
     if hasattr(function, "__wrapped__"):  # the __init__ that somebody wrote in a dataclass
         return function
+    if inspect.isgeneratorfunction(function):  # a GeneratorExit from a with block would end it too early
+        return function
     typed: Callable[..., Any] | None = None
     shapes = False
 
