@@ -16,7 +16,7 @@ from symscope.dynamics.layer_vectors import project, transform
 from symscope.errors import InputError
 from symscope.groups import Representation
 from symscope.networks import Loss, sample_losses
-from symscope.numerics import explained
+from symscope.numerics import checked, explained
 
 __all__ = [
     "RiskEstimate",
@@ -219,7 +219,7 @@ class RiskEstimate:
     passes: int
 
 
-@explained
+@checked
 def monte_carlo_risk(
     problem: TrainingProblem, weights: Sequence[Tensor], passes: int, generator: torch.Generator
 ) -> RiskEstimate:

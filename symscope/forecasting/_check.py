@@ -15,7 +15,7 @@ from symscope.forecasting._equivariance import Equivariance, equivariance
 from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
-from symscope.numerics import Progress, partial_progress
+from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
 LEARNED = 0.95  # score on seen points below which a comparison with the forecast means little
@@ -86,6 +86,7 @@ def class_scores(table: ScoreTable) -> Float64[Tensor, "c"]:
     return torch.where(asked, table.mean, 0.0).sum(1) / asked.sum(1)
 
 
+@explained
 def training_check(
     trainer: DesignTrainer,
     question: Question,

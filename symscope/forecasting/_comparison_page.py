@@ -10,6 +10,7 @@ from typing import Any
 from symscope.errors import InputError
 from symscope.forecasting._forecast_page import forecast_sections, repeat_section
 from symscope.forecasting._result import Forecast
+from symscope.numerics import explained
 from symscope.report import (
     COLOURS,
     Block,
@@ -39,6 +40,7 @@ MARKS: dict[str, dict[str, Any]] = {
 WILL = {"Yes": "will", "No": "will not", "Borderline": "may"}
 
 
+@explained
 def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
     """Forecasts of several networks for the same data and group, as one page of HTML text.
 
@@ -76,6 +78,7 @@ def check_comparable(forecasts: Sequence[Forecast]) -> None:
         raise InputError(f"a comparison is about one data set, group and action, got {listed}.")
 
 
+@explained
 def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
     """The forecast for each network, in one sentence each; the first names what is counted."""
     sentences: list[str] = []
@@ -93,6 +96,7 @@ def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
     return " ".join(sentences)
 
 
+@explained
 def verdict_table(forecasts: Sequence[Forecast]) -> Table:
     """The answers side by side, for the page and the terminal; what was not measured is a dash.
 

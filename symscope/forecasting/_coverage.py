@@ -17,7 +17,7 @@ from torch import Tensor
 
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup
-from symscope.numerics import seeded
+from symscope.numerics import checked, explained, seeded
 
 EVERY = ("all", "every", "everything")
 OTHERS = ("others", "other", "rest")
@@ -26,6 +26,7 @@ Cases = str | Sequence[str] | Mapping[Any, Sequence[int] | str]
 """Sentences, or for each class its elements: their numbers, or a sentence."""
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Coverage:
@@ -61,6 +62,7 @@ class Coverage:
         return replace(self, seen=self.seen[samples])
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class ElementWords:
@@ -169,6 +171,7 @@ class ElementWords:
         return list(dict.fromkeys(k % self._turns for k in inside))
 
 
+@explained
 def parse_coverage(
     labels: Int64[Tensor, "m"],
     words: ElementWords,

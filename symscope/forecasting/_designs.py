@@ -15,6 +15,7 @@ from torch import Tensor
 
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.groups import FiniteGroup
+from symscope.numerics import explained
 
 CROWDED = 4  # elements below which only some classes lack one: the others show the group whole
 
@@ -38,6 +39,7 @@ class Design:
         )
 
 
+@explained
 def true_designs(samples: ForecastSamples, group: FiniteGroup, most: int | None = None) -> list[Design]:
     """The trainings a user would run: one with the coverage, or one for each class that lacks the identity.
 
@@ -53,6 +55,7 @@ def true_designs(samples: ForecastSamples, group: FiniteGroup, most: int | None 
     return [_holes(samples, {c: group.identity}) for c in chosen]
 
 
+@explained
 def interleaved_designs(samples: ForecastSamples, group: FiniteGroup, shift: int = 0) -> list[Design]:
     """As few trainings as leave an element out of every class once; the coverage itself where there is one.
 

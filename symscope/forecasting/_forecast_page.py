@@ -21,6 +21,7 @@ from symscope.forecasting._forecast_figures import (
 )
 from symscope.forecasting._pilot import PilotForecast
 from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.numerics import explained
 from symscope.report import (
     Block,
     Command,
@@ -47,6 +48,7 @@ REACHED = {
 }
 
 
+@explained
 def forecast_page(result: Forecast, command: str = "") -> str:
     """The whole page as HTML text.
 

@@ -24,7 +24,7 @@ from symscope.forecasting._extrapolation import (
 )
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
 from symscope.groups import FiniteGroup
-from symscope.numerics import Progress, partial_progress
+from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
@@ -64,6 +64,7 @@ class PilotPlan:
         return self.steps / (self.full * self.replaced)
 
 
+@explained
 def pilot_plan(
     step_seconds: float,
     full: int,
@@ -179,6 +180,7 @@ class PilotForecast:
         return self.known if self.new is None else self.new
 
 
+@explained
 def pilot_forecast(
     trainer: DesignTrainer,
     group: FiniteGroup,

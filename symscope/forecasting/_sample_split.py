@@ -14,7 +14,7 @@ from symscope.data import LabelledData
 from symscope.forecasting._coverage import Coverage
 from symscope.forecasting._prediction_task import PredictionTask
 from symscope.forecasting._resample import sample_points
-from symscope.numerics import byte_text, seeded
+from symscope.numerics import byte_text, checked, explained, seeded
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -52,6 +52,7 @@ class OrbitSamples:
         return len(self.labels)
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class ForecastSamples:
@@ -97,6 +98,7 @@ class ForecastSamples:
         return 1 - (outputs.double() - wanted.double()).square().sum(1) / self.variance
 
 
+@explained
 def forecast_samples(
     question: Question, seed: int, most: int | None = None, memory: int = MEMORY
 ) -> ForecastSamples:

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from symscope.forecasting._designs import Design
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.networks import UserModel, arrange_inputs
-from symscope.numerics import Progress
+from symscope.numerics import Progress, checked
 from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
 
 MISSING_SAMPLES = 200  # known samples of a class that are asked at what they lack
 COVERED_SAMPLES = 32  # samples of a class that are asked at what it has
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
@@ -128,6 +129,7 @@ class TrainedAnswer:
         return float(self.fit.total.sum() / self.fit.count.sum())
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class DesignTrainer:

@@ -38,7 +38,8 @@ class RegressionAssumption:
         number: Number in the paper.
         name: What it is about.
         holds: None where it was not needed or could not be checked.
-        measured: How far it is from holding: 0 is exact; None where nothing was measured.
+        measured: How far it is from holding: 0 is exact, infinite is beyond the range of numbers; None where
+            nothing was measured.
         verdict: What was found, in words.
     """
 

@@ -219,13 +219,16 @@ def _source(name: str) -> str:
 
 def _rendered(template: str, **values: object) -> str:
     """A template filled in, in which `block` shows one block."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, StrictUndefined, UndefinedError
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["digest"] = _digest
-    return environment.from_string(_source("blocks.html.jinja") + template).render(**values)
+    try:
+        return environment.from_string(_source("blocks.html.jinja") + template).render(**values)
+    except UndefinedError as error:
+        raise InputError(f"expected blocks such as Text and Table, got something else: {error}.") from error
 
 
 def _digest(text: str) -> str:

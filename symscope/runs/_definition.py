@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
+from symscope.numerics import check_count
 from symscope.runs._claims import Claim
 
 if TYPE_CHECKING:
@@ -136,7 +137,5 @@ class Experiment:
                     f"{self.id}: preset {name!r} must hold a {self.config.__name__}, got "
                     f"{type(preset.config).__name__}"
                 )
-        if self.threads < 1 or self.version < 1:
-            raise InputError(
-                f"{self.id}: threads and version start at 1, got {self.threads} and {self.version}"
-            )
+        check_count(f"{self.id}: threads", self.threads)
+        check_count(f"{self.id}: version", self.version)

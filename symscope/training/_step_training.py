@@ -17,7 +17,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.numerics import Progress, check_count
+from symscope.numerics import Progress, check_count, checked
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import Optimiser
 
@@ -27,6 +27,7 @@ TRIED_STEPS = 3  # steps whose time is measured
 SPOKEN = 20  # steps between two calls of progress
 
 
+@checked
 @final
 @dataclass(frozen=True)
 class StepPlan:

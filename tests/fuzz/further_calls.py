@@ -73,25 +73,18 @@ def dynamics() -> None:
 
 def forecasts() -> None:
     from symscope.data import LabelledData
-    from symscope.forecasting import (
-        CheckOptions,
-        ForecastOptions,
-        comparison_page,
-        forecast,
-        forecast_page,
-    )
+    from symscope.forecasting import ForecastOptions, comparison_page, forecast, forecast_page
     from symscope.forecasting.methods import FiniteKernel
 
     x = torch.randn(6, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     samples = LabelledData(x, torch.arange(6) % 2, "few", "made")
     net = nn.Sequential(nn.Flatten(), nn.Linear(9, 4), nn.ReLU(), nn.Linear(4, 2))
-    result = forecast(net, samples, "C4", options=ForecastOptions(per_class=2, resamples=1))
+    result = forecast(net, samples, "C4", options=ForecastOptions(method="kernel", per_class=2, resamples=1))
     result.to_dict()
     result.question.class_label(1)
     forecast_page(result, "symscope forecast")
     other = replace(result, model=replace(result.model, name="other"))
     comparison_page([result, other], "symscope forecast")
-    CheckOptions().plan(net, 20)
     FiniteKernel("image", net.double())(x)
 
 

@@ -97,5 +97,5 @@ def test_bad_distances(distance):
 
 
 def test_too_few_points():
-    with pytest.raises(InputError, match="points: expected an integer from 2 to .*, got 1"):
+    with pytest.raises(InputError, match=r"points: expected an integer from 2 to .*, got 1"):
         circles(1, 0.5)
