@@ -27,8 +27,8 @@ class Loose:
         ({"config": int}, "frozen dataclass"),
         ({"presets": {}}, "missing: paper, quick"),
         ({"presets": {"quick": Preset(3, "x"), "paper": Preset(4, "x")}}, "'quick' must hold a Toy, got int"),
-        ({"threads": 0}, "start at 1"),
-        ({"version": 0}, "start at 1"),
+        ({"threads": 0}, "of at least 1"),
+        ({"version": 0}, "of at least 1"),
     ],
 )
 def test_incomplete_experiments_are_refused(change, message):
