@@ -32,6 +32,7 @@ def check_count(name: str, value: object, least: int = 1, most: int | None = Non
     expected = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
     try:
         whole = operator.index(value)  # type: ignore[arg-type]
+        least, most = operator.index(least), None if most is None else operator.index(most)
     except (TypeError, RuntimeError):  # a tensor of several numbers
         raise InputError(f"{name}: expected {expected}, got {shortened(value)}.") from None
     if isinstance(value, bool):
