@@ -147,16 +147,20 @@ def default_per_class(tangent: TangentKernel, classes: int, order: int, smallest
     return max(2, min(MOST_SAMPLES, smallest, int(points / (classes * order))))
 
 
+def _gradient_seconds(module: nn.Module, x: Tensor) -> float:
+    start, output = time.perf_counter(), module(x).sum()
+    if output.requires_grad:  # a constant has no gradient, and is refused later
+        output.backward()
+    return time.perf_counter() - start
+
+
 def kernel_seconds(tangent: TangentKernel, model: UserModel, question: Question, points: int) -> float:
     """About how long a Gram matrix over so many points takes on one core; finite ones are timed on one."""
     if tangent.kind == "infinite":
         return BUDGET_SECONDS * points**2 / 2 * tangent.entry / BUDGET
     module = model.builder(0)
     x = arrange_inputs(torch.zeros(1, *question.shape, dtype=torch.float64), model.layout)
-    module(x).sum().backward()
-    start = time.perf_counter()
-    module(x).sum().backward()
-    gradient = time.perf_counter() - start
+    gradient = min(_gradient_seconds(module, x) for _ in range(2))
     products = points**2 * model.parameters * model.outputs / PRODUCTS_PER_SECOND
     return gradient * points * model.outputs + products
 

@@ -296,6 +296,8 @@ def _is_sequence(value: Any, origin: Any, inside: tuple[Any, ...]) -> bool:
         same = len(value) == len(inside)
         return same and all(_conforms(part, kind) for part, kind in zip(value, inside, strict=True))
     alike = len(inside) == 1 or (len(inside) == 2 and inside[1] is Ellipsis)
+    if isinstance(value, Tensor) and int in inside:
+        return not (value.is_floating_point() or value.is_complex())
     if isinstance(value, Tensor) or not alike or isinstance(value, dict):
         return not isinstance(value, dict | str)
     return all(_conforms(part, inside[0]) for part, _ in zip(value, range(_FEW), strict=False))

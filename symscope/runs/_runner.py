@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import Progress, checked
+from symscope.numerics import Progress, checked, shortened
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._closing import finished_outcome
 from symscope.runs._environment import environment
@@ -24,6 +24,8 @@ from symscope.runs._store import DamagedRunError, RunFolder
 
 OnFinish = Callable[[RunRequest, RunOutcome], None]
 Store = Callable[[CellTask, dict[str, Any]], None]
+
+MOST_WORKERS = 1024  # processes of one machine
 
 
 @checked
@@ -43,8 +45,11 @@ class Workers:
     def __post_init__(self) -> None:
         if self.dask is not None and self.processes is not None:
             raise InputError("--workers and --dask exclude each other: a Dask cluster has its own workers")
-        if self.processes is not None and self.processes < 0:
-            raise InputError(f"--workers is a number of processes, 0 for none, got {self.processes}")
+        if self.processes is not None and not 0 <= self.processes <= MOST_WORKERS:
+            raise InputError(
+                f"--workers is a number of processes, 0 for none, at most {MOST_WORKERS}; got "
+                f"{shortened(self.processes)}"
+            )
 
     @contextmanager
     def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:

@@ -101,8 +101,8 @@ def of_command(arguments: Iterable[str]) -> Outcome:
         return of_error(error)
     printed, said = text_of(out), text_of(err)
     if status in (0, 1):
-        for name in arguments:  # of a folder that is called so
-            printed = printed.replace(name, "") if name.lower() in ("nan", "inf", "-inf") else printed
+        for name in arguments:  # a folder may be called so
+            printed = printed.replace(name, "") if re.search(r"(?i)nan|inf", name) else printed
         bad = re.search(r"(?i)^.*(?<![\w.-])[-+]?(nan|inf)\b.*$", printed, re.MULTILINE)
         return (
             Outcome(Kind.NOT_FINITE, f"standard output of {' '.join(arguments[:2])}", bad[0])

@@ -21,7 +21,7 @@ from symscope.discovery._parameter_problem import ParameterProblem
 from symscope.discovery.exact._null_space import echelon
 from symscope.discovery.fields import LinearField, linear_combination
 from symscope.errors import InputError
-from symscope.numerics import check_memory, checked, explained, ode_flow
+from symscope.numerics import check_finite, check_memory, checked, explained, ode_flow
 
 
 @checked
@@ -190,7 +190,9 @@ def parameter_gradient_descent(
         losses.append(loss)
         here = here - learning_rate * gradient
     times = learning_rate * torch.arange(steps + 1, dtype=torch.float64)
-    return TrainingPath(times, torch.stack(points), torch.stack(losses))
+    path = torch.stack(points)
+    check_finite("parameters along the path", path)
+    return TrainingPath(times, path, torch.stack(losses))
 
 
 @explained

@@ -84,6 +84,7 @@ class AdaptivePool:
 
     sizes: tuple[int | None, ...]
 
+    @checked
     def pool(self, positions: tuple[int, ...]) -> Pool:
         """The pooling it is over so many positions.
 
