@@ -1,7 +1,7 @@
 """`symscope demo`: the main job on bundled data, with a bar to watch, a table and a page.
 
-Digits in eight rotations, half of them upright only, asked of a fully connected network and of one that
-averages over positions: will they recognise new digits turned? Forecast before training, with a price list of
+Digits in eight rotations, half of them upright only, asked of a fully connected network and of a
+convolutional one: will they recognise new digits turned? Forecast before training, with a price list of
 what to do; then both are trained and the forecast is checked.
 """
 
@@ -45,8 +45,8 @@ class Demonstration:
     seen: str = "5,6,7,8,9: upright only"
     action: str = "C8 rotation"
     per_class: int = 100
-    networks: tuple[tuple[str, int], ...] = (("mlp", 1500), ("conv-gap", 500))
-    batch: int = 64
+    networks: tuple[tuple[str, int], ...] = (("mlp", 2000), ("conv-fc", 500))
+    batch: int = 32
     budget: float = 20.0
     seed: int = 0
 

@@ -156,7 +156,7 @@ def print_forecast(result: Forecast) -> None:
             values.append(result.pilot.covered.class_score)
     if result.prediction is not None:
         columns.append("architecture alone")
-        values.append(result.prediction.class_accuracy.mean(0))
+        values.append(result.prediction.class_score)
     if result.check is not None:
         columns.append("trained")
         values.append(result.check.class_accuracy if result.about_new else result.check.known_accuracy)

@@ -293,7 +293,7 @@ def price_list(remedies: Remedies, progress: Progress | None = None) -> tuple[Ad
     """What to do, what reaches the target first, the least work first among those.
 
     Args:
-        remedies: What they are tried with.
+        remedies: What they are tried with; without time for them, what the pilots show alone.
         progress: Called as `progress(words with the loss, steps done, steps of one trial)`.
     """
     headline, target = remedies.pilot.headline, remedies.question.target
@@ -301,7 +301,7 @@ def price_list(remedies: Remedies, progress: Progress | None = None) -> tuple[Ad
         "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast."
     )
     rows = [now, *remedies.free()]
-    for trial in remedies.trials():
+    for trial in remedies.trials() if remedies.pilot.plan.remedies else []:
         rows += trial(progress)
     return rank_advice(rows, target)
 

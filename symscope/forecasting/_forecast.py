@@ -20,6 +20,7 @@ from symscope.forecasting._check import LEARNED, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
+from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import (
     TangentKernel,
     default_per_class,
@@ -147,7 +148,7 @@ def forecast(
         notes=samples.notes,
     )
     if options.method != "pilot":
-        result = _with_kernel(result, say)
+        result = _with_kernel(result, trainer, say)
     if result.prediction is None and pilots is None:
         raise InputError(_too_small(question, trainer, plan, options))
     if pilots is not None:
@@ -214,7 +215,7 @@ def _too_small(question: Question, trainer: DesignTrainer, plan: StepPlan, optio
     )
 
 
-def _with_kernel(result: Forecast, say: Progress) -> Forecast:
+def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> Forecast:
     """The forecast with what the architecture alone predicts, if that is affordable."""
     question, network, options = result.question, result.model, result.options
     classes, order = len(question.data.classes), question.group.order
@@ -234,6 +235,20 @@ def _with_kernel(result: Forecast, say: Progress) -> Forecast:
             return replace(result, notes=(*result.notes, note))
         options = replace(options, resamples=1)
     prediction = _architecture_prediction(question, network, tangent, options, say)
+    if tangent.kind == "infinite":
+        say("kernel regression on all samples", 0, 0)
+        allowed = KERNEL_SHARE * options.seconds
+        whole = full_kernel_prediction(
+            tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say
+        )
+        if isinstance(whole, str):
+            one = question.task.words.one
+            fewer = (
+                f"The architecture alone is asked with {options.per_class} samples of each {one}: {whole}."
+            )
+            result = replace(result, notes=(*result.notes, fewer))
+        else:
+            prediction = replace(prediction, full=whole)
     cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
     return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
 

@@ -149,7 +149,7 @@ def _class_table(result: Forecast) -> Table:
                 values.append(one.class_score)
     if result.prediction is not None:
         columns.append("architecture alone")
-        values.append(result.prediction.class_accuracy.mean(0))
+        values.append(result.prediction.class_score)
     interval = result.class_interval
     rows = tuple(
         (
@@ -410,9 +410,11 @@ def _architecture(result: Forecast, there: KernelPrediction, prefix: str) -> Sec
         _svg(spectrum_figure(result), f"{prefix}spectrum", alt), "What holds missing points in place", caption
     )
     text = Text(
-        f"Before any training, regression with the tangent kernel predicts {there.accuracy:.2f} for samples "
-        f"that were seen in other transformations. Kernel: {there.kernel}. {there.kernel_reason} Its "
-        f"relative distance from a kernel that is invariant under {result.question.group.name} is "
+        f"Before any training, regression with the tangent kernel predicts {there.accuracy:.2f} for "
+        f"{'new samples' if there.about_new else 'samples that were seen in other transformations'}, "
+        f"{'all samples' if there.full else f'{result.options.per_class} of each'} in the training data. "
+        f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
+        f"invariant under {result.question.group.name} is "
         f"{there.invariance_error:.2g}; the group form uses the nearest invariant one. It knows the "
         "architecture and the data, not what training changes in the network."
     )

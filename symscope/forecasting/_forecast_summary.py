@@ -33,7 +33,7 @@ def class_frame(result: Forecast) -> pd.DataFrame:
         if result.pilot.covered is not None:
             columns["covered"] = result.pilot.covered.class_score
     if result.prediction is not None:
-        columns["architecture"] = result.prediction.class_accuracy.mean(0)
+        columns["architecture"] = result.prediction.class_score
     if result.check is not None:
         columns["trained"] = result.check.class_accuracy if result.about_new else result.check.known_accuracy
         columns["trained_second"] = result.check.second_accuracy

@@ -43,6 +43,7 @@ class PilotPlan:
         designs: Trainings of each length in one repeat.
         full: Steps of a whole training.
         replaced: Whole trainings that would answer the question without a forecast.
+        remedies: Further networks that there is time for, each trained for the shorter length.
         seconds: Estimated time, remedies included.
     """
 
@@ -51,6 +52,7 @@ class PilotPlan:
     designs: int
     full: int
     replaced: int
+    remedies: int
     seconds: float
 
     @property
@@ -86,7 +88,7 @@ def pilot_plan(
         remedies: Further networks that are trained for the shorter length.
 
     >>> pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
-    PilotPlan(lengths=(100, 300), repeats=1, designs=1, full=1000, replaced=10, seconds=4.0)
+    PilotPlan(lengths=(100, 300), repeats=1, designs=1, full=1000, replaced=10, remedies=0, seconds=4.0)
     >>> pilot_plan(0.01, 1000, 1, 10, 25.0).lengths, pilot_plan(1.0, 1000, 1, 10, 60.0)
     ((333, 1000), None)
     """
@@ -102,7 +104,7 @@ def pilot_plan(
         # more than a third of what it replaces would be no forecast
         repeats = max(1, min(REPEATS, int(left // (full + asked_steps)), replaced // 3))
     spent = short * (lengths[0] + asked_steps) + repeats * (lengths[1] + asked_steps)
-    return PilotPlan(lengths, repeats, designs, full, replaced, spent * designs * step_seconds)
+    return PilotPlan(lengths, repeats, designs, full, replaced, remedies, spent * designs * step_seconds)
 
 
 def smallest_budget(step_seconds: float, designs: int, asked_steps: float = 0.0) -> float:

@@ -17,12 +17,13 @@ from torch import Tensor
 from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.forecasting._advice import Advice
-from symscope.forecasting._check import LEARNED, TrainingCheck
+from symscope.forecasting._check import LEARNED, TrainingCheck, class_scores
 from symscope.forecasting._equivariance import Equivariance
+from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discrepancy
 from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import PilotForecast, TablePrediction
-from symscope.forecasting._prediction_task import TaskWording
+from symscope.forecasting._prediction_task import Z_975, TaskWording
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.networks import UserModel
@@ -54,6 +55,7 @@ class KernelPrediction:
         invariance_error: Relative distance of the kernel from one that is invariant under the group.
         pairs: Classes two by two.
         notes: What was special, in words.
+        full: The same on all samples; None where it was not affordable or the kernel is a finite one.
         resample: First resample.
         resample_prediction: Prediction for the first resample.
     """
@@ -70,14 +72,27 @@ class KernelPrediction:
     notes: tuple[str, ...]
     resample: Resample = field(repr=False)
     resample_prediction: ResamplePrediction = field(repr=False)
+    full: FullKernelPrediction | None = None
 
     def __repr__(self) -> str:
         return f"KernelPrediction({self.kernel}: {self.accuracy:.2f})"
 
     @property
     def accuracy(self) -> float:
-        """Held-out accuracy, mean over classes and resamples."""
-        return float(self.class_accuracy.nanmean())
+        """Held-out accuracy, mean over classes."""
+        return float(self.class_score.nanmean())
+
+    @property
+    def class_score(self) -> Float[Tensor, "c"]:
+        """Held-out accuracy of each class: of all samples, new ones where there are some; else resamples."""
+        if self.full is None:
+            return self.class_accuracy.mean(0)
+        return class_scores(self.full.headline)
+
+    @property
+    def about_new(self) -> bool:
+        """Whether accuracies are those of new samples."""
+        return self.full is not None and bool(self.full.new.count.any())
 
     @property
     def irreps(self) -> tuple[IrrepShare, ...]:
@@ -138,7 +153,9 @@ class Forecast:
     @property
     def about_new(self) -> bool:
         """Whether accuracies are those of new samples; else of samples seen in other transformations."""
-        return self.pilot is not None and self.pilot.new is not None
+        if self.pilot is not None:
+            return self.pilot.new is not None
+        return self.prediction is not None and self.prediction.about_new
 
     @property
     def class_accuracy(self) -> Float[Tensor, "c"]:
@@ -146,24 +163,16 @@ class Forecast:
         if self.pilot is not None:
             return self.pilot.headline.class_score
         assert self.prediction is not None
-        return self.prediction.class_accuracy.mean(0)
+        return self.prediction.class_score
 
     @property
     def class_interval(self) -> Float[Tensor, "c 2"]:
-        """95 % interval of each class; for the kernel, that of each class alone over resamples."""
+        """95 % interval of each class."""
         if self.pilot is not None:
             return torch.stack([self.pilot.headline.class_low, self.pilot.headline.class_high], 1)
-        prediction = self.prediction
-        assert prediction is not None
-        assert self.options.per_class is not None
-        rows = []
-        for c in range(len(self.class_accuracy)):
-            accuracy, spread = prediction.class_accuracy[:, [c]], prediction.class_spread[:, [c]]
-            if bool(accuracy.isnan().any()):
-                rows.append((math.nan, math.nan))
-            else:
-                rows.append(self.question.task.interval(accuracy, spread, self.options.per_class))
-        return torch.tensor(rows)
+        asked = (~self.class_accuracy.isnan()).tolist()
+        ends = [self._kernel_interval([c]) if there else (math.nan,) * 2 for c, there in enumerate(asked)]
+        return torch.tensor(ends, dtype=torch.float64)
 
     @property
     def accuracy(self) -> float:
@@ -172,14 +181,24 @@ class Forecast:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of `accuracy`: of trainings, or for the kernel of resamples alone."""
+        """95 % interval of `accuracy`, for a training of a user."""
         if self.pilot is not None:
             low, high = self.pilot.headline.interval
             return (max(0.0, low) if self.question.targets is None else low), high
-        assert self.prediction is not None
+        return self._kernel_interval(slice(None))
+
+    def _kernel_interval(self, classes: slice | list[int]) -> tuple[float, float]:
+        """How resamples scatter, and what a kernel does not know of training."""
+        prediction = self.prediction
+        assert prediction is not None
         assert self.options.per_class is not None
-        accuracy, spread = self.prediction.class_accuracy, self.prediction.class_spread
-        return self.question.task.interval(accuracy, spread, self.options.per_class)
+        accuracy, spread = prediction.class_accuracy[:, classes], prediction.class_spread[:, classes]
+        ends = self.question.task.interval(accuracy, spread, self.options.per_class)
+        middle, unknown = float(accuracy.nanmean()), Z_975 * kernel_discrepancy(self.samples[1])
+        reach = [math.hypot(middle - end, unknown) for end in ends]
+        score = float(self.class_accuracy[classes].nanmean())
+        low, high = score - reach[0], min(1.0, score + reach[1])
+        return (max(0.0, low) if self.question.targets is None else low), high
 
     @property
     def training_failure(self) -> str | None:
@@ -243,7 +262,8 @@ class Forecast:
         count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         per = f"samples per {self.question.task.words.one}"
         if self.pilot is None:
-            return f"from the architecture alone, {self.options.per_class} {per}"
+            whole = self.prediction is not None and self.prediction.full is not None
+            return f"from the architecture alone, {count if whole else self.options.per_class} {per}"
         plan = self.pilot.plan
         cost = f"{plan.cost:.0%} of the training it replaces" if plan.cost < 1 else "a whole training"
         return f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
@@ -381,6 +401,17 @@ def _pilot_data(pilot: PilotForecast | None) -> dict[str, Any] | None:
     }
 
 
+def _full_data(full: FullKernelPrediction | None) -> dict[str, Any] | None:
+    if full is None:
+        return None
+    tables = {"known": full.known, "new": full.new, "covered": full.covered}
+    return {
+        **{name: {"table": one.mean, "class_accuracy": class_scores(one)} for name, one in tables.items()},
+        "samples": list(full.samples),
+        "seconds": full.seconds,
+    }
+
+
 def _prediction_data(forecast: Forecast) -> dict[str, Any] | None:
     there = forecast.prediction
     if there is None:
@@ -391,7 +422,9 @@ def _prediction_data(forecast: Forecast) -> dict[str, Any] | None:
         "invariance_error": there.invariance_error,
         "ridge": there.resample_prediction.ridge,
         "accuracy": there.accuracy,
-        "class_accuracy": there.class_accuracy.mean(0),
+        "class_accuracy": there.class_score,
+        "full": _full_data(there.full),
+        "resampled_class_accuracy": there.class_accuracy.mean(0),
         "class_error": there.class_error,
         "table": there.table,
         "confusion": there.confusion,

@@ -168,12 +168,15 @@ def _first_of_each(labels: Int64[Tensor, "m"], at: Int64[Tensor, "k"], most: int
     return torch.cat([at[labels[at] == label][:most] for label in labels[at].unique()])
 
 
+def orbit_points(question: Question, data: LabelledData, at: Int64[Tensor, "k"]) -> Float[Tensor, "k n *s"]:
+    """Samples at these positions of the question's data, or of its new data, under every element."""
+    fresh = data is not question.data
+    return torch.cat([sample_points(question, data.take(piece), fresh)[1] for piece in at.split(PIECE)])
+
+
 def _orbits(question: Question, data: LabelledData, at: Int64[Tensor, "k"]) -> OrbitSamples:
-    pieces = [
-        sample_points(question, data.take(piece), data is not question.data)[1].float()
-        for piece in at.split(PIECE)
-    ]
+    points = torch.cat([orbit_points(question, data, piece).float() for piece in at.split(PIECE)])
     labels = data.labels[at]
     positions = torch.searchsorted(question.data.labels.unique(), labels)
     wanted = labels if question.targets is None else question.targets.standardised[at].float()
-    return OrbitSamples(torch.cat(pieces), labels, positions, wanted, at)
+    return OrbitSamples(points, labels, positions, wanted, at)

@@ -13,6 +13,7 @@ from torch import nn
 from symscope.data import MeasuredData, custom_action
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
+from symscope.forecasting._check import class_scores
 from symscope.forecasting._forecast_figures import cases_figure, classes_figure
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.groups import cyclic
@@ -94,8 +95,10 @@ def test_an_invariant_network_explains_everything():
         nn.Flatten(), nn.Linear(4, 1),
     )  # fmt: skip
     result = forecast(pooled, spots(), "C3 shift-x", options=FEW)
-    assert result.accuracy == pytest.approx(1.0, abs=DENSE_PREDICTION)
-    assert forecast(number_net, spots(), "C3 shift-x", options=FEW).accuracy < 0.9
+    assert float(result.prediction.class_accuracy.mean()) == pytest.approx(1.0, abs=DENSE_PREDICTION)
+    assert float(class_scores(result.prediction.full.known).mean()) == pytest.approx(1.0, abs=1e-6)
+    plain = forecast(number_net, spots(), "C3 shift-x", options=FEW)
+    assert float(plain.prediction.class_accuracy.mean()) < 0.9
 
 
 def test_words_speak_of_explained_variation(checked):
@@ -116,7 +119,7 @@ def test_programs_are_told_what_the_numbers_are(checked):
     result = checked.to_dict()
     assert result["question"]["task"] == "regression"
     assert result["explained"] == checked.accuracy
-    assert result["prediction"]["group_explained"] == checked.prediction.class_accuracy.mean(0).tolist()
+    assert result["prediction"]["group_explained"] == checked.prediction.class_score.tolist()
     assert result["prediction"]["group_error"] == checked.prediction.class_error.tolist()
     assert result["question"]["group_names"][0] == "lowest fifth"
     trained = [None if value != value else value for value in checked.check.class_accuracy.tolist()]
@@ -137,7 +140,7 @@ def test_figures_hold_what_is_below_zero(checked):
     )
     bars = classes_figure(checked).axes[0]
     assert bars.get_ylim()[0] <= max(low, -1.0)
-    far = replace(checked.prediction, class_accuracy=checked.prediction.class_accuracy - 5)
+    far = replace(checked.prediction, class_accuracy=checked.prediction.class_accuracy - 5, full=None)
     cut = classes_figure(replace(checked, prediction=far, pilot=None, check=None)).axes[0]
     assert cut.get_ylim()[0] == pytest.approx(-1.03)
     assert cut.get_ylabel() == "variation explained (cut at -1)"
