@@ -7,6 +7,7 @@ own is read from the pilots themselves; what more samples bring is extrapolated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,8 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.forecasting._check import class_scores
 from symscope.forecasting._designs import Design, interleaved_designs
-from symscope.forecasting._extrapolation import score_logits, shifted_scores
-from symscope.forecasting._pilot import PilotForecast, TablePrediction
+from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
+from symscope.forecasting._pilot import PilotForecast, TablePrediction, unlearned_share
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
@@ -33,6 +34,7 @@ EASE = ("nothing", "average", "augment", "samples", "build in", "architecture")
 SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7 for a factor of four
 DOUBLINGS = (1, 2)
 ARCHITECTURES = ("conv-fc", "conv-gap")
+SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
 Z_975 = 1.96
@@ -151,6 +153,8 @@ class Remedies:
         extra = torch.zeros(group.order, dtype=torch.bool)
         extra[::step] = True
         designs = [Design(one.seen | extra, one.missing) for one in self.designs]
+        if step > 1 and bool(designs[0].seen.all()):  # the same as all elements
+            return []
         answer = self._run(designs, progress)
         count = group.order // step
         which = f"all {group.order} elements" if step == 1 else f"{count} of {group.order} elements"
@@ -172,10 +176,9 @@ class Remedies:
         fewest, most = self.trainer.samples.per_class()
         for doubling in range(1, max(DOUBLINGS) + 1):
             gain += rise * SAMPLES_DECAY**doubling
+            now = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
             count = f"{fewest * 2**doubling:,}" if fewest == most else f"{2**doubling} times as many"
-            text = (
-                f"Collect more: {count} samples of each {self.question.task.words.one} instead of {fewest:,}."
-            )
+            text = f"Collect more: {count} samples of each {self.question.task.words.one} instead of {now}."
             evidence = (
                 f"A training of {answer.steps} steps on half of the samples reaches "
                 f"{float(class_scores(answer.headline).nanmean()):.2f}, on all of them "
@@ -191,7 +194,11 @@ class Remedies:
         except InputError:  # a network that does not suit these samples is no advice
             return []
         trainer = DesignTrainer(model, self.trainer.samples, self.trainer.device)
-        answer = self._run(interleaved_designs(trainer.samples, question.group), progress, trainer)
+        designs, plan = interleaved_designs(trainer.samples, question.group), self.pilot.plan
+        seconds = trainer.step_seconds(designs[0], self.training) * plan.lengths[0] * len(designs)
+        if seconds > SLOW * plan.seconds:  # a much slower network would spend the budget of all others
+            return []
+        answer = self._run(designs, progress, trainer)
         text = f"Change the architecture to one like {name}."
         evidence = f"A training of {answer.steps} steps of {name} on the same data."
         return [self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence)]
@@ -218,21 +225,21 @@ class Remedies:
         own = grouped_cells(ScoreTable(now.total[asked], now.count[asked]))
         rise = float((score_logits(predicted, self.bounded) - score_logits(own, self.bounded)).nanmean())
         reached = grouped_cells(ScoreTable(then.total[asked], then.count[asked]))
-        scores = [
-            float(
-                shifted_scores(reached, torch.full_like(reached.total, part * rise), self.bounded).nanmean()
-            )
-            for part in (1.0, 1 - Z_975 * GAIN_SPREAD, 1 + Z_975 * GAIN_SPREAD)
-        ]
-        return self.advice(
-            kind, text, scores[0], self._ends(scores[0], scores[1:]), training, inference, evidence
-        )
+        moved = torch.full_like(reached.total, rise)
+        score = float(shifted_scores(reached, moved, self.bounded).nanmean())
+        scatter, far = score_half_widths(reached, moved, self.bounded, 1)
+        apart = float(scatter.square().sum().sqrt()) / len(scatter), float(far.mean())
+        left_open = unlearned_share(self.pilot.fitted, self.pilot.plan)
+        below, above = (math.hypot(*apart, left_open * abs(end - score)) for end in (0, 1))
+        interval = (score - below, score + above)
+        return self.advice(kind, text, score, interval, training, inference, evidence)
 
     def _ends(self, score: float, ends: list[float]) -> tuple[float, float]:
         """An interval of what was moved, and of what trainings scatter by."""
-        half = self.pilot.headline.mean_half_width
+        headline = self.pilot.headline
+        reach = [abs(headline.mean - end) for end in headline.interval]
         below, above = (abs(score - end) for end in sorted(ends))
-        return score - (below**2 + half**2) ** 0.5, score + (above**2 + half**2) ** 0.5
+        return score - math.hypot(below, reach[0]), score + math.hypot(above, reach[1])
 
     def _gained(
         self, kind: str, text: str, gain: float, training: float, inference: int, evidence: str

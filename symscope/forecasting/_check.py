@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from symscope.forecasting._designs import true_designs
 from symscope.forecasting._equivariance import Equivariance, equivariance
 from symscope.forecasting._options import TrainingOptions
+from symscope.forecasting._pilot import LEARNED
 from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
 from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
-LEARNED = 0.95  # score on seen points below which a comparison with the forecast means little
 SHOWN = 8  # samples on which equivariance is measured
 
 

@@ -141,8 +141,8 @@ class ElementWords:
                 "group. Element numbers are written #1."
             )
         raise InputError(
-            f"{word!r}: no element of {self.group.name}; {nearest(word, self.names)} By number: #0 to "
-            f"#{self.group.order - 1}."
+            f"{word!r}: no element of {self.group.name}; {nearest(word, ('upright', 'all', *self.names))} By "
+            f"number: #0 to #{self.group.order - 1}. Classes come before a colon, 'cats: 0°'."
         )
 
     @property

@@ -16,7 +16,7 @@ from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
 from symscope.forecasting._advice import Remedies, price_list, trial_count
 from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
-from symscope.forecasting._check import LEARNED, training_check
+from symscope.forecasting._check import training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
@@ -29,7 +29,7 @@ from symscope.forecasting._kernel_choice import (
 )
 from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
-from symscope.forecasting._pilot import PilotPlan, pilot_forecast, pilot_plan, smallest_budget
+from symscope.forecasting._pilot import LEARNED, PilotPlan, pilot_forecast, pilot_plan, smallest_budget
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
@@ -159,9 +159,12 @@ def forecast(
         advice = price_list(Remedies(question, trainer, pilot, plan, options.seed), progress)
         result = replace(result, pilot=pilot, advice=advice)
         if pilot.fitted < LEARNED:
+            whole = pilots.lengths[1] >= pilots.full
+            what = "train for more steps, with another learning rate, or another network"
             note = (
-                f"After {pilots.lengths[1]} of {pilots.full} steps the network has not learned what it was "
-                f"shown ({pilot.fitted:.0%} of it): a larger budget makes the forecast more certain."
+                f"After {pilots.lengths[1]:,} of {pilots.full:,} steps the network has not learned what it "
+                f"was shown ({pilot.fitted:.0%}): "
+                + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
             )
             result = replace(result, notes=(*result.notes, note))
     elif options.method != "kernel":
@@ -210,7 +213,7 @@ def _too_small(question: Question, trainer: DesignTrainer, plan: StepPlan, optio
     least = smallest_budget(seconds, len(designs), asked) / share
     return (
         f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
-        f"{least:.0f} s at least, got a budget of {options.seconds:.0f} s; give {least:.0f} s or more, fewer "
+        f"{least:.2g} s at least, got a budget of {options.seconds:.2g} s; give {least:.2g} s or more, fewer "
         "samples (options.samples, --samples) or smaller batches."
     )
 

@@ -295,7 +295,7 @@ def steps_figure(result: Forecast) -> Any:
     figure = new_figure(5.6, 3.2)
     with style():
         axes = figure.subplots()
-        plan = pilot.plan
+        plan, shown = pilot.plan, [0.0]
         for name, tables, predicted, colour in (
             ("new samples", [one.new for one in pilot.answers], pilot.new, COLOURS[0]),
             ("training samples", [one.known for one in pilot.answers], pilot.known, COLOURS[1]),
@@ -305,6 +305,7 @@ def steps_figure(result: Forecast) -> Any:
             means = [float(class_scores(table).nanmean()) for table in tables]
             axes.plot(plan.lengths, means, "o-", color=colour, label=f"{name}, pilot")
             low, high = predicted.interval
+            shown += [*means, predicted.mean]
             axes.errorbar(
                 [plan.full],
                 [predicted.mean],
@@ -321,7 +322,7 @@ def steps_figure(result: Forecast) -> Any:
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.minorticks_off()
         axes.set_xlabel("steps of training")
-        _score_axis(axes, [0.0], words.axis, -0.03)
+        _score_axis(axes, shown, words.axis, -0.03)
         axes.legend(fontsize=8)
     return figure
 

@@ -6,6 +6,7 @@ with its schedule run to the end, are extrapolated to the whole number of steps 
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import final
@@ -28,6 +29,7 @@ from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
+LEARNED = 0.95  # score on seen points from which on a network counts as having learned them
 FEWEST_STEPS = 20  # of the shorter one: fewer show nothing of how it goes on
 REPEATS = 3  # longer trainings at most, where they replace many
 
@@ -126,27 +128,22 @@ class TablePrediction:
         class_score: Mean over the cells of each class; NaN where none was asked.
         class_low: Lower end of the 95 % interval of each class.
         class_high: Upper end.
-        mean_half_width: Half the width of the 95 % interval of the mean over classes.
+        interval: 95 % interval of the mean over classes.
     """
 
     table: Float64[Tensor, "c n"]
     class_score: Float64[Tensor, "c"]
     class_low: Float64[Tensor, "c"]
     class_high: Float64[Tensor, "c"]
-    mean_half_width: float
+    interval: tuple[float, float]
 
     def __repr__(self) -> str:
-        return f"TablePrediction({self.mean:.2f} ± {self.mean_half_width:.2f})"
+        return f"TablePrediction({self.mean:.2f} [{self.interval[0]:.2f}, {self.interval[1]:.2f}])"
 
     @property
     def mean(self) -> float:
         """Mean over classes."""
         return float(self.class_score.nanmean())
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the mean over classes, at most 1."""
-        return self.mean - self.mean_half_width, min(1.0, self.mean + self.mean_half_width)
 
 
 @final
@@ -220,7 +217,7 @@ def pilot_forecast(
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
         if not bool((tables[-1].count > 0).any()):
             return None
-        return predict_table(tables, plan, bounded)
+        return predict_table(tables, plan, bounded, ordered[-1].fitted)
 
     known = predicted([one.known for one in ordered])
     assert known is not None
@@ -235,13 +232,30 @@ def pilot_forecast(
     )
 
 
-def predict_table(tables: list[ScoreTable], plan: PilotPlan, bounded: bool) -> TablePrediction:
+def unlearned_share(fitted: float, plan: PilotPlan) -> float:
+    """How much of what a whole training will do a pilot that has not learned its data leaves open, 0 to 1.
+
+    Twice the share of its data that it still lacks to count as learned; 0 for a whole training.
+
+    >>> plan = pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
+    >>> unlearned_share(0.95, plan), round(unlearned_share(0.76, plan), 2), unlearned_share(0.3, plan)
+    (0.0, 0.4, 1.0)
+    """
+    if plan.lengths[1] >= plan.full:
+        return 0.0
+    return min(1.0, max(0.0, 2 * (LEARNED - fitted) / LEARNED))
+
+
+def predict_table(
+    tables: list[ScoreTable], plan: PilotPlan, bounded: bool, fitted: float = 1.0
+) -> TablePrediction:
     """The scores of a whole training, from one table for each length.
 
     Args:
         tables: Scores after each length, shortest first.
         plan: Lengths and steps of a whole training.
         bounded: Whether scores are shares of points.
+        fitted: Score at points of the training data after the longer training.
     """
     last, factor = tables[-1], rise_factor(*plan.lengths, plan.full)
     # cells that only the longer trainings asked about have the common rise
@@ -254,9 +268,17 @@ def predict_table(tables: list[ScoreTable], plan: PilotPlan, bounded: bool) -> T
     score, own, far = (_class_means(values, asked) for values in (table, own, far))
     half = (own.square() + far.square()).sqrt()
     classes = int((~score.isnan()).sum())
-    mean_half = ((own.nan_to_num().square().sum() / classes**2) + far.nanmean().square()).sqrt()
-    low, high = score - half, (score + half).clamp(max=1.0)
-    return TablePrediction(table, score, low.clamp(min=0.0) if bounded else low, high, float(mean_half))
+    mean_half = float(((own.nan_to_num().square().sum() / classes**2) + far.nanmean().square()).sqrt())
+    open_share, mean = unlearned_share(fitted, plan), float(score.nanmean())
+    low = score - torch.hypot(half, open_share * score.abs())
+    high = (score + torch.hypot(half, open_share * (1 - score))).clamp(max=1.0)
+    ends = (
+        mean - math.hypot(mean_half, open_share * abs(mean)),
+        min(1.0, mean + math.hypot(mean_half, open_share * (1 - mean))),
+    )
+    if bounded:
+        low, ends = low.clamp(min=0.0), (max(0.0, ends[0]), ends[1])
+    return TablePrediction(table, score, low, high, ends)
 
 
 def _class_means(values: Float64[Tensor, "c n"], asked: Bool[Tensor, "c n"]) -> Float64[Tensor, "c"]:

@@ -17,12 +17,12 @@ from torch import Tensor
 from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.forecasting._advice import Advice
-from symscope.forecasting._check import LEARNED, TrainingCheck, class_scores
+from symscope.forecasting._check import TrainingCheck, class_scores
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discrepancy
 from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
 from symscope.forecasting._options import ForecastOptions
-from symscope.forecasting._pilot import PilotForecast, TablePrediction
+from symscope.forecasting._pilot import LEARNED, PilotForecast, TablePrediction
 from symscope.forecasting._prediction_task import Z_975, TaskWording
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
@@ -183,8 +183,7 @@ class Forecast:
     def interval(self) -> tuple[float, float]:
         """95 % interval of `accuracy`, for a training of a user."""
         if self.pilot is not None:
-            low, high = self.pilot.headline.interval
-            return (max(0.0, low) if self.question.targets is None else low), high
+            return self.pilot.headline.interval
         return self._kernel_interval(slice(None))
 
     def _kernel_interval(self, classes: slice | list[int]) -> tuple[float, float]:
@@ -251,7 +250,7 @@ class Forecast:
             )
             if self.training_failure is not None:
                 text += ", but it has not learned its training data"
-        elif self.pilot is not None and self.pilot.fitted < LEARNED:
+        if self.pilot is not None and self.pilot.fitted < LEARNED:
             text += "; the pilot has not yet learned what it was shown"
         return text + "."
 

@@ -185,7 +185,7 @@ def test_an_invariant_network_knows_of_a_missing_point_what_it_knows_of_the_samp
 
 
 def test_a_budget_that_is_too_small_names_the_one_that_would_do():
-    with pytest.raises(InputError, match=r"give \d+ s or more"):
+    with pytest.raises(InputError, match=r"give [\d.]+ s or more"):
         forecast(
             lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 2000), nn.ReLU(), nn.Linear(2000, 3)),
             blobs(items=20),
