@@ -13,13 +13,14 @@ from symscope.errors import InputError
 from symscope.groups._representation import Representation
 from symscope.groups.compact import CompactGroup, o, so
 from symscope.groups.constructions import trivial
-from symscope.numerics import check_count
+from symscope.numerics import check_count, explained
 
 __all__ = ["frequency", "spin"]
 
 LARGEST_FREQUENCY = 500  # a spin of this degree has matrices of side 1,001
 
 
+@explained
 def frequency(k: int) -> Representation:
     """The real irrep of SO(2) of frequency k >= 1: the plane turned k times as fast; k = 0 is trivial.
 
@@ -36,6 +37,7 @@ def frequency(k: int) -> Representation:
     )
 
 
+@explained
 def spin(degree: int, parity: int | None = None) -> Representation:
     """The real irrep of SO(3) of degree l, dimension 2l + 1; with a parity of +1 or -1, of O(3).
 

@@ -21,8 +21,10 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import checked, explained
+from symscope.numerics import check_memory, checked, explained
 from symscope.spectral._irrep_parts import SingularBlockError
+
+LARGEST_PANELS = 2**44  # bytes: 16 TiB, more than a machine has
 
 __all__ = ["Panels", "empty_panels", "flop_counts", "invert_factor", "solve"]
 
@@ -71,6 +73,7 @@ def empty_panels(
     """
     if size < 1 or width < 1:
         raise InputError(f"panels need a size and a width of 1 or more, got {size} and {width}")
+    check_memory("the panels", panel_bytes(size, width, complex=complex), "take fewer rows", LARGEST_PANELS)
 
     def half() -> tuple[Tensor, ...]:
         return tuple(

@@ -194,7 +194,7 @@ def test_several_experiments_run_together(tmp_path):
 def test_bad_places_and_double_requests_are_refused(tmp_path):
     with pytest.raises(InputError, match="exclude each other"):
         Workers(processes=2, dask="tcp://x")
-    with pytest.raises(InputError, match="0 for none, got -2"):
+    with pytest.raises(InputError, match=r"0 for none, at most 1024; got -2"):
         Workers(processes=-2)
     with pytest.raises(InputError, match="asked for twice"):
         run_experiments([toy_request(), toy_request()], tmp_path, Workers(processes=0))

@@ -126,6 +126,10 @@ class TrainingPath:
     theta: Float[Tensor, "t n"]
     losses: Float[Tensor, "t"]
 
+    def __post_init__(self) -> None:
+        check_finite("parameters along the path", self.theta)
+        check_finite("losses along the path", self.losses)
+
 
 @checked
 def parameter_gradient_flow(
@@ -190,9 +194,7 @@ def parameter_gradient_descent(
         losses.append(loss)
         here = here - learning_rate * gradient
     times = learning_rate * torch.arange(steps + 1, dtype=torch.float64)
-    path = torch.stack(points)
-    check_finite("parameters along the path", path)
-    return TrainingPath(times, path, torch.stack(losses))
+    return TrainingPath(times, torch.stack(points), torch.stack(losses))
 
 
 @explained
