@@ -44,6 +44,7 @@ _WORDS = {
 }
 # by which torch refuses a tensor, a size or an index
 _FAILURES = (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, StopIteration)
+_FAULTS = (AttributeError, StopIteration)
 _ENGINES = ("torch", "numpy", "scipy")  # what the library computes with
 _USUAL = (torch.float64, torch.float32, torch.int64)
 _FEW = 1000  # parts of a sequence that are looked at
@@ -202,7 +203,8 @@ class _ArgumentCheck:
             package = _package(trace.tb_frame.f_globals)
             here = package == own or (here and package.partition(".")[0] in _ENGINES)
             trace = trace.tb_next
-        return here and not type(error).__module__.startswith("symscope")
+        # an attribute that is not there is no number PyTorch refuses: where the types are right, it is a fault
+        return here and not isinstance(error, _FAULTS) and not type(error).__module__.startswith("symscope")
 
     def finite(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises where an argument is NaN, or a tensor holds NaN or infinite numbers."""
