@@ -240,7 +240,7 @@ def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> For
     prediction = _architecture_prediction(question, network, tangent, options, say)
     if tangent.kind == "infinite":
         say("kernel regression on all samples", 0, 0)
-        allowed = KERNEL_SHARE * options.seconds
+        allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
         whole = full_kernel_prediction(
             tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say
         )
