@@ -203,7 +203,7 @@ class _ArgumentCheck:
             package = _package(trace.tb_frame.f_globals)
             here = package == own or (here and package.partition(".")[0] in _ENGINES)
             trace = trace.tb_next
-        # an attribute that is not there is no number PyTorch refuses: where the types are right, it is a fault
+        # an attribute that is not there is nothing PyTorch refuses: where types are right, it is a fault
         return here and not isinstance(error, _FAULTS) and not type(error).__module__.startswith("symscope")
 
     def finite(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
