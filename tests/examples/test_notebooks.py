@@ -13,7 +13,7 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 PRINTED = {
     "forecast_your_model": ("new samples at what is missing (L: without 90°)", "two trainings differ by"),
     "partial_coverage": ("4: ±45°", "C8 turns by multiples of 45°", "there is no class 'nine'"),
-    "price_list": ("of the training it replaces", "forecast"),
+    "price_list": ("from pilot trainings of", "forecast"),
 }
 
 
