@@ -117,7 +117,8 @@ def test_errors_of_the_library_are_not_the_user_s():
         parse("no such group")
     below = caught.value.__traceback__.tb_next  # this test is a file of its own, too
     frames = _user_frames(caught.value.with_traceback(below))
-    assert not [frame for frame in frames if not frame.filename.endswith("shapes.py")]  # the suite's own checks
+    own_checks = "shapes.py"  # of the suite
+    assert not [frame for frame in frames if not frame.filename.endswith(own_checks)]
 
 
 def test_a_file_is_loaded_once(tmp_path):
