@@ -34,6 +34,7 @@ def node_permutation(group: FiniteGroup, indexed: str = "adjacency") -> Action:
         InputError: An unknown kind; when used, tensors with another number of nodes.
 
     >>> from symscope.groups import cyclic
+    >>> import torch
     >>> path = torch.tensor([[0, 1, 0], [0, 0, 1], [0, 0, 0]])  # 0 -> 1 -> 2
     >>> node_permutation(cyclic(3)).act(1, path).nonzero().tolist()  # 1 -> 2 -> 0
     [[1, 2], [2, 0]]
