@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import Progress, checked, shortened
+from symscope.numerics import Progress, checked, explained, shortened
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._closing import finished_outcome
 from symscope.runs._environment import environment
@@ -64,6 +64,7 @@ class Workers:
             yield executor, 1 if single else max(1, 2 * count)
 
 
+@explained
 def run_experiments(
     requests: Sequence[RunRequest],
     out: Path,

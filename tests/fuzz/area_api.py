@@ -60,7 +60,8 @@ def changed_call(
         wrong_type |= other
     # a quantity must be a number, unless its documentation says when it is none
     result = target.signature.return_annotation
-    told = " ".join(f"{inspect.getdoc(one)}" for one in (target.function, target.owner, result))
+    described = (target.function, target.owner, result, *get_args(result))
+    told = " ".join(f"{inspect.getdoc(one)}" for one in described)
     finite = not re.search(r"(?i)\bnan\b|infinit|\binf\b", told) and not inspect.isclass(target.function)
     finite &= not getattr(inspect.unwrap(target.function), "may_be_infinite", False)
 
