@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import shortened
+
+LONGEST_PATH = 300  # letters of a path that a message shows, its end
 
 
 def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
@@ -24,7 +25,7 @@ def read_weights(path: Path, what: str) -> Mapping[str, Tensor]:
         InputError: No such file, or one that holds something else.
     """
     if not os.path.isfile(path):  # unlike Path.is_file, also for names that are too long
-        raise InputError(f"{what}: there is no file {shortened(str(path))}.")
+        raise InputError(f"{what}: there is no file {str(path)[-LONGEST_PATH:]!r}.")
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # unpickling, archive and type errors alike
