@@ -47,7 +47,7 @@ class Demonstration:
     per_class: int = 100
     networks: tuple[tuple[str, int], ...] = (("mlp", 2000),)
     batch: int = 32
-    budget: float = 20.0
+    budget: float = 40.0
     seed: int = 0
 
 
