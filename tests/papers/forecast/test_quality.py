@@ -74,7 +74,7 @@ def test_architecture_draws_is_what_the_forecast_says(made):
         options=ForecastOptions(method="kernel", per_class=2, resamples=2, seed=1),
     )
     mine = tables["forecasts"].query("network == 'mlp-1' and variant == 'architecture-draws'")
-    expected = result.class_accuracy[[0, 2]]
+    expected = result.prediction.class_accuracy.mean(0)[[0, 2]]
     assert mine.sort_values("label")["accuracy"].tolist() == pytest.approx(expected.tolist())
 
 
