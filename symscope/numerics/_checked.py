@@ -11,6 +11,8 @@ import math
 import numbers
 import operator
 import sys
+import sysconfig
+import traceback
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NoReturn, TypeVar, Union, cast, final, get_args, get_origin
@@ -46,6 +48,7 @@ _WORDS = {
 _FAILURES = (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, StopIteration)
 _FAULTS = (AttributeError, StopIteration)
 _ENGINES = ("torch", "numpy", "scipy")  # what the library computes with
+_INSTALLED = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<frozen", "<eval_with_key")
 _USUAL = (torch.float64, torch.float32, torch.int64)
 _FEW = 1000  # parts of a sequence that are looked at
 _LARGE = 10**7  # numbers of a result that are not looked at
@@ -62,7 +65,8 @@ def checked(function: T) -> T:
     Two more checks hold for calls that come from outside the library. A number or tensor that results must be
     finite, or else numbers were too large or small, unless the function is marked by `may_be_infinite`. What
     PyTorch refuses in the package of the function, or of another that is checked, is told with the arguments;
-    a failure anywhere else is a fault of the library and stays as it is.
+    a failure anywhere else is a fault of the library and stays as it is, and so does one of the caller's own
+    functions and networks.
 
     >>> @checked
     ... def scaled(x: Tensor, factor: float) -> Tensor:
@@ -166,7 +170,7 @@ class _ArgumentCheck:
 
     def explain(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], outside: bool) -> None:
         """Raises an error in the caller's words where an argument is the likely reason."""
-        if isinstance(error, InputError) or not self._bound(args, kwargs):
+        if isinstance(error, InputError) or self._is_users(error) or not self._bound(args, kwargs):
             return
         try:
             self(args, kwargs)
@@ -195,6 +199,13 @@ class _ArgumentCheck:
         except TypeError:
             return False
         return True
+
+    def _is_users(self, error: BaseException) -> bool:
+        """Whether a function or network of the caller's own failed, by itself or in what it called."""
+        frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+        written = [frame for frame in frames if not frame.f_code.co_filename.startswith(_INSTALLED)]
+        home = self.function.__globals__
+        return bool(written) and _is_outside(written[-1]) and written[-1].f_globals is not home
 
     def _is_refusal(self, error: BaseException) -> bool:
         """Whether the package of the function, or what it computes with, failed, by an error of Python's."""

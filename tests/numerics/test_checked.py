@@ -6,12 +6,12 @@ import inspect
 import json
 import math
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from symscope.errors import InputError
@@ -86,6 +86,19 @@ def test_a_failure_elsewhere_is_not_blamed_on_the_caller():
         faulty(torch.ones(2))
     with pytest.raises(InputError, match=r"x: expected at least one number, got .* of shape \(0,\)"):
         faulty(torch.ones(0))
+
+
+def test_an_error_of_the_callers_own_function_stays_as_it_is():
+    """It is not told as a fault of an argument beside it, such as a mask of booleans."""
+    own: dict = {"__name__": "users_network"}
+    exec("def forward(x):\n    return {}['missing']\n", own)
+    with pytest.raises(KeyError, match="missing"):
+        value_at_ones(own["forward"], torch.ones(3, dtype=torch.bool))
+
+
+@checked
+def value_at_ones(function: Callable[[Tensor], Tensor], kept: Bool[Tensor, "n"]) -> Tensor:
+    return function(torch.ones(2))
 
 
 @checked
