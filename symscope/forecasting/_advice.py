@@ -2,14 +2,15 @@
 
 Remedies are tried by trainings as short as the shorter pilot. What they reach is moved, in logits, by as much
 as the forecast moves the network as it is from that length to a whole training. What needs no training of its
-own is read from the pilots themselves; what more samples bring is extrapolated.
+own is read from the pilots themselves; what more samples bring is extrapolated. Every training also shows
+what averaging its outputs would reach, so that pairs of changes come without further trainings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
@@ -26,7 +27,7 @@ from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
 from symscope.networks import user_model
-from symscope.numerics import Progress
+from symscope.numerics import Progress, partial_progress
 from symscope.training import StepPlan
 
 # the order of equally good ones: the least work first
@@ -42,11 +43,27 @@ Z_975 = 1.96
 
 @final
 @dataclass(frozen=True)
+class Change:
+    """What a row of the price list changes, for those who combine changes.
+
+    Attributes:
+        samples: Samples of each class, as a multiple of today's.
+        elements: Elements in which the training data holds every sample; 0 as today.
+        remedy: "none", "average", the name of another architecture, or that with ", averaged".
+    """
+
+    samples: int = 1
+    elements: int = 0
+    remedy: str = "none"
+
+
+@final
+@dataclass(frozen=True)
 class Advice:
     """One thing to do, and its price.
 
     Attributes:
-        kind: One of `EASE`.
+        kind: One of `EASE`; "combined" for two changes at a time.
         text: What to do, in a sentence.
         accuracy: Score it is predicted to reach at what the training data lacks now.
         low: Lower end of the 95 % interval.
@@ -55,6 +72,7 @@ class Advice:
         training_cost: Points per epoch over those of today.
         inference_cost: Forward passes for one answer.
         evidence: How the number was found.
+        change: The same for programs.
     """
 
     kind: str
@@ -66,6 +84,7 @@ class Advice:
     training_cost: float
     inference_cost: int
     evidence: str
+    change: Change = Change()
 
 
 @final
@@ -120,6 +139,7 @@ class Remedies:
                 1.0,
                 order,
                 "The pilot networks themselves, averaged over the group.",
+                Change(remedy="average"),
             )
         ]
         covered = self.pilot.covered
@@ -127,7 +147,10 @@ class Remedies:
             text = f"Augment: train on all {order} elements of {group} of every sample."
             evidence = "New samples at transformations that the pilot's training data had."
             share = order / (order - 1)
-            rows.append(self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence))
+            change = Change(elements=order)
+            rows.append(
+                self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)
+            )
         return rows
 
     def _run(
@@ -140,7 +163,9 @@ class Remedies:
         for design, asked in zip(
             designs, interleaved_designs(trainer.samples, self.question.group), strict=True
         ):
-            module = trainer.train(design, plan, self.seed, progress)
+            done = len(answers) * plan.steps
+            part = partial_progress(progress, done, len(designs) * plan.steps)
+            module = trainer.train(design, plan, self.seed, part)
             answers.append(trainer.evaluate(module, asked, plan.steps))
         total = answers[0]
         for one in answers[1:]:
@@ -161,7 +186,9 @@ class Remedies:
         text = f"Augment: train on {which} of {group.name} of every sample."
         share = float(designs[0].seen.sum() / self.designs[0].seen.sum())
         evidence = f"A training of {answer.steps} steps on the augmented data."
-        return [self._row("augment", text, answer.headline, self._short, share, 1, evidence)]
+        change = Change(elements=count)
+        one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
+        return [one, self._averaged_too(one, answer)]
 
     def _more_samples(self, progress: Progress | None) -> list[Advice]:
         """From half of the samples to all: what doubling them once or twice more would bring."""
@@ -184,7 +211,8 @@ class Remedies:
                 f"{float(class_scores(answer.headline).nanmean()):.2f}, on all of them "
                 f"{float(class_scores(self._short).nanmean()):.2f}; extrapolated."
             )
-            rows.append(self._gained("samples", text, gain, 2.0**doubling, 1, evidence))
+            change = Change(samples=2**doubling)
+            rows.append(self._gained("samples", text, gain, 2.0**doubling, 1, evidence, change))
         return rows
 
     def _architecture(self, name: str, progress: Progress | None) -> list[Advice]:
@@ -201,7 +229,24 @@ class Remedies:
         answer = self._run(designs, progress, trainer)
         text = f"Change the architecture to one like {name}."
         evidence = f"A training of {answer.steps} steps of {name} on the same data."
-        return [self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence)]
+        change = Change(remedy=name)
+        one = self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence, change)
+        return [one, self._averaged_too(one, answer)]
+
+    def _averaged_too(self, one: Advice, answer: TrainedAnswer) -> Advice:
+        """A remedy, and the outputs of the same trained networks averaged over the group."""
+        remedy = "average" if one.change.remedy == "none" else f"{one.change.remedy}, averaged"
+        order = self.question.group.order
+        return self._row(
+            "combined",
+            f"{one.text} Average the outputs over the {order} transformed inputs of every test sample.",
+            answer.averaged,
+            self._short,
+            one.training_cost,
+            order,
+            f"{one.evidence} Its outputs, averaged over the group.",
+            replace(one.change, remedy=remedy),
+        )
 
     @property
     def _short(self) -> ScoreTable:
@@ -217,6 +262,7 @@ class Remedies:
         training: float,
         inference: int,
         evidence: str,
+        change: Change,
     ) -> Advice:
         """Advice from what a remedy reaches after a training as long as that of the network as it is."""
         headline = self.pilot.headline
@@ -232,7 +278,7 @@ class Remedies:
         left_open = unlearned_share(self.pilot.fitted, self.pilot.plan)
         below, above = (math.hypot(*apart, left_open * abs(end - score)) for end in (0, 1))
         interval = (score - below, score + above)
-        return self.advice(kind, text, score, interval, training, inference, evidence)
+        return self.advice(kind, text, score, interval, training, inference, evidence, change)
 
     def _ends(self, score: float, ends: list[float]) -> tuple[float, float]:
         """An interval of what was moved, and of what trainings scatter by."""
@@ -242,7 +288,14 @@ class Remedies:
         return score - math.hypot(below, reach[0]), score + math.hypot(above, reach[1])
 
     def _gained(
-        self, kind: str, text: str, gain: float, training: float, inference: int, evidence: str
+        self,
+        kind: str,
+        text: str,
+        gain: float,
+        training: float,
+        inference: int,
+        evidence: str,
+        change: Change,
     ) -> Advice:
         """Advice whose gain in logits is added to the forecast of every class."""
         headline = self.pilot.headline
@@ -255,7 +308,8 @@ class Remedies:
             )
             for side in (-1, 1)
         ]
-        return self.advice(kind, text, score, self._ends(score, spread), training, inference, evidence)
+        interval = self._ends(score, spread)
+        return self.advice(kind, text, score, interval, training, inference, evidence, change)
 
     def advice(
         self,
@@ -266,11 +320,13 @@ class Remedies:
         training: float,
         inference: int,
         evidence: str,
+        change: Change,
     ) -> Advice:
         """One row of the price list."""
         low = max(0.0, interval[0]) if self.bounded else interval[0]
         gain = score - self.pilot.headline.mean
-        return Advice(kind, text, score, low, min(1.0, interval[1]), gain, training, inference, evidence)
+        high = min(1.0, interval[1])
+        return Advice(kind, text, score, low, high, gain, training, inference, evidence, change)
 
 
 def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int]:
@@ -291,26 +347,27 @@ def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
 
 
 def trial_count(question: Question, trainer: DesignTrainer) -> int:
-    """How many further networks `price_list` trains."""
+    """How many further networks `remedy_rows` trains."""
     count = len(augmentation_steps(question, trainer.samples)) + len(other_networks(question, trainer))
     return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
 
 
-def price_list(remedies: Remedies, progress: Progress | None = None) -> tuple[Advice, ...]:
-    """What to do, what reaches the target first, the least work first among those.
+def remedy_rows(remedies: Remedies, progress: Progress | None = None) -> Iterator[list[Advice]]:
+    """The rows of the price list as they are found: what the pilots show, then a trial at a time.
 
     Args:
         remedies: What they are tried with; without time for them, what the pilots show alone.
-        progress: Called as `progress(words with the loss, steps done, steps of one trial)`.
+        progress: Called as `progress(words with the loss, steps done, steps of all trials)`.
     """
-    headline, target = remedies.pilot.headline, remedies.question.target
+    headline, plan = remedies.pilot.headline, remedies.pilot.plan
     now = remedies.advice(
-        "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast."
+        "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast.", Change()
     )
-    rows = [now, *remedies.free()]
-    for trial in remedies.trials() if remedies.pilot.plan.remedies else []:
-        rows += trial(progress)
-    return rank_advice(rows, target)
+    yield [now, *remedies.free()]
+    trials = remedies.trials() if plan.remedies else []
+    each = plan.lengths[0] * plan.designs
+    for k, trial in enumerate(trials):
+        yield trial(partial_progress(progress, k * each, len(trials) * each))
 
 
 def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:

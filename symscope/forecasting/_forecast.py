@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
-from symscope.forecasting._advice import Remedies, price_list, trial_count
+from symscope.forecasting._advice import Advice, Remedies, rank_advice, remedy_rows, trial_count
 from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
 from symscope.forecasting._check import training_check
 from symscope.forecasting._coverage import Cases
@@ -156,8 +156,16 @@ def forecast(
         say(f"pilot trainings{about}", 0, 0)
         pilot = pilot_forecast(trainer, question.group, pilots, plan, options.seed, progress)
         say("remedies", 0, 0)
-        advice = price_list(Remedies(question, trainer, pilot, plan, options.seed), progress)
-        result = replace(result, pilot=pilot, advice=advice)
+        result = replace(result, pilot=pilot)
+        rows: list[Advice] = []
+        for found in remedy_rows(Remedies(question, trainer, pilot, plan, options.seed), progress):
+            rows += found
+            single = [one for one in rows if one.kind != "combined"]
+            result = replace(
+                result,
+                advice=rank_advice(single, question.target),
+                combinations=tuple(one for one in rows if one.kind == "combined"),
+            )
         if pilot.fitted < LEARNED:
             whole = pilots.lengths[1] >= pilots.full
             what = "train for more steps, with another learning rate, or another network"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
+from symscope.forecasting._advice import Advice
 from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
@@ -21,6 +23,7 @@ from symscope.forecasting._forecast_figures import (
 )
 from symscope.forecasting._pilot import PilotForecast
 from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.forecasting._what_if import what_if
 from symscope.numerics import explained
 from symscope.report import (
     Block,
@@ -73,8 +76,11 @@ def forecast_sections(result: Forecast, name: str = "") -> list[Section]:
     if result.check is not None:
         sections.append(_check(result, prefix))
     if result.advice:
-        blocks = (Text(cheapest(result)), advice_table(result))
-        sections.append(Section("Price list", blocks, anchor="advice"))
+        priced: list[Block] = [Text(cheapest(result)), what_if(result), advice_table(result)]
+        if result.combinations:
+            caption = "Two changes at a time, from the same trainings"
+            priced.append(_advice_rows(caption, result.combinations, "Two changes at a time"))
+        sections.append(Section("Price list", tuple(priced), anchor="advice"))
     sections.append(_cases(result))
     if result.prediction is not None:
         sections.append(_architecture(result, result.prediction, prefix))
@@ -360,6 +366,15 @@ def _check(result: Forecast, prefix: str) -> Section:
 
 def advice_table(result: Forecast) -> Table:
     """The advice, ranked, with what is predicted then."""
+    caption = (
+        f"What to do to reach {result.question.target:.2f}: what reaches it first, the least work first "
+        "among those. On the same samples and missing transformations as the forecast; costs as multiples of "
+        "today's"
+    )
+    return _advice_rows(caption, result.advice)
+
+
+def _advice_rows(caption: str, advice: Sequence[Advice], summary: str = "") -> Table:
     rows = tuple(
         (
             str(k + 1),
@@ -371,16 +386,10 @@ def advice_table(result: Forecast) -> Table:
             str(one.inference_cost),
             one.evidence,
         )
-        for k, one in enumerate(result.advice)
+        for k, one in enumerate(advice)
     )
-    return Table(
-        f"What to do to reach {result.question.target:.2f}: what reaches it first, the least work first "
-        "among those. On the same samples and missing transformations as the forecast; costs as multiples of "
-        "today's",
-        ("", "what", "then", "95 % interval", "gain", "training data", "inference", "evidence"),
-        rows,
-        numeric=(False, False, True, True, True, True, True, False),
-    )
+    columns = ("", "what", "then", "95 % interval", "gain", "training data", "inference", "evidence")
+    return Table(caption, columns, rows, (False, False, True, True, True, True, True, False), summary)
 
 
 def cheapest(result: Forecast) -> str:

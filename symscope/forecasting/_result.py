@@ -127,6 +127,7 @@ class Forecast:
         check: What whole trainings gave; None if the forecast was not checked.
         cautions: Warnings: a kernel that is not invariant, points that coincide, image size, padding, stride.
         advice: The price list, what reaches the target first.
+        combinations: Two changes at a time, where the trainings of the price list show them.
         notes: What was left out or made smaller.
         seconds: Time it took.
     """
@@ -142,6 +143,7 @@ class Forecast:
     check: TrainingCheck | None = None
     cautions: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
+    combinations: tuple[Advice, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -345,6 +347,7 @@ class Forecast:
             "cautions": list(self.cautions),
             "notes": list(self.notes),
             "advice": [asdict(one) for one in self.advice],
+            "combinations": [asdict(one) for one in self.combinations],
             "seconds": self.seconds,
         }
         plain = _plain(data, self.question.task.words)

@@ -7,7 +7,18 @@ from symscope.report._page import image_element
 from symscope.report._figures import irrep_figure
 from symscope.report._figures import draw_image, orbit_figure
 from symscope.report._page import fragment, page, slug, write_page
-from symscope.report._page import Block, Command, Facts, Note, Picture, Section, Table, Text, JudgedClaim
+from symscope.report._page import (
+    Block,
+    Choices,
+    Command,
+    Facts,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    JudgedClaim,
+)
 from symscope.report._figures import (
     COLOURS,
     FAINT,
@@ -27,6 +38,7 @@ __all__ = [
     "RIGHT",
     "WRONG",
     "Block",
+    "Choices",
     "Command",
     "Facts",
     "Note",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -141,7 +142,47 @@ class JudgedClaim:
             raise InputError(f"a verdict's outcome is good, bad or open, got {self.outcome!r}")
 
 
-Block = Text | Note | Command | Facts | Table | Picture | JudgedClaim
+@final
+@dataclass(frozen=True)
+class Choices:
+    """What combinations of choices lead to, one at a time, by sliders and menus; hidden without a script.
+
+    Attributes:
+        title: What it is about.
+        menus: Name and options of each choice, the first option is the one shown first.
+        sliders: Whether a choice is a slider, for options in an order, or a menu.
+        outcomes: For places in the menus a value, the ends of its interval, and what else there is to know.
+        target: Value that is good enough.
+        lowest: Left end of the bar, which ends at 1.
+
+    Raises:
+        InputError: An outcome of no combination of options, or menus and sliders of different number.
+    """
+
+    kind: ClassVar[str] = "choices"
+    title: str
+    menus: tuple[tuple[str, tuple[str, ...]], ...]
+    sliders: tuple[bool, ...]
+    outcomes: tuple[tuple[tuple[int, ...], tuple[float, float, float], tuple[tuple[str, str], ...]], ...]
+    target: float
+    lowest: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.sliders) != len(self.menus):
+            raise InputError(f"choices {self.title!r}: `sliders` has one entry for each of the menus.")
+        for places, _, _ in self.outcomes:
+            fits = len(places) == len(self.menus)
+            if not fits or not all(0 <= k < len(menu[1]) for k, menu in zip(places, self.menus, strict=True)):
+                raise InputError(f"choices {self.title!r}: expected a place in every menu, got {places}.")
+
+    @property
+    def data(self) -> str:
+        """What the page's script needs."""
+        outcomes = {",".join(map(str, places)): [*values, more] for places, values, more in self.outcomes}
+        return json.dumps({"target": self.target, "lowest": self.lowest, "outcomes": outcomes})
+
+
+Block = Text | Note | Command | Facts | Table | Picture | JudgedClaim | Choices
 
 
 @final

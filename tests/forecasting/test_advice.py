@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
-from symscope.forecasting._advice import Advice, Remedies, rank_advice
+from symscope.forecasting import ForecastOptions, TrainingOptions, forecast, forecast_page
+from symscope.forecasting._advice import Advice, Change, Remedies, rank_advice
 from symscope.forecasting._equivariance import exact_elements
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs
 from symscope.training import StepPlan, module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
@@ -49,6 +50,24 @@ def test_every_remedy_has_a_number_a_price_and_evidence(covered, swept):
         assert nothing.gain == 0.0
         [average] = [one for one in result.advice if one.kind == "average"]
         assert average.inference_cost == 4
+
+
+def test_the_page_offers_every_computed_change_and_no_other(covered):
+    choices = what_if(covered)
+    [samples, seen, remedy] = [options for _, options in choices.menus]
+    assert samples == ("as now", "twice as many", "four times as many")
+    assert seen == ("as now", "2 of 4", "all 4")
+    assert remedy[:2] == ("none", "average the outputs at test time")
+    assert len(choices.outcomes) == len({places for places, _, _ in choices.outcomes})
+    shown = {places: values[0] for places, values, _ in choices.outcomes}
+    rows = [*covered.advice, *covered.combinations]
+    assert sorted(shown.values()) == sorted(row.accuracy for row in rows)
+    assert shown[0, 0, 0] == covered.accuracy
+    [both] = [one for one in covered.combinations if one.change == Change(elements=4, remedy="average")]
+    assert shown[0, 2, 1] == both.accuracy
+    assert both.inference_cost == 4
+    assert (1, 1, 0) not in shown
+    assert "What if?" in forecast_page(covered)
 
 
 def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered):

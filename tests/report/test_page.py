@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import cache
 
 import pytest
 
 from symscope import InputError
 from symscope.report import (
+    Choices,
     Command,
     Facts,
     JudgedClaim,
@@ -46,6 +48,24 @@ def test_an_outcome_is_good_bad_or_open():
         JudgedClaim("it holds", "fine", "holds")
 
 
+CHOICES = Choices(
+    "What if?",
+    (
+        ("Samples", ("as now", "twice")),
+        ("Seen <b>", ("as now", "2 of 4", "all 4")),
+        ("Remedy", ("none", "x")),
+    ),
+    (True, True, False),
+    (
+        ((0, 0, 0), (0.25, 0.125, 0.5), (("inference", "x 1"),)),
+        ((0, 2, 0), (0.75, 0.5, 1.0), (("inference", "x 2"),)),
+        ((0, 2, 1), (0.95, 0.9, 1.0), (("inference", "x 3 <i>"),)),
+    ),
+    0.9,
+)
+
+
+@cache
 def everything() -> str:
     figure = new_figure(7, 3)
     with style():
@@ -58,6 +78,7 @@ def everything() -> str:
         JudgedClaim("It does not.", "bad", "contradicted"),
         JudgedClaim("Who knows.", "open", "not checked at this size", why="too small"),
         Picture(svg, "A line", "It goes up.", "Fig. 2", "figure-1"),
+        CHOICES,
         Command("symscope reproduce " + "a-very-long-name/" * 20),
         Facts((("a key", "a value"), ("long", "x" * 300)), "Parameters"),
         Table(
@@ -151,6 +172,45 @@ def test_on_a_phone_only_what_is_wide_scrolls(tmp_path):
     assert broad == 3
 
 
+@needs_browser
+def test_choices_show_what_was_computed_and_say_what_was_not(shown, tmp_path):
+    script = """
+      const box = document.querySelector(".choices");
+      const [samples, seen, remedy] = box.querySelectorAll("input, select");
+      const bar = (name, key) => +box.querySelector(name).getAttribute(key);
+      const now = () => [box.querySelector(".outcome").textContent, box.querySelector("dl").textContent,
+        bar(".reached", "x"), bar(".reached", "width"), bar(".interval", "x"), bar(".interval", "width")];
+      const set = (control, value) => {
+        control.value = value;
+        control.dispatchEvent(new window.Event("input", {bubbles: true}));
+        return now();
+      };
+      return {hidden: box.hidden, first: now(), all: set(seen, 2), both: set(remedy, 1),
+        none: set(samples, 1), words: seen.getAttribute("aria-valuetext"),
+        reached: [samples, seen, remedy].map(e => e.tabIndex),
+        names: [samples, seen, remedy].map(e => e.labels[0].firstChild.textContent)};
+    """
+    result = ask(shown, script, folder=tmp_path)
+    assert not result["hidden"]
+    below = "0.25, 95 % interval 0.13 to 0.50: below the target of 0.90."
+    assert result["first"] == [below, "inferencex 1", 0, 25, 12.5, 37.5]
+    assert result["all"][0].endswith("borderline, the target is 0.90.")
+    assert result["words"] == "all 4"
+    assert result["both"][:2] == [
+        "0.95, 95 % interval 0.90 to 1.00: reaches the target of 0.90.",
+        "inferencex 3 <i>",
+    ]
+    assert result["none"][0].startswith("Not computed")
+    assert result["none"][1:] == ["", 0, 0, 0, 0]
+    assert result["reached"] == [0, 0, 0]
+    assert result["names"] == ["Samples", "Seen <b>", "Remedy"]
+
+
+def test_outcomes_belong_to_options():
+    with pytest.raises(InputError, match=r"a place in every menu, got \(0, 2\)"):
+        Choices("w", (("a", ("x",)), ("b", ("y", "z"))), (True, False), (((0, 2), (0.0, 0.0, 1.0), ()),), 0.9)
+
+
 def test_a_fragment_escapes_text_and_styles_nothing_outside():
     made = fragment(
         [Text("A < B"), Table("sizes", ("a",), (("<b>",),)), JudgedClaim("It holds.", "good", "holds")]
@@ -189,7 +249,7 @@ def test_every_text_stands_out(shown, tmp_path, dark):
 @needs_browser
 def test_figures_have_names_headings_have_order_and_all_is_reached_by_keyboard(shown, tmp_path):
     script = """
-      const names = [...document.querySelectorAll("svg, img")].map(e =>
+      const names = [...document.querySelectorAll("svg:not([aria-hidden]), img")].map(e =>
         e.alt || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent || "");
       const levels = [...document.querySelectorAll("h1, h2, h3")].map(e => +e.tagName[1]);
       const scrolling = [...document.querySelectorAll("body *")].filter(e =>

@@ -1,0 +1,59 @@
+"""The what-if of a forecast's page: samples, transformations seen and remedy, and what they lead to.
+
+Every number is a row of the price list, or one of the pairs of changes that its trainings show as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+from symscope.forecasting._result import Forecast
+from symscope.report import Choices
+
+TIMES = {1: "as now", 2: "twice as many", 4: "four times as many"}
+REMEDIES = {"none": "none", "average": "average the outputs at test time"}
+
+
+def what_if(result: Forecast) -> Choices:
+    """The price list as choices; what was not computed together is not among the outcomes."""
+    rows = [*result.advice, *result.combinations]
+    samples = sorted({row.change.samples for row in rows})
+    elements = sorted({row.change.elements for row in rows})
+    remedies = list(dict.fromkeys(["none", *(row.change.remedy for row in rows)]))
+    outcomes = tuple(
+        (
+            (
+                samples.index(row.change.samples),
+                elements.index(row.change.elements),
+                remedies.index(row.change.remedy),
+            ),
+            (row.accuracy, row.low, row.high),
+            (
+                ("training data", f"x {row.training_cost:.1f}"),
+                ("inference", f"x {row.inference_cost}"),
+                ("evidence", row.evidence),
+            ),
+        )
+        for row in rows
+    )
+    order = result.question.group.order
+    menus = (
+        ("Samples", tuple(TIMES[count] for count in samples)),
+        ("Transformations seen", tuple(_seen(count, order) for count in elements)),
+        ("Remedy", tuple(REMEDIES.get(name, f"architecture like {name}") for name in remedies)),
+    )
+    lowest = min([0.0, *(row.low for row in rows)])
+    return Choices(
+        f"What if? {result.question.task.words.axis.capitalize()} at what is missing now",
+        menus,
+        (True, True, False),
+        outcomes,
+        result.question.target,
+        max(-1.0, math.floor(10 * lowest) / 10),
+    )
+
+
+def _seen(count: int, order: int) -> str:
+    if count == 0:
+        return "as now"
+    return f"all {order}" if count == order else f"{count} of {order}"
