@@ -159,7 +159,7 @@ class Remedies:
         """Trainings on what designs see, asked about the original designs' missing cells."""
         trainer = trainer or self.trainer
         plan = StepPlan(self.pilot.plan.lengths[0], self.training.batch, self.training.optimiser)
-        answers = []
+        answers: list[TrainedAnswer] = []
         for design, asked in zip(
             designs, interleaved_designs(trainer.samples, self.question.group), strict=True
         ):
