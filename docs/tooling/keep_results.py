@@ -4,7 +4,8 @@ the list of what contradicts the papers.
 python -m docs.tooling.keep_results RUN... [--out docs/results] [--replace]
 
 RUN is a run folder, or a folder that holds run folders. A page shows the command that repeats its
-experiment and the machine it ran on. Keeping a run of the same preset again replaces the page.
+experiment and the machine it ran on. Keeping a run of the same preset again replaces the page. A run of
+preset authors, what a paper's public scripts do, has a page of its own beside that of the paper's settings.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from docs.tooling.result_pages import (
     index_page,
     is_path,
     page_stem,
-    picture_name,
     result_page,
 )
 from symscope.errors import InputError
@@ -41,7 +41,7 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> l
     """Write the page and pictures of every run, and the index of all results in the folder.
 
     Args:
-        runs: Folders of finished runs, each of another experiment.
+        runs: Folders of finished runs, each of another experiment, or one of its preset authors.
         out: Folder of kept results; it is made if need be.
         replace: Replace a kept result of another preset or other settings.
 
@@ -56,16 +56,19 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> l
     if not runs:
         raise InputError("expected at least one run folder to keep, got none")
     finished = [RunOutcome.from_folder(path) for path in runs]
-    names = [run.description()["experiment"] for run in finished]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    asked = [run.description() for run in finished]
+    stems = [page_stem(one["experiment"], one["preset"]) for one in asked]
+    twice = sorted(
+        {one["experiment"] for one, stem in zip(asked, stems, strict=True) if stems.count(stem) > 1}
+    )
     if twice:
         raise InputError(f"one result is kept of each experiment; several runs are of {', '.join(twice)}")
     _check_own_index(out / "index.md")
     pages = []
-    for run in finished:
-        pictures = _pictures(run)
+    for run, stem in zip(finished, stems, strict=True):
+        pictures = _pictures(run, stem)
         known = _kept(run, tuple(pictures))
-        path = out / f"{page_stem(known.experiment)}.md"
+        path = out / f"{stem}.md"
         before = _replaceable(path, known, replace)
         foreign = sorted(name for name in pictures if name not in before and (out / name).exists())
         if foreign:
@@ -101,7 +104,7 @@ def read_results(folder: Path) -> list[KeptResult]:
         InputError: A page whose first line was damaged.
     """
     results = [result for path in sorted(folder.glob("*.md")) if (result := _known(path)) is not None]
-    return sorted(results, key=lambda result: result.experiment)
+    return sorted(results, key=lambda result: (result.experiment, not result.counted))
 
 
 def _check_own_index(path: Path) -> None:
@@ -139,12 +142,10 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
     )
 
 
-def _pictures(run: RunOutcome) -> dict[str, bytes]:
+def _pictures(run: RunOutcome, stem: str) -> dict[str, bytes]:
     """The PNG of every figure under the name it is kept by, small enough for a repository."""
-    pictures, experiment = {}, run.description()["experiment"]
-    for figure in run.figures():
-        pictures[picture_name(experiment, figure["name"])] = small_png(run.drawing(figure["name"], "png"))
-    return pictures
+    names = [figure["name"] for figure in run.figures()]
+    return {f"{stem}-{name}.png": small_png(run.drawing(name, "png")) for name in names}
 
 
 def small_png(png: bytes, largest: int = LARGEST_PICTURE) -> bytes:
@@ -196,7 +197,7 @@ def _replaceable(path: Path, new: KeptResult, replace: bool) -> set[str]:
             f"{path} keeps preset {old.preset}, this run is preset {new.preset}; --replace to take it all "
             "the same"
         )
-    own = re.compile(re.escape(page_stem(new.experiment)) + r"-[a-z0-9-]+\.png")
+    own = re.compile(re.escape(new.stem) + r"-[a-z0-9-]+\.png")
     return {name for name in old.figures if own.fullmatch(name)}
 
 

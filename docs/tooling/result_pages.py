@@ -28,7 +28,8 @@ class KeptResult:
         experiment: The experiment's id.
         paper: The paper's title.
         figure: The paper's figures it answers.
-        preset: The preset's name, with "changed" when settings differ from it.
+        preset: The preset's name, with "changed" when settings differ from it. A result of preset
+            authors has a page of its own beside the paper's and is not counted with it.
         verdicts: Number of stated claims by verdict.
         measurements: Number of measurements without a verdict.
         contradicted: Statement, source, quote, reading, measured value, condition and remark of each
@@ -48,6 +49,16 @@ class KeptResult:
     device: str
     minutes: float
     figures: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        """Name of the page and beginning of its pictures' names."""
+        return page_stem(self.experiment, self.preset)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is a result at the paper's own settings."""
+        return not _of_authors(self.preset)
 
 
 def result_page(run: RunOutcome, known: KeptResult) -> str:
@@ -89,7 +100,7 @@ def result_page(run: RunOutcome, known: KeptResult) -> str:
             "",
             f"### {_plain(figure['title'])} ({_plain(figure['source'])})",
             "",
-            f"![{_plain(figure['alt'])}]({picture_name(known.experiment, figure['name'])})",
+            f"![{_plain(figure['alt'])}]({known.stem}-{figure['name']}.png)",
         ]
         lines += ["", _plain(figure["caption"])] if figure["caption"] else []
     lines += ["", "## The run", "", *_run(run, known)]
@@ -145,6 +156,11 @@ def _run(run: RunOutcome, known: KeptResult) -> list[str]:
         "finished": run.finished,
         "versions": f"symscope {asked['symscope']}, Python {machine['python']}, {packages}",
         "revision": machine["revision"] or "not under git",
+        **(
+            {"figures and claims": f"made from the cells by revision {machine['closed_by']}"}
+            if "closed_by" in machine
+            else {}
+        ),
         **{f"`{key}`": _value(value) for key, value in _portable(asked["config"]).items()},
     }
     return [
@@ -167,16 +183,17 @@ def index_page(results: Sequence[KeptResult]) -> str:
         raise InputError(
             "expected kept results, got none; `python -m docs.tooling.keep_results RUN` writes them"
         )
-    counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in results) for verdict in Verdict}
+    own = [result for result in results if result.counted]
+    counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in own) for verdict in Verdict}
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    measurements = sum(result.measurements for result in results)
+    measurements = sum(result.measurements for result in own)
     old = sum(not result.verdicts and not result.measurements for result in results)
     lines = [
         INDEX_MARK,
         "# Results",
         "",
-        f"{len(results)} experiments. Statements of the papers: {words or 'none'}. Beside them "
-        f"{measurements} measurements without a verdict: numbers for sentences of the papers that state "
+        f"{len(own)} experiment{'s' * (len(own) > 1)}. Statements of the papers: {words or 'none'}. Beside "
+        f"them {measurements} measurements without a verdict: numbers for sentences of the papers that state "
         "none, and what goes beyond the papers. Every page says how to run its experiment again.",
     ]
     if old:
@@ -184,6 +201,12 @@ def index_page(results: Sequence[KeptResult]) -> str:
             "",
             f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts and "
             "are not counted.",
+        ]
+    if len(own) < len(results):
+        lines += [
+            "",
+            "Rows of preset authors repeat an experiment as the papers' public scripts do it, with the "
+            "differences on the page; they are not counted.",
         ]
     for paper in sorted({result.paper for result in results}):
         lines += [
@@ -196,7 +219,7 @@ def index_page(results: Sequence[KeptResult]) -> str:
         ]
         for result in results:
             if result.paper == paper:
-                link = f"[{result.experiment}]({page_stem(result.experiment)}.md)"
+                link = f"[{result.experiment}]({result.stem}.md)"
                 holds, contradicted = (
                     result.verdicts.get(verdict, 0) for verdict in (Verdict.HOLDS, Verdict.CONTRADICTED)
                 )
@@ -219,7 +242,7 @@ def against_page(results: Sequence[KeptResult]) -> str:
     Args:
         results: The kept results, in the order of their ids.
     """
-    results = [result for result in results if result.contradicted]
+    results = [result for result in results if result.contradicted and result.counted]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
@@ -241,7 +264,7 @@ def against_page(results: Sequence[KeptResult]) -> str:
                     "",
                     f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; asked: "
                     f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
-                    f"([{result.experiment}]({page_stem(result.experiment)}.md))",
+                    f"([{result.experiment}]({result.stem}.md))",
                 ]
     return "\n".join(lines) + "\n"
 
@@ -251,12 +274,17 @@ def _uncommented(record: str) -> str:
     return re.sub("-(?=-)", lambda _: "\\u002d", record)
 
 
-def page_stem(experiment: str) -> str:
-    return experiment.replace("/", "-")
+def page_stem(experiment: str, preset: str) -> str:
+    """Name of a page, without its ending.
+
+    >>> page_stem("dynamics/rotation", "paper"), page_stem("dynamics/rotation", "authors, changed")
+    ('dynamics-rotation', 'dynamics-rotation-authors')
+    """
+    return experiment.replace("/", "-") + ("-authors" if _of_authors(preset) else "")
 
 
-def picture_name(experiment: str, figure: str) -> str:
-    return f"{page_stem(experiment)}-{figure}.png"
+def _of_authors(preset: str) -> bool:
+    return preset.partition(",")[0] == "authors"
 
 
 def _portable(value: Any) -> Any:

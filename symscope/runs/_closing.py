@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from symscope.errors import InputError
 from symscope.runs._claims import Claim, without_cells
 from symscope.runs._definition import Plot, RunTables
-from symscope.runs._environment import environment
+from symscope.runs._environment import environment, revision
 from symscope.runs._outcome import FIGURE, RunOutcome, read_outcome
 from symscope.runs._request import RunRequest
 from symscope.runs._settings import canonical_json
@@ -201,11 +201,17 @@ def _finished(folder: RunFolder) -> str:
 
 
 def _environment(request: RunRequest, folder: RunFolder, lost: Collection[str]) -> dict[str, Any]:
-    """Where the run took place; where that is lost, this machine, with a note that says so."""
+    """Where the run took place, and the revision that closed it if it is another one.
+
+    Where that is lost: this machine, with a note that says so.
+    """
     try:
         if "environment.json" in lost:
             raise DamagedRunError(folder.path, ["environment.json"], "not what the run wrote")
-        return folder.environment()
+        stored = folder.environment()
+        stored.pop("closed_by", None)
+        today = revision(Path(__file__).parent)
+        return stored if today in (None, stored["revision"]) else {**stored, "closed_by": today}
     except DamagedRunError:
         today = datetime.now(UTC).date().isoformat()
         note = f"written again on {today}, on the machine that did so: what the run wrote was lost"

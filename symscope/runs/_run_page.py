@@ -201,6 +201,7 @@ def _how(run: RunOutcome) -> tuple[tuple[str, str], ...]:
         ("processor", machine["processor"]),
         ("symscope", asked["symscope"]),
         ("revision", machine["revision"] or "not under git"),
+        *((("figures and claims by", f"revision {machine['closed_by']}"),) if "closed_by" in machine else ()),
         ("python", machine["python"]),
         ("packages", packages),
         ("run folder", run.folder.name),

@@ -105,6 +105,20 @@ def test_another_preset_replaces_only_when_asked(runs, tmp_path):
     assert [result.preset for result in read_results(tmp_path / "kept")] == ["quick"]
 
 
+def test_what_the_authors_scripts_do_has_a_page_beside_the_papers_and_is_not_counted(runs, tmp_path):
+    scripts = toy_run(tmp_path / "runs", "threshold=1000", preset="authors").folder
+    page, beside, against, listing = keep_results([runs[0], scripts], tmp_path / "kept")
+    assert [page.name, beside.name] == ["toy-matrices.md", "toy-matrices-authors.md"]
+    assert "![A line of norms.](toy-matrices-authors-norms.png)" in beside.read_text()
+    assert "Seven matrices, the paper has eight." in beside.read_text()
+    text = listing.read_text()
+    assert "1 experiment. Statements of the papers: 1 holds, 1 contradicted" in text
+    assert "| [toy/matrices](toy-matrices-authors.md) | Fig. 7 | authors, changed | 1 | 1 |" in text
+    assert against.read_text().count("toy/matrices") == 1
+    keep_results([scripts], tmp_path / "kept")
+    assert [result.counted for result in read_results(tmp_path / "kept")] == [True, False]
+
+
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
     page, *_ = keep_results([runs[0]], tmp_path)
     head, _, rest = page.read_text().partition("\n")

@@ -22,8 +22,9 @@ def toy_request(*changes: str, preset: str = "quick", seed: int = 0) -> RunReque
     )
 
 
-def toy_run(out: Path, *changes: str, workers: int = 0, seed: int = 0) -> RunOutcome:
-    [outcome] = run_experiments([toy_request(*changes, seed=seed)], out, Workers(processes=workers))
+def toy_run(out: Path, *changes: str, preset: str = "quick", workers: int = 0, seed: int = 0) -> RunOutcome:
+    request = toy_request(*changes, preset=preset, seed=seed)
+    [outcome] = run_experiments([request], out, Workers(processes=workers))
     return outcome
 
 

@@ -67,6 +67,15 @@ def test_plots_and_claims_are_made_anew_from_the_cells(finished, copied):
         redraw_run(copied, [TOY])
 
 
+def test_a_run_says_which_later_revision_judged_it(finished, copied, monkeypatch):
+    ran = finished.environment()
+    monkeypatch.setattr("symscope.runs._closing.revision", lambda folder: "0ff1ce")
+    assert redraw_run(copied, [TOY]).environment() == {**ran, "closed_by": "0ff1ce"}
+    assert "revision 0ff1ce" in run_report([copied])
+    monkeypatch.setattr("symscope.runs._closing.revision", lambda folder: ran["revision"])
+    assert redraw_run(copied, [TOY]).environment() == ran
+
+
 def test_a_run_that_is_being_worked_on_is_not_redrawn(copied):
     with RunFolder(copied).lock(), pytest.raises(InputError, match="another process"):
         redraw_run(copied, [TOY])

@@ -47,7 +47,7 @@ def outcome(
             f"{measured}, after {config.steps} steps; preset paper trains {PAPER_STEPS}.",
             quote=quote,
         )
-    stated = f"it ({threshold})"
+    stated = f"this in its figure (tested as: {threshold})"
     return Claim.number_differs(
         statement, source, stated=stated, why=f"{reading} {why} {OPEN}".strip(), **words
     )

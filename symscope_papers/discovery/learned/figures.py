@@ -24,7 +24,7 @@ def learned_plots(source: str) -> Callable[[LearnedRun, RunTables], list[Plot]]:
     """The figures of a learned experiment.
 
     Args:
-        source: The paper's figure of its generators.
+        source: The paper's figure of the first network's generators.
 
     Returns:
         Generators of every network, training curves of the first, held-out drift of all.
@@ -33,8 +33,11 @@ def learned_plots(source: str) -> Callable[[LearnedRun, RunTables], list[Plot]]:
     def draw_plots(config: LearnedRun, tables: RunTables) -> list[Plot]:
         objective = config.objectives[0]
         return [
-            *[generator_plot(tables, name, source, objective=objective) for name in config.networks],
-            curve_plot(tables, config.networks[0], "Fig. 6"),
+            *[
+                generator_plot(tables, name, "Sec. 5.3" if place else source, objective=objective)
+                for place, name in enumerate(config.networks)
+            ],
+            curve_plot(tables, config.networks[0], "Fig. 6" if source == "Fig. 3" else "as Fig. 6"),
             drift_plot(tables, "beyond the paper", config.tolerance),
         ]
 
@@ -73,7 +76,8 @@ def generator_plot(tables: RunTables, network: str, source: str, *, objective: s
         caption="h: the matrix that was trained. An action network is free to read h in any basis, so h need "
         "not look like a symmetry; M, the best fit of the field V(θ) = Mθ, shows the linear part of where "
         "parameters go (its share of the field in the title). "
-        f"First seed, {WORDS[objective]}; the action gθ with the corrected objective.",
+        f"First seed, {WORDS[objective]}"
+        + ("; the action gθ with the corrected objective." if "linear" in actions else "."),
     )
 
 

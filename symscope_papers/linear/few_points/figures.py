@@ -31,8 +31,8 @@ def draw_plots(config: FewPoints, tables: RunTables) -> list[Plot]:
             title=f"Asymmetry loss with {config.points} points",
             source="Fig. 2",
             alt="Panels of the asymmetry loss against epochs on a logarithmic axis, one line per sample "
-            "of points. Without noise all fall to rounding, most along straight lines; with noise they "
-            "level off at a floor that grows with it.",
+            "of points. Without noise all fall to rounding, most along straight lines"
+            + ("; with noise they level off at a floor that grows with it." if max(config.sigmas) else "."),
             caption="Learning x + y from (x, y), symmetry x ↔ y, orbits not completed; a colour is one "
             "sample of points. Grey bands: the gradient flow of Eq. 1.",
         )

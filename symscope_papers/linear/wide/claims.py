@@ -43,7 +43,8 @@ def judge_claims(config: Wide, tables: RunTables) -> list[Claim]:
             bool(((ranks["rank"] <= ranks["samples"]) & (ranks["rank"] < ranks["weights"])).all()),
             measured=", ".join(shown),
             threshold=f"at most {int(ranks['samples'].max())}, the number of samples",
-            quote="rank is at most the number of samples, such that if the network is overparameterized it",
+            quote="rank is at most the number of samples, such that if the network is overparameterized it "
+            "will necessarily be singular",
         ),
         *_kernel_claims(means),
     ]

@@ -16,16 +16,18 @@ def draw_plots(config: Wide, tables: RunTables) -> list[Plot]:
         ("distance from linearised", "relative", trained["linear_gap"]),
         ("shift of the conjugate kernel", "relative", trained["kernel_shift"]),
     )
-    figure = new_figure(10.4, 3.6)
+    figure = new_figure(10.4, 4.0)
     with style():
-        for axes, (title, label, values) in zip(figure.subplots(1, 3), columns, strict=True):
+        panels = figure.subplots(1, 3)
+        for axes, (title, label, values) in zip(panels, columns, strict=True):
             for kind, line in zip(config.initialisations, ("o-", "s--"), strict=False):
                 for colour, depth in zip(COLOURS, config.depths, strict=False):
                     part = values.loc[kind, depth]
                     axes.plot(part.index, part, line, color=colour, label=f"{depth} hidden, {kind}")
             axes.set(xscale="log", yscale="log", xlabel="width", ylabel=label, title=title)
             axes.grid(True)
-            axes.legend(fontsize=8)
+        lines = panels[0].get_legend_handles_labels()
+        figure.legend(*lines, loc="outside lower center", ncols=len(config.depths), fontsize=9)
     return [
         Plot(
             name="widths",

@@ -99,7 +99,7 @@ def standard_error(part: pd.DataFrame, quantity: Callable[[pd.DataFrame], float]
 def predicts_claim(
     table: pd.DataFrame, statement: str, source: str, quote: str, *, predicted: str, exact: str
 ) -> Claim:
-    """Stated: a column predicts another at every number of angles, better than the mean does."""
+    """Stated: a column predicts another at every number n of angles or positions, better than the mean."""
     skills = {n: skill(part, predicted, exact) for n, part in by_angles(table).items()}
     worst = min(skills, key=lambda n: skills[n])
     values = resampled(by_angles(table)[worst], lambda part: skill(part, predicted, exact))
@@ -116,7 +116,7 @@ def predicts_claim(
         quote=quote,
         reading=PREDICTS,
         uncertainty=f"± {error:.2g}",
-        why=f"Smallest skill over numbers of angles: {at_angles(skills)}.",
+        why=f"The smallest of {at_angles(skills)}.",
     )
 
 

@@ -50,7 +50,7 @@ def _ranks_claim(mine: pd.DataFrame, name: str, source: str) -> Claim:
         quote=AGREES,
         reading="Qualitative agreement: errors rise together, beyond chance.",
         uncertainty=f"± {errors[weakest]:.2g}",
-        why=f"Smallest rho: {at_angles(ranks, errors, form='.2f .2f', between=' ± ')}.",
+        why=f"The smallest of {at_angles(ranks, errors, form='.2f .2f', between=' ± ')}.",
     )
 
 

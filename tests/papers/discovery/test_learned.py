@@ -92,16 +92,16 @@ def test_verdicts_follow_the_numbers(fields):
     quick, full = (tanh_deep.presets[name].config for name in ("quick", "paper"))
     good = tanh_deep.claims(full, {"fields": fields})
     verdicts = [claim.verdict for claim in good if claim.verdict]
-    assert verdicts == [Verdict.HOLDS, Verdict.HOLDS, Verdict.NOT_TESTABLE]
+    assert verdicts == [Verdict.HOLDS, Verdict.NOT_TESTABLE]
     [ratio] = [c for c in good if c.statement.startswith("Root mean") and c.kind is ClaimKind.QUANTIFIED]
     assert ratio.measured == pytest.approx(0.25)
-    # worse than random fields, and as much on the data seen as on others
-    bad = {"fields": fields.assign(chance=0.5, sign_chance=0.5)}
-    differs = [claim.verdict for claim in tanh_deep.claims(full, bad)][:2]
-    assert differs == [Verdict.NUMBER_DIFFERS] * 2
-    assert [claim.verdict for claim in tanh_deep.claims(quick, bad)][:2] == [Verdict.NOT_CHECKED] * 2
+    # no better than random fields, or as much on the data seen as on others: either is enough to fail
+    for worse in ({"chance": 0.5}, {"sign_chance": 0.5}):
+        bad = {"fields": fields.assign(**worse)}
+        assert tanh_deep.claims(full, bad)[0].verdict is Verdict.NUMBER_DIFFERS
+        assert tanh_deep.claims(quick, bad)[0].verdict is Verdict.NOT_CHECKED
     ours = {"fields": fields[fields["objective"] == "scale-free"]}
-    assert [claim.verdict for claim in sigmoid.claims(full, ours)][:2] == [Verdict.NOT_CHECKED] * 2
+    assert sigmoid.claims(full, ours)[0].verdict is Verdict.NOT_CHECKED
     untold = [claim.verdict for claim in skip.claims(full, {"fields": fields})]
     assert untold == [Verdict.NOT_TESTABLE, *[None] * (len(untold) - 1)]
     assert {claim.verdict for claim in drift_claims({"fields": fields}, "Fig. 3", "learns")} == {None}

@@ -124,8 +124,12 @@ def test_claims_hold_for_numbers_in_which_they_do_and_can_fail():
         assert verdict is Verdict.CONTRADICTED, words
     for pairs, wanted in ((40, Verdict.NOT_CHECKED), (512, Verdict.CONTRADICTED)):
         right = made_up(angles=(8,), pairs=pairs)
+        assert list(stated(right).values())[:2] == [Verdict.NOT_CHECKED] * 2  # no quarter turns
         right.loc[right["readout"] == "gap-apart", "exact"] = 0.5
         assert next(v for words, v in stated(right).items() if "filters apart" in words) is wanted
+    finer = table.copy()
+    finer.loc[finer["angles"] == 8, "orbit_gap"] = 0.01  # of interpolated pixels: measured, not judged
+    assert list(stated(finer).values()) == [Verdict.HOLDS] * 13
     worse = table.copy()
     worse.loc[worse["kernel"] == "NNGP", "orbit_gap"] = 1.0
     assert list(stated(worse).values())[-1] is Verdict.CONTRADICTED
