@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli._forecast_progress import ForecastProgress
 from symscope.cli._terminal import (
     Data,
     Group,
@@ -200,7 +203,7 @@ def forecast(
     only where you name it.
 
     Exit status: 0 done; 1 the accuracy (of any network) is below --fail-below; 2 bad input, with one line
-    that says what.
+    that says what; 130 stopped by Ctrl-C, which shows and writes what was finished by then.
 
     Examples:
 
@@ -216,7 +219,7 @@ def forecast(
 
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
     """
-    from symscope.forecasting import ForecastOptions
+    from symscope.forecasting import ForecastOptions, ForecastStopped
 
     if fail_below is not None and not 0 <= fail_below <= 1:
         raise InputError(f"--fail-below: expected an accuracy from 0 to 1, got {fail_below}")
@@ -242,14 +245,24 @@ def forecast(
         ),
     }
     asked = _Asked(data, task, group, action, new, limit)
-    try:
-        with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
-            result = _forecasts(model or ["mlp"], asked, arguments)
-        page = "" if as_json else _page(result)
-    except KeyboardInterrupt:
-        print("\nsymscope: stopped; nothing was written.", file=sys.stderr)
-        raise typer.Exit(130) from None
-    _show(result, page, out)
+    result: list[Forecast] = []
+    stopped = False
+    with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
+        try:
+            for one in _forecasts(model or ["mlp"], asked, arguments):
+                result.append(one)  # noqa: PERF402  # what is finished stays, whatever comes
+        except ForecastStopped as stop:
+            result.append(stop.result)
+            stopped = True
+        except KeyboardInterrupt:
+            stopped = True
+    if stopped:
+        rest = "what was finished by then is shown" if result else "nothing was written"
+        print(f"\nsymscope: stopped; {rest}.", file=sys.stderr)
+    if result:
+        _show(result, "" if as_json else _page(result), out)
+    if stopped:
+        raise typer.Exit(130)
     if fail_below is not None:
         _check_reached(result, fail_below)
 
@@ -266,10 +279,8 @@ class _Asked:
     limit: int | None
 
 
-def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> list[Forecast]:
-    from rich.console import Console
-    from rich.text import Text
-
+def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> Iterator[Forecast]:
+    """The forecast of each network, as it is finished."""
     from symscope.data import as_samples
     from symscope.forecasting import forecast as forecast_of
     from symscope.user_code import load_user_function, user_errors
@@ -281,24 +292,20 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> l
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
     ]
-    with Console(stderr=True).status("reading") as status:
-
-        def one_forecast(name: str, network: Any) -> Forecast:
-            return forecast_of(
-                network,
-                samples,
-                acting,
-                new=asked.new,
-                class_names=names,
-                name=name,
-                progress=lambda words, done, total: status.update(
-                    Text(f"{name}: {words}" + (f", step {done:,} of {total:,}" if total else ""))
-                ),
-                **arguments,
-            )
-
-        with user_errors("your code", mixed=True):  # it may fail anywhere, training included
-            return [one_forecast(name, network) for name, network in zip(models, networks, strict=True)]
+    with ForecastProgress() as progress:
+        for name, network in zip(models, networks, strict=True):
+            with user_errors("your code", mixed=True):  # it may fail anywhere, training included
+                result = forecast_of(
+                    network,
+                    samples,
+                    acting,
+                    new=asked.new,
+                    class_names=names,
+                    name=name,
+                    progress=partial(progress, name),
+                    **arguments,
+                )
+            yield result
 
 
 def _page(result: list[Forecast]) -> str:

@@ -14,7 +14,7 @@ Beyond this index:
 
 from symscope.forecasting._advice import Advice
 from symscope.forecasting._comparison_page import comparison_page, comparison_sentences, verdict_table
-from symscope.forecasting._forecast import forecast
+from symscope.forecasting._forecast import ForecastStopped, forecast
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._options import ForecastOptions, TrainingOptions
 from symscope.forecasting._result import Forecast
@@ -27,6 +27,7 @@ __all__ = [  # grouped by purpose
     # the answer
     "Forecast",
     "Advice",
+    "ForecastStopped",
     # show it
     "forecast_page",
     "comparison_page",

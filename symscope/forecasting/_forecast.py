@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, final
 
 import torch
 from jaxtyping import Float, Shaped
@@ -36,12 +36,25 @@ from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import UserModel, user_model
-from symscope.numerics import Progress, check_finite, explained
+from symscope.numerics import Progress, check_finite, explained, partial_progress
 from symscope.training import StepPlan
 
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
 
 CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
+
+
+@final
+class ForecastStopped(KeyboardInterrupt):
+    """Ctrl-C during a forecast of which something is known already.
+
+    Attributes:
+        result: What was finished, with a note that it was stopped.
+    """
+
+    def __init__(self, result: Forecast) -> None:
+        super().__init__(result.notes[-1])
+        self.result = result
 
 
 @explained
@@ -100,6 +113,7 @@ def forecast(
     Raises:
         InputError: An argument that cannot be used, in one sentence; or a budget that is too small for this
             network, with the one that would do.
+        ForecastStopped: Ctrl-C after something is known: a KeyboardInterrupt that carries it.
 
     >>> from symscope.data import mnist_sample
     >>> digits = mnist_sample().of_classes(0, 1, 4).per_class(20, seed=0)
@@ -108,7 +122,6 @@ def forecast(
     ('kernel', True)
     """
     start = time.perf_counter()
-    say = progress or (lambda words, done, total: None)
     options, training = options or ForecastOptions(), training or TrainingOptions()
     given, words = as_samples(data, task)
     fresh = None if new is None else _new_samples(new, class_names or words)
@@ -126,6 +139,37 @@ def forecast(
     )
     network = user_model(model, question.shape, question.outputs, name=name, weights=weights)
     question.task.check(question, network)
+    result: Forecast | None = None
+    part = ""
+
+    def say(what: str, done: int, total: int) -> None:
+        nonlocal part
+        part = part if total else what
+        if progress is not None:
+            progress(what, done, total)
+
+    try:
+        for result in _growing_forecast(question, network, options, training, train, say):  # noqa: B007
+            pass
+    except KeyboardInterrupt as stop:
+        if result is None or (result.prediction is None and result.pilot is None):
+            raise
+        note = f"Stopped ({part}): what was finished by then is here, the rest is left out."
+        seconds = time.perf_counter() - start
+        raise ForecastStopped(replace(result, notes=(*result.notes, note), seconds=seconds)) from stop
+    assert result is not None
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def _growing_forecast(
+    question: Question,
+    network: UserModel,
+    options: ForecastOptions,
+    training: TrainingOptions,
+    train: bool,
+    say: Progress,
+) -> Iterator[Forecast]:
+    """The forecast as more and more becomes known, the whole of it last."""
     say("transforming samples", 0, 0)
     samples = forecast_samples(question, options.seed, options.samples)
     trainer = DesignTrainer(network, samples, torch.device(options.device))
@@ -151,37 +195,52 @@ def forecast(
         result = _with_kernel(result, trainer, say)
     if result.prediction is None and pilots is None:
         raise InputError(_too_small(question, trainer, plan, options))
+    yield result
     if pilots is not None:
-        about = f", about {pilots.seconds:.0f} s"
-        say(f"pilot trainings{about}", 0, 0)
-        pilot = pilot_forecast(trainer, question.group, pilots, plan, options.seed, progress)
-        say("remedies", 0, 0)
-        result = replace(result, pilot=pilot)
-        rows: list[Advice] = []
-        for found in remedy_rows(Remedies(question, trainer, pilot, plan, options.seed), progress):
-            rows += found
-            single = [one for one in rows if one.kind != "combined"]
-            result = replace(
-                result,
-                advice=rank_advice(single, question.target),
-                combinations=tuple(one for one in rows if one.kind == "combined"),
-            )
-        if pilot.fitted < LEARNED:
-            whole = pilots.lengths[1] >= pilots.full
-            what = "train for more steps, with another learning rate, or another network"
-            note = (
-                f"After {pilots.lengths[1]:,} of {pilots.full:,} steps the network has not learned what it "
-                f"was shown ({pilot.fitted:.0%}): "
-                + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
-            )
-            result = replace(result, notes=(*result.notes, note))
+        for grown in _with_pilots(result, trainer, pilots, say):
+            result = grown
+            yield result
     elif options.method != "kernel":
         result = replace(result, notes=(*result.notes, _too_small(question, trainer, plan, options)))
     if train:
-        say("training", 0, 0)
-        check, _ = training_check(trainer, question, training, plan, options.seed, progress)
+        say("whole trainings", 0, 0)
+        check, _ = training_check(trainer, question, training, plan, options.seed, say)
         result = replace(result, check=check)
-    return replace(result, seconds=time.perf_counter() - start)
+    yield result
+
+
+def _with_pilots(
+    result: Forecast, trainer: DesignTrainer, pilots: PilotPlan, say: Progress
+) -> Iterator[Forecast]:
+    """The forecast with what pilot trainings predict, then with more and more of the price list."""
+    question, plan, seed = result.question, result.training, result.options.seed
+    trials = pilots.remedies * pilots.lengths[0] * pilots.designs
+    say(f"pilot trainings, about {pilots.seconds:.0f} s with remedies", 0, 0)
+    counted = partial_progress(say, 0, pilots.steps + trials)
+    pilot = pilot_forecast(trainer, question.group, pilots, plan, seed, counted)
+    result = replace(result, pilot=pilot)
+    if pilot.fitted < LEARNED:
+        whole = pilots.lengths[1] >= pilots.full
+        what = "train for more steps, with another learning rate, or another network"
+        note = (
+            f"After {pilots.lengths[1]:,} of {pilots.full:,} steps the network has not learned what it "
+            f"was shown ({pilot.fitted:.0%}): "
+            + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
+        )
+        result = replace(result, notes=(*result.notes, note))
+    yield result
+    say("remedies", 0, 0)
+    counted = partial_progress(say, pilots.steps, pilots.steps + trials)
+    rows: list[Advice] = []
+    for found in remedy_rows(Remedies(question, trainer, pilot, plan, seed), counted):
+        rows += found
+        single = [one for one in rows if one.kind != "combined"]
+        result = replace(
+            result,
+            advice=rank_advice(single, question.target),
+            combinations=tuple(one for one in rows if one.kind == "combined"),
+        )
+        yield result
 
 
 def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:

@@ -319,6 +319,22 @@ def test_ctrl_c_says_that_nothing_was_written(before, few, tmp_path, monkeypatch
     assert (page.read_text() if page.exists() else None) == before
 
 
+def test_ctrl_c_keeps_what_is_known(few, tmp_path, monkeypatch, capsys):
+    page = tmp_path / "page.html"
+
+    def pressed(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("symscope.forecasting._forecast.training_check", pressed)
+    models = ("--model", f"{OWN}:build", "--model", "mlp")
+    assert called(*models, *few, "--train", "--out", str(page)) == 130
+    streams = capsys.readouterr()
+    assert streams.err.splitlines()[-1] == "symscope: stopped; what was finished by then is shown."
+    assert "Stopped (whole trainings): what was finished by then" in " ".join(streams.out.split())
+    assert "Stopped (whole trainings)" in page.read_text(encoding="utf-8")
+    assert "mlp" not in streams.out
+
+
 def test_a_script_that_ends_itself_when_imported_is_said_so(few, tmp_path, capsys):
     (tmp_path / "script.py").write_text("import sys\n\nsys.exit(3)\n")
     assert called("--model", f"{tmp_path / 'script.py'}:build", *few) == 2

@@ -13,7 +13,7 @@ import symscope
 from symscope.data import LabelledData, custom_action, mnist_sample, rotation
 from symscope.data.images import flip
 from symscope.errors import InputError
-from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
+from symscope.forecasting import ForecastOptions, ForecastStopped, TrainingOptions, forecast
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._kernel_prediction import resample_prediction
 from symscope.forecasting._prediction_task import accuracy_interval
@@ -358,3 +358,25 @@ def test_inputs_of_a_network_are_contiguous():
     )
     assert result.check is not None
     assert result.pilot is not None
+
+
+def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
+    """Stopped in the second trial of a remedy: the pilots and the first one are there."""
+    calls = []
+
+    def pressed(what, done, total):
+        calls.append((what, done, total))
+        if "remedies" in [one for one, _, _ in calls] and 5 * done > 3 * total and what != "remedies":
+            raise KeyboardInterrupt
+
+    asked = {"seen": "0,1: upright", "training": TrainingOptions(steps=30, batch=16)}
+    how = ForecastOptions(method="pilot", budget="1h")
+    with pytest.raises(KeyboardInterrupt) as stop:
+        forecast(small_net, blobs(items=6), "C4", progress=pressed, options=how, **asked)
+    result = stop.value.result
+    assert isinstance(stop.value, ForecastStopped)
+    assert {"nothing", "average", "augment"} == {one.kind for one in result.advice}
+    assert result.notes[-1].startswith("Stopped (remedies)")
+    counted = [(done, total) for _, done, total in calls if total]
+    assert len({total for _, total in counted}) == 1
+    assert counted == sorted(counted)
