@@ -120,7 +120,7 @@ class Remedies:
         """What needs trainings of its own, each as long as the shorter pilot."""
         samples, question = self.trainer.samples, self.question
         result: list[Callable[[Progress | None], list[Advice]]] = [
-            partial(self._with_elements, step) for step in augmentation_steps(question, samples)
+            partial(self.augmented, step) for step in augmentation_steps(question, samples)
         ]
         if min(samples.per_class()) >= FEWEST_HALVED:
             result.append(self._more_samples)
@@ -172,8 +172,8 @@ class Remedies:
             total = total + one
         return total
 
-    def _with_elements(self, step: int, progress: Progress | None) -> list[Advice]:
-        """Training data that also holds every step-th element of every sample."""
+    def augmented(self, step: int, progress: Progress | None) -> list[Advice]:
+        """Advice to train on every step-th element of every sample as well; none where that is everything."""
         group = self.question.group
         extra = torch.zeros(group.order, dtype=torch.bool)
         extra[::step] = True

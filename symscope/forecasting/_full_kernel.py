@@ -59,8 +59,8 @@ def kernel_discrepancy(samples: int) -> float:
     """Standard deviation of what trainings reach around what the architecture's kernel predicts.
 
     Kernels do not learn features, networks do, the more the more samples they have: 83 cases of up to ten
-    samples of a class were 0.12 off on average (`forecast/quality`), networks with 400 samples of each digit
-    0.20 to 0.37. Between them by the logarithm of the samples.
+    samples of a class were 0.12 off on average, networks with 400 samples of each digit 0.20 to 0.37. Between
+    them by the logarithm of the samples.
 
     >>> kernel_discrepancy(5), round(kernel_discrepancy(63), 3), kernel_discrepancy(4000)
     (0.15, 0.225, 0.3)

@@ -1,4 +1,4 @@
-"""The parts a forecast is made of, for those who vary or measure them, as `forecast/quality` does.
+"""The parts a forecast is made of, for those who vary or measure them, as `forecast/bank` does.
 
 A question is asked of some samples and their orbits (`as_question`, `draw_resample`), a tangent kernel is
 chosen (`tangent_kernel`), kernel regression predicts what is missing (`resample_prediction`). Designs say
@@ -6,12 +6,19 @@ what trainings see and lack; pilot trainings are extrapolated (`pilot_forecast`)
 (`training_check`).
 """
 
-from symscope.forecasting._check import TrainingCheck, training_check
+from symscope.forecasting._advice import Remedies
+from symscope.forecasting._check import TrainingCheck, class_scores, training_check
 from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
-from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, tangent_kernel
-from symscope.forecasting._kernel_prediction import FALLBACK_RIDGE, ResamplePrediction, resample_prediction
-from symscope.forecasting._pilot import PilotForecast, PilotPlan, pilot_forecast, pilot_plan
+from symscope.forecasting._full_kernel import full_kernel_prediction
+from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, kernel_seconds, tangent_kernel
+from symscope.forecasting._kernel_prediction import (
+    FALLBACK_RIDGE,
+    ResamplePrediction,
+    class_pairs,
+    resample_prediction,
+)
+from symscope.forecasting._pilot import PilotForecast, PilotPlan, TablePrediction, pilot_forecast, pilot_plan
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import Resample, draw_resample
@@ -33,10 +40,13 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "FiniteKernel",
     "TangentKernel",
     "tangent_kernel",
+    "kernel_seconds",
     # what it predicts
     "FALLBACK_RIDGE",
     "ResamplePrediction",
     "resample_prediction",
+    "class_pairs",
+    "full_kernel_prediction",
     "accuracy_interval",
     "explained_interval",
     # which trainings answer, and what they answer
@@ -50,7 +60,11 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "PilotPlan",
     "pilot_plan",
     "PilotForecast",
+    "TablePrediction",
     "pilot_forecast",
     "TrainingCheck",
     "training_check",
+    "class_scores",
+    # what to do
+    "Remedies",
 ]

@@ -1,0 +1,279 @@
+"""Forecasts of one case, fixed before anything is trained, and then the trainings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from symscope.forecasting import TrainingOptions
+from symscope.forecasting.methods import (
+    Design,
+    DesignTrainer,
+    PilotForecast,
+    PilotPlan,
+    Question,
+    Remedies,
+    ScoreTable,
+    TablePrediction,
+    TrainedAnswer,
+    as_question,
+    class_scores,
+    forecast_samples,
+    interleaved_designs,
+    pilot_forecast,
+    pilot_plan,
+    training_check,
+    true_designs,
+)
+from symscope.networks import user_model
+from symscope.runs import CellContext, CellResults
+from symscope.training import StepPlan
+from symscope_papers.forecast.bank.baselines import kernel_scores, nearest_neighbour, spectral_rule
+from symscope_papers.forecast.bank.config import Bank, chosen_cases
+from symscope_papers.forecast.bank.data import bank_action, bank_data
+from symscope_papers.forecast.bank.networks import bank_network, parameter_count
+
+SHORTEST = 2  # steps of the shorter pilot at least
+AUGMENTED = 5000  # added to the seed of the augmented training
+GAP = 45.0  # degrees to either side
+
+
+def cells(config: Bank) -> list[dict[str, Any]]:
+    """One case each; data that is missing fails here, before anything runs."""
+    cases = chosen_cases(config)
+    for name in {case["data"] for case in cases}:
+        bank_data(name, 1, folders(config), 0)
+    return [{name: value for name, value in case.items() if name != "held_out"} for case in cases]
+
+
+def folders(config: Bank) -> dict[str, str]:
+    """Where data sets are."""
+    return {"mnist": config.mnist, "fashion": config.fashion, "cifar": config.cifar}
+
+
+def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) -> CellResults:
+    """The forecasts of every cost, baselines, then two whole trainings for what was asked, one augmented."""
+    question = bank_question(config, cell, context.run_seed)
+    seed = context.seed % 2**20
+    builder = bank_network(cell["network"], question.shape, question.outputs)
+    model = user_model(builder, question.shape, question.outputs, name=cell["network"])
+    samples = forecast_samples(question, context.run_seed)
+    trainer = DesignTrainer(model, samples, torch.device(context.device))
+    training = TrainingOptions(max_classes=config.left_out, steps=config.steps or None)
+    designs = interleaved_designs(samples, question.group)
+    plan = training.plan(builder(0), int(designs[0].seen.sum()))
+    replaced = len(true_designs(samples, question.group))
+    asked = true_designs(samples, question.group, config.left_out)
+    began = time.perf_counter()
+    pilots = {
+        cost: pilot_forecast(
+            trainer, question.group, plan_of_cost(cost, plan.steps, len(designs), replaced), plan, seed
+        )
+        for cost in config.costs
+    }
+    advice = remedy_forecasts(Remedies(question, trainer, pilots[max(config.costs)], plan, seed))
+    forecast_seconds = time.perf_counter() - began
+    baselines = {
+        "nearest neighbour": nearest_neighbour(trainer, asked),
+        "kernel": kernel_scores(trainer, question, config.kernel_seconds),
+        "spectral rule": spectral_rule(trainer, question, context.run_seed, config.kernel_seconds),
+    }
+    check, _ = training_check(trainer, question, training, plan, seed)
+    augmented = augmented_answer(trainer, asked, plan, seed + AUGMENTED)
+    lacking = ~class_scores(check.first.headline).isnan()
+    return {
+        "cases": [
+            {
+                "steps": plan.steps,
+                "batch": plan.batch,
+                "points": int(designs[0].seen.sum()),
+                "classes": samples.classes,
+                "elements": samples.order,
+                "parameters": parameter_count(builder(0)),
+                "replaced": replaced,
+                "fitted": check.first.fitted,
+                "second_fitted": check.second.fitted,
+                "forecast_seconds": forecast_seconds,
+                "training_seconds": check.seconds,
+            }
+        ],
+        "pilots": [row for cost, pilot in pilots.items() for row in _pilot_rows(cost, pilot, lacking)],
+        "means": [row for cost, pilot in pilots.items() for row in _mean_rows(cost, pilot)],
+        "trained": _trained_rows(check.first, check.second, lacking),
+        "baselines": [
+            {"baseline": name, "position": k, "accuracy": float(values[k])}
+            for name, values in baselines.items()
+            if values is not None
+            for k in lacking.nonzero()[:, 0].tolist()
+        ],
+        "remedies": []
+        if question.coverage is None
+        else _remedy_rows(advice, check.first, check.second, augmented, lacking),
+    }
+
+
+def bank_question(config: Bank, cell: Mapping[str, Any], seed: int) -> Question:
+    """The data of a case, what acts on it, and what of it the training data holds."""
+    known, new = bank_data(cell["data"], cell["samples"], folders(config), seed)
+    action = bank_action(cell["data"], cell["action"], known.x.shape[-1])
+    plain = as_question(known, action)
+    half = list(known.classes[: len(known.classes) // 2])
+    seen: Any = None
+    missing: Any = None
+    if cell["coverage"] == "half":
+        seen = {label: [plain.group.identity] for label in half}
+    elif cell["coverage"] == "once":
+        seen = "once"
+    elif cell["coverage"] == "gap":
+        order = plain.group.order
+        near = [k for k in range(order) if min(k, order - k) * 360 / order <= GAP]
+        missing = dict.fromkeys(half, near)
+    return as_question(known, action, seen=seen, missing=missing, new=new, seed=seed)
+
+
+def plan_of_cost(cost: float, full: int, designs: int, replaced: int) -> PilotPlan:
+    """The pilot trainings that take a share of the steps of those they replace.
+
+    Args:
+        cost: Share of the steps.
+        full: Steps of a whole training.
+        designs: Trainings that answer for every class once.
+        replaced: Whole trainings that would answer without a forecast.
+
+    >>> plan_of_cost(0.1, 3000, designs=1, replaced=10).lengths, plan_of_cost(0.1, 600, 1, 1).lengths
+    ((750, 2250), (15, 45))
+    """
+    usual = pilot_plan(1.0, full, designs, replaced, cost * full * replaced)
+    if usual is not None:
+        return usual
+    shorter = max(SHORTEST, int(cost * full * replaced / designs / 4))
+    return PilotPlan((shorter, 3 * shorter), 1, designs, full, replaced, 0, 4.0 * shorter * designs)
+
+
+def remedy_forecasts(remedies: Remedies) -> dict[str, float]:
+    """What is predicted for nothing, for averaging and for training on all elements."""
+    rows = remedies.free()
+    if not any(one.kind == "augment" for one in rows):
+        rows += remedies.augmented(1, None)
+    return {"nothing": remedies.pilot.headline.mean} | {one.kind: one.accuracy for one in rows}
+
+
+def augmented_answer(
+    trainer: DesignTrainer, designs: list[Design], plan: StepPlan, seed: int
+) -> TrainedAnswer:
+    """A training on every element of every sample, asked about what the designs lack."""
+    missing: Bool[Tensor, "c n"] = torch.stack([one.missing for one in designs]).any(0)
+    everything = Design(torch.ones_like(designs[0].seen), missing)
+    module = trainer.train(everything, plan, seed)
+    return trainer.evaluate(module, everything, plan.steps)
+
+
+def _pilot_rows(cost: float, pilot: PilotForecast, lacking: Bool[Tensor, "c"]) -> list[dict[str, Any]]:
+    """Each class on known and new samples: both pilots, what they make of it, and the forecast."""
+    first, second = pilot.answers
+    covered = [_rowwise(one.covered) for one in (first, second)]
+    rows = []
+    for kind, prediction in (("known", pilot.known), ("new", pilot.new)):
+        if prediction is None:
+            continue
+        tables = [getattr(one, kind) for one in (first, second)]
+        scores = [class_scores(one) for one in tables]
+        rows += [
+            {
+                "cost": cost,
+                "kind": kind,
+                "position": k,
+                "short": pilot.plan.lengths[0],
+                "long": pilot.plan.lengths[1],
+                "repeats": pilot.plan.repeats,
+                "after_short": float(scores[0][k]),
+                "after_long": float(scores[1][k]),
+                "points": int(tables[1].count[k].sum()),
+                "cells": int((tables[1].count[k] > 0).sum()),
+                "covered_short": float(covered[0][k]),
+                "covered_long": float(covered[1][k]),
+                "fitted_short": first.fitted,
+                "fitted_long": second.fitted,
+                **_ends(prediction, k),
+            }
+            for k in lacking.nonzero()[:, 0].tolist()
+        ]
+    return rows
+
+
+def _ends(prediction: TablePrediction, k: int) -> dict[str, float]:
+    return {
+        "forecast": float(prediction.class_score[k]),
+        "low": float(prediction.class_low[k]),
+        "high": float(prediction.class_high[k]),
+    }
+
+
+def _mean_rows(cost: float, pilot: PilotForecast) -> list[dict[str, Any]]:
+    return [
+        {
+            "cost": cost,
+            "kind": kind,
+            "forecast": one.mean,
+            "low": one.interval[0],
+            "high": one.interval[1],
+            "steps": pilot.plan.steps,
+        }
+        for kind, one in (("known", pilot.known), ("new", pilot.new))
+        if one is not None
+    ]
+
+
+def _trained_rows(
+    first: TrainedAnswer, second: TrainedAnswer, lacking: Bool[Tensor, "c"]
+) -> list[dict[str, Any]]:
+    covered = [_rowwise(one.covered) for one in (first, second)]
+    scores = {
+        kind: [class_scores(getattr(one, kind)) for one in (first, second)] for kind in ("known", "new")
+    }
+    return [
+        {
+            "kind": kind,
+            "position": k,
+            "accuracy": float(both[0][k]),
+            "second_accuracy": float(both[1][k]),
+            "covered": float(covered[0][k]),
+            "second_covered": float(covered[1][k]),
+        }
+        for kind, both in scores.items()
+        for k in lacking.nonzero()[:, 0].tolist()
+    ]
+
+
+def _remedy_rows(
+    advice: Mapping[str, float],
+    first: TrainedAnswer,
+    second: TrainedAnswer,
+    augmented: TrainedAnswer,
+    lacking: Bool[Tensor, "c"],
+) -> list[dict[str, Any]]:
+    """What was predicted and reached on new samples, mean over classes that lack something."""
+
+    def mean(table: ScoreTable) -> float:
+        return float(class_scores(table)[lacking].nanmean())
+
+    reached = {
+        "nothing": (mean(first.headline) + mean(second.headline)) / 2,
+        "average": (mean(first.averaged) + mean(second.averaged)) / 2,
+        "augment": mean(augmented.headline),
+    }
+    return [
+        {"remedy": name, "forecast": value, "accuracy": reached[name]}
+        for name, value in advice.items()
+        if name in reached
+    ]
+
+
+def _rowwise(table: ScoreTable) -> Float64[Tensor, "c"]:
+    """All points of each class together; NaN without any."""
+    return table.total.sum(1) / table.count.sum(1)
