@@ -97,5 +97,8 @@ def test_files_the_design_names_are_there():
 def test_every_page_is_in_the_navigation():
     listed = set(re.findall(r": ([\w/-]+\.md)$", read("mkdocs.yml"), re.MULTILINE))
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
-    linked = {f"results/{name}.md" for name in ("index", "against-the-papers", "sentences", "forecast")}
+    linked = {
+        f"results/{name}.md"
+        for name in ("index", "against-the-papers", "sentences", "forecast", "forecast-protocol")
+    }
     assert {page for page in pages if not page.startswith("results/")} | linked == listed
