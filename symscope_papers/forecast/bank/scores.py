@@ -128,12 +128,12 @@ def decisions(tables: RunTables) -> pd.DataFrame:
     trained = tables["trained"]
     trained = trained[trained["kind"] == "new"]
     gap = (trained["accuracy"] - trained["second_accuracy"]).abs()
-    floor = gap.groupby([trained[name] for name in CASE]).mean()
+    floors = {case: float(part.mean()) for case, part in gap.groupby([trained[name] for name in CASE])}
     rows = []
     for case, part in remedies.groupby(CASE, sort=False):
         first = part.sort_values("forecast", ascending=False).iloc[0]
         best = part.sort_values("accuracy", ascending=False).iloc[0]
-        right = first["accuracy"] >= best["accuracy"] - floor.loc[case]
+        right = first["accuracy"] >= best["accuracy"] - floors[case]
         rows.append(
             dict(zip(CASE, case, strict=True))
             | {"advised": first["remedy"], "best": best["remedy"], "right": bool(right)}
