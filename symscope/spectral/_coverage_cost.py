@@ -26,7 +26,7 @@ METHODS = ("orbits", "dense", "features")
 ENTRY_OPERATIONS = 2000  # beside the inner product: what a nonlinearity takes for one entry, about
 MEASURABLE, LONG_ENOUGH = 0.01, 0.15  # seconds: a rate that no longer grows is known; one is never refined
 PRODUCT_SIDE = 768  # rows of the product that is timed
-LARGEST_SQUARE = 4096  # points of a square whose entries are timed
+SMALLEST_SQUARE, LARGEST_SQUARE = 32, 4096  # points of a square whose entries are timed
 EFFICIENCY = 0.6  # of a large product's rate, that a factorisation reaches
 
 
@@ -196,21 +196,24 @@ def with_seconds(
         kernel: The kernel.
         points: Some points, on the device that is to compute.
     """
-    seconds = cost.operations / (EFFICIENCY * _product_rate(points.device))
+    seconds = cost.operations / (EFFICIENCY * _product_rate(cost.operations, points.device))
     if cost.entries:
-        seconds += cost.entries / _entry_rate(kernel, points)
+        seconds += cost.entries / _entry_rate(kernel, points, cost.entries)
     return replace(cost, seconds=seconds)
 
 
-def _product_rate(device: torch.device) -> float:
-    """Operations per second of a large product in double precision."""
-    a = torch.ones(PRODUCT_SIDE, PRODUCT_SIDE, dtype=torch.float64, device=device)
-    return 2 * PRODUCT_SIDE**3 / min(_elapsed(lambda: a @ a, device) for _ in range(3))
+def _product_rate(operations: float, device: torch.device) -> float:
+    """Operations per second of a large product in double precision, no larger than what is to be computed."""
+    side = max(SMALLEST_SQUARE, min(PRODUCT_SIDE, int((operations / 2) ** (1 / 3))))
+    a = torch.ones(side, side, dtype=torch.float64, device=device)
+    return 2 * side**3 / min(_elapsed(lambda: a @ a, device) for _ in range(3))
 
 
-def _entry_rate(kernel: Callable[[Tensor, Tensor], Tensor], points: Float[Tensor, "p *sample"]) -> float:
-    """Kernel entries per second, on squares that grow until one takes long enough to be measured."""
-    side, before = 32, 0.0
+def _entry_rate(
+    kernel: Callable[[Tensor, Tensor], Tensor], points: Float[Tensor, "p *sample"], needed: float
+) -> float:
+    """Kernel entries per second, on squares that grow until one takes long, or has as many as are needed."""
+    side, before = SMALLEST_SQUARE, 0.0
     while True:
         repeats = [-(-side // len(points)), *[1] * (points.ndim - 1)]
         rows = points.repeat(repeats)[:side]
@@ -218,7 +221,7 @@ def _entry_rate(kernel: Callable[[Tensor, Tensor], Tensor], points: Float[Tensor
         duration = min(_elapsed(work, points.device) for _ in range(2))
         rate = side * side / duration
         steady = duration > MEASURABLE and rate < 1.5 * before
-        if steady or duration > LONG_ENOUGH or side >= LARGEST_SQUARE:
+        if steady or duration > LONG_ENOUGH or side >= LARGEST_SQUARE or side * side >= needed:
             return rate
         side, before = 2 * side, rate
 

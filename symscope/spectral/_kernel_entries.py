@@ -111,7 +111,7 @@ def own_values(
     if isinstance(kernel, Kernel):
         # its entries are float64 whatever the samples are
         return kernel.diagonal(samples.double()).to(samples.device)
-    side = min(OWN_SAMPLES, max(1, len(samples) // 16))  # squares that cost little beside the profile
+    side = min(OWN_SAMPLES, max(16, len(samples) // 16))  # squares that cost little beside the profile
     diagonals = [entries(kernel, part, part).diagonal() for part in samples.split(side)]
     return torch.cat(diagonals).to(samples.device)
 
