@@ -22,6 +22,7 @@ from jaxtyping import AbstractArray, jaxtyped
 T = TypeVar("T")
 _DECORATOR = "__annotations_checked__"
 _checking = True
+ALWAYS, SOMETIMES = 100, 20  # calls of one function that are all checked; of the later ones every so many
 
 
 def check_annotations(packages: Sequence[str]) -> None:
@@ -55,13 +56,14 @@ def _checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isgeneratorfunction(function):  # a GeneratorExit from a with block would end it too early
         return function
     typed: Callable[..., Any] | None = None
-    shapes = False
+    shapes, calls = False, 0
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        nonlocal typed, shapes
-        if not _checking:
+        nonlocal typed, shapes, calls
+        calls += 1
+        if not _checking or (calls > ALWAYS and calls % SOMETIMES):
             return function(*args, **kwargs)
         if typed is None:  # names of types that are defined further down are known by now
             from beartype import BeartypeConf, beartype  # a machine may lack it
