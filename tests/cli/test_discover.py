@@ -114,6 +114,8 @@ def own_loss(outputs, targets):
 """
 
 
+CATALOGUE = ("--method", "none")  # no exact search, which takes a second
+
 POINTS = np.random.default_rng(0).normal(size=(50, 2))
 NUMBERS = np.random.default_rng(1).normal(size=50)
 
@@ -266,7 +268,6 @@ def test_data_that_cannot_be_used(folder, capsys, x, y, expected):
 @pytest.mark.parametrize(
     ("x", "y"),
     [
-        (POINTS, NUMBERS),
         (POINTS.astype(">f8"), NUMBERS[:, None]),
         (POINTS.astype("f2"), NUMBERS.astype(">f4")),
         ((9 * POINTS).astype(">i4"), np.arange(50, dtype=np.uint16)),
@@ -275,6 +276,15 @@ def test_data_that_cannot_be_used(folder, capsys, x, y, expected):
 )
 def test_numbers_of_any_kind_and_targets_with_or_without_an_axis(folder, capsys, x, y):
     np.savez(folder / "mine.npz", X=x, y=y)
+    words = ("--model", "symmetric_nets.py:regression", "--data", "mine.npz", *CATALOGUE)
+    status, out, _ = asked(capsys, *words)
+    assert status == 0
+    assert "6 parameters: the catalogue alone was tried" in out
+    assert "have 2 continuous dimensions and 1 generating permutations" in out
+
+
+def test_symmetries_are_tested_on_held_out_data(folder, capsys):
+    np.savez(folder / "mine.npz", X=POINTS, y=NUMBERS)
     status, out, _ = asked(capsys, "--model", "symmetric_nets.py:regression", "--data", "mine.npz")
     assert status == 0
     assert "6 parameters have 2 continuous (R^2) linear symmetries" in out
@@ -292,10 +302,12 @@ def test_a_network_without_an_axis_of_outputs(folder, capsys):
     assert "cross-entropy: expected outputs [b, classes]" in err
 
 
-@pytest.mark.parametrize("y", [np.arange(50) % 3, np.arange(50.0) % 3, (np.arange(50) % 3).astype(">u2")])
-def test_whole_numbers_are_classes(folder, capsys, y):
-    np.savez(folder / "mine.npz", X=POINTS.astype("f4"), y=y)
+def test_whole_numbers_are_classes(folder, capsys):
     words = ("--model", "symmetric_nets.py:classifier", "--loss", "cross-entropy", "--data", "mine.npz")
+    for y in (np.arange(50.0) % 3, (np.arange(50) % 3).astype(">u2")):
+        np.savez(folder / "mine.npz", X=POINTS.astype("f4"), y=y)
+        assert asked(capsys, *words, *CATALOGUE)[0] == 0
+    np.savez(folder / "mine.npz", X=POINTS.astype("f4"), y=np.arange(50) % 3)
     status, out, _ = asked(capsys, *words)
     assert status == 0
     assert "9 parameters have 0 continuous linear symmetries, 3 translations" in out
@@ -323,7 +335,7 @@ def test_whole_numbers_stay_tokens_where_the_network_looks_them_up(folder, capsy
     words = ("--model", "symmetric_nets.py:tokens", "--loss", "cross-entropy", "--data", "mine.npz")
     tokens = np.stack([np.arange(50) % 5, np.arange(50) // 10], 1)
     np.savez(folder / "mine.npz", X=tokens.astype(np.uint8), y=np.arange(50) % 2)
-    assert asked(capsys, *words)[0] == 0
+    assert asked(capsys, *words, *CATALOGUE)[0] == 0
     np.savez(folder / "mine.npz", X=tokens + 1, y=np.arange(50) % 2)
     status, _, err = asked(capsys, *words)
     assert status == 2
@@ -337,7 +349,7 @@ def test_whole_numbers_stay_tokens_where_the_network_looks_them_up(folder, capsy
 def test_a_function_of_a_seed_is_given_the_seed(folder, capsys, name):
     sizes = {}
     for seed in ("0", "5"):
-        status, out, _ = asked(capsys, "--model", f"symmetric_nets.py:{name}", "--seed", seed)
+        status, out, _ = asked(capsys, "--model", f"symmetric_nets.py:{name}", "--seed", seed, *CATALOGUE)
         assert status == 0
         sizes[seed] = int(out.split()[0])
     assert sizes == {"0": 8, "5": 2 if name == "of_a_seed" else 3}
