@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from symscope.cli import main
 from tests.runs.program import ENVIRONMENT
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 GUIDE = (GUIDES / "add-your-own-experiment.md").read_text(encoding="utf-8")
-BIN = Path(sys.executable).parent
 
 
 def blocks(language: str) -> list[str]:
@@ -26,27 +27,30 @@ def expected(lines: str) -> re.Pattern[str]:
     return re.compile(".*".join(pieces), re.DOTALL)
 
 
-def test_the_guide_does_what_it_says(tmp_path):
+def test_the_guide_does_what_it_says(tmp_path, monkeypatch, capsys):
     [name] = re.findall(r"Save this as `([^`]+)`", GUIDE)
     [code] = blocks("python")
     (tmp_path / name).write_text(code, encoding="utf-8")
     sessions = blocks("console")
     assert len(sessions) == 5
-    environment = {**ENVIRONMENT, "PATH": f"{BIN}:{ENVIRONMENT['PATH']}"}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     for session in sessions:
         command, _, output = session.removeprefix("$ ").partition("\n")
-        done = subprocess.run(
-            command,
-            shell=True,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        shown = " ".join((done.stdout + done.stderr).split())
-        assert done.returncode == (2 if output.startswith("symscope: ") else 0), shown
+        program, *words = shlex.split(command)
+        if program == "symscope":
+            with pytest.raises(SystemExit) as ended:
+                main([*words, *(["--workers", "0"] if words[0] == "reproduce" else [])])
+            status, streams = ended.value.code, capsys.readouterr()
+            said = streams.out + streams.err
+        else:
+            assert program == "python"
+            done = subprocess.run(
+                [sys.executable, *words], env=ENVIRONMENT, capture_output=True, text=True, check=False
+            )
+            status, said = done.returncode, done.stdout + done.stderr
+        shown = " ".join(said.split())
+        assert status == (2 if output.startswith("symscope: ") else 0), shown
         assert expected(output).fullmatch(shown), f"{command}\n{shown}\n--- expected ---\n{output}"
     reports = list(tmp_path.glob("runs/mine-coins-quick-*/report.html"))
     assert len(reports) == 2

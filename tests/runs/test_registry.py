@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from symscope import InputError
 from symscope.runs import experiments
 from symscope.runs._registry import absolute_modules, broken_modules, experiment_ids, find_experiment
 from symscope.user_code import load_user_module
-from tests.runs.program import ENVIRONMENT, TOY
+from tests.cli.test_app import called
+from tests.runs.program import TOY
 
 SHIPPED = {"spectral/circles-distance", "spectral/circles-density", "spectral/missing"}
 
@@ -116,40 +116,23 @@ def test_an_unknown_name_beside_broken_modules_tells_of_them_too(visitors):
         find_experiment("zzz")
 
 
-PROGRAM = """
-import sys
-
-import symscope_papers
-from symscope.cli import main
-
-symscope_papers.__path__.append(sys.argv[1])
-for command in ("list experiments", "reproduce toy/wrecked", sys.argv[2]):
-    try:
-        main(command.split())
-    except SystemExit as ended:
-        print("status", ended.code or 0, flush=True)
-"""
-
-
-def test_the_program_goes_on_beside_a_broken_module(tmp_path):
-    """The real program, with a module that cannot be imported among the shipped ones."""
+def test_the_program_goes_on_beside_a_broken_module(tmp_path, monkeypatch, capsys):
+    """The program, with a module that cannot be imported among the shipped ones."""
     (tmp_path / "wrecked.py").write_text('ID = "toy/wrecked"\n1 / 0\n')
-    runs = f"reproduce spectral/circles-distance --workers 0 --out {tmp_path / 'runs'}"
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path), runs],
-        capture_output=True, text=True, timeout=600, env=ENVIRONMENT, check=True,
-    )  # fmt: skip
+    package = importlib.import_module("symscope_papers")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     line = "symscope_papers.wrecked cannot be imported: ZeroDivisionError: division by zero"
-    said = ended.stderr.splitlines()
-    assert said[:2] == [
-        f"symscope: left out: {line}",
-        f"symscope: experiment 'toy/wrecked' cannot be run: {line}",
-    ]
-    assert "wrecked" not in "".join(said[2:])
-    listed, asked, ran, rest = ended.stdout.split("status ")
-    assert "spectral/circles-distance" in listed
-    assert (asked[0], ran[0], rest[0]) == ("0", "2", "0")
-    assert "Report: " in ran
+    assert called("list", "experiments") == 0
+    listed = capsys.readouterr()
+    assert "spectral/circles-distance" in listed.out
+    assert listed.err == f"symscope: left out: {line}\n"
+    assert called("reproduce", "toy/wrecked") == 2
+    assert capsys.readouterr().err == f"symscope: experiment 'toy/wrecked' cannot be run: {line}\n"
+    words = ("toy/matrices", "--module", TOY, "--workers", "0", "--out", str(tmp_path / "runs"))
+    assert called("reproduce", *words) == 0
+    ran = capsys.readouterr()
+    assert "Report: " in ran.out
+    assert "wrecked" not in ran.err
 
 
 def test_a_family_stands_for_all_its_experiments(visitors):
