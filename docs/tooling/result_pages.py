@@ -185,7 +185,7 @@ def index_page(results: Sequence[KeptResult]) -> str:
         )
     own = [result for result in results if result.counted]
     counts = {verdict: sum(result.verdicts.get(verdict, 0) for result in own) for verdict in Verdict}
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    words = "; ".join(_counted(verdict, count) for verdict, count in counts.items() if count)
     measurements = sum(result.measurements for result in own)
     old = sum(not result.verdicts and not result.measurements for result in results)
     lines = [
@@ -234,6 +234,16 @@ def index_page(results: Sequence[KeptResult]) -> str:
                     f"{_plain(result.device)} | {_number(result.minutes, 2)} |"
                 )
     return "\n".join(lines) + "\n"
+
+
+def _counted(verdict: Verdict, count: int) -> str:
+    """A number of verdicts in words.
+
+    >>> _counted(Verdict.HOLDS, 2), _counted(Verdict.NUMBER_DIFFERS, 1)
+    ('2 hold', '1 number differs, setting unknown')
+    """
+    several = {Verdict.HOLDS: "hold", Verdict.NUMBER_DIFFERS: "numbers differ, setting unknown"}
+    return f"{count} {several.get(verdict, verdict.value) if count > 1 else verdict.value}"
 
 
 def against_page(results: Sequence[KeptResult]) -> str:

@@ -82,7 +82,7 @@ def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     holds = first.verdicts["holds"]
     assert holds == sum(claim["verdict"] == "holds" for claim in claims) > 0
     text = listing.read_text()
-    assert f"2 experiments. Statements of the papers: {holds + 1} holds, 1 contradicted" in text
+    assert f"2 experiments. Statements of the papers: {holds + 1} hold; 1 contradicted" in text
     assert "| [toy/matrices](toy-matrices.md) | Fig. 7 | quick, changed | 1 | 1 | 1 not checked" in text
     assert text.count("\n## ") == 2
     for name in (*first.figures, *second.figures):
@@ -112,7 +112,7 @@ def test_what_the_authors_scripts_do_has_a_page_beside_the_papers_and_is_not_cou
     assert "![A line of norms.](toy-matrices-authors-norms.png)" in beside.read_text()
     assert "Seven matrices, the paper has eight." in beside.read_text()
     text = listing.read_text()
-    assert "1 experiment. Statements of the papers: 1 holds, 1 contradicted" in text
+    assert "1 experiment. Statements of the papers: 1 holds; 1 contradicted" in text
     assert "| [toy/matrices](toy-matrices-authors.md) | Fig. 7 | authors, changed | 1 | 1 |" in text
     assert against.read_text().count("toy/matrices") == 1
     keep_results([scripts], tmp_path / "kept")

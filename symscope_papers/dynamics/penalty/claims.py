@@ -31,7 +31,7 @@ def judge_claims(config: Penalty, tables: RunTables) -> list[Claim]:
 def _stabilised(leaves: pd.Series) -> Claim:
     statement = "A sufficient penalty on E_perp keeps augmented training near E at minima it would leave."
     quote = (
-        "if we can control the potential instability of the non-equivariant subspace; One way to accomplish "
+        "if we can control the potential instability of the non-equivariant subspace … One way to accomplish "
         "the latter would be to introduce a penalty proportional to ‖A_{E^⊥}‖²"
     )
     if leaves.empty:

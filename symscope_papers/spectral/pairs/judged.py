@@ -8,7 +8,7 @@ Each has a natural border, used here and shown with every verdict; how good an a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -120,41 +120,71 @@ def predicts_claim(
     )
 
 
+def mean_and_error(values: pd.Series) -> tuple[float, float]:
+    """A mean and its standard error; of a condition, the share for which it holds.
+
+    >>> mean_and_error(pd.Series([True, False, True, False]))
+    (0.5, 0.25)
+    """
+    numbers = values.to_numpy(float)
+    return float(numbers.mean()), float(numbers.std() / math.sqrt(len(numbers)))
+
+
 def agreement_measurements(
     table: pd.DataFrame, what: str, source: str, quote: str, *, predicted: str, exact: str
 ) -> list[Claim]:
     """Quantified: Pearson's r, the slope on the figure's axes, distances and verdicts, at every n."""
     parts = by_angles(table)
-    r = {n: correlation(part, predicted, exact) for n, part in parts.items()}
-    slopes = {n: slope(part, exact, predicted) for n, part in parts.items()}
-    gaps = {n: float((part[predicted] - part[exact]).abs().mean()) for n, part in parts.items()}
-    same = {n: float(((part[predicted] > 1) == (part[exact] > 1)).mean()) for n, part in parts.items()}
-    counts = f"± one standard error; {min(len(part) for part in parts.values())} problems at each n"
+    quantities: tuple[tuple[str, str, Callable[[pd.DataFrame], tuple[float, float]]], ...] = (
+        ("Pearson's r", ".3f .3f", lambda part: _correlation_and_error(part, predicted, exact)),
+        (
+            "slope of a line through predicted against exact errors",
+            ".2f .2f",
+            lambda part: _slope_and_error(part, exact, predicted),
+        ),
+        (
+            "mean absolute difference",
+            ".2g .1g",
+            lambda part: mean_and_error((part[predicted] - part[exact]).abs()),
+        ),
+        (
+            "share on the same side of 1, right or wrong",
+            ".2f .2f",
+            lambda part: mean_and_error((part[predicted] > 1) == (part[exact] > 1)),
+        ),
+    )
+    least = min(len(part) for part in parts.values())
     return [
         Claim.quantified(
-            f"{what}: Pearson's r.", source, _with_errors(r, parts), quote=quote, uncertainty=counts
-        ),
-        Claim.quantified(
-            f"{what}: slope of a line through predicted against exact errors.",
+            f"{what}: {name}.",
             source,
-            at_angles(slopes, form=".2f"),
+            with_errors({n: quantity(part) for n, part in parts.items()}, form),
             quote=quote,
-        ),
-        Claim.quantified(
-            f"{what}: mean absolute difference.", source, at_angles(gaps, form=".2g"), quote=quote
-        ),
-        Claim.quantified(
-            f"{what}: share on the same side of 1, right or wrong.",
-            source,
-            at_angles(same, form=".2f"),
-            quote=quote,
-        ),
+            uncertainty=f"(± one standard error; {least} problems at each n)",
+        )
+        for name, form, quantity in quantities
     ]
 
 
-def _with_errors(r: dict[int, float], parts: dict[int, pd.DataFrame]) -> str:
-    errors = {n: (1 - value**2) / math.sqrt(max(1, len(parts[n]) - 3)) for n, value in r.items()}
-    return at_angles(r, errors, form=".3f .3f", between=" ± ")
+def with_errors(values: Mapping[int, tuple[float, float]], form: str) -> str:
+    """Values and their standard errors for each n, in words.
+
+    >>> with_errors({4: (0.5, 0.01)}, ".2f .2f")
+    '0.50 ± 0.01 at n = 4'
+    """
+    first, second = ({n: pair[k] for n, pair in values.items()} for k in (0, 1))
+    return at_angles(first, second, form=form, between=" ± ")
+
+
+def _correlation_and_error(part: pd.DataFrame, one: str, other: str) -> tuple[float, float]:
+    r = correlation(part, one, other)
+    return r, (1 - r**2) / math.sqrt(max(1, len(part) - 3))
+
+
+def _slope_and_error(part: pd.DataFrame, x: str, y: str) -> tuple[float, float]:
+    value, r = slope(part, x, y), correlation(part, x, y)
+    error = abs(value) * math.sqrt(max(0.0, 1 / r**2 - 1) / max(1, len(part) - 2)) if r else math.nan
+    return value, error
 
 
 def line_claim(

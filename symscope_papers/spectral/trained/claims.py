@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.spectral.pairs.angles import at_angles, by_angles
-from symscope_papers.spectral.pairs.judged import correlation, falls_claim, standard_error
+from symscope_papers.spectral.pairs.angles import by_angles
+from symscope_papers.spectral.pairs.judged import (
+    correlation,
+    falls_claim,
+    mean_and_error,
+    standard_error,
+    with_errors,
+)
 from symscope_papers.spectral.trained.config import RUNS, Trained
 
 AGREES = "this agreement qualitatively holds for finite-width, trained networks"
@@ -35,43 +43,50 @@ def _rho(part: pd.DataFrame, column: str) -> float:
     return correlation(part, "trained", column, "spearman")
 
 
+def _rho_and_error(part: pd.DataFrame, column: str) -> tuple[float, float]:
+    return _rho(part, column), standard_error(part, lambda some: _rho(some, column))
+
+
 def _ranks_claim(mine: pd.DataFrame, name: str, source: str) -> Claim:
-    ranks = rank_correlations(mine, "spectral")
-    errors = {
-        n: standard_error(part, lambda some: _rho(some, "spectral")) for n, part in by_angles(mine).items()
-    }
-    weakest = min(ranks, key=lambda n: ranks[n])
+    ranks = {n: _rho_and_error(part, "spectral") for n, part in by_angles(mine).items()}
+    weakest, error = min(ranks.values())
     return Claim.from_check(
         f"Pairs with larger spectral errors have larger errors in trained networks, at every n ({name}).",
         source,
-        all(ranks[n] > 2 * errors[n] for n in ranks),
-        measured=ranks[weakest],
+        all(rho > 2 * error for rho, error in ranks.values()),
+        measured=weakest,
         threshold="Spearman's rho > 0 by two standard errors at every n",
         quote=AGREES,
         reading="Qualitative agreement: errors rise together, beyond chance.",
-        uncertainty=f"± {errors[weakest]:.2g}",
-        why=f"The smallest of {at_angles(ranks, errors, form='.2f .2f', between=' ± ')}.",
+        uncertainty=f"± {error:.2g}",
+        why=f"The smallest of {with_errors(ranks, '.2f .2f')}.",
     )
 
 
 def _measurements(mine: pd.DataFrame, name: str, source: str, config: Trained) -> list[Claim]:
     """Rank correlations, verdicts, mean errors; beyond the paper where the run is not the paper's."""
-    own = rank_correlations(mine, "own_exact")
-    same = {n: float(((p["spectral"] > 1) == (p["trained"] > 1)).mean()) for n, p in by_angles(mine).items()}
-    means = {n: float(part["trained"].mean()) for n, part in by_angles(mine).items()}
     why = (
         f"{mine['pair'].nunique()} pairs, {mine['converged'].mean():.0%} trained to a mean squared error of "
         f"{config.tolerance:g} in {config.epochs} epochs, width {config.width}."
     )
-    values = {
-        f"Spearman's rho of spectral and trained errors ({name}).": rank_correlations(mine, "spectral"),
-        f"Spearman's rho with regression by the network's own infinite-width kernel ({name}).": own,
-        f"Share of pairs on the same side of 1, spectral and trained error ({name}).": same,
-        f"Mean error of trained networks at the missing image ({name}).": means,
+    quantities: dict[str, Callable[[pd.DataFrame], tuple[float, float]]] = {
+        "Spearman's rho of spectral and trained errors": lambda part: _rho_and_error(part, "spectral"),
+        "Spearman's rho with regression by the network's own infinite-width kernel": lambda part: (
+            _rho_and_error(part, "own_exact")
+        ),
+        "Share of pairs on the same side of 1, spectral and trained error": lambda part: mean_and_error(
+            (part["spectral"] > 1) == (part["trained"] > 1)
+        ),
+        "Mean error of trained networks at the missing image": lambda part: mean_and_error(part["trained"]),
     }
-    return [
-        Claim.quantified(statement, source, at_angles(value, form=".2f"), quote=AGREES, why=why)
-        if source
-        else Claim.beyond(statement, at_angles(value, form=".2f"), why=why)
-        for statement, value in values.items()
-    ]
+    claims = []
+    for words, quantity in quantities.items():
+        statement = f"{words} ({name})."
+        measured = with_errors({n: quantity(part) for n, part in by_angles(mine).items()}, ".2f .2f")
+        note = "(± one standard error)"
+        claims.append(
+            Claim.quantified(statement, source, measured, quote=AGREES, uncertainty=note, why=why)
+            if source
+            else Claim.beyond(statement, measured, uncertainty=note, why=why)
+        )
+    return claims
