@@ -171,7 +171,9 @@ def _growing_forecast(
 ) -> Iterator[Forecast]:
     """The forecast as more and more becomes known, the whole of it last."""
     say("transforming samples", 0, 0)
-    samples = forecast_samples(question, options.seed, options.samples)
+    samples = forecast_samples(
+        question, options.seed, options.samples, seconds=KERNEL_SHARE * options.seconds, progress=say
+    )
     trainer = DesignTrainer(network, samples, torch.device(options.device))
     designs = interleaved_designs(samples, question.group)
     module = network.builder(options.seed)

@@ -152,8 +152,8 @@ def _from_upright(
     moved: Float[Tensor, "m n *s"], elements: Int64[Tensor, "m"], group: FiniteGroup
 ) -> Float[Tensor, "m n *s"]:
     """Orbits of samples that the data holds in these elements, counted from the upright: `g h^-1` on h x."""
-    back = [[group.multiply(g, group.inverse(h)) for g in group.elements] for h in group.elements]
-    return moved[torch.arange(len(moved))[:, None], torch.tensor(back)[elements]]
+    back = [[group.multiply(g, group.inverse(h)) for g in group.elements] for h in elements.tolist()]
+    return moved[torch.arange(len(moved))[:, None], torch.tensor(back)]
 
 
 def _in_range(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:

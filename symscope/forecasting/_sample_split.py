@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -14,7 +15,7 @@ from symscope.data import LabelledData
 from symscope.forecasting._coverage import Coverage
 from symscope.forecasting._prediction_task import PredictionTask
 from symscope.forecasting._resample import sample_points
-from symscope.numerics import byte_text, checked, explained, seeded
+from symscope.numerics import Progress, byte_text, checked, explained, partial_progress, seeded
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -23,7 +24,8 @@ NEW_SHARE = 0.2  # of each class, kept apart as new samples where no others are 
 FEWEST_SPLIT = 5  # samples of a class below which none is kept apart
 MOST_NEW = 100  # new samples of a class: accuracies to 0.05
 MEMORY = 2**31  # bytes that all transformed samples may take
-PIECE = 256  # samples transformed at a time
+PIECE = 2048  # points transformed at a time
+TIMED = 8  # samples whose transformation is timed
 
 
 @final
@@ -100,9 +102,14 @@ class ForecastSamples:
 
 @explained
 def forecast_samples(
-    question: Question, seed: int, most: int | None = None, memory: int = MEMORY
+    question: Question,
+    seed: int,
+    most: int | None = None,
+    memory: int = MEMORY,
+    seconds: float = math.inf,
+    progress: Progress | None = None,
 ) -> ForecastSamples:
-    """Known and new samples of a question, as many as the memory holds, every one under every element.
+    """Known and new samples of a question, as many as memory and time allow, every one under every element.
 
     A class keeps a fifth of its samples apart as new ones, at most 100; none where the question has new
     samples of its own, or a class has fewer than five.
@@ -112,6 +119,8 @@ def forecast_samples(
         seed: Seed for drawing new samples.
         most: Known samples of each class at most.
         memory: Bytes that all of them may take.
+        seconds: Time that transforming them may take.
+        progress: Called as `progress(words, samples done, samples)`.
 
     Raises:
         InputError: Orbits the action cannot make.
@@ -120,7 +129,8 @@ def forecast_samples(
     known, new = _split(data, seed, question.new_data is None)
     notes = []
     size = 4 * math.prod(question.shape) * question.group.order
-    affordable = max(2, memory // size // len(data.classes) - (MOST_NEW if len(new) else 0))
+    fresh = int(data.labels[new].bincount().max()) if len(new) else 0
+    affordable = max(2, memory // size // len(data.classes) - fresh)
     wanted = min(most or len(data), affordable)
     if int(data.labels[known].bincount().max()) > wanted:
         if wanted == affordable:
@@ -129,13 +139,17 @@ def forecast_samples(
                 f"{question.group.order} elements fill {byte_text(memory)}."
             )
         known = _first_of_each(data.labels, known, wanted)
-    own = _orbits(question, data, known)
-    others: OrbitSamples | None
+    source = question.new_data or data
     if question.new_data is not None:
-        at = _first_of_each(question.new_data.labels, torch.arange(len(question.new_data)), MOST_NEW)
-        others = _orbits(question, question.new_data, at)
-    else:
-        others = _orbits(question, data, new) if len(new) else None
+        new = _first_of_each(source.labels, torch.arange(len(source)), MOST_NEW)
+    if math.isfinite(seconds):
+        known, new, note = _timely(question, source, known, new, seconds)
+        notes += note
+    total = len(known) + len(new)
+    own = _orbits(question, data, known, partial_progress(progress, 0, total))
+    others = None
+    if len(new):
+        others = _orbits(question, source, new, partial_progress(progress, len(known), total))
     targets = None if question.targets is None else question.targets.take(known)
     return ForecastSamples(
         own,
@@ -168,14 +182,57 @@ def _first_of_each(labels: Int64[Tensor, "m"], at: Int64[Tensor, "k"], most: int
     return torch.cat([at[labels[at] == label][:most] for label in labels[at].unique()])
 
 
-def orbit_points(question: Question, data: LabelledData, at: Int64[Tensor, "k"]) -> Float[Tensor, "k n *s"]:
-    """Samples at these positions of the question's data, or of its new data, under every element."""
-    fresh = data is not question.data
-    return torch.cat([sample_points(question, data.take(piece), fresh)[1] for piece in at.split(PIECE)])
+def _timely(
+    question: Question,
+    source: LabelledData,
+    known: Int64[Tensor, "k"],
+    new: Int64[Tensor, "l"],
+    seconds: float,
+) -> tuple[Int64[Tensor, "k2"], Int64[Tensor, "l2"], list[str]]:
+    """Samples whose transformation takes no more than some time, and a note where those are not all."""
+    tried = known[:TIMED]
+    start = time.perf_counter()
+    orbit_points(question, question.data, tried)
+    each = (time.perf_counter() - start) / len(tried)
+    total = each * (len(known) + len(new))
+    if total <= seconds:
+        return known, new, []
+    per_class = max(3, int(seconds / each) // len(question.data.classes))
+    fresh = max(1, round(NEW_SHARE * per_class)) if len(new) else 0
+    known = _first_of_each(question.data.labels, known, per_class - fresh)
+    new = _first_of_each(source.labels, new, fresh) if fresh else new
+    note = (
+        f"At most {per_class - fresh} samples of each {question.task.words.one} and {fresh} new are used: "
+        f"transforming all of them under {question.group.order} elements would take about {total:.0f} s of "
+        "the budget; a larger budget or a smaller group uses more."
+    )
+    return known, new, [note]
 
 
-def _orbits(question: Question, data: LabelledData, at: Int64[Tensor, "k"]) -> OrbitSamples:
-    points = torch.cat([orbit_points(question, data, piece).float() for piece in at.split(PIECE)])
+def orbit_points(
+    question: Question,
+    data: LabelledData,
+    at: Int64[Tensor, "k"],
+    dtype: torch.dtype | None = None,
+    progress: Progress | None = None,
+) -> Float[Tensor, "k n *s"]:
+    """Samples at these positions of the question's data, or of its new data, under every element.
+
+    Numbers are those of the data's own type, or of `dtype`.
+    """
+    fresh, pieces, done = data is not question.data, [], 0
+    for piece in at.split(max(1, PIECE // question.group.order)):
+        pieces.append(sample_points(question, data.take(piece), fresh)[1].to(dtype or data.x.dtype))
+        done += len(piece)
+        if progress is not None:
+            progress("transforming samples", done, len(at))
+    return torch.cat(pieces)
+
+
+def _orbits(
+    question: Question, data: LabelledData, at: Int64[Tensor, "k"], progress: Progress | None
+) -> OrbitSamples:
+    points = orbit_points(question, data, at, torch.float32, progress)
     labels = data.labels[at]
     positions = torch.searchsorted(question.data.labels.unique(), labels)
     wanted = labels if question.targets is None else question.targets.standardised[at].float()

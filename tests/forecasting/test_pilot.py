@@ -100,7 +100,7 @@ def test_known_and_new_samples_are_apart_and_unequal_classes_are_kept():
     given_new = as_question(data, "C4", new=blobs(items=2, seed=9))
     own = forecast_samples(given_new, seed=1)
     assert (len(own.known), len(own.new)) == (60, 6)
-    tight = forecast_samples(as_question(data, "C4"), seed=1, memory=4 * 36 * 4 * 3 * (100 + 5))
+    tight = forecast_samples(as_question(data, "C4"), seed=1, memory=4 * 36 * 4 * 3 * (4 + 5))
     assert tight.known.positions.bincount().tolist() == [5, 5, 5]
     assert "5 samples of each class are used" in tight.notes[0]
 
@@ -108,6 +108,18 @@ def test_known_and_new_samples_are_apart_and_unequal_classes_are_kept():
 def table(shares, count=50):
     shares = torch.tensor(shares, dtype=torch.float64)
     return ScoreTable(shares * count, torch.full(shares.shape, count))
+
+
+def test_large_groups_take_fewer_samples_and_say_so():
+    question, said = as_question(blobs(items=20), "C4"), []
+    whole = forecast_samples(question, 0, progress=lambda *now: said.append(now))
+    assert said[-1] == ("transforming samples", 60, 60)
+    assert whole.notes == ()
+    few = forecast_samples(question, 0, seconds=0.0)  # no time at all: two known samples and a new one
+    assert (len(few.known), len(few.new)) == (6, 3)
+    assert "under 4 elements would take about" in few.notes[0]
+    kept = [int((whole.known.indices == k).nonzero()[0, 0]) for k in few.known.indices]
+    torch.testing.assert_close(few.known.points, whole.known.points[kept])
 
 
 def test_a_whole_training_is_not_extrapolated():
