@@ -47,7 +47,6 @@ RC: dict[str, Any] = {
     "font.size": 10,
     "svg.fonttype": "path",
     "svg.hashsalt": "symscope",
-    "axes.formatter.use_mathtext": True,
 }
 
 

@@ -29,6 +29,12 @@ def made(tmp_path_factory):
     return outcome, outcome.tables(), wanted.config
 
 
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """Standard errors of what is judged again, by 30 resamples: 200 take most of a second."""
+    monkeypatch.setattr("symscope_papers.spectral.pairs.judged.RESAMPLES", 30)
+
+
 def test_numbers_are_those_of_the_spectral_package(made):
     _, tables, _ = made
     table = tables["pairs"]
