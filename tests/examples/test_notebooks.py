@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,8 @@ def test_a_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch, capsys)
     with torch.random.fork_rng():
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "code":
-                exec(compile("".join(cell["source"]), path.name, "exec"), scope)
+                code = re.sub(r"\bsteps=(\d+)", "steps=30", "".join(cell["source"]))  # that it runs is tested
+                exec(compile(code, path.name, "exec"), scope)
     printed = capsys.readouterr().out
     for words in PRINTED[path.stem]:
         assert words in printed
