@@ -66,7 +66,7 @@ def test_the_forecasts_are_the_library_s_own_and_the_table_says_what_they_say():
     parts = [words for network, words, _, total in heard if total == 0]
     assert parts[0] == "transforming samples"
     assert any(words.startswith("pilot trainings, about") for words in parts)
-    assert parts[-2:] == ["remedies", "training"]
+    assert parts[-2:] == ["remedies", "whole trainings"]
     table = verdict_table(result)
     row = dict(zip(table.columns, table.rows[0], strict=True))
     trained = own.check.class_accuracy[[2, 7]]

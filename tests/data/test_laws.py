@@ -16,7 +16,7 @@ from symscope.errors import InputError
 DIGITS = mnist_sample().x[::500]
 SMOOTH = torch.nn.functional.interpolate(
     torch.rand(4, 1, 5, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64),
-    32,
+    14,
     mode="bilinear",
 )[:, 0]
 NOISE = torch.randn(4, 9, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
