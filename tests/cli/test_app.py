@@ -121,9 +121,7 @@ def test_a_terminal_that_knows_no_ticks_still_gets_its_result(tmp_path):
     command = [sys.executable, "-m", "symscope.cli", "reproduce", "toy/matrices", "--module", TOY]
     options = ["--set", "cells=1", "--out", str(tmp_path), "--workers", "0"]
     environment = {**ENVIRONMENT, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [*command, *options], capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run([*command, *options], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "Report: " in done.stdout
 

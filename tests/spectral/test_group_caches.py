@@ -37,8 +37,7 @@ def by_table(name: str) -> FiniteGroup:
 LOOKALIKES: dict[str, tuple[str, Callable[[], FiniteGroup]]] = {
     **{f"table C{n}": (f"C{n}", lambda n=n: by_table(f"C{n}")) for n in (2, 7, 12)},
     **{
-        f"turns of D{n}": (f"C{n}", lambda n=n: as_group(dihedral(n), range(n), name=f"C{n}"))
-        for n in (6, 7)
+        f"turns of D{n}": (f"C{n}", lambda n=n: as_group(dihedral(n), range(n), name=f"C{n}")) for n in (6, 7)
     },
     "4-cycle": ("C4", lambda: from_generators([[1, 2, 3, 0]], name="C4")),
     "table C3xC4": ("C3xC4", lambda: by_table("C3xC4")),
