@@ -24,7 +24,7 @@ from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._pilot import PilotForecast, TablePrediction, unlearned_share
 from symscope.forecasting._question import Question
-from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._sample_split import ForecastSamples, samples_text
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
 from symscope.networks import user_model
 from symscope.numerics import Progress, partial_progress
@@ -204,8 +204,9 @@ class Remedies:
         for doubling in range(1, max(DOUBLINGS) + 1):
             gain += rise * SAMPLES_DECAY**doubling
             now = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            count = f"{fewest * 2**doubling:,}" if fewest == most else f"{2**doubling} times as many"
-            text = f"Collect more: {count} samples of each {self.question.task.words.one} instead of {now}."
+            many = samples_text(fewest * 2**doubling)
+            count = many if fewest == most else f"{2**doubling} times as many samples"
+            text = f"Collect more: {count} of each {self.question.task.words.one} instead of {now}."
             evidence = (
                 f"A training of {answer.steps} steps on half of the samples reaches "
                 f"{float(class_scores(answer.headline).nanmean()):.2f}, on all of them "

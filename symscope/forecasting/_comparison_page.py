@@ -9,6 +9,7 @@ from typing import Any
 
 from symscope.errors import InputError
 from symscope.forecasting._forecast_page import forecast_sections, repeat_section
+from symscope.forecasting._prediction_task import WORSE
 from symscope.forecasting._result import Forecast
 from symscope.numerics import explained
 from symscope.report import (
@@ -85,11 +86,11 @@ def comparison_sentences(forecasts: Sequence[Forecast]) -> str:
     for result in forecasts:
         words = result.question.task.words
         what = "unseen transformations" if result.question.coverage is None else "what is missing"
-        share = f"{result.accuracy:.0%}"
-        predicted = f"predicted to {words.does.format(share=share, what=what)}" if not sentences else share
+        share = WORSE if result.accuracy < 0 else f"{result.accuracy:.0%}"
+        predicted = f"predicted to {words.prediction(result.accuracy, what)}" if not sentences else share
         text = f"{result.model.name} {WILL[result.answer]}: {predicted}"
         if result.check is not None:
-            text += f"; trained, it {words.did.format(share=f'{result.check.accuracy:.0%}')}"
+            text += f"; trained, it {words.outcome(result.check.accuracy)}"
         if result.training_failure is not None:
             text += ", but it has not learned its training data"
         sentences.append(text + ".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, final
 
 import torch
@@ -33,7 +33,7 @@ from symscope.forecasting._pilot import LEARNED, PilotPlan, pilot_forecast, pilo
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
-from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._sample_split import forecast_samples, samples_text
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_finite, explained, partial_progress
@@ -76,6 +76,7 @@ def forecast(
     name: str | None = None,
     options: ForecastOptions | None = None,
     progress: Progress | None = None,
+    **settings: Any,
 ) -> Forecast:
     """Before training: will this network generalise to transformations of a class that it has not seen?
 
@@ -109,6 +110,7 @@ def forecast(
         options: How the forecast is computed: budget, method, kernel, seed, device and more.
         progress: Called as `progress(words, done, total)`: before each part with a total of 0, and while
             networks train every few steps.
+        **settings: Single fields of the options or of the training, by name: `budget="5m"`, `steps=500`.
 
     Raises:
         InputError: An argument that cannot be used, in one sentence; or a budget that is too small for this
@@ -122,7 +124,7 @@ def forecast(
     ('kernel', True)
     """
     start = time.perf_counter()
-    options, training = options or ForecastOptions(), training or TrainingOptions()
+    options, training = _with_settings(options or ForecastOptions(), training or TrainingOptions(), settings)
     given, words = as_samples(data, task)
     fresh = None if new is None else _new_samples(new, class_names or words)
     question = as_question(
@@ -159,6 +161,20 @@ def forecast(
         raise ForecastStopped(replace(result, notes=(*result.notes, note), seconds=seconds)) from stop
     assert result is not None
     return replace(result, seconds=time.perf_counter() - start)
+
+
+def _with_settings(
+    options: ForecastOptions, training: TrainingOptions, settings: dict[str, Any]
+) -> tuple[ForecastOptions, TrainingOptions]:
+    """Options and training with single fields changed."""
+    names = [[one.name for one in fields(kind)] for kind in (options, training)]
+    for name in settings:
+        if name not in names[0] + names[1]:
+            raise InputError(
+                f"forecast: there is no argument or option {name!r}; {nearest(name, names[0] + names[1])}"
+            )
+    own, others = ({k: v for k, v in settings.items() if k in known} for known in names)
+    return replace(options, **own), replace(training, **others)
 
 
 def _growing_forecast(
@@ -302,7 +318,7 @@ def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> For
         if estimated > KERNEL_SHARE * options.seconds:
             note = (
                 f"What the architecture alone predicts was left out: its kernel would take about "
-                f"{estimated:.0f} s for {options.per_class} samples of each {question.task.words.one}."
+                f"{estimated:.0f} s for {samples_text(options.per_class)} of each {question.task.words.one}."
             )
             return replace(result, notes=(*result.notes, note))
         options = replace(options, resamples=1)
@@ -315,9 +331,8 @@ def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> For
         )
         if isinstance(whole, str):
             one = question.task.words.one
-            fewer = (
-                f"The architecture alone is asked with {options.per_class} samples of each {one}: {whole}."
-            )
+            few = samples_text(options.per_class or 0)
+            fewer = f"The architecture alone is asked with {few} of each {one}: {whole}."
             result = replace(result, notes=(*result.notes, fewer))
         else:
             prediction = replace(prediction, full=whole)

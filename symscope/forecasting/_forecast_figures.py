@@ -196,10 +196,12 @@ def _widest_margins(result: Forecast, correct: bool) -> list[int]:
 def classes_figure(result: Forecast) -> Any:
     """The score on missing points by class: forecast with its 95 % interval, and what training gave.
 
-    The axis ends at -1.
+    Classes of which nothing is missing have no place; the axis ends at -1.
     """
     words = result.question.task.words
-    count = len(result.question.data.classes)
+    asked = ~result.class_accuracy.isnan()
+    class_names = [name for name, there in zip(result.question.class_names, asked, strict=True) if there]
+    count = len(class_names)
     bars: list[tuple[str, Tensor, str]] = [("forecast", result.class_accuracy, COLOURS[0])]
     if result.check is not None:
         trained = result.check.class_accuracy if result.about_new else result.check.known_accuracy
@@ -207,18 +209,19 @@ def classes_figure(result: Forecast) -> Any:
         bars.append(("trained with a second optimiser", result.check.second_accuracy, COLOURS[4]))
     width = 0.8 / len(bars)
     wide = min(WIDEST, max(NARROWEST, 3.5 + 0.55 * count))
-    names, upright = _tick_labels(result.question.class_names, wide - 0.8)
+    names, upright = _tick_labels(class_names, wide - 0.8)
     figure = new_figure(wide, 3.6 + (LETTER * max(map(len, names)) if upright else 0))
     with style():
         axes = figure.subplots()
         places = torch.arange(count).double()
-        for k, (name, values, colour) in enumerate(bars):
+        for k, (name, whole, colour) in enumerate(bars):
+            values = whole[asked]
             at = (places + (k - (len(bars) - 1) / 2) * width).tolist()
-            # a sliver for zero, nothing for classes that were not asked
+            # a sliver for zero, nothing for classes that were not trained for
             heights = values.where((values.abs() >= 0.008) | values.isnan(), 0.008).tolist()
             axes.bar(at, heights, width=width * 0.92, color=colour, label=name)
             if k == 0:
-                middle, ends = values.double(), result.class_interval
+                middle, ends = values.double(), result.class_interval[asked]
                 reach = torch.stack([middle - ends[:, 0], ends[:, 1] - middle]).clamp_min(0)
                 axes.errorbar(
                     at,
@@ -267,14 +270,16 @@ def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tens
     figure = new_figure(min(WIDEST, 2.4 + 0.42 * order), 1.5 + 0.3 * classes)
     with style():
         axes = figure.subplots()
-        image = axes.imshow(table.clamp(min=0).tolist(), vmin=0, vmax=1, cmap="viridis", aspect="auto")
+        worst = float(table.nan_to_num(0.0).min())
+        lowest = max(-1.0, min(0.0, worst))
+        image = axes.imshow(table.tolist(), vmin=lowest, vmax=1, cmap="viridis", aspect="auto")
         axes.grid(visible=False)
         if order <= COLUMNS:
             for c in range(classes):
                 for g in range(order):
                     value = float(table[c, g])
                     if not math.isnan(value):
-                        colour = "white" if value < 0.6 else "black"
+                        colour = "white" if value < lowest + 0.6 * (1 - lowest) else "black"
                         axes.text(g, c, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
         for c, g in lacks.nonzero().tolist():
             box = Rectangle((g - 0.5, c - 0.5), 1, 1, fill=False, edgecolor=WRONG, linewidth=1.6)
@@ -284,7 +289,8 @@ def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tens
         axes.set_yticks(range(classes), [_shortened(name) for name in result.question.class_names])
         axes.set_xlabel("transformation")
         axes.set_ylabel(result.question.task.words.one)
-        figure.colorbar(image, ax=axes, label=result.question.task.words.axis)
+        words, extend = result.question.task.words, "min" if worst < lowest else "neither"
+        figure.colorbar(image, ax=axes, label=words.axis, extend=extend)
     return figure
 
 
@@ -305,7 +311,7 @@ def steps_figure(result: Forecast) -> Any:
             means = [float(class_scores(table).nanmean()) for table in tables]
             axes.plot(plan.lengths, means, "o-", color=colour, label=f"{name}, pilot")
             low, high = predicted.interval
-            shown += [*means, predicted.mean]
+            shown += [*means, predicted.mean, low]
             axes.errorbar(
                 [plan.full],
                 [predicted.mean],

@@ -22,7 +22,9 @@ from symscope.forecasting._forecast_figures import (
     table_figure,
 )
 from symscope.forecasting._pilot import PilotForecast
+from symscope.forecasting._prediction_task import interval_words
 from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._what_if import what_if
 from symscope.numerics import explained
 from symscope.report import (
@@ -100,7 +102,8 @@ def named_section(section: Section, name: str) -> Section:
 
 
 def _number(value: float, digits: int = 2) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+    """So many digits; a dash where nothing was asked or measured."""
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _density(value: float) -> str:
@@ -110,7 +113,7 @@ def _density(value: float) -> str:
 
 def _error(value: float) -> str:
     """In units that may be small or large."""
-    return "" if math.isnan(value) else f"{value:#.3g}"
+    return "–" if math.isnan(value) else f"{value:#.3g}"
 
 
 def _svg(figure: Any, prefix: str, alt: str) -> str:
@@ -118,13 +121,11 @@ def _svg(figure: Any, prefix: str, alt: str) -> str:
 
 
 def _answer(result: Forecast, prefix: str) -> Section:
-    low, high = result.interval
     words = result.question.task.words
     whose = "new samples" if result.about_new else "samples seen in other transformations"
     blocks: list[Block] = [
         JudgedClaim(
-            f"{words.forecast.format(share=f'{result.accuracy:.0%}')}, {whose}; 95 % interval {low:.0%} to "
-            f"{high:.0%}.",
+            f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}.",
             *REACHED[result.answer],
             threshold=f"{result.question.target:.0%}",
             why=f"{result.basis[0].upper()}{result.basis[1:]}.",
@@ -161,7 +162,7 @@ def _class_table(result: Forecast) -> Table:
         (
             name,
             *(_number(float(value[c])) for value in values),
-            ""
+            "–"
             if interval[c].isnan().any()
             else f"{float(interval[c, 0]):.2f} to {float(interval[c, 1]):.2f}",
         )
@@ -235,11 +236,11 @@ def _kernel_table(result: Forecast, there: KernelPrediction) -> Table:
     words = result.question.task.words
     columns = (words.one, words.score, words.error, *(result.question.element_names[g] for g in shown))
     caption = (
-        f"{words.scored}, {result.options.per_class} samples of each {words.one}, seen in other "
+        f"{words.scored}, {samples_text(result.options.per_class or 0)} of each {words.one}, seen in other "
         "transformations. Left: by the exact group form, which treats all transformations alike. Right: each "
         "transformation left out in turn, without assuming that the kernel is invariant under the group"
         + (f" (every {step}th of {order})" if step > 1 else "")
-        + "; empty where it was not asked for or would take too long."
+        + "; – where it was not asked for or would take too long."
     )
     return Table(
         caption,
@@ -467,13 +468,11 @@ def repeat_section(result: Forecast, command: str) -> Section:
     """How to repeat a forecast: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
     settings = "centred and scaled" if result.question.standardised else "as they are"
-    fewest, most = result.samples
-    count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
     plan = result.training
     facts = [
         ("network", f"{result.model.name}, {result.model.parameters:,} weights"),
         ("data", f"{result.question.data.name}, {settings}"),
-        ("training samples", f"{count} of each {result.question.task.words.one}"),
+        ("training samples", f"{samples_text(*result.samples)} of each {result.question.task.words.one}"),
         ("group and action", f"{result.question.group.name}, {result.question.action.name}"),
         (
             "coverage",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CLOSE = 0.75  # share of the variation explained at one point: within half a standard deviation
 Z_975 = 1.96
+WORSE = "worse than predicting the mean"
 
 
 @final
@@ -60,6 +61,30 @@ class TaskWording:
     scored: str
     goal: str
     key: str
+
+    def prediction(self, score: float, what: str) -> str:
+        """What a network of this predicted score does on something."""
+        if score < 0:
+            return f"do {WORSE} on {what}"
+        return self.does.format(share=f"{score:.0%}", what=what)
+
+    def outcome(self, score: float) -> str:
+        """What a trained network of this score does."""
+        return f"does {WORSE}" if score < 0 else self.did.format(share=f"{score:.0%}")
+
+    def heading_of(self, score: float) -> str:
+        """The forecast as a heading."""
+        return self.forecast.format(share=WORSE if score < 0 else f"{score:.0%}")
+
+
+def interval_words(ends: tuple[float, float]) -> str:
+    """An interval in per cent; how far below 0 it reaches says nothing.
+
+    >>> interval_words((0.25, 0.5)), interval_words((-1.7, 0.5)), interval_words((-1.7, -0.5))
+    ('25% to 50%', 'below 0% to 50%', 'below 0%')
+    """
+    low, high = ("below 0%" if end < 0 else f"{end:.0%}" for end in ends)
+    return low if high == "below 0%" else f"{low} to {high}"
 
 
 @final
@@ -131,8 +156,8 @@ def _check_numbers(question: Question, model: UserModel) -> None:
     if model.outputs != question.outputs:
         raise InputError(
             f"{model.name} has {model.outputs} outputs, the data has {question.outputs} numbers to predict "
-            "for each sample; give the network one output for each. If these are classes, use LabelledData, "
-            "or --task classification."
+            "for each sample; give the network one output for each. If these are classes, say so: "
+            "task='classification' (--task classification)."
         )
 
 

@@ -24,6 +24,7 @@ from symscope.user_code import user_errors
 
 ACTION_TRIALS = 4  # samples on which a user's action is tried
 MOST_OUTPUTS = 2**16  # classes below it are numbers of outputs, as they are
+SERIES = re.compile(r"\b(shift|flip)")  # moves series too, taken as images of one row
 FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be estimated
 
 
@@ -174,6 +175,8 @@ def as_question(
         raise InputError(
             f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see data.as_samples."
         )
+    if isinstance(action, str) and SERIES.search(action):
+        data, new = _with_rows(data), None if new is None else _with_rows(new)
     names = None if class_names is None else _checked_names(class_names, data.classes)
     _check_class_sizes(data, names)
     family, acting = _action_of(action, data)
@@ -194,6 +197,11 @@ def as_question(
         with user_errors(f"action {acting.name}: its function"):
             check_action(acting, data.x[tried])
     return question
+
+
+def _with_rows(data: LabelledData) -> LabelledData:
+    """Series as images of one row."""
+    return data if data.x.ndim > 2 else replace(data, x=data.x[:, None])
 
 
 def _checked_names(names: Sequence[str], classes: Sequence[int]) -> tuple[str, ...]:
@@ -281,7 +289,7 @@ def _check_class_sizes(data: LabelledData, names: Sequence[str] | None) -> None:
         raise InputError(
             f"{data.name}: class {name} has one sample; expected {FEWEST} or more of each, or the forecast's "
             "uncertainty cannot be estimated. Add samples, or leave the class out; if these are not classes "
-            "but numbers to predict, use MeasuredData, or --task regression."
+            "but numbers to predict, say so: task='regression' (--task regression)."
         )
 
 
@@ -334,9 +342,8 @@ def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, A
         else:
             how = word.removesuffix("s") if word in ("shifts", "rotations", "flips") else word
     if group is None:
-        group = {"rotation": "C8", "dihedral": "D4", "shift": "C2xC2"}.get(
-            (how or "").partition(":")[0], "C2"
-        )
+        usual = {"rotation": "C8", "dihedral": "D4", "shift": "C8" if shape[-2:-1] == (1,) else "C2xC2"}
+        group = usual.get((how or "").partition(":")[0], "C2")
     if how is None:
         how = _usual_action(group)
     action = parse_action(how, group, shape)

@@ -23,9 +23,10 @@ from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discr
 from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import LEARNED, PilotForecast, TablePrediction
-from symscope.forecasting._prediction_task import Z_975, TaskWording
+from symscope.forecasting._prediction_task import Z_975, TaskWording, interval_words
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
+from symscope.forecasting._sample_split import samples_text
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page
@@ -236,18 +237,18 @@ class Forecast:
         >>> forecast("mlp", mnist_sample(), "C4", options=few).verdict.split(":")[0]
         'No'
         """
-        question, words, (low, high) = self.question, self.question.task.words, self.interval
+        question, words = self.question, self.question.task.words
         unseen = f"unseen transformations ({question.group.name}, {question.action.name})"
         what = unseen if question.coverage is None else f"what is missing ({question.coverage.text})"
         whose = "new samples at " if self.about_new else "its own samples at "
-        does = words.does.format(share=f"{self.accuracy:.0%}", what=whose + what)
+        does = words.prediction(self.accuracy, whose + what)
         text = (
-            f"{self.answer}: {self.model.name} is predicted to {does}; 95 % interval {low:.0%} to "
-            f"{high:.0%}, target {question.target:.0%}; {self.basis}"
+            f"{self.answer}: {self.model.name} is predicted to {does}; 95 % interval "
+            f"{interval_words(self.interval)}, target {question.target:.0%}; {self.basis}"
         )
         if self.check is not None:
             text += (
-                f"; trained, it {words.did.format(share=f'{self.check.accuracy:.0%}')}, noise floor "
+                f"; trained, it {words.outcome(self.check.accuracy)}, noise floor "
                 f"{self.check.noise_floor:.0%} per {words.one}"
             )
             if self.training_failure is not None:
@@ -259,12 +260,12 @@ class Forecast:
     @property
     def basis(self) -> str:
         """Where the number comes from, in words."""
-        fewest, most = self.samples
-        count = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        per = f"samples per {self.question.task.words.one}"
+        count, per = samples_text(*self.samples), f"per {self.question.task.words.one}"
         if self.pilot is None:
-            whole = self.prediction is not None and self.prediction.full is not None
-            return f"from the architecture alone, {count if whole else self.options.per_class} {per}"
+            if self.prediction is None or self.prediction.full is None:
+                assert self.options.per_class is not None
+                count = samples_text(self.options.per_class)
+            return f"from the architecture alone, {count} {per}"
         plan = self.pilot.plan
         cost = f"{plan.cost:.0%} of the training it replaces" if plan.cost < 1 else "a whole training"
         return f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, {cost}"

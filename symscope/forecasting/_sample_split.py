@@ -135,7 +135,7 @@ def forecast_samples(
     if int(data.labels[known].bincount().max()) > wanted:
         if wanted == affordable:
             notes.append(
-                f"{wanted} samples of each {question.task.words.one} are used, which under "
+                f"At most {samples_text(wanted)} of each {question.task.words.one} are used, which under "
                 f"{question.group.order} elements fill {byte_text(memory)}."
             )
         known = _first_of_each(data.labels, known, wanted)
@@ -182,6 +182,16 @@ def _first_of_each(labels: Int64[Tensor, "m"], at: Int64[Tensor, "k"], most: int
     return torch.cat([at[labels[at] == label][:most] for label in labels[at].unique()])
 
 
+def samples_text(fewest: int, most: int | None = None) -> str:
+    """A number of samples, or a range, in words.
+
+    >>> samples_text(1), samples_text(2, 5), samples_text(1600, 1600)
+    ('1 sample', '2 to 5 samples', '1,600 samples')
+    """
+    count = f"{fewest:,}" if most is None or fewest == most else f"{fewest:,} to {most:,}"
+    return f"{count} sample" + ("" if count == "1" else "s")
+
+
 def _timely(
     question: Question,
     source: LabelledData,
@@ -202,9 +212,9 @@ def _timely(
     known = _first_of_each(question.data.labels, known, per_class - fresh)
     new = _first_of_each(source.labels, new, fresh) if fresh else new
     note = (
-        f"At most {per_class - fresh} samples of each {question.task.words.one} and {fresh} new are used: "
-        f"transforming all of them under {question.group.order} elements would take about {total:.0f} s of "
-        "the budget; a larger budget or a smaller group uses more."
+        f"At most {samples_text(per_class - fresh)} of each {question.task.words.one} and {fresh} new are "
+        f"used: transforming all of them under {question.group.order} elements would take about {total:.0f} "
+        "s of the budget; a larger budget or a smaller group uses more."
     )
     return known, new, [note]
 

@@ -29,7 +29,7 @@
         }
       });
       var one = data.outcomes[controls.map(function (control) { return control.value; }).join(",")];
-      bar(".reached", data.lowest, one ? one[0] : data.lowest);
+      bar(".reached", Math.min(0, one ? one[0] : 0), Math.max(0, one ? one[0] : 0));
       bar(".interval", one ? one[1] : data.lowest, one ? one[2] : data.lowest);
       find(".target").setAttribute("x", at(data.target) - 0.2);
       var verdict = !one ? "" : one[0] >= data.target ? "reaches the target of " : one[2] < data.target ? "below the target of " : "borderline, the target is ";

@@ -360,6 +360,24 @@ def test_inputs_of_a_network_are_contiguous():
     assert result.pilot is not None
 
 
+def test_series_without_an_axis_for_rows_are_rows():
+    data = blobs(items=4, side=8)
+    x, y = data.x.flatten(1).numpy(), data.labels.numpy()
+    series = forecast("mlp", (x, y), "shift", options=FEW)
+    rows = forecast("mlp", (x[:, None], y), "C8 shift-x", options=FEW)
+    assert series.question.group.name == "C8"
+    assert series.accuracy == rows.accuracy
+    assert series.question.kind == "series"
+
+
+def test_single_options_may_be_given_by_name():
+    data, how = blobs(items=3), {"method": "kernel", "per_class": 2, "resamples": 1, "steps": 7}
+    result = forecast("mlp", data, "C4", seed=5, options=ForecastOptions(seed=1), **how)
+    assert (result.options.seed, result.options.method, result.training.steps) == (5, "kernel", 7)
+    with pytest.raises(InputError, match=r"'buget'; did you mean 'budget'\?"):
+        forecast("mlp", data, "C4", buget=3)
+
+
 def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
     """Stopped in the second trial of a remedy: the pilots and the first one are there."""
     calls = []
@@ -377,6 +395,6 @@ def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
     assert isinstance(stop.value, ForecastStopped)
     assert {"nothing", "average", "augment"} == {one.kind for one in result.advice}
     assert result.notes[-1].startswith("Stopped (remedies)")
-    counted = [(done, total) for _, done, total in calls if total]
+    counted = [(done, total) for what, done, total in calls if what.startswith("training")]
     assert len({total for _, total in counted}) == 1
     assert counted == sorted(counted)

@@ -14,7 +14,7 @@ from symscope.data import MeasuredData, custom_action
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
 from symscope.forecasting._check import class_scores
-from symscope.forecasting._forecast_figures import cases_figure, classes_figure
+from symscope.forecasting._forecast_figures import cases_figure, classes_figure, table_figure
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.groups import cyclic
 from symscope.kernels import infinite_width
@@ -104,7 +104,9 @@ def test_an_invariant_network_explains_everything():
 def test_words_speak_of_explained_variation(checked):
     words = checked.verdict
     assert f"is predicted to explain {checked.accuracy:.0%} of the targets' variation on" in words
-    assert f"trained, it explains {checked.check.accuracy:.0%}" in words
+    trained = checked.check.accuracy
+    did = f"explains {trained:.0%}" if trained >= 0 else "does worse than predicting the mean"
+    assert f"trained, it {did}" in words
     assert " per group" in words
     html = forecast_page(checked, "symscope forecast")
     assert "lowest fifth" in html
@@ -141,9 +143,16 @@ def test_figures_hold_what_is_below_zero(checked):
     bars = classes_figure(checked).axes[0]
     assert bars.get_ylim()[0] <= max(low, -1.0)
     far = replace(checked.prediction, class_accuracy=checked.prediction.class_accuracy - 5, full=None)
-    cut = classes_figure(replace(checked, prediction=far, pilot=None, check=None)).axes[0]
+    below = replace(checked, prediction=far, pilot=None, check=None)
+    assert "do worse than predicting the mean on" in below.verdict
+    assert "interval below 0%, target" in below.verdict
+    cut = classes_figure(below).axes[0]
     assert cut.get_ylim()[0] == pytest.approx(-1.03)
     assert cut.get_ylabel() == "variation explained (cut at -1)"
+    table = torch.full((5, 4), 0.5)
+    table[0, 0], table[1, 1] = -0.4, float("nan")
+    [image] = table_figure(checked, table, table > 1).axes[0].images
+    assert image.get_clim() == (pytest.approx(-0.4), 1)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,15 @@ def test_classes_that_were_not_asked_about_have_no_interval():
     assert "–" in result._repr_html_()
 
 
+def test_classes_of_which_nothing_is_missing_have_no_place_in_the_figure():
+    result = forecast("mlp", blobs(), "C4", missing="1: 0°", options=FEW)
+    [axes] = result.plot().axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1"]
+    page = forecast_page(result)
+    assert '<td class="number">–</td>' in page
+    assert '<td class="number"></td>' not in page
+
+
 def test_groups_of_numbers_have_a_table_too():
     frame = forecast(number_net, spots(), "C4", options=FEW).to_frame()
     assert frame.index.name == "group"
