@@ -123,23 +123,22 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
         asked["preset"] + (", changed" if _visible(asked["changes"]) else ""),
         {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts},
         len(run.claims) - len(verdicts),
-        [
-            {
-                "statement": claim.statement,
-                "source": claim.source,
-                "quote": claim.quote,
-                "reading": claim.reading,
-                "measured": claim.measured_text,
-                "threshold": claim.threshold,
-                "why": claim.why,
-            }
-            for claim in run.claims
-            if claim.verdict is Verdict.CONTRADICTED
-        ],
+        _words_of(run, Verdict.CONTRADICTED),
         machine["device"] if machine["device"] != "cpu" else f"{machine['cores']} cores",
         run.seconds / 60,
         figures,
+        _words_of(run, Verdict.NUMBER_DIFFERS),
     )
+
+
+def _words_of(run: RunOutcome, verdict: Verdict) -> list[dict[str, str]]:
+    """What the claims with a verdict state, quote and measured."""
+    names = ("statement", "source", "quote", "reading", "threshold", "why")
+    return [
+        {**{name: getattr(claim, name) for name in names}, "measured": claim.measured_text}
+        for claim in run.claims
+        if claim.verdict is verdict
+    ]
 
 
 def _pictures(run: RunOutcome, stem: str) -> dict[str, bytes]:

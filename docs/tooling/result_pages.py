@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, final
 
@@ -37,6 +37,7 @@ class KeptResult:
         device: The device it ran on.
         minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
+        differing: The same as `contradicted` of each claim whose number differs, the setting being unknown.
     """
 
     experiment: str
@@ -49,6 +50,7 @@ class KeptResult:
     device: str
     minutes: float
     figures: tuple[str, ...]
+    differing: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def stem(self) -> str:
@@ -247,12 +249,12 @@ def _counted(verdict: Verdict, count: int) -> str:
 
 
 def against_page(results: Sequence[KeptResult]) -> str:
-    """The page of what was found against the papers: every stated claim that a kept result contradicts.
+    """The page of what was found against the papers: what kept results contradict, and numbers that differ.
 
     Args:
         results: The kept results, in the order of their ids.
     """
-    results = [result for result in results if result.contradicted and result.counted]
+    results = [result for result in results if result.counted]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
@@ -262,21 +264,39 @@ def against_page(results: Sequence[KeptResult]) -> str:
         "[the pages of the experiments](index.md); [the list of all testable sentences](sentences.md) says "
         "which experiment tests which, or why none does.",
     ]
-    if not results:
+    if not any(result.contradicted for result in results):
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
-    for paper in sorted({result.paper for result in results}):
+    for paper in sorted({result.paper for result in results if result.contradicted}):
         lines += ["", f"## {_plain(paper)}"]
         for result in results:
             for claim in result.contradicted if result.paper == paper else ():
-                lines += ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
-                lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
-                lines += [
-                    "",
-                    f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; asked: "
-                    f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
-                    f"([{result.experiment}]({result.stem}.md))",
-                ]
+                lines += _against(claim, result, "asked: ")
+    if any(result.differing for result in results):
+        lines += [
+            "",
+            "## Other numbers here, where a paper leaves its setting open",
+            "",
+            "What a paper reports and did not come out here. It may come out with settings that the paper "
+            "does not state, so none of this is a contradiction.",
+        ]
+        for paper in sorted({result.paper for result in results if result.differing}):
+            lines += ["", f"### {_plain(paper)}"]
+            for result in results:
+                for claim in result.differing if result.paper == paper else ():
+                    lines += _against(claim, result, "")
     return "\n".join(lines) + "\n"
+
+
+def _against(claim: Mapping[str, str], result: KeptResult, before: str) -> list[str]:
+    """The paper's words, how they were read, and what was measured."""
+    lines = ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
+    lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
+    return [
+        *lines,
+        "",
+        f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; {before}"
+        f"{_plain(claim['threshold'])}. {_plain(claim['why'])} ([{result.experiment}]({result.stem}.md))",
+    ]
 
 
 def _uncommented(record: str) -> str:

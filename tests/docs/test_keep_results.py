@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from docs.tooling.keep_results import LARGEST_PICTURE, keep_results, main, read_results, small_png
-from docs.tooling.result_pages import END, MARK, index_page
+from docs.tooling.result_pages import END, MARK, against_page, index_page
 from symscope import InputError
 from symscope.runs import RunRequest, Workers, run_experiments
 from tests.runs.program import TOY, toy_run
@@ -117,6 +118,19 @@ def test_what_the_authors_scripts_do_has_a_page_beside_the_papers_and_is_not_cou
     assert against.read_text().count("toy/matrices") == 1
     keep_results([scripts], tmp_path / "kept")
     assert [result.counted for result in read_results(tmp_path / "kept")] == [True, False]
+
+
+def test_numbers_that_differ_are_listed_apart_from_contradictions(runs, tmp_path):
+    keep_results([runs[0]], tmp_path)
+    [known] = read_results(tmp_path)
+    words = {"statement": "Share.", "source": "Fig. 9", "quote": "a third", "reading": "", "why": "Unstated."}
+    claim = {**words, "measured": "0.7", "threshold": "the paper has about a third"}
+    contradictions, _, others = against_page([replace(known, differing=[claim])]).partition("leaves its")
+    assert "**Fig. 7.**" in contradictions
+    assert "Fig. 9" not in contradictions
+    assert "**Fig. 9.** “a third”" in others
+    assert "Tested: Share. Measured: 0.7; the paper has about a third. Unstated." in others
+    assert "Fig. 9" not in against_page([replace(known, differing=[claim], preset="authors")])
 
 
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):

@@ -87,7 +87,7 @@ def _sampling_claims(config: Stability, tables: RunTables) -> list[Claim]:
     return [
         Claim.at_most(
             "Averaged over all of the group, augmented descent stays in E to rounding.",
-            "Cor. 1",
+            "Sec. 1, Cor. 1",
             float((noise["exact"] / noise["nominal"]).max()),
             EXACT,
             quote="if the augmented model is equivariantly initialized it will remain equivariant during "

@@ -128,7 +128,10 @@ def test_fig_2_is_judged_by_what_most_matrices_look_like():
             for seed, matrix in enumerate(matrices)
             for value in matrix
         ]
-        return _picture_claim(full, {"generators": pd.DataFrame(rows)}).verdict
+        angles = pd.DataFrame([{"objective": "paper", "action": "network", "median_angle": 60.0}])
+        claim = _picture_claim(full, {"generators": pd.DataFrame(rows), "angles": angles})
+        assert "0.5000 or more" in claim.why
+        return claim.verdict
 
     good, bad = (1.0, 0.1, -0.2, -0.8), (1.0, 0.9, -0.2, -0.8)
     assert verdict(good, good, bad) is Verdict.HOLDS
