@@ -14,7 +14,7 @@ ROUNDING = 1e-10
 QUOTES = {
     "U": "It is not positive definite, since U[e2, e2] = -1. However, as a direct calculation reveals, its "
     "projection to E^⊗2, Π_{E^⊗2} U = id, clearly is.",
-    "V": "which is not positive definite, since its restriction to E^⊥ is -id. However, the projection is "
+    "V": "which is not positive definite, since its restriction to E^⊥ is -id. However, the projection … is "
     "positive definite when restricted to E.",
 }
 READINGS = {

@@ -50,7 +50,7 @@ def _equation_3(tables: RunTables) -> list[Claim]:
             source,
             float(gaps.abs().max()),
             ROUNDING,
-            quote="It is not hard to prove that under the invariance assumption on ℓ, "
+            quote="It is not hard to prove … that under the invariance assumption on ℓ, "
             "R_aug(A) = E(ℓ(Φ_A^FA(x), y))",
             why="Largest relative difference for layers off E. An average of losses is not the loss of an "
             "average: for convex losses Jensen's inequality makes the equality a bound. On E it holds.",
