@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symscope.report import COLOURS, WRONG, new_figure, style
+from symscope.report import COLOURS, INK, WRONG, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.dynamics.penalty.config import DEVIATION, Penalty
 
@@ -45,7 +45,9 @@ def _penalty_plot(tables: RunTables) -> Plot:
     figure = new_figure(4.8, 4.2)
     with style():
         axes = figure.subplots()
-        for colour, (group, part) in zip(COLOURS * 3, table.groupby("group", sort=False), strict=False):
+        for colour, (group, part) in zip(
+            (*COLOURS, INK) * 2, table.groupby("group", sort=False), strict=False
+        ):
             axes.plot(part["predicted"], part["measured"], "o", color=colour, markersize=5, label=str(group))
         ends = [table["predicted"].min(), table["predicted"].max()]
         axes.plot(ends, ends, color=COLOURS[2], linewidth=1)
