@@ -89,8 +89,8 @@ def drift_plot(drift: pd.DataFrame) -> Plot:
         alt=f"The distance from E against time, from {start:.1g} on, for every problem: measured dots lie on "
         "the lines predicted by linearisation, down to the error of integration.",
         caption="Lines: y' = -Hess R_aug(x) y along the equivariant flow. Dots: the augmented flow itself, "
-        "from the same small step off E. Where deviations fall to nothing (dotted: one layer), dots end at the "
-        "error of integration, 1e-10 of a layer's size.",
+        "from the same small step off E. Where deviations fall to nothing (dotted: one layer), dots end at "
+        "the error of integration, 1e-10 of a layer's size.",
     )
 
 
