@@ -12,7 +12,7 @@ Beyond this index:
 - `symscope.forecasting.methods`: the parts a forecast is made of, for those who vary or measure them
 """
 
-from symscope.forecasting._advice import Advice
+from symscope.forecasting._price_list import Advice
 from symscope.forecasting._comparison_page import comparison_page, comparison_sentences, verdict_table
 from symscope.forecasting._forecast import ForecastStopped, forecast
 from symscope.forecasting._forecast_page import forecast_page

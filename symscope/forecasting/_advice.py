@@ -23,6 +23,7 @@ from symscope.forecasting._check import class_scores
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._pilot import PilotForecast, TablePrediction, unlearned_share
+from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples, samples_text
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
@@ -30,8 +31,6 @@ from symscope.networks import user_model
 from symscope.numerics import Progress, partial_progress
 from symscope.training import StepPlan
 
-# the order of equally good ones: the least work first
-EASE = ("nothing", "average", "augment", "samples", "build in", "architecture")
 SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7 for a factor of four
 DOUBLINGS = (1, 2)
 ARCHITECTURES = ("conv-fc", "conv-gap")
@@ -39,52 +38,6 @@ SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
 Z_975 = 1.96
-
-
-@final
-@dataclass(frozen=True)
-class Change:
-    """What a row of the price list changes, for those who combine changes.
-
-    Attributes:
-        samples: Samples of each class, as a multiple of today's.
-        elements: Elements in which the training data holds every sample; 0 as today.
-        remedy: "none", "average", the name of another architecture, or that with ", averaged".
-    """
-
-    samples: int = 1
-    elements: int = 0
-    remedy: str = "none"
-
-
-@final
-@dataclass(frozen=True)
-class Advice:
-    """One thing to do, and its price.
-
-    Attributes:
-        kind: One of `EASE`; "combined" for two changes at a time.
-        text: What to do, in a sentence.
-        accuracy: Score it is predicted to reach at what the training data lacks now.
-        low: Lower end of the 95 % interval.
-        high: Upper end.
-        gain: Predicted score minus the forecast for the network as it is.
-        training_cost: Points per epoch over those of today.
-        inference_cost: Forward passes for one answer.
-        evidence: How the number was found.
-        change: The same for programs.
-    """
-
-    kind: str
-    text: str
-    accuracy: float
-    low: float
-    high: float
-    gain: float
-    training_cost: float
-    inference_cost: int
-    evidence: str
-    change: Change = Change()
 
 
 @final
@@ -98,6 +51,8 @@ class Remedies:
         pilot: The forecast for the network as it is.
         training: Batch and optimiser of a whole training.
         seed: Seed of the forecast.
+        invariance: Whether remedies that make the network invariant are in the list: not where it is
+            invariant already, or labels do not survive the transformation.
     """
 
     question: Question
@@ -105,6 +60,7 @@ class Remedies:
     pilot: PilotForecast
     training: StepPlan
     seed: int
+    invariance: bool = True
 
     @property
     def designs(self) -> list[Design]:
@@ -120,7 +76,8 @@ class Remedies:
         """What needs trainings of its own, each as long as the shorter pilot."""
         samples, question = self.trainer.samples, self.question
         result: list[Callable[[Progress | None], list[Advice]]] = [
-            partial(self.augmented, step) for step in augmentation_steps(question, samples)
+            partial(self.augmented, step)
+            for step in (augmentation_steps(question, samples) if self.invariance else [])
         ]
         if min(samples.per_class()) >= FEWEST_HALVED:
             result.append(self._more_samples)
@@ -128,6 +85,8 @@ class Remedies:
 
     def free(self) -> list[Advice]:
         """What the pilot trainings have already shown."""
+        if not self.invariance:
+            return []
         answer = self.pilot.answers[-1]
         order, group = self.question.group.order, self.question.group.name
         rows = [
@@ -151,6 +110,8 @@ class Remedies:
             rows.append(
                 self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)
             )
+            trained = "The pilot networks, which lack one element of each class"
+            rows.append(self._built_in(answer.averaged, answer.headline, trained))
         return rows
 
     def _run(
@@ -188,7 +149,15 @@ class Remedies:
         evidence = f"A training of {answer.steps} steps on the augmented data."
         change = Change(elements=count)
         one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
-        return [one, self._averaged_too(one, answer)]
+        rows = [one, self._averaged_too(one, answer)]
+        return [*rows, self._built_in(answer.averaged, self._short, evidence[:-1])] if step == 1 else rows
+
+    def _built_in(self, averaged: ScoreTable, now: ScoreTable, trained: str) -> Advice:
+        """What a function that is exactly invariant reaches: a trained one, averaged over the group."""
+        group = self.question.group.name
+        text = f"Build the symmetry in: an architecture that is invariant under {group}."
+        evidence = f"{trained}, averaged over the group: invariant, as such an architecture is."
+        return self._row("build in", text, averaged, now, 1.0, 1, evidence, Change(remedy="build in"))
 
     def _more_samples(self, progress: Progress | None) -> list[Advice]:
         """From half of the samples to all: what doubling them once or twice more would bring."""
@@ -232,7 +201,7 @@ class Remedies:
         evidence = f"A training of {answer.steps} steps of {name} on the same data."
         change = Change(remedy=name)
         one = self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence, change)
-        return [one, self._averaged_too(one, answer)]
+        return [one, self._averaged_too(one, answer)] if self.invariance else [one]
 
     def _averaged_too(self, one: Advice, answer: TrainedAnswer) -> Advice:
         """A remedy, and the outputs of the same trained networks averaged over the group."""
@@ -347,9 +316,10 @@ def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
     return [name for name in ARCHITECTURES if question.kind == "image" and name != trainer.model.name]
 
 
-def trial_count(question: Question, trainer: DesignTrainer) -> int:
+def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:
     """How many further networks `remedy_rows` trains."""
-    count = len(augmentation_steps(question, trainer.samples)) + len(other_networks(question, trainer))
+    steps = augmentation_steps(question, trainer.samples) if invariance else []
+    count = len(steps) + len(other_networks(question, trainer))
     return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
 
 
@@ -369,24 +339,6 @@ def remedy_rows(remedies: Remedies, progress: Progress | None = None) -> Iterato
     each = plan.lengths[0] * plan.designs
     for k, trial in enumerate(trials):
         yield trial(partial_progress(progress, k * each, len(trials) * each))
-
-
-def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
-    """What reaches the target first, the least work first among those; then by accuracy.
-
-    >>> a = Advice("build in", "", 1.0, 1, 1, 0.5, 1, 1, ""), Advice("augment", "", 0.95, 1, 1, 0.4, 1, 1, "")
-    >>> [one.kind for one in rank_advice(list(a), 0.9)]
-    ['augment', 'build in']
-    """
-    return tuple(
-        sorted(
-            rows,
-            key=lambda one: (
-                one.accuracy < target,
-                EASE.index(one.kind) if one.accuracy >= target else -one.accuracy,
-            ),
-        )
-    )
 
 
 def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ WHOLE = "whole network"
 WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
 MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
 EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
+INVARIANT = 1e-3  # asymmetry of outputs, relative to their norm, below which they count as invariant
+OTHER_WEIGHTS = 0.1  # standard deviation of what is added to weights to see whether invariance is theirs
 SAME = 1e-7  # relative distance of images that are the same
 
 
@@ -115,6 +118,44 @@ def equivariance(
     ]
     skipped = tuple(name for name in kinds if not kinds[name][1])
     return Equivariance(loss / max(size, 1e-300), tuple(rows[1:]), rows[0], control, skipped)
+
+
+def is_invariant(
+    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
+) -> bool:
+    """Whether a network's outputs are invariant by its architecture: with other weights than its own too.
+
+    Args:
+        module: The network, which is left as it is.
+        model: Layout of its inputs.
+        question: Action on the samples.
+        images: Samples before standardisation; the first two are used.
+
+    >>> from symscope.data import mnist_sample
+    >>> from symscope.forecasting._question import as_question
+    >>> from symscope.networks import user_model
+    >>> question = as_question(mnist_sample(), "C4 shift-x")
+    >>> whole = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+    >>> mean = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 10))
+    >>> pairs = [(net, user_model(net, (28, 28), 10)) for net in (whole, mean)]
+    >>> [is_invariant(net, model, question, question.data.x[:2]) for net, model in pairs]
+    [False, True]
+    """
+    other = copy.deepcopy(module).to("cpu", torch.float64).eval()
+    generator = torch.Generator().manual_seed(0)
+    x = images[:2].double().cpu()
+
+    def outputs(samples: Tensor) -> Tensor:
+        points = standardise_points(samples[None], question.standardised, question.data.name)[0]
+        result: Tensor = other(arrange_inputs(points, model.layout))
+        return result
+
+    with torch.no_grad():
+        for weights in other.parameters():  # zeros in a last layer would hide what it is given
+            noise = torch.randn(weights.shape, generator=generator, dtype=weights.dtype)
+            weights.add_(noise, alpha=OTHER_WEIGHTS)
+        size = float(outputs(x).norm(dim=1).mean())
+        return float(asymmetry_loss(outputs, x, question.action)) < INVARIANT * size
 
 
 def _row(layer: str, kind: str, target: str, exact: float | None, rough: float | None) -> LayerError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, final
 
 import torch
@@ -14,12 +14,12 @@ from torch import Tensor, nn
 
 from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
-from symscope.forecasting._advice import Advice, Remedies, rank_advice, remedy_rows, trial_count
-from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
+from symscope.forecasting._advice import Remedies, remedy_rows, trial_count
+from symscope.forecasting._cautions import label_cautions, layer_cautions, symmetry_cautions
 from symscope.forecasting._check import training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
-from symscope.forecasting._equivariance import equivariance
+from symscope.forecasting._equivariance import equivariance, is_invariant
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import (
     TangentKernel,
@@ -28,12 +28,13 @@ from symscope.forecasting._kernel_choice import (
     tangent_kernel,
 )
 from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
-from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotPlan, pilot_forecast, pilot_plan, smallest_budget
+from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
-from symscope.forecasting._sample_split import forecast_samples, samples_text
+from symscope.forecasting._sample_split import ForecastSamples, forecast_samples, samples_text
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_finite, explained, partial_progress
@@ -124,7 +125,7 @@ def forecast(
     ('kernel', True)
     """
     start = time.perf_counter()
-    options, training = _with_settings(options or ForecastOptions(), training or TrainingOptions(), settings)
+    options, training = with_settings(options or ForecastOptions(), training or TrainingOptions(), settings)
     given, words = as_samples(data, task)
     fresh = None if new is None else _new_samples(new, class_names or words)
     question = as_question(
@@ -163,20 +164,6 @@ def forecast(
     return replace(result, seconds=time.perf_counter() - start)
 
 
-def _with_settings(
-    options: ForecastOptions, training: TrainingOptions, settings: dict[str, Any]
-) -> tuple[ForecastOptions, TrainingOptions]:
-    """Options and training with single fields changed."""
-    names = [[one.name for one in fields(kind)] for kind in (options, training)]
-    for name in settings:
-        if name not in names[0] + names[1]:
-            raise InputError(
-                f"forecast: there is no argument or option {name!r}; {nearest(name, names[0] + names[1])}"
-            )
-    own, others = ({k: v for k, v in settings.items() if k in known} for known in names)
-    return replace(options, **own), replace(training, **others)
-
-
 def _growing_forecast(
     question: Question,
     network: UserModel,
@@ -194,11 +181,13 @@ def _growing_forecast(
     designs = interleaved_designs(samples, question.group)
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
+    images = question.data.take(samples.known.indices[:8]).x
+    needless: tuple[str, ...] = ()
     pilots = None
     if options.method != "kernel":
+        needless = _needless_invariance(module, network, question, samples, images)
         say("timing a step of training", 0, 0)
-        pilots = _pilot_plan(question, trainer, plan, options)
-    images = question.data.take(samples.known.indices[:8]).x
+        pilots = _pilot_plan(question, trainer, plan, options, not needless)
     result = Forecast(
         question,
         network,
@@ -207,7 +196,7 @@ def _growing_forecast(
         plan,
         equivariance=equivariance(module, network, question, images),
         cautions=layer_cautions(module, network, question, images),
-        notes=samples.notes,
+        notes=(*needless, *samples.notes),
     )
     if options.method != "pilot":
         result = _with_kernel(result, trainer, say)
@@ -215,7 +204,7 @@ def _growing_forecast(
         raise InputError(_too_small(question, trainer, plan, options))
     yield result
     if pilots is not None:
-        for grown in _with_pilots(result, trainer, pilots, say):
+        for grown in _with_pilots(result, trainer, pilots, not needless, say):
             result = grown
             yield result
     elif options.method != "kernel":
@@ -227,8 +216,24 @@ def _growing_forecast(
     yield result
 
 
+def _needless_invariance(
+    module: nn.Module,
+    network: UserModel,
+    question: Question,
+    samples: ForecastSamples,
+    images: Float[Tensor, "m *s"],
+) -> tuple[str, ...]:
+    """Why remedies that make the network invariant are left out of the price list, if they are."""
+    if is_invariant(module, network, question, images):
+        return (
+            f"{network.name} is invariant under {question.group.name} already: augmenting, averaging and "
+            "building the symmetry in change nothing and are left out of the price list.",
+        )
+    return label_cautions(samples, question)
+
+
 def _with_pilots(
-    result: Forecast, trainer: DesignTrainer, pilots: PilotPlan, say: Progress
+    result: Forecast, trainer: DesignTrainer, pilots: PilotPlan, invariance: bool, say: Progress
 ) -> Iterator[Forecast]:
     """The forecast with what pilot trainings predict, then with more and more of the price list."""
     question, plan, seed = result.question, result.training, result.options.seed
@@ -250,7 +255,7 @@ def _with_pilots(
     say("remedies", 0, 0)
     counted = partial_progress(say, pilots.steps, pilots.steps + trials)
     rows: list[Advice] = []
-    for found in remedy_rows(Remedies(question, trainer, pilot, plan, seed), counted):
+    for found in remedy_rows(Remedies(question, trainer, pilot, plan, seed, invariance), counted):
         rows += found
         single = [one for one in rows if one.kind != "combined"]
         result = replace(
@@ -275,7 +280,7 @@ def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:
 
 
 def _pilot_plan(
-    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions
+    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, invariance: bool
 ) -> PilotPlan | None:
     """The pilot trainings that the budget allows, with remedies if they fit, else without."""
     samples, group = trainer.samples, question.group
@@ -285,7 +290,7 @@ def _pilot_plan(
     replaced = len(true_designs(samples, group))
     arguments = (seconds, plan.steps, len(designs), replaced, share * options.seconds)
     asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer))
+    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, invariance))
     return with_remedies or pilot_plan(*arguments, asked)
 
 

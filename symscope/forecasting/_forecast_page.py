@@ -10,7 +10,6 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.forecasting._advice import Advice
 from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
@@ -23,6 +22,7 @@ from symscope.forecasting._forecast_figures import (
 )
 from symscope.forecasting._pilot import PilotForecast
 from symscope.forecasting._prediction_task import interval_words
+from symscope.forecasting._price_list import Advice
 from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._what_if import what_if

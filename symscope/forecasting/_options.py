@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, fields, replace
+from typing import Any, final
 
 import torch
 from torch import nn
 
-from symscope.errors import InputError
+from symscope.errors import InputError, nearest
 from symscope.numerics import check_count, check_ridge, checked
 from symscope.training import Optimiser, StepPlan
 
@@ -151,3 +151,25 @@ class TrainingOptions:
         """The same training with the second optimiser."""
         other = self.second_optimiser or (SGD if plan.optimiser.kind == "adam" else ADAM)
         return StepPlan(plan.steps, plan.batch, other)
+
+
+def with_settings(
+    options: ForecastOptions, training: TrainingOptions, settings: dict[str, Any]
+) -> tuple[ForecastOptions, TrainingOptions]:
+    """Options and training with single fields changed, by name.
+
+    Raises:
+        InputError: A name that is none of theirs.
+
+    >>> options, training = with_settings(ForecastOptions(), TrainingOptions(), {"budget": "5m", "steps": 9})
+    >>> options.seconds, training.steps
+    (300.0, 9)
+    """
+    names = [[one.name for one in fields(kind)] for kind in (options, training)]
+    for name in settings:
+        if name not in names[0] + names[1]:
+            raise InputError(
+                f"forecast: there is no argument or option {name!r}; {nearest(name, names[0] + names[1])}"
+            )
+    own, others = ({k: v for k, v in settings.items() if k in known} for known in names)
+    return replace(options, **own), replace(training, **others)

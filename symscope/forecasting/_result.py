@@ -16,7 +16,6 @@ from torch import Tensor
 
 from symscope._version import __version__
 from symscope.errors import InputError
-from symscope.forecasting._advice import Advice
 from symscope.forecasting._check import TrainingCheck, class_scores
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discrepancy
@@ -24,6 +23,7 @@ from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePredicti
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import LEARNED, PilotForecast, TablePrediction
 from symscope.forecasting._prediction_task import Z_975, TaskWording, interval_words
+from symscope.forecasting._price_list import Advice
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import samples_text

@@ -11,7 +11,11 @@ from symscope.forecasting._result import Forecast
 from symscope.report import Choices
 
 TIMES = {1: "as now", 2: "twice as many", 4: "four times as many"}
-REMEDIES = {"none": "none", "average": "average the outputs at test time"}
+REMEDIES = {
+    "none": "none",
+    "average": "average the outputs at test time",
+    "build in": "build the symmetry in",
+}
 
 
 def what_if(result: Forecast) -> Choices:
@@ -37,17 +41,18 @@ def what_if(result: Forecast) -> Choices:
         for row in rows
     )
     order = result.question.group.order
-    menus = (
+    menus = [
         ("Samples", tuple(TIMES[count] for count in samples)),
         ("Transformations seen", tuple(_seen(count, order) for count in elements)),
         ("Remedy", tuple(REMEDIES.get(name, f"architecture like {name}") for name in remedies)),
-    )
+    ]
+    offered = [k for k, (_, options) in enumerate(menus) if len(options) > 1]
     lowest = min([0.0, *(row.low for row in rows)])
     return Choices(
         f"What if? {result.question.task.words.axis.capitalize()} at what is missing now",
-        menus,
-        (True, True, False),
-        outcomes,
+        tuple(menus[k] for k in offered),
+        tuple(k < 2 for k in offered),
+        tuple((tuple(places[k] for k in offered), ends, more) for places, ends, more in outcomes),
         result.question.target,
         max(-1.0, math.floor(10 * lowest) / 10),
     )

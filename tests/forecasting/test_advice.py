@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 
+from symscope.data import LabelledData, mnist_sample
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast, forecast_page
-from symscope.forecasting._advice import Advice, Change, Remedies, rank_advice
+from symscope.forecasting._advice import Remedies
+from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._equivariance import exact_elements
+from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs
+from symscope.numerics import seeded
 from symscope.training import StepPlan, module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
 
@@ -38,9 +42,10 @@ def test_the_elements_that_move_pixels_exactly_are_found():
 
 def test_every_remedy_has_a_number_a_price_and_evidence(covered, swept):
     kinds = [one.kind for one in covered.advice]
-    assert {"nothing", "augment", "average", "samples", "architecture"} == set(kinds)
+    tried = set(kinds) - {"architecture"}  # other architectures are tried where there is time
+    assert tried == {"nothing", "augment", "average", "samples", "build in"}
     assert kinds.count("augment") == 2  # all four elements, every other
-    assert {"nothing", "augment", "average"} <= {one.kind for one in swept.advice}
+    assert {"nothing", "augment", "average", "build in"} <= {one.kind for one in swept.advice}
     for result in (covered, swept):
         for one in result.advice:
             assert 0 <= one.low <= one.accuracy <= one.high <= 1
@@ -58,6 +63,7 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     assert samples == ("as now", "twice as many", "four times as many")
     assert seen == ("as now", "2 of 4", "all 4")
     assert remedy[:2] == ("none", "average the outputs at test time")
+    assert "build the symmetry in" in remedy
     assert len(choices.outcomes) == len({places for places, _, _ in choices.outcomes})
     shown = {places: values[0] for places, values, _ in choices.outcomes}
     rows = [*covered.advice, *covered.combinations]
@@ -66,6 +72,8 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     [both] = [one for one in covered.combinations if one.change == Change(elements=4, remedy="average")]
     assert shown[0, 2, 1] == both.accuracy
     assert both.inference_cost == 4
+    [built] = [one for one in covered.advice if one.kind == "build in"]
+    assert (built.accuracy, built.inference_cost) == (both.accuracy, 1)
     assert (1, 1, 0) not in shown
     assert "What if?" in forecast_page(covered)
 
@@ -114,6 +122,50 @@ def test_a_sweep_reads_augmentation_from_what_the_pilot_has_seen(swept):
     [augment] = [one for one in swept.advice if one.kind == "augment"]
     assert augment.accuracy == swept.pilot.covered.mean
     assert augment.training_cost == pytest.approx(4 / 3)
+
+
+def mean_net():
+    """Invariant under shifts: it sees the mean over positions of what a circular convolution makes."""
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular"),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+        torch.nn.Linear(4, 3),
+    )
+
+
+def test_nothing_is_advised_that_makes_an_invariant_network_invariant():
+    how = {"training": SHORT, "options": PILOT, "name": "mean-net"}
+    result = forecast(mean_net, blobs(items=6), "C3 shift-x", seen="0,1: upright", **how)
+    assert not {"average", "augment", "build in"} & {one.kind for one in result.advice}
+    assert not any("averag" in one.text for one in result.combinations)
+    assert result.notes[0].startswith("mean-net is invariant under C3 already")
+    assert what_if(result).menus[0][0] == "Samples"
+
+
+def letters(items=40):
+    """b, d and a cross: mirrored, the first two are each other."""
+    b = torch.zeros(6, 6, dtype=torch.float64)
+    b[:, 1] = b[3:, 3] = b[3, 1:4] = b[5, 1:4] = 1
+    cross = torch.eye(6, dtype=torch.float64) + torch.eye(6, dtype=torch.float64).flip(1)
+    noise = 0.2 * torch.rand(3, items, 6, 6, generator=seeded(0), dtype=torch.float64)
+    x = torch.stack([b, b.flip(1), cross])[:, None] + noise
+    return LabelledData(x.flatten(0, 1), torch.arange(3).repeat_interleave(items), "letters", "tests")
+
+
+def test_what_mixes_labels_up_is_said_and_never_advised():
+    names = ["b", "d", "cross"]
+    result = forecast(
+        small_net, letters(), "flip", seen="b: upright", class_names=names, training=SHORT, options=PILOT
+    )
+    mirrored = [note for note in result.notes if note.startswith("Labels do not survive")]
+    assert len(mirrored) == 2
+    assert "nearest to d moved by" in " ".join(mirrored)
+    assert "cross" not in " ".join(mirrored)
+    assert not {"average", "augment", "build in"} & {one.kind for one in result.advice}
+    digits = as_question(mnist_sample(), "C2")  # turned digits are not the others': six and nine, nearly
+    assert label_cautions(forecast_samples(digits, 0, 20), digits) == ()
 
 
 def test_numbers_have_a_price_list_too():
