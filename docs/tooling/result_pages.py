@@ -252,26 +252,24 @@ def against_page(results: Sequence[KeptResult]) -> str:
     """The page of what was found against the papers: what kept results contradict, and numbers that differ.
 
     Args:
-        results: The kept results, in the order of their ids.
+        results: The kept results, in the order of their ids, those of preset authors after the papers'.
     """
-    results = [result for result in results if result.counted]
+    contradicted = [(result, claim) for result in results for claim in _contradicted(result, results)]
+    differing = [(result, claim) for result in results if result.counted for claim in result.differing]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
         "",
-        "Sentences and numbers of the papers that do not hold at the settings the papers state, with the "
-        "papers' words and what was measured. Everything else that was tested is on "
-        "[the pages of the experiments](index.md); [the list of all testable sentences](sentences.md) says "
-        "which experiment tests which, or why none does.",
+        "Sentences and numbers of the papers that do not hold at the settings the papers state, or else at "
+        "those of their public scripts (preset authors), with the papers' words and what was measured. "
+        "Everything else that was tested is on [the pages of the experiments](index.md); "
+        "[the list of all testable sentences](sentences.md) says which experiment tests which, or why none "
+        "does.",
     ]
-    if not any(result.contradicted for result in results):
+    if not contradicted:
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
-    for paper in sorted({result.paper for result in results if result.contradicted}):
-        lines += ["", f"## {_plain(paper)}"]
-        for result in results:
-            for claim in result.contradicted if result.paper == paper else ():
-                lines += _against(claim, result, "asked: ")
-    if any(result.differing for result in results):
+    lines += _by_paper(contradicted, "##", "asked: ")
+    if differing:
         lines += [
             "",
             "## Other numbers here, where a paper leaves its setting open",
@@ -279,24 +277,36 @@ def against_page(results: Sequence[KeptResult]) -> str:
             "What a paper reports and did not come out here. It may come out with settings that the paper "
             "does not state, so none of this is a contradiction.",
         ]
-        for paper in sorted({result.paper for result in results if result.differing}):
-            lines += ["", f"### {_plain(paper)}"]
-            for result in results:
-                for claim in result.differing if result.paper == paper else ():
-                    lines += _against(claim, result, "")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + _by_paper(differing, "###", "")) + "\n"
 
 
-def _against(claim: Mapping[str, str], result: KeptResult, before: str) -> list[str]:
-    """The paper's words, how they were read, and what was measured."""
-    lines = ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
-    lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
-    return [
-        *lines,
-        "",
-        f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; {before}"
-        f"{_plain(claim['threshold'])}. {_plain(claim['why'])} ([{result.experiment}]({result.stem}.md))",
-    ]
+def _contradicted(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
+    """Contradicted claims; of preset authors only what the paper's settings do not contradict already."""
+    if result.counted:
+        return result.contradicted
+    own = [one.contradicted for one in results if one.counted and one.experiment == result.experiment]
+    known = {claim["statement"] for claims in own for claim in claims}
+    return [claim for claim in result.contradicted if claim["statement"] not in known]
+
+
+def _by_paper(found: Sequence[tuple[KeptResult, Mapping[str, str]]], heading: str, before: str) -> list[str]:
+    """Under the paper's title its words, how they were read, and what was measured."""
+    lines: list[str] = []
+    for paper in sorted({result.paper for result, _ in found}):
+        lines += ["", f"{heading} {_plain(paper)}"]
+        for result, claim in found:
+            if result.paper != paper:
+                continue
+            lines += ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
+            lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
+            preset = "" if result.counted else ", preset authors"
+            lines += [
+                "",
+                f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; {before}"
+                f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
+                f"([{result.experiment}]({result.stem}.md){preset})",
+            ]
+    return lines
 
 
 def _uncommented(record: str) -> str:

@@ -130,7 +130,12 @@ def test_numbers_that_differ_are_listed_apart_from_contradictions(runs, tmp_path
     assert "Fig. 9" not in contradictions
     assert "**Fig. 9.** “a third”" in others
     assert "Tested: Share. Measured: 0.7; the paper has about a third. Unstated." in others
-    assert "Fig. 9" not in against_page([replace(known, differing=[claim], preset="authors")])
+    scripts = replace(known, differing=[claim], contradicted=[*known.contradicted, claim], preset="authors")
+    text = against_page([known, scripts])
+    assert text.count("**Fig. 7.**") == 1  # already so at the paper's settings
+    assert text.count("**Fig. 9.**") == 1
+    assert "([toy/matrices](toy-matrices-authors.md), preset authors)" in text
+    assert "leaves its setting open" not in text
 
 
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
