@@ -110,7 +110,7 @@ class Remedies:
             rows.append(
                 self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)
             )
-            trained = "The pilot networks, which lack one element of each class"
+            trained = f"The pilot networks, which lack one element of each {self.question.task.words.one}"
             rows.append(self._built_in(answer.averaged, answer.headline, trained))
         return rows
 

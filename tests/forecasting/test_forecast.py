@@ -393,7 +393,7 @@ def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
         forecast(small_net, blobs(items=6), "C4", progress=pressed, options=how, **asked)
     result = stop.value.result
     assert isinstance(stop.value, ForecastStopped)
-    assert {"nothing", "average", "augment"} == {one.kind for one in result.advice}
+    assert {"nothing", "average", "augment", "build in"} == {one.kind for one in result.advice}
     assert result.notes[-1].startswith("Stopped (remedies)")
     counted = [(done, total) for what, done, total in calls if what.startswith("training")]
     assert len({total for _, total in counted}) == 1
