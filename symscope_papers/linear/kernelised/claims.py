@@ -17,12 +17,14 @@ def judge_claims(config: Kernelised, tables: RunTables) -> list[Claim]:
     largest = max(config.points)
     table = tables["errors"]
     table = table[table["points"] == largest]
-    means: Any = table.groupby(["features", "element"]).mean(numeric_only=True)
+    groups = table.groupby(["features", "element"])
+    means: Any = groups.mean(numeric_only=True)
+    errors: Any = groups.sem(numeric_only=True)
     products = tables["compositions"].loc[tables["compositions"]["points"] == largest]
     composed = (products["without"] / products["product_error"]).groupby(products["features"]).mean()
     sample = f"{config.networks} networks, {largest} points"
     return [
-        _reduction_claim(means, sample),
+        _reduction_claim(means, errors, sample),
         _norm_claim(table, "without", 0, sample),
         _norm_claim(table, "with", 1, sample),
         Claim.not_testable(
@@ -50,7 +52,7 @@ def judge_claims(config: Kernelised, tables: RunTables) -> list[Claim]:
         Claim.beyond(
             "Reduction of the error on points the matrix was not fitted to, the least.",
             float(means["new_reduction"].min()),
-            why=f"{config.held_out} new points: {_listed(means, 'new_reduction')}.",
+            why=f"{config.held_out} new points: {_listed(means, errors, 'new_reduction')}.",
         ),
         Claim.beyond(
             "Reduction of the error by the product of two fitted matrices, the least mean over networks.",
@@ -60,11 +62,14 @@ def judge_claims(config: Kernelised, tables: RunTables) -> list[Claim]:
     ]
 
 
-def _reduction_claim(means: Any, sample: str) -> Claim:
+def _reduction_claim(means: Any, errors: Any, sample: str) -> Claim:
     low, high = float(means["reduction"].min()), float(means["reduction"].max())
     statement = "The matrix reduces the error by a factor of 5 to 20."
     quote = "reduces the error by factors of 5-20 relative to the baselines"
-    why = f"Means over {sample}: {_listed(means, 'reduction')}. The paper's table has 4.6, 13, 17, 19. {OPEN}"
+    listed = _listed(means, errors, "reduction")
+    why = (
+        f"Means over {sample}, ± one standard error: {listed}. The paper's table has 4.6, 13, 17, 19. {OPEN}"
+    )
     measured = f"{low:.3g} to {high:.3g}"
     if low >= 5 and high <= 20:
         return Claim.from_check(
@@ -77,15 +82,16 @@ def _reduction_claim(means: Any, sample: str) -> Claim:
 
 def _norm_claim(table: pd.DataFrame, column: str, place: int, sample: str) -> Claim:
     """The paper's four numbers; they hold if each is within what networks of ours give."""
-    ranges: Any = table.groupby(["features", "element"])[column].agg(["min", "mean", "max"])
+    ranges: Any = table.groupby(["features", "element"])[column].agg(["min", "mean", "max", "sem"])
     good = all(
         ranges.loc[key, "min"] <= paper[place] <= ranges.loc[key, "max"] for key, paper in TABLE.items()
     )
     statement = f"Mean L2 norms {column} the matrix are those of the table."
     stated = ", ".join(f"{paper[place]:.1e}" for paper in TABLE.values())
-    measured = ", ".join(f"{ranges.loc[key, 'mean']:.2g}" for key in TABLE)
+    measured = ", ".join(f"{ranges.loc[key, 'mean']:.2g} ± {ranges.loc[key, 'sem']:.1g}" for key in TABLE)
     quote = "Absolute values represent L_2 norms"
-    why = f"Means over {sample}, in the order of the table: gradients, then activations. {OPEN}"
+    why = f"Means over {sample}, ± one standard error, in the order of the table: gradients, then "
+    why += f"activations. {OPEN}"
     if good:
         threshold = f"{stated}, within the range over networks"
         return Claim.from_check(
@@ -99,5 +105,7 @@ def _over_paper(means: Any, column: str, place: int, width: int) -> str:
     return f"{min(ratios):.2g} to {max(ratios):.2g}"
 
 
-def _listed(means: Any, column: str) -> str:
-    return ", ".join(f"{f} {e}: {means.loc[(f, e), column]:.3g}" for f, e in TABLE)
+def _listed(means: Any, errors: Any, column: str) -> str:
+    return ", ".join(
+        f"{' '.join(key)}: {means.loc[key, column]:.3g} ± {errors.loc[key, column]:.2g}" for key in TABLE
+    )
