@@ -16,7 +16,7 @@ from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._pilot import LEARNED
 from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
-from symscope.numerics import Progress, explained, partial_progress
+from symscope.numerics import Progress, explained, may_be_infinite, partial_progress
 from symscope.training import StepPlan
 
 SHOWN = 8  # samples on which equivariance is measured
@@ -80,6 +80,8 @@ class TrainingCheck:
         )
 
 
+@may_be_infinite
+@explained
 def class_scores(table: ScoreTable) -> Float64[Tensor, "c"]:
     """The mean over the cells of each class; NaN for classes without any."""
     asked = table.count > 0

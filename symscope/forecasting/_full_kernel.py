@@ -16,7 +16,7 @@ from symscope.forecasting._kernel_choice import TangentKernel
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples, orbit_points
 from symscope.forecasting._trained_answer import ScoreTable
-from symscope.numerics import Progress
+from symscope.numerics import Progress, explained
 from symscope.spectral import CoverageRegression, coverage_cost, coverage_regression
 
 MEMORY = "4GB"
@@ -69,6 +69,7 @@ def kernel_discrepancy(samples: int) -> float:
     return FEW_DISCREPANCY + share * (MANY_DISCREPANCY - FEW_DISCREPANCY)
 
 
+@explained
 def full_kernel_prediction(
     tangent: TangentKernel,
     question: Question,

@@ -155,6 +155,7 @@ def _gradient_seconds(module: nn.Module, x: Tensor) -> float:
     return time.perf_counter() - start
 
 
+@explained
 def kernel_seconds(tangent: TangentKernel, model: UserModel, question: Question, points: int) -> float:
     """About how long a Gram matrix over so many points takes on one core; finite ones are timed on one."""
     if tangent.kind == "infinite":

@@ -230,6 +230,7 @@ class ClassPairs:
     __repr__ = short_repr
 
 
+@explained
 def class_pairs(
     gram: Float[Tensor, "p p"], resample: Resample, group: FiniteGroup, ridge: float
 ) -> ClassPairs:

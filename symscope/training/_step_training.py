@@ -17,7 +17,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
 
 from symscope.errors import InputError
-from symscope.numerics import Progress, check_count, checked
+from symscope.numerics import Progress, check_count, checked, explained
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import Optimiser
 
@@ -62,6 +62,7 @@ class StepPlan:
         return (self.steps - step) / max(1, self.steps - rising)
 
 
+@checked
 def train_steps(
     module: nn.Module,
     points: Float[Tensor, "p *s"],
@@ -86,8 +87,10 @@ def train_steps(
         The loss of each step.
 
     Raises:
-        InputError: A loss that is not finite.
+        InputError: Nothing to train on, or a loss that is not finite.
     """
+    if len(seen) == 0:
+        raise InputError("seen: expected positions of one point or more to train on, got none")
     optimiser = plan.optimiser.build(module.parameters())
     loss_of = nn.functional.mse_loss if wanted.is_floating_point() else nn.functional.cross_entropy
     losses = torch.empty(plan.steps, device=points.device)
@@ -114,6 +117,7 @@ def train_steps(
     return losses.cpu()
 
 
+@explained
 def seconds_per_step(
     module: nn.Module,
     points: Float[Tensor, "p *s"],
@@ -131,6 +135,7 @@ def seconds_per_step(
     return (time.perf_counter() - start) / TRIED_STEPS
 
 
+@explained
 def module_outputs(module: nn.Module, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p c"]:
     """Outputs of a network in evaluation mode, in pieces and without gradients, in float32 on the CPU."""
     with torch.no_grad():

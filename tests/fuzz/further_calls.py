@@ -74,7 +74,22 @@ def dynamics() -> None:
 def forecasts() -> None:
     from symscope.data import LabelledData
     from symscope.forecasting import ForecastOptions, comparison_page, forecast, forecast_page
-    from symscope.forecasting.methods import FiniteKernel
+    from symscope.forecasting.methods import (
+        DesignTrainer,
+        FiniteKernel,
+        as_question,
+        class_pairs,
+        class_scores,
+        draw_resample,
+        forecast_samples,
+        full_kernel_prediction,
+        interleaved_designs,
+        kernel_seconds,
+        tangent_kernel,
+        true_designs,
+    )
+    from symscope.networks import user_model
+    from symscope.training import Optimiser, StepPlan
 
     x = torch.randn(6, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     samples = LabelledData(x, torch.arange(6) % 2, "few", "made")
@@ -85,6 +100,19 @@ def forecasts() -> None:
     forecast_page(result, "symscope forecast")
     other = replace(result, model=replace(result.model, name="other"))
     comparison_page([result, other], "symscope forecast")
+    question = as_question(samples, "C4")
+    model = user_model(net, (3, 3), 2)
+    tangent = tangent_kernel(model, (3, 3))
+    kernel_seconds(tangent, model, question, 24)
+    resample = draw_resample(question, 2, 0)
+    class_pairs(tangent.kernel(0)(resample.flat), resample, question.group, 0.0)
+    known = forecast_samples(question, 0)
+    full = full_kernel_prediction(tangent, question, known, 0.0, 60.0, torch.device("cpu"))
+    class_scores(full.known)  # type: ignore[union-attr]
+    [design, _] = true_designs(known, question.group)
+    interleaved_designs(known, question.group)
+    trainer = DesignTrainer(model, known, torch.device("cpu"))
+    trainer.evaluate(trainer.train(design, StepPlan(2, 4, Optimiser("sgd", 0.1)), 0), design, 2)
     FiniteKernel("image", net.double())(x)
 
 
@@ -151,7 +179,14 @@ def pages() -> None:
 
 
 def training() -> None:
-    from symscope.training import Checkpoint
+    from symscope.training import (
+        Checkpoint,
+        Optimiser,
+        StepPlan,
+        module_outputs,
+        seconds_per_step,
+        train_steps,
+    )
     from symscope.training.points import StoredPoints
 
     kept = Checkpoint("state.pt")
@@ -159,6 +194,11 @@ def training() -> None:
     kept.save({"a": 1}, {"weights": torch.ones(2)})
     kept.load({"a": 1}, torch.device("cpu"))
     StoredPoints(torch.ones(2, 3)).problem()
+    net, points = nn.Linear(3, 2), torch.arange(12.0).reshape(4, 3) / 10
+    classes, plan = torch.tensor([0, 1, 1, 0]), StepPlan(2, 2, Optimiser("sgd", 0.1))
+    train_steps(net, points, classes, torch.tensor([0, 1, 3]), plan, 0)
+    seconds_per_step(net, points, classes, torch.tensor([0, 1, 3]), plan)
+    module_outputs(net, points)
 
 
 CALLS = (data, discovery, dynamics, forecasts, groups, kernels, networks, pages, training)

@@ -10,6 +10,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.training import Optimiser, StepPlan, module_outputs, seconds_per_step, train_steps
+from tests.shapes import annotations_unchecked
 
 
 def problem():
@@ -88,3 +89,14 @@ def test_a_loss_that_is_not_finite_is_told():
 def test_steps_are_timed():
     x, y = problem()
     assert 0 < seconds_per_step(network(), x, y, torch.arange(40), StepPlan(5, 8, Optimiser("sgd", 0.1))) < 60
+
+
+def test_what_cannot_be_trained_on_is_refused():
+    x, y = problem()
+    plan = StepPlan(2, 8, Optimiser("sgd", 0.1))
+    with pytest.raises(InputError, match="expected positions of one point or more"):
+        train_steps(network(), x, y, torch.arange(0), plan, 0)
+    with pytest.raises(InputError, match="wanted: expected a tensor of shape"), annotations_unchecked():
+        train_steps(network(), x, y[:-1], torch.arange(40), plan, 0)
+    with pytest.raises(InputError, match="expected arguments that fit"), annotations_unchecked():
+        train_steps(network(), x, y, torch.tensor([40]), plan, 0)  # behind the last point
