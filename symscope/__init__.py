@@ -6,13 +6,13 @@ Importing symscope does nothing but make its packages available; each is loaded 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 from symscope._version import __version__
 from symscope.errors import InputError
 
+TYPE_CHECKING = False  # as in `typing`, which takes as long to import as all that stands before Ctrl-C works
 if TYPE_CHECKING:  # what type checkers and completion see; at run time each is loaded on first use
+    from typing import Any
+
     from symscope import (
         data,
         discovery,
@@ -53,6 +53,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name == "forecast":
         return importlib.import_module("symscope.forecasting").forecast
     if name in __all__:

@@ -6,8 +6,9 @@ that escapes is a bug and keeps its traceback.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+TYPE_CHECKING = False  # as in `typing`; the program starts with this file, before Ctrl-C works
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["InputError", "NotFiniteError", "SingularKernelError", "nearest"]
 
@@ -32,6 +33,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("zzz", ["rotation", "shift"])
     'known: rotation, shift.'
     """
+    import difflib
+
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}."

@@ -6,11 +6,12 @@ answer at once; the commands themselves are imported when Ctrl-C can be taken.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from symscope.cli._program import program
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from symscope.cli._app import app, main
 
 __all__ = [

@@ -7,7 +7,10 @@ import signal
 import sys
 import threading
 import time
-from types import FrameType
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of these
+if TYPE_CHECKING:
+    from types import FrameType
 
 LONGEST_IMPORT = 10.0  # seconds that Ctrl-C waits for an import to end
 
