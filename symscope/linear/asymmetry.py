@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, NotFiniteError
 from symscope.groups import Quadrature
 from symscope.linear._weighted_elements import Symmetry, act, act_inverse, random_elements, weighted_elements
 from symscope.numerics import checked
@@ -137,7 +137,7 @@ def sampled_asymmetry_loss(
         seed: Seed for drawing elements.
 
     Raises:
-        InputError: As `asymmetric_part`, or fewer than two samples.
+        InputError: As `asymmetric_part`, fewer than two samples, or outputs that are not finite.
 
     >>> from symscope.groups import permutation, symmetric
     >>> x = torch.tensor([[1.0] + [0.0] * 9])
@@ -156,6 +156,8 @@ def sampled_asymmetry_loss(
         without = torch.stack([_norms(there - (total - image) / (samples - 1)).mean() for image in images])
     value = samples * whole - (samples - 1) * without.mean()
     spread = (samples - 1) / samples * (without - without.mean()).square().sum()
+    if not bool((value + spread).isfinite()):
+        raise NotFiniteError("outputs of f: expected finite numbers whose squares are finite too")
     return SampledAsymmetry(float(value), float(spread.sqrt()), samples)
 
 

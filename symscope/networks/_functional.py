@@ -86,6 +86,8 @@ class FunctionalModule:
 
     def outputs(self, weights: NamedTensors, x: Tensor) -> Any:
         """What the module returns at the given weights, constants in their dtype; inside `evaluation()`."""
+        if not weights:
+            raise InputError("weights: expected the trainable parameters by name, got none.")
         constants = self.constants(next(iter(weights.values())).dtype)
         return torch.func.functional_call(self.module, {**constants, **weights}, (x,))
 

@@ -172,6 +172,8 @@ def test_vectors_in_weight_space_are_cut_into_weights_and_joined_again():
     for a in range(2):
         assert torch.equal(network.flatten({name: t[a] for name, t in named.items()}), several[a])
         assert torch.equal(network.flatten(network.unflatten(several[a])), several[a])
+    with pytest.raises(InputError, match="weights: expected the trainable parameters by name, got none"):
+        network.outputs({}, torch.ones(2, 3))
 
 
 def test_a_profile_has_outputs_flops_and_activations():

@@ -52,11 +52,7 @@ def conjugate_kernel(
     [[5.0, 3.0], [3.0, 2.0]]
     """
     network = functional_module(module, params)
-    names = [name for name, _ in network.module.named_modules() if name]
-    if layer is not None and layer not in names:
-        raise InputError(
-            f"layer: {type(module).__name__} has no submodule {layer!r}; {nearest(layer, names)}"
-        )
+    names = _layer_names(network.module, layer)
     if layer is None and not any(isinstance(part, nn.Linear) for part in network.module.modules()):
         raise InputError(
             f"{type(module).__name__} has no nn.Linear whose input would be the last activations; "
@@ -75,8 +71,9 @@ def hidden_activations(
     """Activations of every input, flattened: a named layer's output, or what goes into the last `nn.Linear`.
 
     Raises:
-        InputError: If the layer does not run, or gives something other than activations [n, *shape].
+        InputError: If there is no such layer, it does not run, or gives something other than activations [n, *shape].
     """
+    _layer_names(network.module, layer)
     size = forward_profile(network, x)
     weights = network.weights(network.dtype_for(x))
     needed = 3 * size.activations * network.dtype_for(x).itemsize
@@ -119,6 +116,16 @@ class _Hidden:
     def _features(self, x: Tensor) -> Tensor:
         self.network.check_inputs(x)
         return hidden_activations(self.network, x, self.layer, self.memory)
+
+
+def _layer_names(module: nn.Module, layer: str | None) -> list[str]:
+    """The names of all submodules, one of which is the layer."""
+    names = [name for name, _ in module.named_modules() if name]
+    if layer is not None and layer not in names:
+        raise InputError(
+            f"layer: {type(module).__name__} has no submodule {layer!r}; {nearest(layer, names)}"
+        )
+    return names
 
 
 def _watch(module: nn.Module, layer: str | None, see: Callable[[Any], None]) -> list[Any]:

@@ -6,8 +6,9 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.kernels.conformance import assert_kernel_laws
-from symscope.kernels.finite._conjugate import conjugate_kernel
+from symscope.kernels.finite._conjugate import conjugate_kernel, hidden_activations
 from symscope.kernels.finite._empirical_ntk import empirical_ntk
+from symscope.networks import functional_module
 from tests.kernels.networks import MODULES, inputs, module
 from tests.tolerances import ROUNDING
 
@@ -80,3 +81,9 @@ def test_trained_weights_and_little_memory_are_used():
 def test_bad_input_is_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_activations_of_a_layer_that_is_not_there_are_refused():
+    network = functional_module(nn.Sequential(nn.ReLU(), nn.Linear(2, 1)))
+    with pytest.raises(InputError, match=r"layer: Sequential has no submodule '='; known: 0, 1"):
+        hidden_activations(network, torch.ones(3, 2), "=", 10**6)
