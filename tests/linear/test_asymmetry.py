@@ -113,7 +113,7 @@ def test_bad_input():
     x = points(3, 3)
     first = lambda z: z[:, 0]  # noqa: E731
     for scale in (float("nan"), 1e300):
-        with pytest.raises(InputError, match="finite|too large"):
+        with pytest.raises(InputError, match="expected numbers of moderate size"):
             sampled_asymmetry_loss(lambda z, scale=scale: scale * z[:, 0], x, S3, samples=2, seed=0)
     with pytest.raises(InputError, match="S10 are not listed: give quadrature"):
         asymmetry_loss(first, points(3, 10), groups.permutation(groups.symmetric(10)))

@@ -71,7 +71,7 @@ def hidden_activations(
     """Activations of every input, flattened: a named layer's output, or what goes into the last `nn.Linear`.
 
     Raises:
-        InputError: If there is no such layer, it does not run, or gives something other than activations [n, *shape].
+        InputError: No such layer, one that does not run, or one that gives no activations [n, *shape].
     """
     _layer_names(network.module, layer)
     size = forward_profile(network, x)
