@@ -1,12 +1,13 @@
 """The start of the program: Ctrl-C works from here on, before anything that takes time is imported."""
 
 from __future__ import annotations
-
+from typing import Any
 import _thread
 import signal
 import sys
 import threading
 import time
+
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of these
 if TYPE_CHECKING:
@@ -30,12 +31,23 @@ class CtrlC:
         now = time.monotonic()
         self.deadline = now + LONGEST_IMPORT if self.deadline is None else self.deadline
         if importing(frame) and now < self.deadline:
-            again = threading.Timer(0.05, _signal_main_thread)
-            again.daemon = True
-            again.start()
+            _signal_again()
             return
         self.deadline = None
         raise KeyboardInterrupt
+
+    def unraisable(self, failure: Any) -> None:
+        """Where Python drops exceptions, in callbacks of weak references and in `__del__`, signal again."""
+        if isinstance(failure.exc_value, KeyboardInterrupt):
+            _signal_again()
+        else:
+            sys.__unraisablehook__(failure)
+
+
+def _signal_again() -> None:
+    again = threading.Timer(0.05, _signal_main_thread)
+    again.daemon = True
+    again.start()
 
 
 def _signal_main_thread() -> None:
@@ -58,7 +70,9 @@ def program() -> None:
     """The command `symscope`: `main`, stopped by Ctrl-C with one line, from its first import to its end."""
     status: int | str | None = 130
     try:
-        signal.signal(signal.SIGINT, CtrlC())
+        handler = CtrlC()
+        signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = handler.unraisable
         from symscope.cli._app import main
 
         main()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import weakref
 
 import pytest
 
@@ -48,6 +49,22 @@ def test_an_import_is_seen_from_inside_and_not_from_outside(tmp_path):
 def test_ctrl_c_outside_an_import_stops_at_once(handler):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_where_python_drops_exceptions_comes_again(handler, monkeypatch, capfd):
+    """A weak reference's callback: what is raised in it is printed and forgotten by Python."""
+    monkeypatch.setattr(sys, "unraisablehook", CtrlC().unraisable)
+
+    class Thing:
+        pass
+
+    things = [Thing()]
+    kept = weakref.ref(things[0], lambda gone: signal.raise_signal(signal.SIGINT))
+    things.clear()
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(30)
+    assert kept() is None
+    assert capfd.readouterr().err == ""
 
 
 def test_ctrl_c_in_an_import_waits_for_its_end(handler, tmp_path):
