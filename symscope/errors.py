@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as in `typing`; the program starts with this file, befo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["InputError", "NotFiniteError", "SingularKernelError", "nearest"]
+__all__ = ["InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
 
 
 class InputError(ValueError):
@@ -23,6 +23,10 @@ class NotFiniteError(InputError):
 
 class SingularKernelError(InputError):
     """A kernel matrix has no inverse to rounding; other points or a larger ridge make it regular."""
+
+
+class TooLargeError(InputError):
+    """What was asked takes more memory than is allowed; allow more, or ask for less."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -1,13 +1,13 @@
 """The start of the program: Ctrl-C works from here on, before anything that takes time is imported."""
 
 from __future__ import annotations
-from typing import Any
+
 import _thread
 import signal
 import sys
 import threading
 import time
-
+from typing import Any
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of these
 if TYPE_CHECKING:

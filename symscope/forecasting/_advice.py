@@ -19,14 +19,20 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.forecasting._check import class_scores
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
-from symscope.forecasting._pilot import PilotForecast, TablePrediction, unlearned_share
+from symscope.forecasting._pilot import PilotForecast, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples, samples_text
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer, grouped_cells
+from symscope.forecasting._trained_answer import (
+    DesignTrainer,
+    ScoreTable,
+    TablePrediction,
+    TrainedAnswer,
+    class_scores,
+    grouped_cells,
+)
 from symscope.networks import user_model
 from symscope.numerics import Progress, partial_progress
 from symscope.training import StepPlan

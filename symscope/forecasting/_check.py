@@ -15,8 +15,8 @@ from symscope.forecasting._equivariance import Equivariance, equivariance
 from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._pilot import LEARNED
 from symscope.forecasting._question import Question
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
-from symscope.numerics import Progress, explained, may_be_infinite, partial_progress
+from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer, class_scores
+from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
 SHOWN = 8  # samples on which equivariance is measured
@@ -78,14 +78,6 @@ class TrainingCheck:
         return tuple(
             f"{one.kind} at {one.learning_rate:g}" for one, answer in both if answer.fitted < LEARNED
         )
-
-
-@may_be_infinite
-@explained
-def class_scores(table: ScoreTable) -> Float64[Tensor, "c"]:
-    """The mean over the cells of each class; NaN for classes without any."""
-    asked = table.count > 0
-    return torch.where(asked, table.mean, 0.0).sum(1) / asked.sum(1)
 
 
 @explained

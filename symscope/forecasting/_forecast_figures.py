@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from symscope.forecasting._check import class_scores
 from symscope.forecasting._result import Forecast
+from symscope.forecasting._trained_answer import class_scores
 from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from symscope.errors import TooLargeError
 from symscope.forecasting._designs import Design, true_designs
 from symscope.forecasting._kernel_choice import TangentKernel
 from symscope.forecasting._question import Question
@@ -99,7 +100,12 @@ def full_kernel_prediction(
     labels = _labels(samples)
     few = orbit_points(question, question.data, known.indices[:TRIED]).to(device)
     fresh = 0 if new is None else len(new)
-    cost = coverage_cost(kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY)
+    try:
+        cost = coverage_cost(
+            kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
+        )
+    except TooLargeError as error:
+        return str(error).removesuffix("; allow more, or take fewer samples")
     if cost.seconds > seconds:
         return f"about {cost.seconds:.0f} s for all {len(known)} samples"
     result = coverage_regression(

@@ -23,7 +23,9 @@ from symscope.forecasting._extrapolation import (
     score_logits,
     shifted_scores,
 )
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
+from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
+from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TablePrediction, TrainedAnswer
 from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
@@ -120,34 +122,6 @@ def smallest_budget(step_seconds: float, designs: int, asked_steps: float = 0.0)
 
 @final
 @dataclass(frozen=True, eq=False)
-class TablePrediction:
-    """Predicted scores by class and element, and by class.
-
-    Attributes:
-        table: Score in each cell; NaN where it was not asked.
-        class_score: Mean over the cells of each class; NaN where none was asked.
-        class_low: Lower end of the 95 % interval of each class.
-        class_high: Upper end.
-        interval: 95 % interval of the mean over classes.
-    """
-
-    table: Float64[Tensor, "c n"]
-    class_score: Float64[Tensor, "c"]
-    class_low: Float64[Tensor, "c"]
-    class_high: Float64[Tensor, "c"]
-    interval: tuple[float, float]
-
-    def __repr__(self) -> str:
-        return f"TablePrediction({self.mean:.2f} [{self.interval[0]:.2f}, {self.interval[1]:.2f}])"
-
-    @property
-    def mean(self) -> float:
-        """Mean over classes."""
-        return float(self.class_score.nanmean())
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class PilotForecast:
     """What a whole training is predicted to reach, from pilot trainings.
 
@@ -213,23 +187,25 @@ def pilot_forecast(
             done += length
     ordered = tuple(answers[length] for length in plan.lengths)
     bounded = trainer.samples.task.kind == "classification"
+    last, share = ordered[-1], plan.lengths[1] / plan.full
 
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
         if not bool((tables[-1].count > 0).any()):
             return None
-        return predict_table(tables, plan, bounded, ordered[-1].fitted)
+        return predict_table(tables, plan, bounded, last.fitted)
 
-    known = predicted([one.known for one in ordered])
-    assert known is not None
-    return PilotForecast(
-        known,
-        predicted([one.new for one in ordered]),
-        predicted([one.covered for one in ordered]),
-        ordered,
-        plan,
-        ordered[-1].fitted,
-        time.perf_counter() - start,
-    )
+    covered = predicted([one.covered for one in ordered])
+    if bounded and trainer.samples.new is not None:
+        designs = interleaved_designs(trainer.samples, group)
+        neighbours = nearest_neighbours(trainer.samples, designs, trainer.device)
+        shift = learned_shift(last.new, last.covered, last.fitted, neighbours, share)
+        known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
+    else:
+        first = predicted([one.known for one in ordered])
+        assert first is not None
+        known, new = first, predicted([one.new for one in ordered])
+    seconds = time.perf_counter() - start
+    return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds)
 
 
 def unlearned_share(fitted: float, plan: PilotPlan) -> float:

@@ -16,17 +16,18 @@ from torch import Tensor
 
 from symscope._version import __version__
 from symscope.errors import InputError
-from symscope.forecasting._check import TrainingCheck, class_scores
+from symscope.forecasting._check import TrainingCheck
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discrepancy
 from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
 from symscope.forecasting._options import ForecastOptions
-from symscope.forecasting._pilot import LEARNED, PilotForecast, TablePrediction
+from symscope.forecasting._pilot import LEARNED, PilotForecast
 from symscope.forecasting._prediction_task import Z_975, TaskWording, interval_words
 from symscope.forecasting._price_list import Advice
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import samples_text
+from symscope.forecasting._trained_answer import TablePrediction, class_scores
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page

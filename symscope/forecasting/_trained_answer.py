@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from symscope.forecasting._designs import Design
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.networks import UserModel, arrange_inputs
-from symscope.numerics import Progress, checked
+from symscope.numerics import Progress, checked, explained, may_be_infinite
 from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
 
 MISSING_SAMPLES = 200  # known samples of a class that are asked at what they lack
@@ -48,6 +48,34 @@ class ScoreTable:
     def at(self, cells: Bool[Tensor, "c n"]) -> ScoreTable:
         """The same in these cells alone."""
         return ScoreTable(self.total * cells, self.count * cells)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TablePrediction:
+    """Predicted scores by class and element, and by class.
+
+    Attributes:
+        table: Score in each cell; NaN where it was not asked.
+        class_score: Mean over the cells of each class; NaN where none was asked.
+        class_low: Lower end of the 95 % interval of each class.
+        class_high: Upper end.
+        interval: 95 % interval of the mean over classes.
+    """
+
+    table: Float64[Tensor, "c n"]
+    class_score: Float64[Tensor, "c"]
+    class_low: Float64[Tensor, "c"]
+    class_high: Float64[Tensor, "c"]
+    interval: tuple[float, float]
+
+    def __repr__(self) -> str:
+        return f"TablePrediction({self.mean:.2f} [{self.interval[0]:.2f}, {self.interval[1]:.2f}])"
+
+    @property
+    def mean(self) -> float:
+        """Mean over classes."""
+        return float(self.class_score.nanmean())
 
 
 @final
@@ -176,7 +204,10 @@ class DesignTrainer:
         """The scores of a trained module."""
         known, new = self.samples.known, self.samples.new
         lacks = design.missing[known.positions]  # cells that are asked of a sample's class
-        few, more = _first(known.positions, COVERED_SAMPLES), _first(known.positions, MISSING_SAMPLES)
+        few, more = (
+            first_of_each(known.positions, COVERED_SAMPLES),
+            first_of_each(known.positions, MISSING_SAMPLES),
+        )
         missing = ~design.seen & more[:, None]
         fit = design.seen & few[:, None]
         tables = self._tables(module, known, [missing, fit, fit & ~lacks])
@@ -185,7 +216,7 @@ class DesignTrainer:
             asked, covered = ScoreTable(nothing.double(), nothing), tables[2]
         else:
             lacking = design.missing[new.positions]
-            few = _first(new.positions, COVERED_SAMPLES)
+            few = first_of_each(new.positions, COVERED_SAMPLES)
             asked, covered = self._tables(module, new, [lacking, ~lacking & few[:, None]])
         asked_of = known if new is None else new
         averaged = self._averaged(module, asked_of, design)
@@ -196,7 +227,7 @@ class DesignTrainer:
         self, module: nn.Module, orbit: OrbitSamples, mask: Bool[Tensor, "m n"]
     ) -> tuple[MissingCase, ...]:
         """For each class the surest failure and the surest success among some missing points."""
-        at = (mask & _first(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
+        at = (mask & first_of_each(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
         points = orbit.points[at[:, 0], at[:, 1]]
         outputs = module_outputs(module, arrange_inputs(points, self.model.layout).to(self.device))
         wanted, positions = orbit.wanted[at[:, 0]], orbit.positions[at[:, 0]]
@@ -227,7 +258,7 @@ class DesignTrainer:
 
     def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> ScoreTable:
         """Scores of outputs averaged over the group: of probabilities, or of numbers."""
-        chosen = _first(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
+        chosen = first_of_each(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
         inputs = arrange_inputs(orbit.points[chosen].flatten(0, 1), self.model.layout).to(self.device)
         outputs = module_outputs(module, inputs)
         if self.samples.task.kind == "classification":
@@ -274,6 +305,14 @@ class DesignTrainer:
         return points.to(self.device), wanted.to(self.device)
 
 
+@may_be_infinite
+@explained
+def class_scores(table: ScoreTable) -> Float64[Tensor, "c"]:
+    """The mean over the cells of each class; NaN for classes without any."""
+    asked = table.count > 0
+    return torch.where(asked, table.mean, 0.0).sum(1) / asked.sum(1)
+
+
 def grouped_cells(table: ScoreTable) -> ScoreTable:
     """The cells of each class taken together."""
     return ScoreTable(table.total.sum(1, keepdim=True), table.count.sum(1, keepdim=True))
@@ -286,7 +325,7 @@ def _spread_columns(values: Float[Tensor, "p k"], columns: Int64[Tensor, "k"]) -
     return result
 
 
-def _first(positions: Int64[Tensor, "m"], most: int) -> Bool[Tensor, "m"]:
+def first_of_each(positions: Int64[Tensor, "m"], most: int) -> Bool[Tensor, "m"]:
     """Whether a sample is among the first so many of its class."""
     order = positions.argsort(stable=True)
     counts = positions.bincount()

@@ -7,7 +7,7 @@ what trainings see and lack; pilot trainings are extrapolated (`pilot_forecast`)
 """
 
 from symscope.forecasting._advice import Remedies
-from symscope.forecasting._check import TrainingCheck, class_scores, training_check
+from symscope.forecasting._check import TrainingCheck, training_check
 from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._full_kernel import full_kernel_prediction
@@ -18,12 +18,27 @@ from symscope.forecasting._kernel_prediction import (
     class_pairs,
     resample_prediction,
 )
-from symscope.forecasting._pilot import PilotForecast, PilotPlan, TablePrediction, pilot_forecast, pilot_plan
+from symscope.forecasting._learned_forecast import (
+    LEAST_SPREAD,
+    WEIGHTS,
+    class_logits,
+    correction_features,
+    half_widths,
+    to_come,
+)
+from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._pilot import PilotForecast, PilotPlan, pilot_forecast, pilot_plan, predict_table
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import Resample, draw_resample
 from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
+from symscope.forecasting._trained_answer import (
+    DesignTrainer,
+    ScoreTable,
+    TablePrediction,
+    TrainedAnswer,
+    class_scores,
+)
 
 __all__ = [  # noqa: RUF022  # in the order of a forecast
     # the question, and samples to ask it of
@@ -56,12 +71,22 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "DesignTrainer",
     "ScoreTable",
     "TrainedAnswer",
-    # pilot trainings, and whole ones
+    # pilot trainings
     "PilotPlan",
     "pilot_plan",
     "PilotForecast",
     "TablePrediction",
     "pilot_forecast",
+    "predict_table",
+    # the correction that was fitted on the bank
+    "nearest_neighbours",
+    "correction_features",
+    "class_logits",
+    "half_widths",
+    "to_come",
+    "LEAST_SPREAD",
+    "WEIGHTS",
+    # whole trainings
     "TrainingCheck",
     "training_check",
     "class_scores",

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import InputError, TooLargeError
 from symscope.groups import FiniteGroup
 from symscope.numerics import byte_text
 from symscope.spectral._kernel_entries import entries
@@ -99,7 +99,8 @@ def cheapest(size: CoverageSize, budget: int, method: str = "auto") -> CoverageC
         method: One of `METHODS` to insist, "auto" otherwise.
 
     Raises:
-        InputError: Another method, or none that fits (says how much the smallest takes).
+        InputError: Another method.
+        TooLargeError: None that fits; it says how much the smallest takes.
     """
     if method not in ("auto", *METHODS) or (method == "features" and not size.linear):
         allowed = ["auto", *(METHODS if size.linear else METHODS[:2])]
@@ -117,7 +118,7 @@ def cheapest(size: CoverageSize, budget: int, method: str = "auto") -> CoverageC
         fitting = [plan for plan in plans if plan.bytes <= budget]
     if not fitting:
         least = min(plans, key=lambda plan: plan.bytes)
-        raise InputError(
+        raise TooLargeError(
             f"memory: regression on {size.points} points of {size.samples} samples takes "
             f"{byte_text(least.bytes)} at least ({least.methods[0]}), more than the {byte_text(budget)} "
             "allowed; allow more, or take fewer samples"

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from symscope.forecasting import ForecastOptions, forecast
-from symscope.forecasting._check import class_scores
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import class_scores
 from symscope.networks import user_model
 from tests.forecasting.problems import blobs, number_net, small_net, spots
 

@@ -25,6 +25,7 @@ from symscope.forecasting.methods import (
     class_scores,
     forecast_samples,
     interleaved_designs,
+    nearest_neighbours,
     pilot_forecast,
     pilot_plan,
     training_check,
@@ -33,7 +34,7 @@ from symscope.forecasting.methods import (
 from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults
 from symscope.training import StepPlan
-from symscope_papers.forecast.bank.baselines import kernel_scores, nearest_neighbour, spectral_rule
+from symscope_papers.forecast.bank.baselines import kernel_scores, spectral_rule
 from symscope_papers.forecast.bank.config import Bank, chosen_cases
 from symscope_papers.forecast.bank.data import bank_action, bank_data
 from symscope_papers.forecast.bank.networks import bank_network, parameter_count
@@ -79,7 +80,7 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
     advice = remedy_forecasts(Remedies(question, trainer, pilots[max(config.costs)], plan, seed))
     forecast_seconds = time.perf_counter() - began
     baselines = {
-        "nearest neighbour": nearest_neighbour(trainer, asked),
+        "nearest neighbour": class_scores(nearest_neighbours(samples, asked, trainer.device)),
         "kernel": kernel_scores(trainer, question, config.kernel_seconds),
         "spectral rule": spectral_rule(trainer, question, context.run_seed, config.kernel_seconds),
     }
@@ -103,7 +104,6 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
             }
         ],
         "pilots": [row for cost, pilot in pilots.items() for row in _pilot_rows(cost, pilot, lacking)],
-        "means": [row for cost, pilot in pilots.items() for row in _mean_rows(cost, pilot)],
         "trained": _trained_rows(check.first, check.second, lacking),
         "baselines": [
             {"baseline": name, "position": k, "accuracy": float(values[k])}
@@ -174,14 +174,13 @@ def augmented_answer(
 
 
 def _pilot_rows(cost: float, pilot: PilotForecast, lacking: Bool[Tensor, "c"]) -> list[dict[str, Any]]:
-    """Each class on known and new samples: both pilots, what they make of it, and the forecast."""
+    """Each class on known and new samples: both pilots, and their curve extrapolated."""
     first, second = pilot.answers
     covered = [_rowwise(one.covered) for one in (first, second)]
     rows = []
-    for kind, prediction in (("known", pilot.known), ("new", pilot.new)):
-        if prediction is None:
-            continue
+    for kind in ("known", "new"):
         tables = [getattr(one, kind) for one in (first, second)]
+        prediction = predict_table(tables, pilot.plan, True, second.fitted)
         scores = [class_scores(one) for one in tables]
         rows += [
             {
@@ -212,21 +211,6 @@ def _ends(prediction: TablePrediction, k: int) -> dict[str, float]:
         "low": float(prediction.class_low[k]),
         "high": float(prediction.class_high[k]),
     }
-
-
-def _mean_rows(cost: float, pilot: PilotForecast) -> list[dict[str, Any]]:
-    return [
-        {
-            "cost": cost,
-            "kind": kind,
-            "forecast": one.mean,
-            "low": one.interval[0],
-            "high": one.interval[1],
-            "steps": pilot.plan.steps,
-        }
-        for kind, one in (("known", pilot.known), ("new", pilot.new))
-        if one is not None
-    ]
 
 
 def _trained_rows(

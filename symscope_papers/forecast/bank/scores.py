@@ -52,14 +52,14 @@ def matched(tables: RunTables, kind: str = "new") -> pd.DataFrame:
         kind: "new" or "known" samples.
 
     Returns:
-        The case, `forecast_of` ("pilot 10 %", "network after 10 %", "seen 10 %", baselines), `position`,
-        `forecast`, `low`, `high`, `accuracy`, `second_accuracy`, `cost`.
+        The case, `forecast_of` ("extrapolated 10%", "network after 10%", baselines), `position`, `forecast`,
+        `low`, `high`, `accuracy`, `second_accuracy`, `cost`.
     """
     pilots = tables["pilots"]
     pilots = pilots[pilots["kind"] == kind]
     parts = []
     for words, column in (
-        ("pilot", "forecast"),
+        ("extrapolated", "forecast"),
         ("network after", "after_long"),
         ("accuracy at seen transformations after", "covered_long"),
     ):

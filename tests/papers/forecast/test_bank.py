@@ -9,16 +9,13 @@ import pandas as pd
 import pytest
 import torch
 
-from symscope.forecasting.methods import DesignTrainer, forecast_samples, true_designs
-from symscope.networks import user_model
+from symscope.forecasting.methods import class_scores, forecast_samples, nearest_neighbours, true_designs
 from symscope.runs import CellContext
 from symscope_papers.forecast.bank import bank
-from symscope_papers.forecast.bank.baselines import nearest_neighbour
 from symscope_papers.forecast.bank.claims import judge_claims
 from symscope_papers.forecast.bank.config import Bank
 from symscope_papers.forecast.bank.figures import draw_plots
 from symscope_papers.forecast.bank.measure import bank_question, cells, measure_cell, plan_of_cost
-from symscope_papers.forecast.bank.networks import bank_network
 from symscope_papers.forecast.bank.scores import CASE, decisions, matched, merit
 
 SMALL = dataclasses.replace(
@@ -73,10 +70,8 @@ def test_nearest_neighbours_are_those_of_all_distances():
         config, {"data": "points", "action": "C8", "coverage": "half", "samples": 6}, seed=1
     )
     samples = forecast_samples(asked, 0)
-    model = user_model(bank_network("mlp", asked.shape, 5), asked.shape, 5)
-    trainer = DesignTrainer(model, samples, torch.device("cpu"))
     design = true_designs(samples, asked.group)[0]
-    result = nearest_neighbour(trainer, [design])
+    result = class_scores(nearest_neighbours(samples, [design], torch.device("cpu")))
     known, new = samples.known, samples.new
     points, labels = known.points[design.seen].flatten(1), known.positions[design.seen.nonzero()[:, 0]]
     for position in (0, 1):

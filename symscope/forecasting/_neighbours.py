@@ -1,0 +1,65 @@
+"""The accuracy of nearest neighbours at what the training data lacks: a forecast without any network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from symscope.forecasting._designs import Design
+from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._trained_answer import ScoreTable, first_of_each
+
+PIECE = 4096  # points of the training data that are compared at a time
+OPERATIONS = 4e11  # about ten seconds of two cores: with more, fewer new samples are asked
+FEWEST = 8  # new samples of a class that are always asked
+
+
+def nearest_neighbours(
+    samples: ForecastSamples, designs: Sequence[Design], device: torch.device
+) -> ScoreTable:
+    """Whether the nearest point of the training data has the class of a new sample, where its class lacks it.
+
+    Args:
+        samples: Known and new samples.
+        designs: What the training data holds and lacks; each new sample is asked once for each.
+        device: Device to compute on.
+
+    Returns:
+        Empty without new samples.
+    """
+    shape = designs[0].missing.shape
+    total, count = (
+        torch.zeros(shape.numel(), dtype=torch.float64),
+        torch.zeros(shape.numel(), dtype=torch.int64),
+    )
+    new, known = samples.new, samples.known
+    if new is not None:
+        points, fresh = (one.points.flatten(0, 1).flatten(1) for one in (known, new))
+        owners = known.positions.repeat_interleave(samples.order)
+        for design in designs:
+            seen = design.seen.flatten()
+            asked = design.missing[new.positions]
+            cost = 2.0 * int(seen.sum()) * points.shape[1] * int(asked.sum())
+            most = max(FEWEST, int(OPERATIONS / cost * int(new.positions.bincount().max())) if cost else 0)
+            at = (asked & first_of_each(new.positions, most)[:, None]).flatten().nonzero()[:, 0]
+            nearest = _nearest(fresh[at].to(device), points[seen].to(device)).cpu()
+            position = new.positions[at // samples.order]
+            cells = position * samples.order + at % samples.order
+            total.index_add_(0, cells, (owners[seen][nearest] == position).double())
+            count += cells.bincount(minlength=shape.numel())
+    return ScoreTable(total.reshape(shape), count.reshape(shape))
+
+
+def _nearest(asked: Float[Tensor, "k d"], points: Float[Tensor, "p d"]) -> Int64[Tensor, "k"]:
+    """The position of the nearest point to each, by `|x|^2 - 2 x a` in pieces."""
+    best = torch.full((len(asked),), torch.inf, device=asked.device)
+    at = torch.zeros(len(asked), dtype=torch.int64, device=asked.device)
+    for start in range(0, len(points), PIECE):
+        piece = points[start : start + PIECE]
+        distance, where = (piece.square().sum(1) - 2 * asked @ piece.T).min(1)
+        nearer = distance < best
+        best, at = torch.where(nearer, distance, best), torch.where(nearer, where + start, at)
+    return at

@@ -1,0 +1,158 @@
+"""The correction that the library's forecast uses, fitted on the bank, and judged on what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from symscope.forecasting.methods import (
+    LEAST_SPREAD,
+    WEIGHTS,
+    class_logits,
+    correction_features,
+    half_widths,
+    to_come,
+)
+from symscope.runs import RunTables
+from symscope_papers.forecast.bank.scores import CASE
+
+RIDGE = 1e-3  # on weights in units of one standard deviation of their feature
+SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounded off
+NOMINAL = 0.95
+BOTH = ["accuracy", "second_accuracy"]
+
+
+@final
+@dataclass(frozen=True)
+class Widths:
+    """Half widths of 95 % intervals.
+
+    Attributes:
+        whole: Half width of a class after a whole training, in units of its spread.
+        further: What a correction adds to it, for one that applies in full.
+        mean: Half width of the mean over classes, in mean half widths of classes.
+    """
+
+    whole: float
+    further: float
+    mean: float
+
+
+def correction_rows(tables: RunTables) -> pd.DataFrame:
+    """Classes of all cases and costs, on new samples, with what the correction is a function of.
+
+    Returns:
+        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f2`, `coming`
+        (how much of the correction applies) and `weight` (a case counts once).
+    """
+    rows = tables["pilots"]
+    rows = rows[rows["kind"] == "new"]
+    trained = tables["trained"]
+    trained = trained[trained["kind"] == "new"][[*CASE, "position", "accuracy", "second_accuracy"]]
+    near = tables["baselines"]
+    near = near[near["baseline"] == "nearest neighbour"].rename(columns={"accuracy": "near"})
+    rows = rows.merge(trained, on=[*CASE, "position"])
+    rows = rows.merge(near[[*CASE, "position", "near"]], on=[*CASE, "position"])
+    rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
+    there = rows["covered_long"].fillna(rows["fitted_long"])
+    share = rows["long"] / rows["steps"]
+    points = torch.tensor(rows["points"].to_numpy(np.int64))
+    scores = (torch.tensor(one.to_numpy(np.float64)) for one in (rows["after_long"], there, rows["near"]))
+    features = correction_features(*scores, points, 0.0).numpy()  # as if all of it were to come
+    coming = np.array([to_come(one) for one in share])
+    rows[["f0", "f1", "f2"]] = features * coming[:, None]
+    rows["coming"], rows["share"] = coming, share
+    rows["z"] = class_logits(torch.tensor(rows["after_long"].to_numpy(np.float64)), points).numpy()
+    rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
+    return rows
+
+
+def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
+    """Forecasts of `correction_rows` with some weights."""
+    z = rows["z"].to_numpy() + rows[["f0", "f1", "f2"]].to_numpy() @ weights
+    return pd.Series(1 / (1 + np.exp(-z)), index=rows.index)
+
+
+def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """The weights of least mean absolute difference from the mean of both trainings, a case counting once."""
+    features, z = rows[["f0", "f1", "f2"]].to_numpy(), rows["z"].to_numpy()
+    wanted = ((rows["accuracy"] + rows["second_accuracy"]) / 2).to_numpy()
+    share = (rows["weight"] / rows["weight"].sum()).to_numpy()
+    unit = features.std(0) + 1e-9
+    scaled = features / unit
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        forecast = 1 / (1 + np.exp(-(z + scaled @ weights)))
+        error = forecast - wanted
+        size = np.sqrt(error**2 + SMOOTH)
+        slope = (share * error / size * forecast * (1 - forecast)) @ scaled
+        return float(share @ size + RIDGE * weights @ weights), slope + 2 * RIDGE * weights
+
+    return minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B").x / unit
+
+
+def left_out(rows: pd.DataFrame, by: str) -> pd.Series:
+    """Forecasts of every row by a fit that has not seen its network, data set, action or case.
+
+    Args:
+        rows: What `correction_rows` gives.
+        by: Column whose values are left out one at a time.
+    """
+    result = pd.Series(np.nan, index=rows.index)
+    for value in rows[by].unique():
+        mine = rows[by] == value
+        result[mine] = corrected(rows[mine], fit_weights(rows[~mine]))
+    return result
+
+
+def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
+    """Half widths that hold 95 % of the trained accuracies around forecasts by fits without their network.
+
+    The half width of a class is `(whole + further * coming) * spread`: the 95 % quantile by regression, so
+    that it is right for long and for short pilots.
+    """
+    spread = 2 * np.sqrt(np.clip(forecast * (1 - forecast), 0, None)) + LEAST_SPREAD
+    error = np.concatenate(
+        [(forecast - rows[name]).abs() / spread for name in BOTH]
+    )
+    coming = np.tile(rows["coming"].to_numpy(), 2)
+    weight = np.tile(rows["weight"].to_numpy(), 2)
+
+    def loss(ends: NDArray[np.float64]) -> float:
+        rest = error - (ends[0] + ends[1] * coming)
+        return float(weight @ np.maximum(NOMINAL * rest, (NOMINAL - 1) * rest))
+
+    whole, further = minimize(loss, np.array([0.15, 0.2]), method="Nelder-Mead").x
+    half = (whole + further * rows["coming"]) * spread
+    table = rows.assign(forecast=forecast, half=half).groupby([*CASE, "cost"])
+    means = table[["forecast", "half", *BOTH]].mean()
+    ratios = [
+        (means["forecast"] - means[name]).abs() / means["half"] for name in ("accuracy", "second_accuracy")
+    ]
+    return Widths(float(whole), float(further), float(pd.concat(ratios).quantile(NOMINAL)))
+
+
+def library_forecast(rows: pd.DataFrame) -> pd.DataFrame:
+    """The forecasts and intervals of the library, with the weights it has: columns forecast, low, high."""
+    return with_intervals(rows, corrected(rows, np.array(WEIGHTS)))
+
+
+def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
+    """Forecasts with the intervals that the library gives them."""
+    halves = [
+        float(half_widths(torch.tensor([one], dtype=torch.float64), share)[0])
+        for one, share in zip(forecast, rows["share"], strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "forecast": forecast,
+            "low": (forecast - halves).clip(lower=0),
+            "high": (forecast + halves).clip(upper=1),
+        }
+    )
