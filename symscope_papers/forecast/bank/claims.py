@@ -9,28 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from symscope.runs import Claim, RunTables
-from symscope_papers.forecast.bank.scores import Merit, decisions, learned_cases, matched, merits
+from symscope_papers.forecast.bank.correction import all_forecasts
+from symscope_papers.forecast.bank.scores import Merit, decisions, learned_cases, merits
 
 CLAIMED = {0.1: 1.2, 0.03: 2.0}  # cost: error over floor at most
 
 
 def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """Error over floor by cost, ranks, intervals, decisions, and what networks learned at all."""
-    rows = matched(tables)
-    table = merits(rows)
+    table = merits(all_forecasts(tables))
     claims = [_learned(tables)]
     for cost in sorted(config.costs, reverse=True):
-        name = f"pilot {cost:.0%}"
+        name = f"forecast {cost:.0%}"
         claims += [
             _near(name, table[name], CLAIMED.get(cost)),
             _covers(name, table[name]),
         ]
-    known = merits(matched(tables, "known"))
-    last = f"pilot {max(config.costs):.0%}"
+    last = f"forecast {max(config.costs):.0%}"
     claims += [
-        _near(f"{last}, known samples", known[last], CLAIMED.get(max(config.costs))),
         Claim.beyond(
-            f"Rank correlation of forecasts ({last}) with trained accuracies.",
+            f"Rank correlation of a {last} of the cost with trained accuracies.",
             table[last].ranks,
             expected="0.95 or more was claimed",
             why="Spearman's rho over classes of all cases. Others: "
@@ -45,7 +43,7 @@ def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
                 why=f"Mean absolute difference {one.error:.3f}, {one.cases} cases; floor {one.floor:.3f}.",
             )
             for name, one in table.items()
-            if not name.startswith("pilot")
+            if not name.startswith("forecast")
         ],
     ]
     return claims
@@ -64,7 +62,7 @@ def _learned(tables: RunTables) -> Claim:
 
 def _near(name: str, one: Merit, most: float | None) -> Claim:
     return Claim.beyond(
-        f"Distance of a forecast ({name} of the cost) to a training, over that between two trainings.",
+        f"Distance of a {name} of the cost to a training, over that between two trainings.",
         one.ratio,
         expected="" if most is None else f"{most:g} or less was claimed",
         why=f"Mean absolute difference {one.error:.3f}, bias {one.bias:+.3f}; two trainings "
@@ -74,7 +72,7 @@ def _near(name: str, one: Merit, most: float | None) -> Claim:
 
 def _covers(name: str, one: Merit) -> Claim:
     return Claim.beyond(
-        f"Share of trained accuracies of classes inside the intervals of a forecast ({name} of the cost).",
+        f"Share of trained accuracies of classes inside the intervals of a {name} of the cost.",
         one.covered,
         expected="0.90 to 0.97 was claimed",
         why=f"Mean width {one.width:.2f}: intervals from 0 to 1 cover and say nothing.",

@@ -20,7 +20,8 @@ from symscope.forecasting.methods import (
     to_come,
 )
 from symscope.runs import RunTables
-from symscope_papers.forecast.bank.scores import CASE
+from symscope_papers.forecast.bank.config import bank_cases
+from symscope_papers.forecast.bank.scores import CASE, matched
 
 RIDGE = 1e-3  # on weights in units of one standard deviation of their feature
 SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounded off
@@ -118,9 +119,7 @@ def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
     that it is right for long and for short pilots.
     """
     spread = 2 * np.sqrt(np.clip(forecast * (1 - forecast), 0, None)) + LEAST_SPREAD
-    error = np.concatenate(
-        [(forecast - rows[name]).abs() / spread for name in BOTH]
-    )
+    error = np.concatenate([(forecast - rows[name]).abs() / spread for name in BOTH])
     coming = np.tile(rows["coming"].to_numpy(), 2)
     weight = np.tile(rows["weight"].to_numpy(), 2)
 
@@ -156,3 +155,32 @@ def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
             "high": (forecast + halves).clip(upper=1),
         }
     )
+
+
+def all_forecasts(tables: RunTables, unseen: str | None = None) -> pd.DataFrame:
+    """`matched`, with the library's forecast beside the baselines, "forecast 10%".
+
+    Args:
+        tables: Tables of the bank.
+        unseen: A column, "network", "data" or "action": forecasts by weights that were fitted without the
+            value a case has there, and without cases that are held out; None takes the library's weights.
+    """
+    rows = correction_rows(tables)
+    if unseen is None:
+        result = library_forecast(rows)
+    else:
+        held = held_out(rows)
+        forecast = pd.Series(np.nan, index=rows.index)
+        forecast[held] = corrected(rows[held], fit_weights(rows[~held]))
+        forecast[~held] = left_out(rows[~held], unseen)
+        result = with_intervals(rows, forecast)
+    rows = rows[[*CASE, "cost", "position", "accuracy", "second_accuracy"]].assign(
+        forecast_of=[f"forecast {cost:.0%}" for cost in rows["cost"]], **dict(result.items())
+    )
+    return pd.concat([rows, matched(tables)], ignore_index=True)
+
+
+def held_out(rows: pd.DataFrame) -> pd.Series:
+    """Which rows are of cases that no fit may use."""
+    held = {tuple(case[name] for name in CASE) for case in bank_cases() if case["held_out"]}
+    return pd.Series([tuple(row) in held for row in rows[CASE].itertuples(index=False)], index=rows.index)

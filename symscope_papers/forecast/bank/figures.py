@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
+from symscope_papers.forecast.bank.correction import all_forecasts
 from symscope_papers.forecast.bank.networks import NETWORKS
-from symscope_papers.forecast.bank.scores import NOMINAL, matched, merit, merits
+from symscope_papers.forecast.bank.scores import merit, merits
 
 GREY = "#8b939c"
 MARKERS = {"one": "o", "half": "s", "gap": "^", "once": "D"}
@@ -21,14 +24,17 @@ COVERAGES = {
 
 def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Forecast against training, errors of all forecasts, and where they are."""
-    cost = max(config.costs)
-    return [scatter_plot(tables, cost), errors_plot(tables), where_plot(tables, cost)]
+    return bank_plots(all_forecasts(tables), max(config.costs))
 
 
-def scatter_plot(tables: RunTables, cost: float) -> Plot:
+def bank_plots(rows: pd.DataFrame, cost: float) -> list[Plot]:
+    """The same of rows of `all_forecasts`, for the bank as a whole."""
+    return [scatter_plot(rows, cost), errors_plot(rows), where_plot(rows, cost)]
+
+
+def scatter_plot(rows: pd.DataFrame, cost: float) -> Plot:
     """Forecast against trained accuracy of classes, new samples, a colour for each network."""
-    rows = matched(tables)
-    rows = rows[rows["forecast_of"] == f"pilot {cost:.0%}"]
+    rows = rows[rows["forecast_of"] == f"forecast {cost:.0%}"]
     present = [name for name in NETWORKS if name in set(rows["network"])]
     figure = new_figure(6.6, 5.2)
     with style():
@@ -69,15 +75,14 @@ def scatter_plot(tables: RunTables, cost: float) -> Plot:
     )
 
 
-def errors_plot(tables: RunTables) -> Plot:
+def errors_plot(rows: pd.DataFrame) -> Plot:
     """Mean absolute difference of every kind of forecast, beside the noise floor."""
-    rows = matched(tables)
     table = merits(rows)
     shown = sorted(table, key=lambda name: -table[name].error)
     figure = new_figure(8.2, 0.36 * len(shown) + 1.6)
     with style():
         axes = figure.subplots()
-        colours = [COLOURS[0] if name.startswith("pilot") else GREY for name in shown]
+        colours = [COLOURS[0] if name.startswith("forecast") else GREY for name in shown]
         axes.barh(range(len(shown)), [table[name].error for name in shown], color=colours, height=0.62)
         axes.plot(
             [table[name].floor for name in shown],
@@ -104,10 +109,9 @@ def errors_plot(tables: RunTables) -> Plot:
     )
 
 
-def where_plot(tables: RunTables, cost: float) -> Plot:
+def where_plot(rows: pd.DataFrame, cost: float) -> Plot:
     """Error and floor by network, data, action, coverage and samples."""
-    rows = matched(tables)
-    rows = rows[rows["forecast_of"] == f"pilot {cost:.0%}"]
+    rows = rows[rows["forecast_of"] == f"forecast {cost:.0%}"]
     columns = ("network", "data", "action", "coverage", "samples")
     figure = new_figure(10.5, 4.4)
     with style():
@@ -138,5 +142,5 @@ def where_plot(tables: RunTables, cost: float) -> Plot:
         source="beyond the papers",
         alt="Bar charts of the error of the forecast beside the noise floor, by network, data, action, "
         "coverage and samples of each class.",
-        caption=f"A case counts once in each panel. Nominal coverage of intervals {NOMINAL:.0%}.",
+        caption="A case counts once in each panel.",
     )

@@ -35,7 +35,7 @@ def tables():
 
 
 def test_a_small_run_has_forecasts_trainings_and_baselines(tables):
-    assert set(tables) == {"cases", "pilots", "means", "trained", "baselines", "remedies"}
+    assert set(tables) == {"cases", "pilots", "trained", "baselines", "remedies"}
     assert set(tables["cases"]["coverage"]) == {"half", "one"}
     pilots = tables["pilots"]
     assert (pilots["low"] <= pilots["forecast"] + 1e-9).all()
@@ -43,7 +43,7 @@ def test_a_small_run_has_forecasts_trainings_and_baselines(tables):
     assert set(tables["remedies"]["remedy"]) == {"nothing", "average", "augment"}
     assert set(tables["baselines"]["baseline"]) >= {"nearest neighbour", "kernel"}
     rows = matched(tables)
-    assert set(rows["forecast_of"]) >= {"pilot 10%", "network after 3%", "nearest neighbour"}
+    assert set(rows["forecast_of"]) >= {"extrapolated 10%", "network after 3%", "nearest neighbour"}
     assert not rows["accuracy"].isna().any()
 
 
