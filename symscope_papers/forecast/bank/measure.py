@@ -28,6 +28,7 @@ from symscope.forecasting.methods import (
     nearest_neighbours,
     pilot_forecast,
     pilot_plan,
+    predict_table,
     training_check,
     true_designs,
 )
