@@ -195,15 +195,13 @@ def pilot_forecast(
         return predict_table(tables, plan, bounded, last.fitted)
 
     covered = predicted([one.covered for one in ordered])
+    known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
     if bounded and trainer.samples.new is not None:
         designs = interleaved_designs(trainer.samples, group)
         neighbours = nearest_neighbours(trainer.samples, designs, trainer.device)
         shift = learned_shift(last.new, last.covered, last.fitted, neighbours, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
-    else:
-        first = predicted([one.known for one in ordered])
-        assert first is not None
-        known, new = first, predicted([one.new for one in ordered])
+    assert known is not None
     seconds = time.perf_counter() - start
     return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds)
 

@@ -8,8 +8,10 @@ from typing import final
 import numpy as np
 import pandas as pd
 import torch
+from jaxtyping import Float64
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from torch import Tensor
 
 from symscope.forecasting.methods import (
     LEAST_SPREAD,
@@ -56,20 +58,20 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows = rows[rows["kind"] == "new"]
     trained = tables["trained"]
     trained = trained[trained["kind"] == "new"][[*CASE, "position", "accuracy", "second_accuracy"]]
-    near = tables["baselines"]
-    near = near[near["baseline"] == "nearest neighbour"].rename(columns={"accuracy": "near"})
+    beside = tables["baselines"]
+    beside = beside[beside["baseline"] == "nearest neighbour"].rename(columns={"accuracy": "near"})
     rows = rows.merge(trained, on=[*CASE, "position"])
-    rows = rows.merge(near[[*CASE, "position", "near"]], on=[*CASE, "position"])
+    rows = rows.merge(beside[[*CASE, "position", "near"]], on=[*CASE, "position"])
     rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
     there = rows["covered_long"].fillna(rows["fitted_long"])
     share = rows["long"] / rows["steps"]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
-    scores = (torch.tensor(one.to_numpy(np.float64)) for one in (rows["after_long"], there, rows["near"]))
-    features = correction_features(*scores, points, 0.0).numpy()  # as if all of it were to come
+    pilot, seen, near = (_tensor(one) for one in (rows["after_long"], there, rows["near"]))
+    features = correction_features(pilot, seen, near, points, 0.0).numpy()  # as if all of it were to come
     coming = np.array([to_come(one) for one in share])
     rows[["f0", "f1", "f2"]] = features * coming[:, None]
     rows["coming"], rows["share"] = coming, share
-    rows["z"] = class_logits(torch.tensor(rows["after_long"].to_numpy(np.float64)), points).numpy()
+    rows["z"] = class_logits(pilot, points).numpy()
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
 
@@ -174,13 +176,16 @@ def all_forecasts(tables: RunTables, unseen: str | None = None) -> pd.DataFrame:
         forecast[held] = corrected(rows[held], fit_weights(rows[~held]))
         forecast[~held] = left_out(rows[~held], unseen)
         result = with_intervals(rows, forecast)
-    rows = rows[[*CASE, "cost", "position", "accuracy", "second_accuracy"]].assign(
-        forecast_of=[f"forecast {cost:.0%}" for cost in rows["cost"]], **dict(result.items())
-    )
-    return pd.concat([rows, matched(tables)], ignore_index=True)
+    names = pd.Series([f"forecast {cost:.0%}" for cost in rows["cost"]], index=rows.index, name="forecast_of")
+    own = pd.concat([rows[[*CASE, "cost", "position", *BOTH]], names, result], axis=1)
+    return pd.concat([own, matched(tables)], ignore_index=True)
 
 
 def held_out(rows: pd.DataFrame) -> pd.Series:
     """Which rows are of cases that no fit may use."""
     held = {tuple(case[name] for name in CASE) for case in bank_cases() if case["held_out"]}
     return pd.Series([tuple(row) in held for row in rows[CASE].itertuples(index=False)], index=rows.index)
+
+
+def _tensor(values: pd.Series) -> Float64[Tensor, "p"]:
+    return torch.tensor(values.to_numpy(np.float64))
