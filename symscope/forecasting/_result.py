@@ -268,7 +268,8 @@ class Forecast:
                 count = samples_text(self.options.per_class)
             return f"from the architecture alone, {count} {per}"
         plan = self.pilot.plan
-        cost = f"{plan.cost:.0%} of the training it replaces" if plan.cost < 1 else "a whole training"
+        share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"
+        cost = f"{share} of the training it replaces" if plan.cost < 1 else "a whole training"
         return f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
 
     def __repr__(self) -> str:

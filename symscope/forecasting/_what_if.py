@@ -23,7 +23,8 @@ def what_if(result: Forecast) -> Choices:
     rows = [*result.advice, *result.combinations]
     samples = sorted({row.change.samples for row in rows})
     elements = sorted({row.change.elements for row in rows})
-    remedies = list(dict.fromkeys(["none", *(row.change.remedy for row in rows)]))
+    tried = {row.change.remedy for row in rows}
+    remedies = [*(name for name in REMEDIES if name in tried), *sorted(tried - set(REMEDIES))]
     outcomes = tuple(
         (
             (
