@@ -158,6 +158,7 @@ def _run(run: RunOutcome, known: KeptResult) -> list[str]:
         "finished": run.finished,
         "versions": f"symscope {asked['symscope']}, Python {machine['python']}, {packages}",
         "revision": machine["revision"] or "not under git",
+        **({"continued": machine["continued"]} if "continued" in machine else {}),
         **(
             {"figures and claims": f"made from the cells by revision {machine['closed_by']}"}
             if "closed_by" in machine

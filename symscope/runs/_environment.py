@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,18 @@ def environment(device: str) -> dict[str, Any]:
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
         "revision": revision(Path(__file__).parent),
     }
+
+
+def machine_in_words(machine: Mapping[str, Any]) -> str:
+    """What `environment` says of versions and machine, on one line.
+
+    >>> machine = {"processor": "Z80", "cores": 1, "device": "cpu", "python": "3.12.3"}
+    >>> machine_in_words({**machine, "packages": {"torch": "2.11.0"}})
+    'Z80, 1 cores, cpu; Python 3.12.3, torch 2.11.0'
+    """
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    where = f"{machine['processor']}, {machine.get('cores', '?')} cores, {machine['device']}"
+    return f"{where}; Python {machine['python']}, {packages}"
 
 
 def chosen_device(wanted: str) -> str:

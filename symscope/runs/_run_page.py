@@ -202,6 +202,7 @@ def _how(run: RunOutcome) -> tuple[tuple[str, str], ...]:
         ("symscope", asked["symscope"]),
         ("revision", machine["revision"] or "not under git"),
         *((("figures and claims by", f"revision {machine['closed_by']}"),) if "closed_by" in machine else ()),
+        *((("continued", str(machine["continued"])),) if "continued" in machine else ()),
         ("python", machine["python"]),
         ("packages", packages),
         ("run folder", run.folder.name),

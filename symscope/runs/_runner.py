@@ -15,7 +15,7 @@ from symscope.errors import InputError, nearest
 from symscope.numerics import Progress, checked, explained, shortened
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._closing import finished_outcome
-from symscope.runs._environment import environment
+from symscope.runs._environment import environment, machine_in_words
 from symscope.runs._executors import dask_executor, local_executor, worker_count
 from symscope.runs._outcome import RunOutcome
 from symscope.runs._request import RunRequest
@@ -164,6 +164,8 @@ class _Work:
         self.outcome: RunOutcome | None = None
         if self.left:
             folder.reopen()
+        if self.left and self.done:
+            note_machine(folder, environment(request.device), self.done, self.total)
 
     def report_progress(self) -> None:
         """Report how far it is; with the last cell the run is closed."""
@@ -179,6 +181,25 @@ class _Work:
         self.folder.save_cell(record)
         self.done += 1
         self.report_progress()
+
+
+def note_machine(folder: RunFolder, here: Mapping[str, Any], done: int, total: int) -> None:
+    """Write into environment.json that a run goes on on another machine, or with other versions.
+
+    Args:
+        folder: The run folder.
+        here: Versions and machine, as `environment` gives them.
+        done: Number of cells that were run before.
+        total: Number of cells.
+    """
+    try:
+        stored = folder.environment()
+    except DamagedRunError:
+        return  # the closing writes it anew and says so
+    words, known = machine_in_words(here), str(stored.get("continued", ""))
+    if words not in (machine_in_words(stored), known.rpartition(" cells on ")[2]):
+        note = f"{known}{'; ' if known else ''}after {done} of {total} cells on {words}"
+        folder.write_json("environment.json", {**stored, "continued": note})
 
 
 def _chosen(work: _Work, only: Mapping[str, Collection[str]]) -> list[CellTask]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -11,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.runs import RunRequest, Verdict, Workers, run_experiments
+from symscope.runs import RunRequest, Verdict, Workers, run_experiments, run_report
 from symscope.runs import _runner as runner
 from tests.runs.program import tables, toy_request, toy_run
 
@@ -62,6 +63,21 @@ def test_only_missing_cells_are_run(tmp_path):
     assert gone.exists()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert tables(first.folder) == before
+
+
+def test_a_run_that_goes_on_elsewhere_names_both_machines(tmp_path):
+    first = toy_run(tmp_path)
+    here = first.environment()
+    assert "continued" not in here
+    elsewhere = {**here, "processor": "Z80", "cores": 1}
+    (first.folder / "environment.json").write_text(json.dumps(elsewhere))
+    for _ in range(2):  # and going on once more here says nothing new
+        next((first.folder / "cells").iterdir()).unlink()
+        again = toy_run(tmp_path).environment()
+        assert again["processor"] == "Z80"
+        assert again["continued"].startswith(f"after 5 of 6 cells on {here['processor']}, ")
+        assert again["continued"].count(" cells on ") == 1
+    assert "after 5 of 6 cells on" in run_report([first.folder])
 
 
 def test_a_run_that_was_stopped_before_it_was_closed_is_closed(tmp_path):
