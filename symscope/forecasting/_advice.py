@@ -215,7 +215,7 @@ class Remedies:
         order = self.question.group.order
         return self._row(
             "combined",
-            f"{one.text} Average the outputs over the {order} transformed inputs of every test sample.",
+            f"{one.text[:-1]}, and average the outputs over the {order} transformed inputs of test samples.",
             answer.averaged,
             self._short,
             one.training_cost,

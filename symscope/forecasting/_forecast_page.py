@@ -394,13 +394,14 @@ def _advice_rows(caption: str, advice: Sequence[Advice], summary: str = "") -> T
 
 
 def cheapest(result: Forecast) -> str:
-    """The ways to the target in one sentence."""
+    """The ways to the target in one sentence; two changes at a time where none reaches it alone."""
     target = result.question.target
     ways = [one for one in result.advice if one.accuracy >= target]
+    ways = ways or [one for one in result.combinations if one.accuracy >= target]
     if any(one.kind == "nothing" for one in ways):
         return f"Nothing is needed to reach {target:.2f}."
     if not ways:
-        best = max(result.advice, key=lambda one: one.accuracy)
+        best = max((*result.advice, *result.combinations), key=lambda one: one.accuracy)
         most = f"the most, {best.accuracy:.3f}: {best.text}"
         return f"Nothing that was tried is predicted to reach {target:.3f}; {most}"
     named = [one.text.rstrip(".") for one in ways[:3]]

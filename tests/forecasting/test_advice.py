@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from symscope.forecasting import ForecastOptions, TrainingOptions, _advice, fore
 from symscope.forecasting._advice import Remedies
 from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._equivariance import exact_elements
+from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
@@ -86,6 +88,17 @@ def test_the_page_offers_every_computed_change_and_no_other(covered):
     assert (built.accuracy, built.inference_cost) == (both.accuracy, 1)
     assert (1, 1, 0) not in shown
     assert "What if?" in forecast_page(covered)
+
+
+def test_the_cheapest_way_is_one_change_and_else_two(covered):
+    low, high = (replace(one, accuracy=0.1) for one in covered.advice[:2]), covered.combinations[0]
+    alone = replace(covered, advice=tuple(low), combinations=(replace(high, accuracy=0.95),))
+    words = cheapest(alone)
+    assert words.startswith("To reach 0.90: ")
+    assert ", and average the outputs over the 4 transformed inputs of test samples." in words
+    single = replace(covered.advice[0], accuracy=0.92, text="Do this.", kind="augment")
+    assert cheapest(replace(alone, advice=(single,))) == "To reach 0.90: do this."
+    assert "Nothing that was tried" in cheapest(replace(alone, combinations=()))
 
 
 def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered):
