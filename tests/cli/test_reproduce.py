@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_app import called
-from tests.runs.program import TOY
+from tests.runs.program import TOY, other_toy
 
 QUICK = (
     "reproduce",
@@ -100,22 +100,16 @@ def test_when_every_cell_fails_the_reasons_are_told_and_nothing_is_claimed(tmp_p
 
 
 def test_several_experiments_share_a_report(tmp_path, capsys):
-    words = (
-        "reproduce",
-        "spectral/missing",
-        "spectral/circles-distance",
-        "--device",
-        "cpu",
-        "--workers",
-        "0",
-    )
-    assert called(*words, "--out", str(tmp_path)) == 0
-    assert f"Report: {tmp_path / 'report.html'}" in capsys.readouterr().out
-    assert "spectral/missing, spectral/circles-distance" in (tmp_path / "report.html").read_text()
+    other = other_toy(tmp_path)
+    words = ("reproduce", "toy/matrices", "toy/others", "--module", TOY, "--module", other)
+    runs = tmp_path / "runs"
+    assert called(*words, "--device", "cpu", "--workers", "0", "--out", str(runs)) == 0
+    assert f"Report: {runs / 'report.html'}" in capsys.readouterr().out
+    assert "toy/matrices, toy/others" in (runs / "report.html").read_text()
 
-    assert called("report", str(tmp_path), "--out", str(tmp_path / "again.html")) == 0
+    assert called("report", str(runs), "--out", str(tmp_path / "again.html")) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'again.html'}\n"
-    assert "spectral/circles-distance" in (tmp_path / "again.html").read_text()
+    assert "toy/others" in (tmp_path / "again.html").read_text()
 
 
 def test_two_runs_are_compared(tmp_path, capsys):

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from symscope.cli._run_board import raised
-from symscope.runs import RunRequest
 from tests.cli.test_app import called
-from tests.runs.program import ENVIRONMENT, TOY
+from tests.runs.program import ENVIRONMENT, TOY, other_toy
 
 
 def test_bars_time_left_and_claims_in_a_real_terminal(tmp_path):
@@ -26,11 +25,12 @@ def test_bars_time_left_and_claims_in_a_real_terminal(tmp_path):
         "symscope.cli",
         "reproduce",
         "toy/matrices",
-        "spectral/missing",
+        "toy/others",
         "--module",
         TOY,
     ]
-    options = ["--workers", "0", "--device", "cpu", "--out", str(tmp_path)]
+    options = ["--module", other_toy(tmp_path), "--workers", "0", "--device", "cpu"]
+    options += ["--out", str(tmp_path / "runs"), "--set", "seconds=0.02"]
     environment = {**ENVIRONMENT, "COLUMNS": "100", "LINES": "40", "TERM": "xterm-256color"}
     process = subprocess.Popen([*command, *options], stdout=slave, stderr=slave, stdin=slave, env=environment)
     os.close(slave)
@@ -46,9 +46,8 @@ def test_bars_time_left_and_claims_in_a_real_terminal(tmp_path):
     assert process.wait(timeout=30) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
     assert re.search(r"toy/matrices\s+━+.*6/6", text)
-    cells = len(RunRequest.of("spectral/missing", device="cpu").tasks())
-    assert re.search(rf"spectral/missing\s+[━╸╺ ]+.*/{cells}\b", text)
-    assert re.search(rf"everything\s+[━╸╺ ]+.*/{6 + cells} .*left", text)
+    assert re.search(r"toy/others\s+[━╸╺ ]+.*/6\b", text)
+    assert re.search(r"everything\s+[━╸╺ ]+.*/12 .*left", text)
     final = text[text.rindex("Claims") :]
     assert "✓ holds" in final
     assert "○ not checked at this size" in final

@@ -16,6 +16,13 @@ TOY = str(Path(__file__).with_name("toy.py"))
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "NO_COLOR": "1"}
 
 
+def other_toy(folder: Path) -> str:
+    """A second module, with the same experiment under another id."""
+    module = folder / "others.py"
+    module.write_text(Path(TOY).read_text().replace("toy/matrices", "toy/others"))
+    return str(module)
+
+
 def toy_request(*changes: str, preset: str = "quick", seed: int = 0) -> RunRequest:
     return RunRequest.of(
         "toy/matrices", preset=preset, changes=changes, seed=seed, device="cpu", modules=[TOY]
