@@ -62,7 +62,7 @@ def test_the_least_memory_is_enough_and_less_is_refused(whole):
         planned(whole, needed - 8)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(whole=st.booleans(), factor=st.floats(1.0, 20.0))
 def test_memory_is_kept_to(whole, factor):
     memory = int(least_memory(whole) * factor)

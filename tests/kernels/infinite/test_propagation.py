@@ -91,7 +91,7 @@ torch.set_num_threads(1)
 head = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1)
 net = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), *head)
 kernel = infinite_width(net).ntk
-x = torch.randn(16, 1, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+x = torch.randn(12, 1, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 kernel.blocks(x[None, :2, :, :4, :4], None)
 def kilobytes(field):
     return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -99,8 +99,8 @@ open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
 before = kilobytes("VmRSS")
 kernel.blocks(x[None], None)
 used = (kilobytes("VmHWM") - before) * 1024
-stated = kernel.entry_bytes(x.shape[1:], x.dtype) * 16**2
-stated += kernel.working_bytes(32, x.shape[1:], x.dtype, "cpu")
+stated = kernel.entry_bytes(x.shape[1:], x.dtype) * 12**2
+stated += kernel.working_bytes(24, x.shape[1:], x.dtype, "cpu")
 print(used / stated)
 """
     surroundings = {**os.environ, "SYMSCOPE_COMPILE": compiled}
