@@ -66,8 +66,8 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     listed = _listed(known)
     if len(shape) < 2:
         raise InputError(
-            f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; make series "
-            "images of one row, X[:, None]."
+            f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; series are "
+            "moved by shift-x and flip, as images of one row, X[:, None]."
         )
     if what == "nodes":
         return _nodes(listed, shape[-2:])

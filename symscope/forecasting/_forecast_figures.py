@@ -298,7 +298,7 @@ def steps_figure(result: Forecast) -> Any:
     """The score at what is missing after each pilot training, and what a whole one is predicted to reach."""
     assert result.pilot is not None
     pilot, words = result.pilot, result.question.task.words
-    figure = new_figure(5.6, 3.2)
+    figure = new_figure(5.6, 3.8)
     with style():
         axes = figure.subplots()
         plan, shown = pilot.plan, [0.0]
@@ -329,7 +329,7 @@ def steps_figure(result: Forecast) -> Any:
         axes.minorticks_off()
         axes.set_xlabel("steps of training")
         _score_axis(axes, shown, words.axis, -0.03)
-        axes.legend(fontsize=8)
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
