@@ -1,10 +1,10 @@
 """From a pilot to a whole training by a correction that was fitted on a bank of forecasts and trainings.
 
 On the scale of logits a class moves from what the pilot reached towards what nearest neighbours reach, and
-up; less, the longer the pilot. The numbers are those that `python -m docs.tooling.forecast_bank` fits to
-docs/results/forecast-bank; they are used where they did better than the constants of `_extrapolation` for
-networks, data sets and groups that were left out of the fit. Intervals are conformal: as wide as residuals of
-networks that were left out.
+up; less, the longer the pilot, and the nearer it is to what it reaches at seen transformations. The numbers
+are those that `python -m docs.tooling.forecast_bank` fits to docs/results/forecast-bank; they are used
+because they did better than the constants of `_extrapolation` for networks, data sets and groups that were
+left out of the fit. Intervals are conformal: as wide as residuals of networks that were left out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from symscope.forecasting._extrapolation import score_logits
 from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, class_scores
 
 POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
-WEIGHTS = (0.89, 1.09, -0.11)  # of 1, of nearest neighbours and of seen transformations over the pilot
-WIDTH, FURTHER_WIDTH = 0.14, 0.26  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.71  # half width of the mean over classes, in mean half widths of classes
+WEIGHTS = (0.63, 1.11, 0.14, -0.12)  # of the four parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.14, 0.31  # half width of a class, for a whole training and for what is to come
+MEAN_WIDTH = 0.70  # half width of the mean over classes, in mean half widths of classes
 LEAST_SPREAD = 0.1
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
 
@@ -49,7 +49,7 @@ def correction_features(
     neighbours: Float64[Tensor, "c"],
     points: Int64[Tensor, "c"],
     share: float,
-) -> Float64[Tensor, "c 3"]:
+) -> Float64[Tensor, "c 4"]:
     """What the correction of each class is a linear function of.
 
     Args:
@@ -60,7 +60,9 @@ def correction_features(
         share: Steps of the pilot over those of a whole training.
     """
     here, there, near = (class_logits(one, points) for one in (pilot, covered, neighbours))
-    return to_come(share) * torch.stack([torch.ones_like(here), near - here, there - here], 1)
+    lacking = (there - here).clamp(min=0)
+    parts = [torch.ones_like(here), near - here, (near - here) * lacking / (1 + lacking), there - here]
+    return to_come(share) * torch.stack(parts, 1)
 
 
 def half_widths(score: Float64[Tensor, "c"], share: float) -> Float64[Tensor, "c"]:

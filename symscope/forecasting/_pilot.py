@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor
 
 from symscope.forecasting._designs import interleaved_designs
+from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import (
     extrapolated,
     rise_factor,
@@ -196,7 +197,8 @@ def pilot_forecast(
 
     covered = predicted([one.covered for one in ordered])
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
-    if bounded and trainer.samples.new is not None:
+    # a network that is invariant lacks nothing: its curve is that of all transformations
+    if bounded and trainer.samples.new is not None and last.asymmetry > INVARIANT:
         designs = interleaved_designs(trainer.samples, group)
         neighbours = nearest_neighbours(trainer.samples, designs, trainer.device)
         shift = learned_shift(last.new, last.covered, last.fitted, neighbours, share)

@@ -118,6 +118,7 @@ class TrainedAnswer:
             are asked of their class.
         fit: Known samples at points of the training data.
         cases: Some missing cases that fail and some that work, the surest of each class.
+        asymmetry: Distance of outputs from their mean over the group, over the norm of that mean.
         steps: Steps of one training.
         trainings: How many networks.
     """
@@ -128,6 +129,7 @@ class TrainedAnswer:
     averaged: ScoreTable
     fit: ScoreTable
     cases: tuple[MissingCase, ...]
+    asymmetry: float
     steps: int
     trainings: int = 1
 
@@ -139,6 +141,7 @@ class TrainedAnswer:
             self.averaged + other.averaged,
             self.fit + other.fit,
             self.cases + other.cases,
+            max(self.asymmetry, other.asymmetry),
             self.steps,
             self.trainings + other.trainings,
         )
@@ -219,9 +222,9 @@ class DesignTrainer:
             few = first_of_each(new.positions, COVERED_SAMPLES)
             asked, covered = self._tables(module, new, [lacking, ~lacking & few[:, None]])
         asked_of = known if new is None else new
-        averaged = self._averaged(module, asked_of, design)
+        averaged, asymmetry = self._averaged(module, asked_of, design)
         cases = self._cases(module, asked_of, missing if new is None else lacking)
-        return TrainedAnswer(tables[0], asked, covered, averaged, tables[1], cases, steps)
+        return TrainedAnswer(tables[0], asked, covered, averaged, tables[1], cases, asymmetry, steps)
 
     def _cases(
         self, module: nn.Module, orbit: OrbitSamples, mask: Bool[Tensor, "m n"]
@@ -256,11 +259,15 @@ class DesignTrainer:
                 )
         return tuple(result)
 
-    def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> ScoreTable:
-        """Scores of outputs averaged over the group: of probabilities, or of numbers."""
+    def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> tuple[ScoreTable, float]:
+        """Scores of outputs averaged over the group, of probabilities or numbers; and their asymmetry."""
         chosen = first_of_each(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
         inputs = arrange_inputs(orbit.points[chosen].flatten(0, 1), self.model.layout).to(self.device)
         outputs = module_outputs(module, inputs)
+        orbits = outputs.double().unflatten(0, (len(chosen), self.samples.order))
+        middle = orbits.mean(1, keepdim=True)
+        norm = float(middle.norm(dim=-1).mean()) or 1.0
+        asymmetry = float((orbits - middle).norm(dim=-1).mean()) / norm
         if self.samples.task.kind == "classification":
             outputs = outputs[:, self.samples.columns].softmax(1)
             outputs = _spread_columns(outputs, self.samples.columns)
@@ -271,7 +278,7 @@ class DesignTrainer:
         count = torch.zeros_like(total)
         total.index_add_(0, orbit.positions[chosen], scores[:, None] * cells)
         count.index_add_(0, orbit.positions[chosen], cells.double())
-        return ScoreTable(total, count.long())
+        return ScoreTable(total, count.long()), asymmetry
 
     def _tables(
         self, module: nn.Module, orbit: OrbitSamples, masks: Sequence[Bool[Tensor, "m n"]]

@@ -29,6 +29,8 @@ RIDGE = 1e-3  # on weights in units of one standard deviation of their feature
 SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounded off
 NOMINAL = 0.95
 BOTH = ["accuracy", "second_accuracy"]
+FEATURES = ["f0", "f1", "f2", "f3"]
+INVARIANT = ("deepsets",)  # networks that no action of the bank on their data changes
 
 
 @final
@@ -51,8 +53,9 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     """Classes of all cases and costs, on new samples, with what the correction is a function of.
 
     Returns:
-        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f2`, `coming`
-        (how much of the correction applies) and `weight` (a case counts once).
+        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f3`, `coming`
+        (how much of the correction applies), `weight` (a case counts once) and `invariant`: whether the
+        network is invariant by its architecture, so that its curve is extrapolated as it is.
     """
     rows = tables["pilots"]
     rows = rows[rows["kind"] == "new"]
@@ -69,22 +72,24 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     pilot, seen, near = (_tensor(one) for one in (rows["after_long"], there, rows["near"]))
     features = correction_features(pilot, seen, near, points, 0.0).numpy()  # as if all of it were to come
     coming = np.array([to_come(one) for one in share])
-    rows[["f0", "f1", "f2"]] = features * coming[:, None]
+    rows[FEATURES] = features * coming[:, None]
     rows["coming"], rows["share"] = coming, share
     rows["z"] = class_logits(pilot, points).numpy()
+    rows["invariant"] = rows["network"].isin(INVARIANT)
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
 
 
 def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
-    """Forecasts of `correction_rows` with some weights."""
-    z = rows["z"].to_numpy() + rows[["f0", "f1", "f2"]].to_numpy() @ weights
-    return pd.Series(1 / (1 + np.exp(-z)), index=rows.index)
+    """Forecasts of `correction_rows` with some weights; of invariant networks the curve, extrapolated."""
+    z = rows["z"].to_numpy() + rows[FEATURES].to_numpy() @ weights
+    return pd.Series(1 / (1 + np.exp(-z)), index=rows.index).where(~rows["invariant"], rows["forecast"])
 
 
 def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
     """The weights of least mean absolute difference from the mean of both trainings, a case counting once."""
-    features, z = rows[["f0", "f1", "f2"]].to_numpy(), rows["z"].to_numpy()
+    rows = rows[~rows["invariant"]]
+    features, z = rows[FEATURES].to_numpy(), rows["z"].to_numpy()
     wanted = ((rows["accuracy"] + rows["second_accuracy"]) / 2).to_numpy()
     share = (rows["weight"] / rows["weight"].sum()).to_numpy()
     unit = features.std(0) + 1e-9
@@ -97,7 +102,7 @@ def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
         slope = (share * error / size * forecast * (1 - forecast)) @ scaled
         return float(share @ size + RIDGE * weights @ weights), slope + 2 * RIDGE * weights
 
-    return minimize(loss, np.zeros(3), jac=True, method="L-BFGS-B").x / unit
+    return minimize(loss, np.zeros(len(FEATURES)), jac=True, method="L-BFGS-B").x / unit
 
 
 def left_out(rows: pd.DataFrame, by: str) -> pd.Series:
@@ -120,6 +125,8 @@ def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
     The half width of a class is `(whole + further * coming) * spread`: the 95 % quantile by regression, so
     that it is right for long and for short pilots.
     """
+    rows = rows[~rows["invariant"]]
+    forecast = forecast[rows.index]
     spread = 2 * np.sqrt(np.clip(forecast * (1 - forecast), 0, None)) + LEAST_SPREAD
     error = np.concatenate([(forecast - rows[name]).abs() / spread for name in BOTH])
     coming = np.tile(rows["coming"].to_numpy(), 2)
@@ -150,12 +157,10 @@ def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
         float(half_widths(torch.tensor([one], dtype=torch.float64), share)[0])
         for one, share in zip(forecast, rows["share"], strict=True)
     ]
+    low, high = (forecast - halves).clip(lower=0), (forecast + halves).clip(upper=1)
+    own = rows["invariant"]
     return pd.DataFrame(
-        {
-            "forecast": forecast,
-            "low": (forecast - halves).clip(lower=0),
-            "high": (forecast + halves).clip(upper=1),
-        }
+        {"forecast": forecast, "low": low.where(~own, rows["low"]), "high": high.where(~own, rows["high"])}
     )
 
 
