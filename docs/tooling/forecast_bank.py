@@ -165,7 +165,7 @@ def _by(rows: pd.DataFrame, column: str) -> str:
         f"| {column} | error | two trainings | bias | intervals hold | cases |",
         "| --- |" + " ---: |" * 5,
     ]
-    for name, part in rows.groupby(column, sort=False):
+    for name, part in rows.groupby(column, sort=column == "samples"):
         one = merit(part)
         words = WORDS.get(str(name), str(name))
         lines.append(

@@ -13,6 +13,7 @@ from symscope_papers.forecast.bank.networks import NETWORKS
 from symscope_papers.forecast.bank.scores import merit, merits
 
 GREY = "#8b939c"
+HUES = (*COLOURS, "#2b2b2b", "#14a3b8")
 MARKERS = {"one": "o", "half": "s", "gap": "^", "once": "D"}
 COVERAGES = {
     "one": "one element missing",
@@ -48,10 +49,10 @@ def scatter_plot(rows: pd.DataFrame, cost: float) -> Plot:
                     s=22,
                     marker=MARKERS[str(coverage)],
                     facecolors="none",
-                    edgecolors=COLOURS[k % len(COLOURS)],
+                    edgecolors=HUES[k % len(HUES)],
                 )
         for k, name in enumerate(present):
-            axes.scatter([], [], color=COLOURS[k % len(COLOURS)], s=22, label=NETWORKS[name])
+            axes.scatter([], [], color=HUES[k % len(HUES)], s=22, label=NETWORKS[name])
         for coverage in [one for one in MARKERS if one in set(rows["coverage"])]:
             marker = MARKERS[coverage]
             axes.scatter(
@@ -116,7 +117,7 @@ def where_plot(rows: pd.DataFrame, cost: float) -> Plot:
     figure = new_figure(10.5, 4.4)
     with style():
         for axes, column in zip(figure.subplots(1, len(columns), sharey=True), columns, strict=True):
-            parts = {str(name): merit(part) for name, part in rows.groupby(column, sort=False)}
+            parts = {str(name): merit(part) for name, part in rows.groupby(column, sort=column == "samples")}
             places = range(len(parts))
             axes.bar(
                 places, [one.error for one in parts.values()], color=COLOURS[0], width=0.62, label="forecast"
