@@ -15,6 +15,7 @@ from torch import Tensor
 
 from symscope.forecasting._extrapolation import score_logits
 from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, class_scores
+from symscope.numerics import explained, may_be_infinite
 
 POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
 WEIGHTS = (0.63, 1.11, 0.14, -0.12)  # of the four parts of `correction_features`
@@ -24,6 +25,7 @@ LEAST_SPREAD = 0.1
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
 
 
+@explained
 def to_come(share: float) -> float:
     """How much of the correction applies after a pilot of this share of the steps: 0 for a whole training.
 
@@ -33,6 +35,8 @@ def to_come(share: float) -> float:
     return 1 - min(1.0, share) ** POWER
 
 
+@may_be_infinite
+@explained
 def class_logits(score: Float64[Tensor, "c"], points: Int64[Tensor, "c"]) -> Float64[Tensor, "c"]:
     """Logits of accuracies, as if one more point were right and one more wrong.
 
@@ -43,6 +47,8 @@ def class_logits(score: Float64[Tensor, "c"], points: Int64[Tensor, "c"]) -> Flo
     return torch.logit((score * count + 1) / (count + 2))
 
 
+@may_be_infinite
+@explained
 def correction_features(
     pilot: Float64[Tensor, "c"],
     covered: Float64[Tensor, "c"],
@@ -65,12 +71,16 @@ def correction_features(
     return to_come(share) * torch.stack(parts, 1)
 
 
+@may_be_infinite
+@explained
 def half_widths(score: Float64[Tensor, "c"], share: float) -> Float64[Tensor, "c"]:
     """Half widths of 95 % intervals of classes; narrower towards accuracies of 0 and 1."""
     spread = 2 * (score * (1 - score)).clamp(min=0).sqrt() + LEAST_SPREAD
     return (WIDTH + FURTHER_WIDTH * to_come(share)) * spread
 
 
+@may_be_infinite
+@explained
 def learned_shift(
     missing: ScoreTable, covered: ScoreTable, fitted: float, neighbours: ScoreTable, share: float
 ) -> Float64[Tensor, "c"]:
@@ -90,6 +100,8 @@ def learned_shift(
     return features @ torch.tensor(WEIGHTS, dtype=torch.float64)
 
 
+@may_be_infinite
+@explained
 def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], share: float) -> TablePrediction:
     """Accuracies of a whole training, each class moved so far on the scale of logits.
 

@@ -11,12 +11,14 @@ from torch import Tensor
 from symscope.forecasting._designs import Design
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import ScoreTable, first_of_each
+from symscope.numerics import explained
 
 PIECE = 4096  # points of the training data that are compared at a time
 OPERATIONS = 4e11  # about ten seconds of two cores: with more, fewer new samples are asked
 FEWEST = 8  # new samples of a class that are always asked
 
 
+@explained
 def nearest_neighbours(
     samples: ForecastSamples, designs: Sequence[Design], device: torch.device
 ) -> ScoreTable:
