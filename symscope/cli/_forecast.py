@@ -288,6 +288,7 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     samples, names = as_samples(asked.data, asked.task, asked.limit)
+    elements = _own_elements(asked)
     acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
@@ -300,12 +301,27 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
                     samples,
                     acting,
                     new=asked.new,
+                    elements=elements,
                     class_names=names,
                     name=name,
                     progress=partial(progress, name),
                     **arguments,
                 )
             yield result
+
+
+def _own_elements(asked: _Asked) -> tuple[str, ...] | None:
+    """In which transformation each sample is, where the file with the data says it."""
+    from symscope.data import read_elements
+
+    path = Path(asked.data)
+    elements = read_elements(path) if path.suffix == ".npz" else None
+    if elements is not None and asked.limit is not None:
+        raise InputError(
+            f"--limit: {path} says in which transformation each sample is, so that all are taken; leave it "
+            "out, or save fewer samples"
+        )
+    return elements
 
 
 def _page(result: list[Forecast]) -> str:

@@ -13,7 +13,8 @@ from symscope.errors import InputError, nearest
 DATA = {
     "sample": "200 MNIST digits of each class, bundled: nothing to download (the default)",
     "mnist": "all 60,000 training digits, after `symscope data fetch mnist`",
-    "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width], and y [n]",
+    "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width], and y [n]; angles or "
+    "elements [n] if samples are transformed already",
     "FOLDER": "a folder of images for each class, named after it; or MNIST's IDX files, plain or .gz",
     "FILE.py:FUNCTION": "a function of yours that returns a torch dataset",
 }

@@ -24,7 +24,7 @@ from symscope.data._orbits import orbits
 from symscope.data._action import default_tolerance, fixing_elements
 
 # samples
-from symscope.data._array_files import read_arrays
+from symscope.data._array_files import read_arrays, read_elements
 from symscope.data._arrays import load_arrays, load_measured
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
@@ -59,4 +59,5 @@ __all__ = [
     "load_measured",
     "mnist_sample",
     "read_arrays",
+    "read_elements",
 ]

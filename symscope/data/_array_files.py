@@ -51,6 +51,43 @@ def read_arrays(
     return _from_file(path), _from_file(Path(labels))
 
 
+def read_elements(path: Path) -> tuple[str, ...] | None:
+    """In which transformation each sample of a `.npz` file is, in words, where the file says it.
+
+    Args:
+        path: A `.npz` with an array "angles", in degrees, or "elements", their names or numbers.
+
+    Returns:
+        None where it has neither.
+
+    Raises:
+        InputError: Both, an array that is no row, or a damaged file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(folder + "/mine.npz", X=np.zeros((2, 4)), y=[0, 1], angles=[0, 90])
+    ...     read_elements(Path(folder, "mine.npz"))
+    ('0°', '90°')
+    """
+    with damage(path), zipfile.ZipFile(path) as archive:
+        keys = [key for key in ("angles", "elements") if f"{key}.npy" in archive.namelist()]
+        if not keys:
+            return None
+        if len(keys) > 1:
+            raise InputError(f"{path}: expected angles or elements of the samples, got both; leave one out.")
+        array = _member(archive, keys[0], path)
+    if array.ndim != 1:
+        raise InputError(
+            f"{path} ({keys[0]}): expected a row of one for each sample, got the shape {array.shape}."
+        )
+    values = array.tolist()
+    if keys[0] == "elements":
+        return tuple(str(value) for value in values)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{path} (angles): expected numbers of degrees, got {array.dtype}.")
+    return tuple(f"{value:g}°" for value in values)
+
+
 def as_float64(array: NDArray[np.generic]) -> NDArray[np.float64]:
     """Numbers in double precision; what it cannot hold becomes infinite, to be refused as such."""
     with np.errstate(all="ignore"):

@@ -151,6 +151,19 @@ def test_pilots_say_what_they_know_of_new_samples_of_known_ones_and_of_what_is_c
     assert kinds.count("nothing") == kinds.count("average") == 1
 
 
+def test_angles_beside_the_samples_are_their_coverage(more, tmp_path, capsys):
+    data = blobs(items=6)
+    angles = 90 * (np.arange(len(data)) % 4)
+    np.savez(tmp_path / "more.npz", X=data.x.numpy(), y=data.labels.numpy(), angles=angles)
+    assert called(*more, "--json") == 0
+    assert "each sample as the data has it" in capsys.readouterr().out
+    assert called(*more, "--limit", "9") == 2
+    assert "leave it out" in capsys.readouterr().err
+    np.savez(tmp_path / "more.npz", X=data.x.numpy(), y=data.labels.numpy(), angles=angles + 7)
+    assert called(*more, "--json") == 2
+    assert "7" in capsys.readouterr().err
+
+
 def test_new_samples_from_a_file_leave_the_data_whole(more, tmp_path, capsys):
     fresh = blobs(items=3, seed=0)
     np.savez(tmp_path / "fresh.npz", X=fresh.x.numpy(), y=fresh.labels.numpy())

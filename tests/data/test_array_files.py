@@ -12,7 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symscope.data._array_files import check_data_room, check_regular_file, check_unpacked, read_arrays
+from symscope.data._array_files import (
+    check_data_room,
+    check_regular_file,
+    check_unpacked,
+    read_arrays,
+    read_elements,
+)
 from symscope.errors import InputError
 
 X, Y = np.random.default_rng(0).normal(size=(5, 3, 2)), np.arange(5)
@@ -128,3 +134,27 @@ def test_data_must_fit_into_memory():
     check_data_room("X", 10**6)
     with pytest.raises(InputError, match=r"X: 1000000000000000 numbers: .* take fewer samples"):
         check_data_room("X", 10**15)
+
+
+def test_a_file_may_say_in_which_transformation_each_sample_is(tmp_path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, X=X, y=Y)
+    assert read_elements(path) is None
+    np.savez(path, X=X, y=Y, angles=[0, 90.5, -45, 0, 0])
+    assert read_elements(path) == ("0°", "90.5°", "-45°", "0°", "0°")
+    np.savez(path, X=X, y=Y, elements=["e", "r", "s", "e", "e"])
+    assert read_elements(path) == ("e", "r", "s", "e", "e")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"angles": [0] * 5, "elements": [0] * 5}, "got both"),
+        ({"angles": [[0] * 5]}, "a row of one for each sample"),
+        ({"angles": ["a"] * 5}, "numbers of degrees"),
+    ],
+)
+def test_elements_that_make_no_sense_are_refused(arrays, message, tmp_path):
+    np.savez(tmp_path / "mine.npz", X=X, y=Y, **arrays)
+    with pytest.raises(InputError, match=message):
+        read_elements(tmp_path / "mine.npz")
