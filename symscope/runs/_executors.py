@@ -153,8 +153,11 @@ def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
             f"--dask {address}: expected certificates for tls, got none; name them in "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY"
         )
-    # quiet: a lost worker or scheduler is ours to report, in one line
-    with _quiet("distributed"), _client(Client, address, seconds) as client:
+    # quiet: a lost worker or scheduler is ours to report, in one line, not theirs who wait for it
+    with (
+        _quiet("distributed", "tornado", "asyncio", "concurrent"),
+        _client(Client, address, seconds) as client,
+    ):
         executor = client.get_executor(pure=False)
         yield executor
         executor.shutdown(wait=True)
@@ -176,11 +179,10 @@ def _client(kind: Any, address: str, seconds: float) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Nothing but critical messages from a library's loggers, which set their levels each on their own."""
-    loggers = [
-        logging.getLogger(known) for known in logging.root.manager.loggerDict if known.startswith(name)
-    ]
+def _quiet(*names: str) -> Iterator[None]:
+    """Nothing but critical messages from libraries' loggers, which set their levels each on their own."""
+    known = {*names, *(one for one in logging.root.manager.loggerDict if one.startswith(names))}
+    loggers = [logging.getLogger(name) for name in known]
     before = [(logger, logger.level) for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)

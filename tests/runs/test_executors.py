@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 import pytest
 
 from symscope import InputError
+from symscope.runs import _executors
 from symscope.runs._environment import usable_cores
 from symscope.runs._executors import (
     THREAD_VARIABLES,
@@ -58,3 +60,16 @@ def test_a_cluster_that_does_not_answer_is_refused(address):
         dask_executor(address, seconds=0.3),
     ):
         pass
+
+
+def test_libraries_that_wait_for_a_cluster_are_quiet_and_then_as_before(caplog):
+    """A lost scheduler is told by asyncio and by futures too, with tracebacks, beside our one line."""
+    names = ("asyncio", "concurrent.futures", "tornado.application", "distributed.client")
+    before = [logging.getLogger(name).level for name in names]
+    with _executors._quiet("distributed", "tornado", "asyncio", "concurrent"):
+        for name in names:
+            logging.getLogger(name).error("%s lost its scheduler", name)
+    assert caplog.text == ""
+    assert [logging.getLogger(name).level for name in names] == before
+    logging.getLogger("asyncio").error("heard again")
+    assert "heard again" in caplog.text
