@@ -14,8 +14,10 @@ from pathlib import Path
 import torch
 
 from tests.fuzz import examples, stock
-from tests.fuzz.driver import AREAS, BYTES, SECONDS, Tally, fuzz
+from tests.fuzz.driver import AREAS, BYTES, SECONDS, Fault, Tally, fuzz
 from tests.fuzz.outcome import Kind
+
+shown: list[Fault] = []
 
 
 def options() -> argparse.Namespace:
@@ -68,7 +70,12 @@ def main() -> int:
 
 
 def progress(tally: Tally) -> None:
-    """One line that is written over again."""
+    """One line that is written over again; a fault is shown when it is first met, whatever ends the run."""
+    while len(shown) < len(tally.faults):
+        fault = list(tally.faults.values())[len(shown)]
+        shown.append(fault)
+        where = f"--replay {fault.area}:{fault.seed}"
+        print(f"{fault.outcome.kind}: {fault.outcome.place}; {where}", file=sys.stderr, flush=True)
     inputs = sum(sum(counts.values()) for counts in tally.counts.values())
     if sys.stderr.isatty() or inputs % 500 == 0:
         end = "\r" if sys.stderr.isatty() else "\n"
