@@ -201,6 +201,7 @@ class LabelledData:
         return members
 
 
+@checked
 def mnist_sample(dtype: torch.dtype = torch.float64) -> LabelledData:
     """The first 200 training images of each MNIST class, pixels in [0, 1].
 

@@ -98,10 +98,10 @@ class ElementWords:
 
     def element(self, word: str) -> int:
         """The one element that a name or an angle means."""
-        return self._one(word.strip())
+        return self._one(_short_numbers(word.strip()))
 
     def _meant(self, word: str) -> list[int]:
-        order, plain = self.group.order, word.removesuffix("only").strip()
+        order, plain = self.group.order, _short_numbers(word).removesuffix("only").strip()
         if plain.lower() in EVERY:
             return list(range(order))
         if plain.lower() in ("upright", "identity"):
@@ -341,6 +341,12 @@ def _listed(text: str) -> list[str]:
     if not all(parts):
         raise InputError(f"{text!r}: expected elements between the commas.")
     return parts
+
+
+def _short_numbers(word: str) -> str:
+    if re.search(r"\d{8}", word):
+        raise InputError(f"{word[:20]!r}: expected angles or elements, got a number of eight digits or more.")
+    return word
 
 
 def _angle(word: str) -> float | None:

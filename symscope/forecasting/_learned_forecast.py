@@ -18,9 +18,9 @@ from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, cl
 from symscope.numerics import explained, may_be_infinite
 
 POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
-WEIGHTS = (0.63, 1.11, 0.14, -0.12)  # of the four parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.14, 0.31  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.70  # half width of the mean over classes, in mean half widths of classes
+WEIGHTS = (0.66, 1.14, 0.17, -0.13)  # of the four parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.12, 0.33  # half width of a class, for a whole training and for what is to come
+MEAN_WIDTH = 0.69  # half width of the mean over classes, in mean half widths of classes
 LEAST_SPREAD = 0.1
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
 

@@ -150,6 +150,7 @@ def check_point_sets(x1: Tensor, x2: Tensor | None, leading: int = 1) -> None:
         ...
     symscope.errors.InputError: x1 and x2: expected points of one shape, got (3,) and (4,).
     """
+    leading = check_count("leading", leading)
     _check_form("x1", x1, leading)
     if x2 is not None:
         _check_form("x2", x2, leading)

@@ -141,3 +141,12 @@ def test_data_that_says_how_its_samples_are_turned_is_the_same_question():
         forecast(small_net, data, "C4", elements=torch.tensor([0, 90]), options=options)
     with pytest.raises(InputError, match="leave the words out"):
         forecast(small_net, data, "C4", elements=elements * 90, seen="upright", options=options)
+
+
+@pytest.mark.parametrize("word", ["9" * 400, "±" + "9" * 400, "0.." + "9" * 400, "every " + "9" * 400])
+def test_numbers_without_measure_are_refused(word):
+    words = ElementWords(cyclic(4), ("0°", "90°", "180°", "270°"), 90.0)
+    with pytest.raises(InputError, match="eight digits or more"):
+        words.elements(word)
+    with pytest.raises(InputError, match="eight digits or more"):
+        words.element(word)

@@ -101,7 +101,10 @@ def of_command(arguments: Iterable[str]) -> Outcome:
         return of_error(error)
     printed, said = text_of(out), text_of(err)
     if status in (0, 1):
-        for name in arguments:  # a folder may be called so
+        for name in [
+            *arguments,
+            *(one.encode("utf-8", "replace").decode() for one in arguments),
+        ]:  # of folders
             printed = printed.replace(name, "") if re.search(r"(?i)nan|inf", name) else printed
         bad = re.search(r"(?i)^.*(?<![\w.-])[-+]?(nan|inf)\b.*$", printed, re.MULTILINE)
         return (

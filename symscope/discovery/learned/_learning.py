@@ -76,10 +76,11 @@ class ActionTraining:
         counts = ("steps", "points", "held_out", "minibatch", "batch", "evaluate_every", "patience", "pairs")
         for name in (*counts, "axiom_points", "axiom_every"):
             check_count(name, getattr(self, name))
-        if self.decay_every < 0 or not 0 < self.decay <= 1 or not self.learning_rate > 0:
+        check_count("decay_every", self.decay_every, 0)
+        if not 0 < self.decay <= 1 or not self.learning_rate > 0:
             raise InputError(
-                "expected a positive learning rate, a decay in (0, 1] and decay_every of 0 or more; got "
-                f"{self.learning_rate}, {self.decay} and {self.decay_every}"
+                "expected a positive learning rate and a decay in (0, 1]; got "
+                f"{self.learning_rate} and {self.decay}"
             )
 
 
