@@ -248,6 +248,11 @@ def _layout(module: nn.Module, shape: tuple[int, ...], name: str) -> tuple[str, 
             problems.append(f"{tuple(given.shape)}: {error}")
             continue
         if isinstance(out, Tensor) and out.ndim == 2 and len(out) == 3:
+            if not out.is_floating_point():
+                raise InputError(
+                    f"model {name}: expected outputs of floating-point numbers, scores of classes, got "
+                    f"{out.dtype}; leave argmax and rounding out of its forward."
+                )
             if x._version != version or not torch.equal(x, given):
                 raise InputError(
                     f"model {name}: its forward changes its input in place, so that the data would not stay "

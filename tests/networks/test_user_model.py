@@ -165,3 +165,12 @@ def test_complex_weights_are_refused_instead_of_losing_a_part(buffer):
 def test_torchscript_is_refused(convert):
     with pytest.raises(InputError, match="got TorchScript"):
         user_model(lambda: convert(nn.Linear(12, 2)), (12,), 2)
+
+
+def test_outputs_that_are_whole_numbers_are_refused():
+    class Decided(nn.Module):
+        def forward(self, x):
+            return x.flatten(1)[:, :2].long()
+
+    with pytest.raises(InputError, match="leave argmax and rounding out"):
+        user_model(Decided(), (2, 2), 2)
