@@ -207,7 +207,7 @@ $ python -m docs.tooling.forecast_bank RUN
 The first command resumes, and takes time in pieces; the second adds a finished run to the bank
 (`docs/results/forecast-bank/*.parquet`) and writes this page.
 
-## What was claimed, and what came out
+## Claims and results
 
 Mean absolute difference of the forecast accuracy of a class, on new samples at transformations the
 training data lacks, from two trainings, beside the difference between the two; a case counts once.

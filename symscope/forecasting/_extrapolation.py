@@ -15,6 +15,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.forecasting._trained_answer import ScoreTable
+from symscope.numerics import explained, may_be_infinite
 
 DECAY = 0.5
 OWN = 0.5  # weight of a cell's own rise; the rest is the mean rise of all: single cells are noisy
@@ -81,8 +82,27 @@ def shifted_scores(table: ScoreTable, moved: Float64[Tensor, "c n"], bounded: bo
     """
     z = score_logits(table, bounded)
     if bounded:
-        return (table.mean + torch.sigmoid(z + moved) - torch.sigmoid(z)).clamp(0.0, 1.0)
+        return moved_scores(table.mean, z, moved)
     return (table.mean + torch.exp(-z) - torch.exp(-z - moved)).clamp(max=1.0)
+
+
+@may_be_infinite
+@explained
+def moved_scores(
+    score: Float64[Tensor, "*s"], z: Float64[Tensor, "*s"], shift: Float64[Tensor, "*s"]
+) -> Float64[Tensor, "*s"]:
+    """Shares moved by so much on the scale of logits; as they are where nothing is moved.
+
+    Args:
+        score: Shares of points.
+        z: Their logits, finite: those of 0 and 1 are smoothed.
+        shift: How far each moves.
+
+    >>> one = torch.ones(1).double()
+    >>> moved_scores(one, 3 * one, 0 * one).item(), round(moved_scores(one / 2, 0 * one, one).item(), 3)
+    (1.0, 0.731)
+    """
+    return (score + torch.sigmoid(z + shift) - torch.sigmoid(z)).clamp(0.0, 1.0)
 
 
 def score_half_widths(

@@ -13,15 +13,16 @@ import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from symscope.forecasting._extrapolation import score_logits
+from symscope.forecasting._extrapolation import Z_975, moved_scores, score_logits
 from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, class_scores
 from symscope.numerics import explained, may_be_infinite
 
 POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
-WEIGHTS = (0.66, 1.14, 0.17, -0.13)  # of the four parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.12, 0.33  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.69  # half width of the mean over classes, in mean half widths of classes
+WEIGHTS = (0.67, 1.15, 0.15, -0.11)  # of the four parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.14, 0.31  # half width of a class, for a whole training and for what is to come
+MEAN_WIDTH = 0.67  # half width of the mean over classes, in mean half widths of classes
 LEAST_SPREAD = 0.1
+BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
 
 
@@ -73,10 +74,18 @@ def correction_features(
 
 @may_be_infinite
 @explained
-def half_widths(score: Float64[Tensor, "c"], share: float) -> Float64[Tensor, "c"]:
-    """Half widths of 95 % intervals of classes; narrower towards accuracies of 0 and 1."""
+def half_widths(
+    score: Float64[Tensor, "c"], share: float, points: Int64[Tensor, "c"]
+) -> Float64[Tensor, "c"]:
+    """Half widths of 95 % intervals of classes; narrower towards accuracies of 0 and 1.
+
+    What fewer points than those of the bank leave open is added.
+    """
     spread = 2 * (score * (1 - score)).clamp(min=0).sqrt() + LEAST_SPREAD
-    return (WIDTH + FURTHER_WIDTH * to_come(share)) * spread
+    smoothed = (score * points + 1) / (points + 2)
+    fewer = (1 / points - 1 / BANK_POINTS).clamp(min=0)
+    chance = Z_975 * (smoothed * (1 - smoothed) * fewer).sqrt()
+    return torch.hypot((WIDTH + FURTHER_WIDTH * to_come(share)) * spread, chance)
 
 
 @may_be_infinite
@@ -110,8 +119,9 @@ def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], share: fl
         shift: How far each class moves; NaN for classes that were not asked.
         share: Steps of the pilot over those of a whole training.
     """
-    score = torch.sigmoid(class_logits(class_scores(table), table.count.sum(1)) + shift)
-    half = half_widths(score, share)
+    now, points = class_scores(table), table.count.sum(1)
+    score = moved_scores(now, class_logits(now, points), shift)
+    half = half_widths(score, share, points)
     mean, mean_half = float(score.nanmean()), MEAN_WIDTH * float(half.nanmean())
     ends = (max(0.0, mean - mean_half), min(1.0, mean + mean_half))
     cells = _cells_with_mean(table, score)
@@ -124,6 +134,7 @@ def _cells_with_mean(table: ScoreTable, score: Float64[Tensor, "c"]) -> Float64[
     low, high = torch.full_like(score, -30.0), torch.full_like(score, 30.0)
     for _ in range(60):  # bisection: the mean rises with the shift
         middle = (low + high) / 2
-        moved = torch.where(asked, torch.sigmoid(z + middle[:, None]), 0.0).sum(1) / asked.sum(1)
-        low, high = torch.where(moved < score, middle, low), torch.where(moved < score, high, middle)
-    return torch.where(asked, torch.sigmoid(z + low[:, None]), torch.nan)
+        moved = moved_scores(table.mean, z, middle[:, None].expand_as(z))
+        short = torch.where(asked, moved, 0.0).sum(1) / asked.sum(1) < score
+        low, high = torch.where(short, middle, low), torch.where(short, high, middle)
+    return torch.where(asked, moved_scores(table.mean, z, low[:, None].expand_as(z)), torch.nan)

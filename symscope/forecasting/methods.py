@@ -10,6 +10,7 @@ from symscope.forecasting._advice import Remedies
 from symscope.forecasting._check import TrainingCheck, training_check
 from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
+from symscope.forecasting._extrapolation import moved_scores
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, kernel_seconds, tangent_kernel
 from symscope.forecasting._kernel_prediction import (
@@ -82,6 +83,7 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "nearest_neighbours",
     "correction_features",
     "class_logits",
+    "moved_scores",
     "half_widths",
     "to_come",
     "LEAST_SPREAD",

@@ -43,8 +43,18 @@ def test_a_whole_training_is_not_corrected():
     shift = learned_shift(PILOT, COVERED, 0.9, NEAR, 1.0)
     assert shift[:2].tolist() == [0, 0]
     result = learned_prediction(PILOT, shift, 1.0)
-    smoothed = (torch.tensor([0.4, 0.7]).double() * 100 + 1) / 102
-    torch.testing.assert_close(result.class_score[:2], smoothed)
+    torch.testing.assert_close(result.class_score[:2], torch.tensor([0.4, 0.7]).double())
+    torch.testing.assert_close(result.table[:2], PILOT.mean[:2], rtol=0, atol=1e-9)
+
+
+def test_few_points_leave_more_open():
+    """As the binomial's own standard error, beyond that of the hundred points of the bank."""
+    score = torch.tensor([0.5]).double()
+    few, bank, many = (half_widths(score, 1.0, torch.tensor([n])) for n in (4, 100, 5000))
+    assert few**2 - bank**2 == pytest.approx(1.96**2 * 0.25 * (1 / 4 - 1 / 100))
+    assert bank == many
+    none = half_widths(torch.tensor([0.0]).double(), 1.0, torch.tensor([2]))
+    assert none > 0.4  # two of two points wrong say little
 
 
 @given(share=st.floats(0.001, 1.0))
@@ -65,7 +75,9 @@ def test_nearest_neighbours_pull_up_and_down_less_after_longer_pilots():
         assert up > down
         longer = [learned_shift(PILOT, COVERED, 0.9, near, 1.5 * share)[0] for near in (better, NEAR)]
         assert abs(longer[0] - longer[1]) < abs(up - down)
-    wide, narrow = (half_widths(torch.tensor([0.5]).double(), share)[0] for share in (0.01, 0.5))
+    wide, narrow = (
+        half_widths(torch.tensor([0.5]).double(), share, torch.tensor([200]))[0] for share in (0.01, 0.5)
+    )
     assert wide > narrow
 
 

@@ -19,6 +19,7 @@ from symscope.forecasting.methods import (
     class_logits,
     correction_features,
     half_widths,
+    moved_scores,
     to_come,
 )
 from symscope.runs import RunTables
@@ -82,8 +83,9 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
 
 def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
     """Forecasts of `correction_rows` with some weights; of invariant networks the curve, extrapolated."""
-    z = rows["z"].to_numpy() + rows[FEATURES].to_numpy() @ weights
-    return pd.Series(1 / (1 + np.exp(-z)), index=rows.index).where(~rows["invariant"], rows["forecast"])
+    shift = torch.tensor(rows[FEATURES].to_numpy() @ weights)
+    moved = moved_scores(_tensor(rows["after_long"]), _tensor(rows["z"]), shift).numpy()
+    return pd.Series(moved, index=rows.index).where(~rows["invariant"], rows["forecast"])
 
 
 def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
@@ -94,10 +96,11 @@ def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
     share = (rows["weight"] / rows["weight"].sum()).to_numpy()
     unit = features.std(0) + 1e-9
     scaled = features / unit
+    rest = rows["after_long"].to_numpy() - 1 / (1 + np.exp(-z))  # what smoothing took away
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         forecast = 1 / (1 + np.exp(-(z + scaled @ weights)))
-        error = forecast - wanted
+        error = forecast + rest - wanted
         size = np.sqrt(error**2 + SMOOTH)
         slope = (share * error / size * forecast * (1 - forecast)) @ scaled
         return float(share @ size + RIDGE * weights @ weights), slope + 2 * RIDGE * weights
@@ -153,10 +156,11 @@ def library_forecast(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
     """Forecasts with the intervals that the library gives them."""
-    halves = [
-        float(half_widths(torch.tensor([one], dtype=torch.float64), share)[0])
-        for one, share in zip(forecast, rows["share"], strict=True)
-    ]
+    points = torch.tensor(rows["points"].to_numpy(np.int64))
+    halves = pd.Series(0.0, index=rows.index)
+    for share in rows["share"].unique():
+        mine = (rows["share"] == share).to_numpy(copy=True)
+        halves[mine] = half_widths(_tensor(forecast[mine]), float(share), points[mine]).numpy()
     low, high = (forecast - halves).clip(lower=0), (forecast + halves).clip(upper=1)
     own = rows["invariant"]
     return pd.DataFrame(
@@ -193,4 +197,4 @@ def held_out(rows: pd.DataFrame) -> pd.Series:
 
 
 def _tensor(values: pd.Series) -> Float64[Tensor, "p"]:
-    return torch.tensor(values.to_numpy(np.float64))
+    return torch.tensor(values.to_numpy(np.float64, copy=True))
