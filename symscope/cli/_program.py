@@ -25,29 +25,38 @@ class CtrlC:
 
     def __init__(self) -> None:
         self.deadline: float | None = None
+        self.waiting: threading.Timer | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt now, or look again in a moment."""
         now = time.monotonic()
         self.deadline = now + LONGEST_IMPORT if self.deadline is None else self.deadline
         if importing(frame) and now < self.deadline:
-            _signal_again()
+            self.again()
             return
         self.deadline = None
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
         raise KeyboardInterrupt
 
     def unraisable(self, failure: Any) -> None:
         """Where Python drops exceptions, in callbacks of weak references and in `__del__`, signal again."""
         if isinstance(failure.exc_value, KeyboardInterrupt):
-            _signal_again()
+            self.again()
         else:
             sys.__unraisablehook__(failure)
 
+    def again(self) -> None:
+        """Signal in a moment, once however often it is asked for: a second would come after the last line."""
+        if self.waiting is None:
+            self.waiting = threading.Timer(0.05, self._signal)
+            self.waiting.daemon = True
+            self.waiting.start()
 
-def _signal_again() -> None:
-    again = threading.Timer(0.05, _signal_main_thread)
-    again.daemon = True
-    again.start()
+    def _signal(self) -> None:
+        self.waiting = None
+        _signal_main_thread()
 
 
 def _signal_main_thread() -> None:
@@ -78,7 +87,7 @@ def program() -> None:
         main()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        print("symscope: stopped.", file=sys.stderr)
+        sys.stderr.write("symscope: stopped.\n")  # at once, or not at all
     except SystemExit as end:
         status = end.code
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own clean-up has nothing to say about it

@@ -80,6 +80,14 @@ def test_ctrl_c_in_an_import_waits_for_its_end(handler, tmp_path):
     assert sys.__dict__.pop("finished_importing")
 
 
+def test_ctrl_c_several_times_in_an_import_comes_once(handler, tmp_path):
+    """One that came after KeyboardInterrupt would end the program before its last line is written."""
+    code = "import signal\nfor _ in range(20): signal.raise_signal(signal.SIGINT)"
+    with pytest.raises(KeyboardInterrupt):
+        imported_and_waited(tmp_path, code)
+    time.sleep(0.3)  # another one would be raised here
+
+
 def test_an_import_without_an_end_is_stopped(handler, tmp_path, monkeypatch):
     monkeypatch.setattr("symscope.cli._program.LONGEST_IMPORT", 0.1)
     with pytest.raises(KeyboardInterrupt):
