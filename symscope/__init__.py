@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what type checkers and completion see; at run time each is 
     from typing import Any
 
     from symscope import (
+        auditing,
         data,
         discovery,
         dynamics,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # what type checkers and completion see; at run time each is 
 __all__ = [
     "InputError",
     "__version__",
+    "auditing",
     "data",
     "discovery",
     "dynamics",

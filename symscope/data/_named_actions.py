@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import torch
 
-from symscope.data._action import Action, custom_action
+from symscope.data._action import Action, ElementByElement, custom_action
 from symscope.data._rotation import dihedral_action, rotation
 from symscope.data.images import check_divides, flip, flip_both, shift, shift_both
 from symscope.data.nodes import node_permutation
@@ -77,6 +78,44 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     return _shift(what, listed, shape[-2:]) if what.startswith("shift") else _flip(what, listed)
 
 
+def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, Action]:
+    """An action from a few words: a group and how it acts, either of which may be left out.
+
+    `C8` and `C8 rotation` turn images, `D4` also mirrors them, `C14xC14` shifts, `flip` is `C2 flip`,
+    `S4 nodes` permutes the nodes of graphs; `rotation` alone is `C8 rotation`.
+
+    Returns:
+        The name of the family of actions, and the action.
+
+    Raises:
+        InputError: More than two words, or as `parse` and `parse_action`.
+
+    >>> parse_named_action("C8", (28, 28))[0], parse_named_action("flip", (28, 28))[1].group.name
+    ('rotation', 'C2')
+    """
+    words = text.replace(",", " ").split()
+    if not 1 <= len(words) <= 2:
+        raise InputError(f"action: expected a group and how it acts, such as 'C8 rotation', got {text!r}.")
+    how, group = None, None
+    for word in words:
+        if re.match(r"[A-Z]", word):
+            group = word
+        else:
+            how = word.removesuffix("s") if word in ("shifts", "rotations", "flips") else word
+    if group is None:
+        usual = {"rotation": "C8", "dihedral": "D4", "shift": "C8" if shape[-2:-1] == (1,) else "C2xC2"}
+        group = usual.get((how or "").partition(":")[0], "C2")
+    if how is None:
+        how = _usual_action(group)
+    action = parse_action(how, group, shape)
+    plain = how.partition(":")[0]
+    if plain == "rotation" and not group.startswith("C"):
+        plain = "dihedral"
+    if plain == "shift" and "x" not in group:
+        plain = "shift-x"
+    return (how if plain in ("rotation", "dihedral", "shift-x", "shift-y") else None), action
+
+
 def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     """A user's MODULE:FUNCTION, `(g, x) -> g x` on batches of samples, as an action of a named group.
 
@@ -86,6 +125,29 @@ def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     acting = _listed(parse(group))
     function = load_user_function("--action", name)
     return custom_action(acting, function, len(shape), getattr(function, "__name__", "custom"))
+
+
+def is_builtin_action(action: Action) -> bool:
+    """Whether an action is made of symscope's own functions alone, which are known to be actions.
+
+    >>> from symscope.data import custom_action, rotation
+    >>> from symscope.groups import cyclic
+    >>> is_builtin_action(rotation(8)), is_builtin_action(custom_action(cyclic(2), torch.mul, 1))
+    (True, False)
+    """
+    made = action.transform
+    function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
+    return str(getattr(function, "__module__", "")).startswith("symscope.")
+
+
+def _usual_action(group: str) -> str:
+    known = parse(group)
+    factors = getattr(known, "cyclic_factors", None)
+    if factors is not None and len(factors) == 2:
+        return "shift"
+    if group.startswith("D"):
+        return "dihedral"
+    return "rotation" if group.startswith("C") else "nodes"
 
 
 def _listed(group: Group) -> FiniteGroup:

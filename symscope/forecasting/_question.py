@@ -11,13 +11,22 @@ import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
-from symscope.data import ACTIONS, Action, LabelledData, MeasuredData, check_action, parse_action
+from symscope.data import (
+    ACTIONS,
+    Action,
+    LabelledData,
+    MeasuredData,
+    check_action,
+    is_builtin_action,
+    parse_action,
+    parse_named_action,
+)
 from symscope.errors import InputError
 from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._resample import is_builtin_action, sample_kind, sample_points
+from symscope.forecasting._resample import sample_kind, sample_points
 from symscope.forecasting._targets import Targets, group_names, grouped
-from symscope.groups import FiniteGroup, parse
+from symscope.groups import FiniteGroup
 from symscope.numerics import checked, explained
 from symscope.spectral import class_masks
 from symscope.user_code import user_errors
@@ -315,51 +324,3 @@ def _action_of(action: Action | str, data: LabelledData) -> tuple[str | None, Ac
             f"{data.name} have shape {shape}."
         )
     return family, action
-
-
-def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, Action]:
-    """An action from a few words: a group and how it acts, either of which may be left out.
-
-    `C8` and `C8 rotation` turn images, `D4` also mirrors them, `C14xC14` shifts, `flip` is `C2 flip`,
-    `S4 nodes` permutes the nodes of graphs; `rotation` alone is `C8 rotation`.
-
-    Returns:
-        The name of the family of actions, and the action.
-
-    Raises:
-        InputError: More than two words, or as `parse` and `parse_action`.
-
-    >>> parse_named_action("C8", (28, 28))[0], parse_named_action("flip", (28, 28))[1].group.name
-    ('rotation', 'C2')
-    """
-    words = text.replace(",", " ").split()
-    if not 1 <= len(words) <= 2:
-        raise InputError(f"action: expected a group and how it acts, such as 'C8 rotation', got {text!r}.")
-    how, group = None, None
-    for word in words:
-        if re.match(r"[A-Z]", word):
-            group = word
-        else:
-            how = word.removesuffix("s") if word in ("shifts", "rotations", "flips") else word
-    if group is None:
-        usual = {"rotation": "C8", "dihedral": "D4", "shift": "C8" if shape[-2:-1] == (1,) else "C2xC2"}
-        group = usual.get((how or "").partition(":")[0], "C2")
-    if how is None:
-        how = _usual_action(group)
-    action = parse_action(how, group, shape)
-    plain = how.partition(":")[0]
-    if plain == "rotation" and not group.startswith("C"):
-        plain = "dihedral"
-    if plain == "shift" and "x" not in group:
-        plain = "shift-x"
-    return (how if plain in ("rotation", "dihedral", "shift-x", "shift-y") else None), action
-
-
-def _usual_action(group: str) -> str:
-    known = parse(group)
-    factors = getattr(known, "cyclic_factors", None)
-    if factors is not None and len(factors) == 2:
-        return "shift"
-    if group.startswith("D"):
-        return "dihedral"
-    return "rotation" if group.startswith("C") else "nodes"

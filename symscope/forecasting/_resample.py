@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from symscope.data import Action, ElementByElement, LabelledData, default_tolerance, fixing_elements
+from symscope.data import Action, LabelledData, default_tolerance, fixing_elements, is_builtin_action
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
@@ -225,19 +225,6 @@ def standardise_points(
         which = f"{at} of those drawn" if indices is None else str(int(indices[at]))
         raise InputError(f"{name}: sample {which} is constant, as it is or transformed; leave it out.")
     return (centred / size).reshape(images.shape)
-
-
-def is_builtin_action(action: Action) -> bool:
-    """Whether an action is made of symscope's own functions alone, which are known to be actions.
-
-    >>> from symscope.data import custom_action, rotation
-    >>> from symscope.groups import cyclic
-    >>> is_builtin_action(rotation(8)), is_builtin_action(custom_action(cyclic(2), torch.mul, 1))
-    (True, False)
-    """
-    made = action.transform
-    function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
-    return str(getattr(function, "__module__", "")).startswith("symscope.")
 
 
 def sample_kind(action: Action, shape: Sequence[int]) -> str:

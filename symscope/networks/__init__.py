@@ -18,7 +18,14 @@ from symscope.networks._jacobian import Jacobian
 from symscope.networks._stack import Stack, batched_outputs, stack_networks
 from symscope.networks._torch_private import is_view
 from symscope.networks._tracing import UntraceableModule, trace_module
-from symscope.networks._user_model import UserModel, arrange_inputs, build_network, user_model
+from symscope.networks._user_model import (
+    UserModel,
+    arrange_inputs,
+    build_network,
+    fitting_weights,
+    network_builder,
+    user_model,
+)
 from symscope.networks.losses import LOSSES, Loss, named_loss, sample_losses
 
 __all__ = [
@@ -48,5 +55,7 @@ __all__ = [
     "UserModel",
     "arrange_inputs",
     "build_network",
+    "fitting_weights",
+    "network_builder",
     "user_model",
 ]

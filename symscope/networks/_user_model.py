@@ -85,7 +85,7 @@ def user_model(
     check_count("classes", classes)
     check_memory("one input", 8 * math.prod(shape), "use smaller ones")
     called = name or (model if isinstance(model, str) else _name(model))
-    build = _builder(model, tuple(shape), classes, called)
+    build = network_builder(model, tuple(shape), classes, called)
     if weights is not None:
         build = _with_weights(build, Path(weights))
     first = build(0)
@@ -155,9 +155,23 @@ def _name(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _builder(
+def network_builder(
     model: str | nn.Module | Callable[..., nn.Module], shape: tuple[int, ...], classes: int, name: str
 ) -> Callable[[int], nn.Module]:
+    """A function of a seed that gives a fresh network, in float64 and evaluation mode.
+
+    Args:
+        model: A name, a function that builds a network, or a module, whose layers are drawn anew.
+        shape: Shape of one input, for networks by name.
+        classes: Number of outputs, for networks by name.
+        name: Name of the network in messages.
+
+    Raises:
+        InputError: An unknown name, something else, or a module with weights that cannot be drawn anew.
+
+    >>> network_builder(nn.Linear(3, 2), (3,), 2, "linear")(5).weight.shape
+    torch.Size([2, 3])
+    """
     if isinstance(model, str):
         build: Callable[..., nn.Module] = named_network(model, shape, classes)
     elif isinstance(model, nn.Module):
@@ -192,9 +206,20 @@ def _redrawn(module: nn.Module, name: str) -> Callable[[], nn.Module]:
     return build
 
 
+def fitting_weights(module: nn.Module, path: Path) -> Mapping[str, Tensor]:
+    """A saved state dict, read with `weights_only=True`, if it is of this network.
+
+    Raises:
+        InputError: No such file, something else than a state dict, or other names and shapes.
+    """
+    saved = read_weights(path, "weights")
+    _check_fit(module.state_dict(), saved, path)
+    return saved
+
+
 def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[int], nn.Module]:
-    first, saved = build(0), read_weights(path, "weights")
-    _check_fit(first.state_dict(), saved, path)
+    first = build(0)
+    saved = fitting_weights(first, path)
     loaded = functional_module(first, saved)
     state = {**loaded.trainable, **loaded.fixed}
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope import groups
-from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
+from symscope.data._named_actions import ACTIONS, action_from_source, parse_action, parse_named_action
 from symscope.errors import InputError
 
 CASES = [
@@ -107,3 +107,14 @@ def test_channels_last_is_noticed_and_channels_first_is_not(name, channels):
         parse_action(name, group, (12, 12, channels))
     assert parse_action(name, group, (channels, 12, 12)).group.order == 2
     assert parse_action("shift-y", group, (16, 12, 2)).group.order == 2  # 16 channels of narrow images
+
+
+def test_actions_by_a_few_words():
+    assert parse_named_action("D4", (6, 6))[1].group.name == "D4"
+    assert parse_named_action("C2xC3 shifts", (6, 6))[1].group.order == 6
+    assert parse_named_action("C8 rotation:orthogonal", (6, 6))[0] == "rotation:orthogonal"
+    assert parse_named_action("flip", (6, 6))[0] is None
+    assert parse_named_action("S3", (3, 3))[1].name == "nodes"
+    with pytest.raises(InputError, match="fits the action flip"):
+        parse_named_action("C3 flip", (6, 6))
+    assert groups.cyclic(4).order == parse_named_action("rotation C4", (6, 6))[1].group.order

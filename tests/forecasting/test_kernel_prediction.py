@@ -7,12 +7,10 @@ import torch
 from torch import nn
 
 from symscope.data import LabelledData
-from symscope.errors import InputError
 from symscope.forecasting._kernel_choice import default_per_class, leading_data_part, tangent_kernel
 from symscope.forecasting._kernel_prediction import class_pairs, resample_prediction
-from symscope.forecasting._question import as_question, parse_named_action
+from symscope.forecasting._question import as_question
 from symscope.forecasting._resample import draw_resample
-from symscope.groups import cyclic
 from symscope.kernels import infinite_width
 from symscope.networks import user_model
 from symscope.spectral.dense import regression
@@ -115,14 +113,3 @@ def test_graphs_under_permutations_of_their_nodes():
     permuted = resample.points[0, 1]
     p = question.group.permutations[1]
     assert torch.equal(permuted[p][:, p], resample.points[0, 0])
-
-
-def test_actions_by_a_few_words():
-    assert parse_named_action("D4", (6, 6))[1].group.name == "D4"
-    assert parse_named_action("C2xC3 shifts", (6, 6))[1].group.order == 6
-    assert parse_named_action("C8 rotation:orthogonal", (6, 6))[0] == "rotation:orthogonal"
-    assert parse_named_action("flip", (6, 6))[0] is None
-    assert parse_named_action("S3", (3, 3))[1].name == "nodes"
-    with pytest.raises(InputError, match="fits the action flip"):
-        parse_named_action("C3 flip", (6, 6))
-    assert cyclic(4).order == parse_named_action("rotation C4", (6, 6))[1].group.order

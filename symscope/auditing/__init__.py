@@ -1,0 +1,13 @@
+"""Whose fault is it? A network's equivariance error, split by cause, and whether data has the symmetry.
+
+A `Subject` is what is audited: a network, samples, and how the group acts on inputs and outputs; every part
+of an audit is a function of it.
+"""
+
+from symscope.auditing._subject import Subject, audit_subject
+
+__all__ = [
+    # what is audited
+    "Subject",
+    "audit_subject",
+]

@@ -1,0 +1,128 @@
+"""How a group acts on outputs: not at all, on their positions, or on vectors in the plane."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import torch
+
+from symscope.data import Action, custom_action, parse_action
+from symscope.errors import InputError, nearest
+from symscope.groups import FiniteGroup
+
+TARGETS = ("same", "image", "vector")
+
+
+def target_of(
+    target: Action | str | None, action: Action, shape: tuple[int, ...], outputs: tuple[int, ...]
+) -> Action | None:
+    """The action on outputs of a shape that a user named or gave; None where they should not change.
+
+    Args:
+        target: None, "same", "image", "vector", or an action.
+        action: Action on the samples.
+        shape: Shape of one sample.
+        outputs: Shape of the outputs for one sample.
+
+    Raises:
+        InputError: An unknown word, an action of another group, or one that the outputs cannot take.
+
+    >>> from symscope.data import rotation
+    >>> target_of("vector", rotation(4), (8, 8), (2,)).act(1, torch.tensor([1.0, 0.0])).round().tolist()
+    [0.0, 1.0]
+    """
+    if target is None or target == "same":
+        return None
+    if target == "vector":
+        return plane_vectors(action, outputs)
+    if target == "image":
+        if len(outputs) < action.sample_ndim:
+            raise InputError(
+                f"target action 'image': expected outputs with {action.sample_ndim} axes or more, as the "
+                f"samples, got shape {outputs}; use 'same' or 'vector', or give an action."
+            )
+        moved = same_action(action, shape, outputs[len(outputs) - action.sample_ndim :])
+        if moved is None:
+            raise InputError(
+                f"target action 'image': the action {action.name} on samples of shape {shape} has no "
+                f"counterpart on outputs of shape {outputs}; give an action of its group."
+            )
+        return moved
+    if isinstance(target, str):
+        raise InputError(
+            f"target action: expected same, image, vector or an Action, got {target!r}; "
+            f"{nearest(target, TARGETS)}"
+        )
+    if not isinstance(target, Action):
+        raise InputError(
+            f"target action: expected same, image, vector or an Action, got {type(target).__name__}."
+        )
+    if not same_group(target.group, action.group):
+        raise InputError(
+            f"target action: expected an action of {action.group.name}, the group that acts on the samples, "
+            f"got one of {target.group.name}."
+        )
+    if len(outputs) < target.sample_ndim:
+        raise InputError(
+            f"target action {target.name}: it moves outputs with {target.sample_ndim} axes, they have shape "
+            f"{outputs}."
+        )
+    target.act(action.group.identity, torch.zeros(1, *outputs, dtype=torch.float64))  # refuses other shapes
+    return target
+
+
+def same_group(one: FiniteGroup, other: FiniteGroup) -> bool:
+    """Whether two groups have the same elements in the same order."""
+    return one.order == other.order and torch.equal(one.table, other.table)
+
+
+def same_action(action: Action, shape: tuple[int, ...], other: tuple[int, ...]) -> Action | None:
+    """The action on samples of one shape, for maps of another size; None where there is none.
+
+    Args:
+        action: Action on the samples.
+        shape: Shape of one sample.
+        other: Sizes of the axes that should be moved in the same way, as many as the action moves.
+    """
+    if tuple(other) == tuple(shape[len(shape) - action.sample_ndim :]):
+        return action
+    try:
+        return parse_action(action.name, action.group, other)
+    except InputError:  # a user's own action, or shifts by less than a pixel
+        return None
+
+
+def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:
+    """Turns and mirrors of the plane on vectors (x to the right, y up), as a built-in action moves images."""
+    if not outputs or outputs[-1] != 2:
+        raise InputError(
+            f"target action 'vector': expected outputs whose last axis has length 2, x and y, got {outputs}."
+        )
+    group, name = action.group, action.name.partition(":")[0]
+    still, mirror_x, mirror_y = (torch.diag(torch.tensor(s).double()) for s in ([1, 1], [-1, 1], [1, -1]))
+    if name == "rotation" and group.cyclic_factors is not None:
+        matrices = [_turn(k / group.order) for k in group.elements]
+    elif name in ("rotation", "dihedral"):
+        n = group.order // 2
+        matrices = [_turn(k % n / n) @ (mirror_x if k >= n else still) for k in group.elements]
+    elif name in ("flip-x", "flip-y"):
+        matrices = [still, mirror_x if name == "flip-x" else mirror_y]
+    elif name == "flip":
+        matrices = [still, mirror_x, mirror_y, mirror_x @ mirror_y]
+    else:
+        raise InputError(
+            f"target action 'vector': expected rotations, dihedral actions or flips of images, got "
+            f"{action.name}; give an action of {group.name} on the outputs."
+        )
+    return custom_action(group, partial(_multiplied, torch.stack(matrices)), 1, "vector")
+
+
+def _multiplied(matrices: torch.Tensor, g: int, vectors: torch.Tensor) -> torch.Tensor:
+    return vectors @ matrices[g].to(vectors).T
+
+
+def _turn(share: float) -> torch.Tensor:
+    """Counterclockwise by this share of a full turn."""
+    c, s = math.cos(2 * math.pi * share), math.sin(2 * math.pi * share)
+    return torch.tensor([[c, -s], [s, c]], dtype=torch.float64)
