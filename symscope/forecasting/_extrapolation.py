@@ -102,7 +102,7 @@ def moved_scores(
     >>> moved_scores(one, 3 * one, 0 * one).item(), round(moved_scores(one / 2, 0 * one, one).item(), 3)
     (1.0, 0.731)
     """
-    return (score + torch.sigmoid(z + shift) - torch.sigmoid(z)).clamp(0.0, 1.0)
+    return (score + (torch.sigmoid(z + shift) - torch.sigmoid(z))).clamp(0.0, 1.0)  # exact where not moved
 
 
 def score_half_widths(
