@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from symscope.cli._terminal import Data, Group, PlainCommand, PlainGroup
-from symscope.errors import InputError, nearest
+from symscope.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +27,7 @@ data_app = typer.Typer(
 
 @data_app.command(cls=PlainCommand)
 def fetch(
-    name: Annotated[str, typer.Argument(help="The data set: mnist.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="The data set: mnist or fashion-mnist.", metavar="NAME")],
     to: Annotated[
         Path | None,
         typer.Option(
@@ -48,14 +48,14 @@ def fetch(
 
       [cyan]symscope data fetch mnist[/cyan]
 
+      [cyan]symscope data fetch fashion-mnist[/cyan]
+
       [cyan]symscope data fetch mnist --to my/folder --mirror https://intranet/mnist/[/cyan]
     """
-    if name != "mnist":
-        raise InputError(f"symscope can fetch mnist, got {name!r}; {nearest(name, ['mnist'])}")
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from symscope.data import data_folder, fetch_mnist
+    from symscope.data import data_folder, fetch_data
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
@@ -66,13 +66,9 @@ def fetch(
                 ids[file] = bars.add_task(file, total=total or None)
             bars.update(ids[file], completed=done, total=total or None)
 
-        target = to or data_folder(name)
-        if mirrors:
-            folder = fetch_mnist(target, mirrors, progress=advance)
-        else:
-            folder = fetch_mnist(target, progress=advance)
+        folder = fetch_data(name, to or data_folder(name), mirrors or None, advance)
     print(f"{name} is in {folder}")
-    print("Use it with --data mnist" if to is None else f"Use it with --data {folder}")
+    print(f"Use it with --data {name if to is None else folder}")
 
 
 @data_app.command(cls=PlainCommand)

@@ -13,6 +13,7 @@ from symscope.errors import InputError, nearest
 DATA = {
     "sample": "200 MNIST digits of each class, bundled: nothing to download (the default)",
     "mnist": "all 60,000 training digits, after `symscope data fetch mnist`",
+    "fashion-mnist": "60,000 pictures of clothes, after `symscope data fetch fashion-mnist`",
     "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width], and y [n]; angles or "
     "elements [n] if samples are transformed already",
     "FOLDER": "a folder of images for each class, named after it; or MNIST's IDX files, plain or .gz",

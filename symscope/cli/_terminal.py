@@ -31,8 +31,8 @@ Data = Annotated[
         "--data",
         "-d",
         metavar="SOURCE",
-        help="sample, mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of images for "
-        "each class, or MODULE:FUNCTION returning a torch dataset.",
+        help="sample, mnist, fashion-mnist, FILE.npz (X, y), a folder with MNIST's files or with a folder of "
+        "images for each class, or MODULE:FUNCTION returning a torch dataset.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of all randomness.")]

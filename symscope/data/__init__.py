@@ -7,7 +7,7 @@ datasets, files and folders. Beyond this index:
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
 - `symscope.data.vectors`: representations acting on vectors
 - `symscope.data.nodes`: permutations of the nodes of a graph
-- `symscope.data.mnist_files`: MNIST from its four files, and the way to get them
+- `symscope.data.mnist_files`: MNIST and Fashion-MNIST from their four files, and the way to get them
 - `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
 - `symscope.data.periodic`: the basis behind rotations that are orthogonal and exactly periodic
 """
@@ -30,7 +30,7 @@ from symscope.data._arrays import load_arrays, load_measured
 from symscope.data._download import data_folder
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
-from symscope.data.mnist_files import fetch_mnist
+from symscope.data.mnist_files import fetch_data
 from symscope.data._labelled import mnist_sample
 from symscope.data._samples import as_samples
 
@@ -57,7 +57,7 @@ __all__ = [
     "MeasuredData",
     "as_samples",
     "data_folder",
-    "fetch_mnist",
+    "fetch_data",
     "load_arrays",
     "load_measured",
     "mnist_sample",

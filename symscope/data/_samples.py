@@ -24,7 +24,7 @@ from symscope.data._download import data_folder
 from symscope.data._image_folder import class_folders, image_folder
 from symscope.data._labelled import LabelledData, evenly_spread, mnist_sample
 from symscope.data._measured import MeasuredData
-from symscope.data.mnist_files import mnist
+from symscope.data.mnist_files import IDX_SETS, mnist
 from symscope.errors import InputError, nearest
 from symscope.user_code import load_user_function, user_errors
 
@@ -64,7 +64,7 @@ def as_samples(data: Any, task: str = "auto", limit: int | None = None) -> Sampl
         x, y = read_arrays(path)
         inputs = float_inputs(x, f"{path} (X)")
         return _limited(*_paired(inputs, y, task, f"{path} (y)", path.stem, str(path)), limit)
-    if source not in ("sample", "mnist") and not path.is_dir() and ":" in source:
+    if source not in ("sample", *IDX_SETS) and not path.is_dir() and ":" in source:
         function = load_user_function("--data", source)
         with user_errors(f"--data {source}: it"):
             made = function()
@@ -78,18 +78,20 @@ def as_samples(data: Any, task: str = "auto", limit: int | None = None) -> Sampl
 
 
 def _images(source: str, path: Path, limit: int | None) -> Samples:
-    """The bundled images, MNIST, or a folder of images."""
+    """The bundled images, MNIST or Fashion-MNIST, or a folder of images."""
     if source == "sample":
         return _limited(mnist_sample(), None, limit)
-    if source == "mnist":
-        folder = data_folder("mnist")
+    if source in IDX_SETS:
+        folder = data_folder(source)
         if not folder.is_dir():
-            raise InputError("--data mnist: it is not there yet; run `symscope data fetch mnist` first")
-        return _limited(mnist(folder), None, limit)
+            raise InputError(
+                f"--data {source}: it is not there yet; run `symscope data fetch {source}` first"
+            )
+        return _limited(mnist(folder, name=source), IDX_SETS[source].classes, limit)
     if not path.is_dir():
         raise InputError(
-            f"--data {source}: expected sample, mnist, an .npz file, a folder or MODULE:FUNCTION; "
-            f"{nearest(source, ('sample', 'mnist'))}"
+            f"--data {source}: expected sample, {', '.join(IDX_SETS)}, an .npz file, a folder or "
+            f"MODULE:FUNCTION; {nearest(source, ('sample', *IDX_SETS))}"
         )
     if names := tuple(folder.name for folder in class_folders(path)):
         return image_folder(path, limit), names

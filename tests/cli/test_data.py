@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from symscope.data import fetch_mnist
 from symscope.data._download import RemoteFile
+from symscope.data.mnist_files import IDX_SETS
 from tests.cli.test_app import called
 from tests.data.local_mirror import Mirror, serving
 
@@ -114,10 +114,9 @@ def test_more_images_than_there_are(tmp_path, capsys):
 
 def test_fetching_from_a_mirror(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    mnist_module = sys.modules[fetch_mnist.__module__]  # its name is also that of a function
-    contents = {file.name: f"the content of {file.name}".encode() for file in mnist_module.MNIST_FILES}
+    contents = {file.name: f"the content of {file.name}".encode() for file in IDX_SETS["mnist"].files}
     files = tuple(RemoteFile(n, len(c), hashlib.sha256(c).hexdigest()) for n, c in contents.items())
-    monkeypatch.setattr(mnist_module, "MNIST_FILES", files)
+    monkeypatch.setitem(IDX_SETS, "mnist", replace(IDX_SETS["mnist"], files=files))
     with serving(Mirror({name: gzip.compress(content) for name, content in contents.items()})) as mirror:
         assert called("data", "fetch", "mnist", "--to", str(tmp_path / "m"), "--mirror", mirror.url) == 0
     assert {path.name for path in (tmp_path / "m").glob("*.gz")} == set(contents)
@@ -129,4 +128,4 @@ def test_fetching_without_a_network_or_the_wrong_thing(tmp_path, capsys, monkeyp
     assert called("data", "fetch", "mnist", "--to", str(tmp_path), "--mirror", "http://127.0.0.1:1/") == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert called("data", "fetch", "cifar") == 2
-    assert "symscope can fetch mnist, got 'cifar'" in capsys.readouterr().err
+    assert "symscope can fetch mnist and fashion-mnist, got 'cifar'" in capsys.readouterr().err

@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from symscope.data._download import RemoteFile, holds_content
-from symscope.data.mnist_files import MNIST_FILES, MNIST_MIRRORS, fetch_mnist, mnist
+from symscope.data.mnist_files import IDX_SETS, fetch_data, mnist
 from symscope.errors import InputError
 from tests.data.idx_bytes import digits, idx_bytes, write_split
 from tests.data.local_mirror import Mirror, serving
@@ -33,7 +33,7 @@ def small_mnist(monkeypatch):
         RemoteFile(f"{name}.gz", len(content), hashlib.sha256(content).hexdigest())
         for name, content in CONTENTS.items()
     )
-    monkeypatch.setattr(sys.modules[fetch_mnist.__module__], "MNIST_FILES", files)
+    monkeypatch.setitem(IDX_SETS, "mnist", replace(IDX_SETS["mnist"], files=files))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return {f"{name}.gz": gzip.compress(content) for name, content in CONTENTS.items()}
 
@@ -111,12 +111,14 @@ def test_damaged_files_are_named(tmp_path):
 def test_fetches_what_is_missing_and_then_nothing(small_mnist, tmp_path):
     seen = set()
     with serving(Mirror(small_mnist)) as mirror:
-        folder = fetch_mnist(tmp_path / "mnist", [mirror.url], lambda name, done, total: seen.add(name))
+        folder = fetch_data(
+            "mnist", tmp_path / "mnist", [mirror.url], lambda name, done, total: seen.add(name)
+        )
         assert seen == set(small_mnist)
         assert sorted(path.name for path in folder.iterdir()) == sorted(small_mnist)
         (folder / "t10k-labels-idx1-ubyte.gz").unlink()
-        fetch_mnist(folder, [mirror.url])
-        fetch_mnist(folder, [mirror.url])
+        fetch_data("mnist", folder, [mirror.url])
+        fetch_data("mnist", folder, [mirror.url])
     assert [path.rpartition("/")[2] for path in mirror.asked] == [
         *small_mnist,
         "t10k-labels-idx1-ubyte.gz",
@@ -130,15 +132,15 @@ def test_files_of_another_layout_count_as_there(small_mnist, tmp_path):
     write_split(raw, IMAGES, LABELS)
     write_split(raw, TEST_IMAGES, TEST_LABELS, "t10k")
     with serving(Mirror(small_mnist)) as mirror:
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
     assert mirror.asked == []
 
 
 def test_a_damaged_file_of_ours_is_fetched_again(small_mnist, tmp_path):
     with serving(Mirror(small_mnist)) as mirror:
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
         (tmp_path / "train-images-idx3-ubyte.gz").write_bytes(small_mnist["train-images-idx3-ubyte.gz"][:100])
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
     assert len(mirror.asked) == 5
     assert len(mnist(tmp_path)) == len(LABELS)
 
@@ -150,7 +152,7 @@ def test_a_file_of_someone_elses_is_left_alone(small_mnist, tmp_path):
         serving(Mirror(small_mnist)) as mirror,
         pytest.raises(InputError, match=r"train-images-idx3-ubyte: .*SHA-256 differs\); remove it"),
     ):
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
     assert mine.read_bytes() == b"mine"
     assert mirror.asked == []
 
@@ -158,7 +160,7 @@ def test_a_file_of_someone_elses_is_left_alone(small_mnist, tmp_path):
 def test_offline_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(InputError, match=r"train-images.*no mirror gave it.*copy the file "):
-        fetch_mnist(tmp_path, ["http://127.0.0.1:1/"])
+        fetch_data("mnist", tmp_path, ["http://127.0.0.1:1/"])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,30 +169,48 @@ def test_a_mirror_with_other_content_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     served = {f"{name}.gz": gzip.compress(content) for name, content in CONTENTS.items()}
     with serving(Mirror(served)) as mirror, pytest.raises(InputError, match="wrong SHA-256"):
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_bad_mirrors_make_no_folder(tmp_path):
     with pytest.raises(InputError, match="mirrors: expected"):
-        fetch_mnist(tmp_path / "new", ["ftp://example.org"])
+        fetch_data("mnist", tmp_path / "new", ["ftp://example.org"])
     assert not (tmp_path / "new").exists()
 
 
 def test_the_table_of_files_is_that_of_60000_and_10000_images():
-    assert [file.size for file in MNIST_FILES] == [16 + 60000 * 784, 8 + 60000, 16 + 10000 * 784, 8 + 10000]
-    assert len({file.sha256 for file in MNIST_FILES}) == 4
-    assert all(mirror.startswith("https://") for mirror in MNIST_MIRRORS)
+    for one in IDX_SETS.values():
+        assert {file.name: file.size for file in one.files} == {
+            "train-images-idx3-ubyte.gz": 16 + 60000 * 784,
+            "train-labels-idx1-ubyte.gz": 8 + 60000,
+            "t10k-images-idx3-ubyte.gz": 16 + 10000 * 784,
+            "t10k-labels-idx1-ubyte.gz": 8 + 10000,
+        }
+        assert all(mirror.startswith("https://") for mirror in one.mirrors)
+    assert len({file.sha256 for one in IDX_SETS.values() for file in one.files}) == 8
+
+
+def test_an_unknown_set(tmp_path):
+    with pytest.raises(InputError, match="mnist and fashion-mnist, got 'fashion'"):
+        fetch_data("fashion", tmp_path)
+
+
+def test_a_set_is_called_by_its_name(tmp_path):
+    write_split(tmp_path, IMAGES, LABELS)
+    assert mnist(tmp_path, name="fashion-mnist").name == "Fashion-MNIST train"
+    with pytest.raises(InputError, match=r"of Fashion-MNIST, .*`symscope data fetch fashion-mnist`"):
+        mnist(tmp_path, "test", name="fashion-mnist")
 
 
 @pytest.mark.skipif("SYMSCOPE_MNIST" not in os.environ, reason="set SYMSCOPE_MNIST to a folder with MNIST")
 def test_the_real_files_have_the_digests_of_the_table(tmp_path):
     folder = Path(os.environ["SYMSCOPE_MNIST"])
-    for file in MNIST_FILES:
+    for file in IDX_SETS["mnist"].files:
         assert holds_content(folder / file.name, file)
-    served = {file.name: (folder / file.name).read_bytes() for file in MNIST_FILES}
+    served = {file.name: (folder / file.name).read_bytes() for file in IDX_SETS["mnist"].files}
     with serving(Mirror(served)) as mirror:
-        fetch_mnist(tmp_path, [mirror.url])
+        fetch_data("mnist", tmp_path, [mirror.url])
     train, test = mnist(tmp_path, dtype=torch.float32), mnist(tmp_path, "test", dtype=torch.float32)
     assert train.x.shape == (60000, 28, 28)
     assert test.x.shape == (10000, 28, 28)

@@ -88,7 +88,8 @@ def _whole(name: str, folder: str) -> tuple[LabelledData, LabelledData]:
     if name == "cifar":
         return _npz(Path(folder, "train.npz")), _npz(Path(folder, "test.npz"))
     if name == "fashion":
-        return mnist(folder, "train", torch.float32), mnist(folder, "test", torch.float32)
+        train, test = (mnist(folder, split, torch.float32, "fashion-mnist") for split in ("train", "test"))
+        return train, test
     if folder == "sample":
         one = digits("sample")
         return one, one
