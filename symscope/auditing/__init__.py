@@ -4,10 +4,14 @@ A `Subject` is what is audited: a network, samples, and how the group acts on in
 of an audit is a function of it.
 """
 
+from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._subject import Subject, audit_subject
 
 __all__ = [
     # what is audited
     "Subject",
     "audit_subject",
+    # equivariance by layer
+    "exact_elements",
+    "layer_errors",
 ]

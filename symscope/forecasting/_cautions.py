@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from symscope.data import default_tolerance, fixing_elements
-from symscope.forecasting._equivariance import exact_elements
+from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import ForecastSamples
@@ -143,7 +143,7 @@ def layer_cautions(
         if name.startswith("shift"):
             result += _shift_cautions(label, part, question, stride, strides, padding)
         strides *= stride
-    if name in ("rotation", "dihedral") and len(exact_elements(question, images[:2])) < question.group.order:
+    if name in ("rotation", "dihedral") and len(exact_subgroup(question, images[:2])) < question.group.order:
         result += _corner_caution(images)
     return tuple(result)
 

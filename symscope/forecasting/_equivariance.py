@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.data import Action, parse_action, rotation
-from symscope.errors import InputError
+from symscope.auditing import exact_elements, layer_errors
+from symscope.data import Action, rotation
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import standardise_points
 from symscope.forecasting._short_repr import short_repr
@@ -21,10 +19,7 @@ from symscope.linear import asymmetry_loss
 from symscope.networks import UserModel, arrange_inputs
 
 MEASURED_SAMPLES = 6  # samples that errors are measured on
-WHOLE = "whole network"
-WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant
 MEASURED_ELEMENTS = 12  # elements that errors are measured with; larger groups are thinned out
-EXACT = 1e-9  # `|g^-1 (g x) - x| / |x|` below which an element counts as exact on the grid
 INVARIANT = 1e-3  # asymmetry of outputs, relative to their norm, below which they count as invariant
 OTHER_WEIGHTS = 0.1  # standard deviation of what is added to weights to see whether invariance is theirs
 SAME = 1e-7  # relative distance of images that are the same
@@ -100,18 +95,18 @@ def equivariance(
         size = float(module(inputs(x)).norm(dim=1).mean())
         loss = float(asymmetry_loss(lambda samples: module(inputs(samples)), x, question.action))
         elements = _measured_elements(question.action)
-        exact = [g for g in elements if _is_exact(question.action, g, x)]
+        exact = list(exact_elements(question.action, x, elements))
         rough = [g for g in elements if g not in exact]
-        totals, kinds = _errors(module, inputs, question, question.action, exact, x)
+        totals, kinds = layer_errors(module, inputs, question.action, exact, x)
         control = f"{len(exact)} elements of {question.group.name} that act exactly"
         if not exact:
             quarter = rotation(4) if question.family and x.shape[-1] == x.shape[-2] else None
             if quarter is not None:
-                totals, kinds = _errors(module, inputs, question, quarter, [1, 2, 3], x)
+                totals, kinds = layer_errors(module, inputs, quarter, [1, 2, 3], x)
                 control = "quarter turns of the same images"
             else:
                 control = "no element: none is exact on this grid"
-        rough_totals, rough_kinds = _errors(module, inputs, question, question.action, rough, x)
+        rough_totals, rough_kinds = layer_errors(module, inputs, question.action, rough, x)
     kinds = {**rough_kinds, **kinds}
     rows = [
         _row(name, *kinds[name], totals.get(name), rough_totals.get(name)) for name in kinds if kinds[name][1]
@@ -171,130 +166,7 @@ def _measured_elements(action: Action) -> list[int]:
     return others[::step] if step > 1 else others
 
 
-def _is_exact(action: Action, g: int, x: Tensor) -> bool:
-    back = action.act(action.group.inverse(g), action.act(g, x))
-    return float((back - x).norm()) <= EXACT * float(x.norm())
-
-
-def _errors(
-    module: nn.Module,
-    inputs: Callable[[Tensor], Tensor],
-    question: Question,
-    action: Action,
-    elements: list[int],
-    x: Tensor,
-) -> tuple[dict[str, float], dict[str, tuple[str, str]]]:
-    """For the whole network, which comes first, and each layer, the mean error, and its class and target."""
-    if not elements:
-        return {}, {}
-    start = inputs(x)
-    calls = {WHOLE: _Call(module, start, module(start)), **_calls(module, start)}
-
-    def moved_input(call: _Call) -> Callable[[int], Tensor] | None:
-        """What a layer is given, moved by an element; maps that were flattened, as the maps they were."""
-        given = call.given
-        if given.numel() == start.numel() and torch.equal(given.flatten(), start.flatten()):
-            return lambda g: inputs(action.act(g, x)).reshape(given.shape)
-        maps = (one.output for one in calls.values() if one.output.flatten(1).shape == given.shape)
-        value = next((out for out in maps if torch.equal(out.flatten(1), given)), given)
-        mover = _mover(value, question, action, x)[0]
-        return None if mover is None else lambda g: mover(g, value).reshape(given.shape)
-
-    kinds: dict[str, tuple[str, str]] = {}
-    totals: dict[str, float] = {}
-    for name, call in calls.items():
-        after, target = _mover(call.output, question, action, x)
-        given = moved_input(call)
-        if after is None or given is None:
-            kinds[name] = (type(call.part).__name__, "")
-            continue
-        kinds[name] = (type(call.part).__name__, target)
-        size = float(call.output.norm())
-        apart = [  # a copy: the layer may work in place
-            float((call.part(given(g).clone()) - after(g, call.output)).norm()) for g in elements
-        ]
-        totals[name] = sum(apart) / len(apart) / size if size > 0 else 0.0
-    return totals, kinds
-
-
-@final
-@dataclass(frozen=True)
-class _Call:
-    """One call of a layer: what it was given, and what it returned."""
-
-    part: nn.Module
-    given: Tensor
-    output: Tensor
-
-
-def _calls(module: nn.Module, x: Tensor) -> dict[str, _Call]:
-    """The first call of every part without parts of its own that takes one tensor and returns one."""
-    result: dict[str, _Call] = {}
-    given: dict[str, Tensor] = {}
-    hooks = []
-
-    def before(name: str) -> Callable[[nn.Module, Any, Any], None]:
-        def hook(part: nn.Module, arguments: Any, options: Any) -> None:
-            if len(arguments) == 1 and isinstance(arguments[0], Tensor) and not options:
-                given.setdefault(name, arguments[0].detach().clone())
-
-        return hook
-
-    def after(name: str) -> Callable[[nn.Module, Any, Any], None]:
-        def hook(part: nn.Module, arguments: Any, out: Any) -> None:
-            if name in given and name not in result and isinstance(out, Tensor) and out.ndim >= 2:
-                result[name] = _Call(part, given[name], out.detach().clone())
-
-        return hook
-
-    for name, part in module.named_modules():
-        if name and next(part.children(), None) is None and not isinstance(part, WITHOUT_ERROR):
-            hooks.append(part.register_forward_pre_hook(before(name), with_kwargs=True))
-            hooks.append(part.register_forward_hook(after(name)))
-    try:
-        module(x)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return result
-
-
-def _mover(
-    value: Tensor, question: Question, action: Action, x: Tensor
-) -> tuple[Callable[[int, Tensor], Tensor] | None, str]:
-    """How the group should act on a layer's output, in a function of an element, and in a word."""
-    if value.ndim == 2 or (value.ndim == 4 and value.shape[-2:] == (1, 1)):
-        return (lambda g, a: a), "invariant"
-    if value.ndim == 3 and action.sample_ndim == 2:  # tokens of a transformer, on a grid
-        side = math.isqrt(value.shape[1])
-        if side * side != value.shape[1]:
-            return None, ""
-        acting = _acting(question, action, (side, side), x)
-        if acting is None:
-            return None, ""
-
-        def tokens(g: int, a: Tensor) -> Tensor:
-            grid = a.transpose(1, 2).unflatten(2, (side, side))
-            return acting.act(g, grid).flatten(2).transpose(1, 2)
-
-        return tokens, "equivariant"
-    if value.ndim == 4 and action.sample_ndim == 2:
-        maps = _acting(question, action, (value.shape[2], value.shape[3]), x)
-        return (None, "") if maps is None else (maps.act, "equivariant")
-    return None, ""
-
-
-def _acting(question: Question, action: Action, shape: tuple[int, int], x: Tensor) -> Action | None:
-    """The same action on maps of another size, if there is one."""
-    if shape == tuple(x.shape[-2:]):
-        return action
-    try:
-        return parse_action(action.name, action.group, shape)
-    except InputError:  # a user's own action, or shifts by less than a pixel
-        return None
-
-
-def exact_elements(question: Question, x: Float[Tensor, "m *s"]) -> tuple[int, ...]:
+def exact_subgroup(question: Question, x: Float[Tensor, "m *s"]) -> tuple[int, ...]:
     """The subgroup of elements that move the given images exactly: quarter turns among rotations."""
     group = question.group
     result = []

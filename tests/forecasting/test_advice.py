@@ -12,7 +12,7 @@ from symscope.data import LabelledData, mnist_sample
 from symscope.forecasting import ForecastOptions, TrainingOptions, _advice, forecast, forecast_page
 from symscope.forecasting._advice import Remedies
 from symscope.forecasting._cautions import label_cautions
-from symscope.forecasting._equivariance import exact_elements
+from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
@@ -47,9 +47,9 @@ def swept():
 
 
 def test_the_elements_that_move_pixels_exactly_are_found():
-    assert exact_elements(as_question(blobs(), "C8"), blobs().x[:2]) == (0, 2, 4, 6)
-    assert exact_elements(as_question(blobs(), "C3 rotation"), blobs().x[:2]) == (0,)
-    assert exact_elements(as_question(blobs(), "D4"), blobs().x[:2]) == tuple(range(8))
+    assert exact_subgroup(as_question(blobs(), "C8"), blobs().x[:2]) == (0, 2, 4, 6)
+    assert exact_subgroup(as_question(blobs(), "C3 rotation"), blobs().x[:2]) == (0,)
+    assert exact_subgroup(as_question(blobs(), "D4"), blobs().x[:2]) == tuple(range(8))
 
 
 def test_every_remedy_has_a_number_a_price_and_evidence(covered, swept):
