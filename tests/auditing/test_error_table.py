@@ -83,6 +83,6 @@ def test_intervals_cover_the_mean_as_often_as_they_say():
 
 
 def test_outputs_that_are_all_the_same_are_refused():
+    subject = audit_subject(linear(torch.zeros(3, 36).double(), 1.0), images(), "C4 rotation")
     with pytest.raises(InputError, match="the same for all"):
-        subject = audit_subject(linear(torch.zeros(3, 36).double(), 1.0), images(), "C4 rotation")
         error_table(subject, subject.data.x, subject.others)
