@@ -1,0 +1,216 @@
+"""Networks that a group cannot change at inference: averaged over it, or shown every sample in one pose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from symscope.data import Action
+from symscope.errors import InputError
+
+VARIANCE = 0.95  # share of what varies between samples that a frame holds
+LARGEST_FRAME = 64  # directions
+
+
+@final
+class Averaged(nn.Module):
+    """A network averaged over a group at inference, `F(x) = mean_g rho(g)^-1 f(g x)`.
+
+    Over a whole group that acts exactly F is equivariant to rounding: `F(h x) = rho(h) F(x)`. Where the
+    action interpolates, what interpolation changes is left.
+
+    Args:
+        module: The network f; not copied.
+        action: Action on its inputs.
+        target_action: Action rho on its outputs; None where they should not change.
+        elements: Elements to average over; all when not given.
+        probabilities: True to average softmax probabilities of classes and return the logarithm of the mean;
+            False to average the outputs themselves.
+        shape: Shape of one sample, where the network takes samples flattened.
+
+    Raises:
+        InputError: Elements that are not the group's, or probabilities beside an action on outputs.
+
+    >>> from symscope.data import rotation
+    >>> net = Averaged(nn.Sequential(nn.Flatten(), nn.Linear(9, 2)), rotation(4))
+    >>> image = torch.rand(1, 3, 3)
+    >>> torch.allclose(net(image), net(image.rot90(1, (1, 2))))
+    True
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        action: Action,
+        target_action: Action | None = None,
+        *,
+        elements: Sequence[int] | None = None,
+        probabilities: bool = False,
+        shape: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        if probabilities and target_action is not None:
+            raise InputError(
+                "probabilities: expected outputs that are classes, which the group leaves alone."
+            )
+        self.module = module
+        self.action, self.target_action = action, target_action
+        self.elements = _checked_elements(action, elements)
+        self.probabilities = probabilities
+        self.shape = None if shape is None else tuple(shape)
+
+    def forward(self, x: Tensor) -> Tensor:
+        total: Tensor | None = None
+        for g in self.elements:
+            out = self.module(_moved(self.action, g, x, self.shape))
+            if self.probabilities:
+                out = out.log_softmax(1)
+                total = out if total is None else torch.logaddexp(total, out)
+            else:
+                out = _moved_back(self.target_action, g, out)
+                total = out if total is None else total + out
+        assert total is not None
+        count = len(self.elements)
+        return total - torch.log(total.new_tensor(count)) if self.probabilities else total / count
+
+    def settings(self) -> dict[str, Any]:
+        """What `load_repaired` needs beside the actions."""
+        return {
+            "elements": list(self.elements),
+            "probabilities": self.probabilities,
+            "shape": None if self.shape is None else list(self.shape),
+        }
+
+
+@final
+class Canonical(nn.Module):
+    """A network that sees every sample in a canonical pose, `F(x) = rho(h)^-1 f(h x)`, h the best element.
+
+    The best element has the highest score: the network's own confidence, the largest softmax probability of
+    `f(h x)`; or, with a frame, the share of `h x` that lies in the main directions of the data, which costs
+    one pass of the network. It helps where the data is aligned, so that a pose can be recognised; where all
+    poses look alike the choice is arbitrary.
+
+    Args:
+        module: The network f; not copied.
+        action: Action on its inputs.
+        target_action: Action rho on its outputs; None where they should not change.
+        elements: Elements to search; all when not given.
+        frame: Mean `[d]` and directions `[k, d]` of flattened samples, from `data_frame`; the network's own
+            confidence when not given.
+        shape: Shape of one sample, where the network takes samples flattened.
+
+    Raises:
+        InputError: Elements that are not the group's.
+    """
+
+    frame_mean: Tensor
+    frame_directions: Tensor
+
+    def __init__(
+        self,
+        module: nn.Module,
+        action: Action,
+        target_action: Action | None = None,
+        *,
+        elements: Sequence[int] | None = None,
+        frame: tuple[Tensor, Tensor] | None = None,
+        shape: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.action, self.target_action = action, target_action
+        self.elements = _checked_elements(action, elements)
+        self.shape = None if shape is None else tuple(shape)
+        self.score = "confidence" if frame is None else "frame"
+        if frame is not None:
+            self.register_buffer("frame_mean", frame[0])
+            self.register_buffer("frame_directions", frame[1])
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.score == "confidence":  # every pose has been answered for its score
+            outs = [self.module(_moved(self.action, g, x, self.shape)) for g in self.elements]
+            best = torch.stack([_confidences(out) for out in outs]).argmax(0)
+            backs = [
+                _moved_back(self.target_action, g, out) for g, out in zip(self.elements, outs, strict=True)
+            ]
+            return torch.stack(backs)[best, torch.arange(len(x), device=x.device)]
+        best = self.best_elements(x)
+        if not len(x):
+            return self.module(x)
+        result: Tensor | None = None
+        for g in best.unique().tolist():
+            chosen = (best == g).nonzero()[:, 0]
+            out = self.module(_moved(self.action, g, x[chosen], self.shape))
+            back = _moved_back(self.target_action, g, out)
+            result = back.new_zeros(len(x), *back.shape[1:]) if result is None else result
+            result = result.index_copy(0, chosen, back)
+        assert result is not None
+        return result
+
+    def best_elements(self, x: Tensor) -> Tensor:
+        """For each sample the element that brings it into its canonical pose, `[n]`."""
+        with torch.no_grad():
+            scores = torch.stack([self._scores(_moved(self.action, g, x, self.shape)) for g in self.elements])
+        return torch.tensor(self.elements, device=x.device)[scores.argmax(0)]
+
+    def _scores(self, x: Tensor) -> Tensor:
+        if self.score == "confidence":
+            return _confidences(self.module(x))
+        rows = x.flatten(1) - self.frame_mean
+        held = (rows @ self.frame_directions.mT).square().sum(1)
+        return held / rows.square().sum(1).clamp_min(torch.finfo(x.dtype).tiny)
+
+    def settings(self) -> dict[str, Any]:
+        """What `load_repaired` needs beside the actions."""
+        return {"elements": list(self.elements), "shape": None if self.shape is None else list(self.shape)}
+
+
+def data_frame(x: Float[Tensor, "n *s"]) -> tuple[Float[Tensor, "d"], Float[Tensor, "k d"]]:
+    """Mean and main directions of samples in the pose they have, for `Canonical`.
+
+    The directions are principal components: as few as hold 95 % of the variance, at most 64.
+
+    >>> mean, directions = data_frame(torch.tensor([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]]))
+    >>> mean.tolist(), directions.abs().tolist()
+    ([3.0, 0.0], [[1.0, 0.0]])
+    """
+    rows = x.flatten(1).double()
+    mean = rows.mean(0)
+    _, sizes, directions = torch.linalg.svd(rows - mean, full_matrices=False)
+    shares = sizes.square().cumsum(0) / sizes.square().sum().clamp_min(torch.finfo(torch.float64).tiny)
+    count = min(int((shares < VARIANCE).sum()) + 1, LARGEST_FRAME, max(1, len(rows) // 2))
+    return mean.to(x.dtype), directions[:count].to(x.dtype)
+
+
+def _confidences(outputs: Tensor) -> Tensor:
+    """The largest probability of each row, or the size of a single output, which says one of two classes."""
+    rows = outputs.reshape(len(outputs), -1)
+    return rows.abs()[:, 0] if rows.shape[1] == 1 else rows.softmax(1).amax(1)
+
+
+def _checked_elements(action: Action, elements: Sequence[int] | None) -> tuple[int, ...]:
+    everyone = tuple(action.group.elements)
+    chosen = everyone if elements is None else tuple(int(g) for g in elements)
+    if not chosen or not set(chosen) <= set(everyone) or len(set(chosen)) < len(chosen):
+        raise InputError(
+            f"elements: expected different elements of {action.group.name}, 0 to {len(everyone) - 1}, got "
+            f"{list(chosen)[:12]}."
+        )
+    return chosen
+
+
+def _moved(action: Action, g: int, x: Tensor, shape: tuple[int, ...] | None) -> Tensor:
+    """g x, for samples as the network takes them."""
+    if g == action.group.identity:
+        return x
+    return action.act(g, x if shape is None else x.unflatten(1, shape)).reshape(x.shape)
+
+
+def _moved_back(action: Action | None, g: int, y: Tensor) -> Tensor:
+    """`rho(g)^-1 y`."""
+    return y if action is None else action.act(action.group.inverse(g), y)

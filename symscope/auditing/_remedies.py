@@ -1,0 +1,243 @@
+"""Which remedies there are, and which samples and elements they are fitted to and judged on."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor, nn
+
+from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
+from symscope.auditing._group_modules import Averaged, Canonical, data_frame
+from symscope.auditing._measurement import Measurement
+from symscope.auditing._subject import Subject
+from symscope.data import LabelledData, MeasuredData
+from symscope.dynamics import DeclaredNetwork
+from symscope.numerics import seeded
+
+MEASURED = 12  # elements that samples are moved by to measure, at most
+AVERAGED = 16  # elements of an average, at most
+JUDGED = (24, 1000)  # samples that judge, least and most
+FITTED = 1000  # samples to fit, at most
+TIMED = 64  # samples whose forward pass is timed
+
+
+@final
+@dataclass(frozen=True)
+class Remedy:
+    """A remedy before it is tried.
+
+    Attributes:
+        name: What it does.
+        make: Gives the repaired network and settings in words.
+        does_not_fix: What stays as it was.
+        passes: Forward passes for one answer.
+        fits: Whether it is fitted to samples.
+        needs_targets: Whether it is fitted to classes or targets.
+    """
+
+    name: str
+    make: Callable[[], tuple[nn.Module, str]]
+    does_not_fix: str
+    passes: int = 1
+    fits: bool = True
+    needs_targets: bool = False
+
+
+def wanted_elements(subject: Subject, data_symmetry: Any) -> tuple[tuple[int, ...], str]:
+    """Elements to repair for, the identity first, and why nothing should be repaired, where that is so."""
+    group = subject.action.group
+    everyone = (group.identity, *subject.others)
+    if data_symmetry is None or data_symmetry.recommendation == "want":
+        return everyone, ""
+    wanted = set(data_symmetry.wanted_elements) | {group.identity}
+    if data_symmetry.recommendation == "not" or len(wanted) == 1:
+        return everyone, "labels do not survive these transformations: the network should tell them apart"
+    return tuple(g for g in everyone if g in wanted), ""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RepairPlan:
+    """Samples and elements of all remedies.
+
+    Attributes:
+        elements: Elements wanted, the identity included.
+        measured: Elements that samples are moved by to measure, without the identity.
+        averaged: Elements of averages and searches.
+        fitted: Samples to fit.
+        judged: Samples to measure on.
+        seconds: Time for everything.
+    """
+
+    elements: tuple[int, ...]
+    measured: tuple[int, ...]
+    averaged: tuple[int, ...]
+    fitted: LabelledData | MeasuredData
+    judged: LabelledData | MeasuredData
+    seconds: float | int
+
+
+def repair_plan(subject: Subject, elements: tuple[int, ...], seconds: float | int, seed: int) -> RepairPlan:
+    """Halves of the samples, of which as many judge as the time allows, and elements to move them by."""
+    averaged = _thinned(subject, elements, AVERAGED)
+    measured = tuple(
+        g for g in _thinned(subject, elements, MEASURED + 1) if g != subject.action.group.identity
+    )
+    x = subject.data.x[:TIMED]
+    each = _shortest(lambda: subject.outputs(subject.moved(subject.others[0], x))) / len(x)
+    cost = each * (1 + len(measured)) * (3 * len(averaged) + 8)  # of all measurements of one sample
+    fit, judge = _halves(subject.data, seed)
+    count = min(len(judge), max(JUDGED[0], min(JUDGED[1], int(seconds / 2 / max(cost, 1e-12)))))
+    return RepairPlan(
+        elements,
+        measured,
+        averaged,
+        subject.data.take(fit[:FITTED]),
+        subject.data.take(judge[:count]),
+        seconds,
+    )
+
+
+def _halves(data: LabelledData | MeasuredData, seed: int) -> tuple[Int64[Tensor, "a"], Int64[Tensor, "b"]]:
+    """Positions to fit and to judge, in random order, every class in equal parts."""
+    order = torch.randperm(len(data), generator=seeded(seed, 7))
+    if isinstance(data, LabelledData):
+        by_class = order[data.labels[order].argsort(stable=True)]
+        fit, judge = by_class[::2], by_class[1::2]
+        mixed = (
+            torch.randperm(len(fit), generator=seeded(seed, 8)),
+            torch.randperm(len(judge), generator=seeded(seed, 9)),
+        )
+        return fit[mixed[0]], judge[mixed[1]]
+    return order[::2], order[1::2]
+
+
+def _thinned(subject: Subject, elements: tuple[int, ...], limit: int) -> tuple[int, ...]:
+    """At most so many elements, evenly apart; a subgroup where one has so many."""
+    if len(elements) <= limit:
+        return elements
+    steps = range(-(-len(elements) // limit), len(elements))
+    group = subject.action.group
+    chosen = [tuple(sorted(elements)[::step]) for step in steps if len(elements) % step == 0]
+    closed = [one for one in chosen if len(group.subgroup(one)) == len(one) > 1]
+    return closed[0] if closed else tuple(sorted(elements)[:: steps[0]])
+
+
+def possible_remedies(
+    subject: Subject, plan: RepairPlan, before: Measurement, steps: int, seed: int
+) -> list[Remedy]:
+    """What can be tried on this network, the cheapest to make first."""
+    classes = before.classes and not bool(before.upright.isnan().any())
+    shape = tuple(subject.data.x.shape[1:]) if subject.layout == "flat" else None
+    module, action, target = subject.module, subject.action, subject.target
+    budget = plan.seconds / 5
+
+    def averaged(elements: tuple[int, ...]) -> Callable[[], tuple[nn.Module, str]]:
+        def make() -> tuple[nn.Module, str]:
+            soft = classes and _averages_better_soft(subject, plan, elements)
+            made = Averaged(
+                copy.deepcopy(module), action, target, elements=elements, probabilities=soft, shape=shape
+            )
+            kind = "probabilities" if soft else "logits" if classes else "outputs"
+            return made, f"mean of {kind}"
+
+        return make
+
+    def canonical(confident: bool) -> Callable[[], tuple[nn.Module, str]]:
+        def make() -> tuple[nn.Module, str]:
+            frame = None if confident else data_frame(subject.inputs(plan.fitted.x))
+            made = Canonical(
+                copy.deepcopy(module), action, target, elements=plan.averaged, frame=frame, shape=shape
+            )
+            return made, "" if frame is None else f"{len(frame[1])} directions of {len(plan.fitted)} samples"
+
+        return make
+
+    interpolation = "what interpolation changes, transformations between these elements"
+    half = _thinned(subject, plan.averaged, max(2, len(plan.averaged) // 2))
+    remedies = [
+        Remedy(
+            f"average over {len(elements)} elements",
+            averaged(elements),
+            f"The layers stay as they are, an answer costs {len(elements)} passes; {interpolation}.",
+            len(elements),
+            classes,
+        )
+        for elements in dict.fromkeys((plan.averaged, half))
+        if len(elements) > 1
+    ]
+    pose = "A pose taken wrongly is a wrong answer, and answers jump where two poses look alike;"
+    if classes:
+        remedies.append(
+            Remedy(
+                "canonical pose, the network's most confident",
+                canonical(True),
+                f"{pose} {interpolation}.",
+                len(plan.averaged),
+                False,
+            )
+        )
+    remedies.append(
+        Remedy("canonical pose, nearest to the data", canonical(False), f"{pose} {interpolation}.")
+    )
+    learned = "Nothing is guaranteed: other samples, and elements not trained on, may have a larger error."
+
+    def tuned(penalty: bool) -> tuple[nn.Module, str]:
+        return fine_tuned(
+            subject, plan.fitted, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
+        )
+
+    remedies += [
+        Remedy(
+            "refit of the last layer",
+            lambda: refitted(subject, plan.fitted, plan.averaged),
+            "All layers before the last stay as they are.",
+            needs_targets=True,
+        ),
+        Remedy("fine-tuning with augmentation", lambda: tuned(False), learned, needs_targets=True),
+        Remedy("fine-tuning with a penalty", lambda: tuned(True), learned, needs_targets=True),
+    ]
+    if isinstance(getattr(module, "network", None), DeclaredNetwork):
+        made = Remedy(
+            "projection of declared layers",
+            lambda: projected(subject),
+            "What the layers need to answer well is not learned again.",
+            fits=False,
+        )
+        remedies.append(made)
+    return remedies
+
+
+def _averages_better_soft(subject: Subject, plan: RepairPlan, elements: tuple[int, ...]) -> bool:
+    """Whether the mean of probabilities is right more often than the mean of logits, on samples to fit."""
+    few = plan.fitted.take(torch.arange(min(len(plan.fitted), 200)))
+    assert isinstance(few, LabelledData)
+    outs = torch.stack([subject.outputs(subject.moved(g, few.x)) for g in elements])
+    if outs.shape[2] == 1:
+        return False
+    right = [
+        float((one.argmax(1) == few.labels).double().mean())
+        for one in (outs.mean(0), outs.softmax(2).mean(0))
+    ]
+    return right[1] > right[0]
+
+
+def pass_seconds(subject: Subject, module: nn.Module) -> float:
+    """Time of one answer of a network for a few samples."""
+    return _shortest(lambda: subject.outputs(subject.data.x[:TIMED], module))
+
+
+def _shortest(call: Callable[[], object]) -> float:
+    """The shortest time of three calls, after one that loads what is needed."""
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times[1:])

@@ -1,0 +1,219 @@
+"""Remedies, applied to small trained networks and measured; the network itself is never changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from symscope.auditing import Subject, audit_subject
+from symscope.auditing._remedies import repair_plan
+from symscope.auditing._repair import Repair, best_repair, repair
+from symscope.auditing._repair_files import weights_hash
+from symscope.auditing.repairs import Averaged
+from symscope.data import LabelledData
+from symscope.data.vectors import linear_action
+from symscope.dynamics import build_module, declare_network
+from symscope.groups import cyclic, permutation
+from tests.auditing.trained import bar_subject, classifier, tilt_subject
+from tests.tolerances import SINGLE
+
+
+@pytest.fixture(scope="module")
+def classes() -> tuple[Subject, dict[str, Repair]]:
+    subject = bar_subject()
+    return subject, {one.name: one for one in repair(subject, seconds=600, steps=200)}
+
+
+@pytest.fixture(scope="module")
+def numbers() -> tuple[Subject, dict[str, Repair]]:
+    subject = tilt_subject()
+    return subject, {one.name: one for one in repair(subject, seconds=600, steps=200)}
+
+
+def test_all_remedies_are_tried_and_help_a_network_trained_on_aligned_data(classes):
+    _, repairs = classes
+    assert list(repairs) == [
+        "average over 4 elements",
+        "average over 2 elements",
+        "canonical pose, the network's most confident",
+        "canonical pose, nearest to the data",
+        "refit of the last layer",
+        "fine-tuning with augmentation",
+        "fine-tuning with a penalty",
+    ]
+    assert all(one.module is not None for one in repairs.values())
+    before = repairs["average over 4 elements"]
+    assert before.error_before.value > 0.5
+    assert before.upright_before.value > 0.95
+    assert before.everywhere_before.value < 0.75
+    assert repairs["canonical pose, nearest to the data"].outcome == "better"
+    assert repairs["fine-tuning with augmentation"].outcome == "better"
+    assert best_repair(list(repairs.values())).everywhere_after.value > 0.9
+
+
+def test_exact_averages_and_poses_leave_no_error(classes, numbers):
+    for _, repairs in (classes, numbers):
+        for name in ("average over 4 elements", "canonical pose, nearest to the data"):
+            assert repairs[name].error_after.value < SINGLE
+    assert classes[1]["average over 2 elements"].error_after.value > 0.1
+
+
+def test_errors_and_accuracies_are_those_of_a_plain_loop(classes):
+    subject, repairs = classes
+    one = repairs["refit of the last layer"]
+    fit, judged = one.fitted, one.judged
+    assert (fit, judged) == (60, 60)
+    # every sample fits or judges, and both halves have every class
+    data, seen = subject.data, []
+    for half in ("fitted", "judged"):
+        part = getattr(repair_plan(subject, (0, 1, 2, 3), 600, 0), half)
+        assert part.labels.bincount().tolist() == [20, 20, 20]
+        seen += part.indices.tolist()
+    assert sorted(seen) == list(range(len(data)))
+    judge = repair_plan(subject, (0, 1, 2, 3), 600, 0).judged
+    x, labels = judge.x, judge.labels
+    with torch.no_grad():
+        for module, error, everywhere, upright in (
+            (subject.module, one.error_before, one.everywhere_before, one.upright_before),
+            (one.module, one.error_after, one.everywhere_after, one.upright_after),
+        ):
+            outs = torch.stack([module(x.rot90(k, (1, 2))).double() for k in range(4)])
+            change = (outs[1:] - outs[0]).square().sum(2).mean()
+            spread = (outs[0] - outs[0].mean(0)).square().sum(1).mean()
+            assert error.value == pytest.approx(float((change / spread).sqrt()), rel=1e-6)
+            right = (outs.argmax(2) == labels).double()
+            assert everywhere.value == pytest.approx(float(right.mean()))
+            assert upright.value == pytest.approx(float(right[0].mean()))
+            for estimate in (error, everywhere, upright):
+                assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_vectors_are_moved_back_before_they_are_compared(numbers):
+    _, repairs = numbers
+    assert "canonical pose, the network's most confident" not in repairs  # numbers have no confidence
+    one = repairs["fine-tuning with augmentation"]
+    assert one.certificate["score"] == "root mean square error"
+    assert one.everywhere_after.value < 0.7 * one.everywhere_before.value
+    assert one.outcome == "better"
+    assert repairs["refit of the last layer"].outcome == "better"
+
+
+def test_the_users_network_is_unchanged_byte_for_byte():
+    net = copy.deepcopy(classifier())
+    before = weights_hash(net.state_dict())
+    subject = audit_subject(net, bar_subject(24).data, "C4 rotation")
+    repair(subject, steps=30)
+    assert weights_hash(net.state_dict()) == weights_hash(subject.module.state_dict()) == before
+    assert not subject.module.training
+    assert not any(weight.grad is not None for weight in net.parameters())
+
+
+def test_the_same_seed_gives_the_same_repairs():
+    first, second = (repair(bar_subject(48), seconds=600, seed=3, steps=30) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.certificate["weights_sha256"] == other.certificate["weights_sha256"]
+        assert one.error_after == other.error_after
+
+
+class SureWhenWrong(nn.Module):
+    """Right but unsure in three poses, known by the brightest corner; wrong and sure in the fourth."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, x):
+        corners = torch.stack([x[:, 0, 0], x[:, -1, 0], x[:, -1, -1], x[:, 0, -1]], 1)
+        sides = (x[:, 2, 2] > 0.5).to(x) * 2 - 1
+        sides = sides * torch.where(corners.argmax(1) == 2, -10.0, 1.0) * self.scale
+        return torch.stack([-sides, sides], 1)
+
+
+def test_a_remedy_that_makes_things_worse_is_shown_as_worse():
+    x = torch.rand(64, 5, 5, generator=torch.Generator().manual_seed(0))
+    x[:, 0, 0] = 2
+    data = LabelledData(x, (x[:, 2, 2] > 0.5).long(), "corners", "drawn")
+    subject = audit_subject(SureWhenWrong(), data, "C4 rotation")
+    repairs = {one.name: one for one in repair(subject, steps=20)}
+    sure = repairs["canonical pose, the network's most confident"]
+    assert (sure.everywhere_before.value, sure.everywhere_after.value) == (0.75, 0)
+    assert sure.outcome == "worse"
+    averaged = repairs["average over 4 elements"]  # probabilities: one sure answer cannot outvote three
+    assert averaged.details == "mean of probabilities"
+    assert (averaged.outcome, averaged.everywhere_after.value) == ("better", 1)
+    assert repairs["refit of the last layer"].reason == "no linear layer gives its outputs"
+    assert best_repair(list(repairs.values())) in (averaged, repairs["canonical pose, nearest to the data"])
+
+
+@dataclass
+class Found:
+    recommendation: str
+    wanted_elements: tuple[int, ...] = ()
+
+
+def test_nothing_is_applied_where_labels_do_not_survive():
+    repairs = repair(bar_subject(24), data_symmetry=Found("not"))
+    assert [one.module for one in repairs] == [None] * len(repairs)
+    assert {one.outcome for one in repairs} == {"not applied"}
+    assert all("labels do not survive" in one.reason for one in repairs)
+    assert repairs[0].to_dict()["reason"] == repairs[0].reason
+
+
+def test_only_wanted_elements_are_repaired():
+    repairs = repair(bar_subject(24), data_symmetry=Found("part", (2,)), steps=30)
+    assert repairs[0].name == "average over 2 elements"
+    assert repairs[0].module.elements == (0, 2)
+    assert repairs[0].elements == ("180°",)
+    assert repairs[0].error_after.value < SINGLE
+
+
+def test_a_certificate_is_json_and_names_what_it_rests_on(classes):
+    one = classes[1]["average over 4 elements"]
+    read = json.loads(json.dumps(one.certificate))
+    assert read["elements"] == ["90°", "180°", "270°"]
+    assert read["error_after"]["value"] == one.error_after.value
+    assert (read["samples_fitted"], read["samples_judged"], read["seed"]) == (60, 60, 0)
+    assert len(read["weights_sha256"]) == 64
+    assert read["versions"]["torch"] == torch.__version__
+    assert read["action"] == {"name": "rotation", "group": "C4", "shape": [6, 6]}
+
+
+def test_declared_layers_are_projected():
+    v = permutation(cyclic(6))
+    declared = declare_network([v, 2 * v, v], "relu")
+    net = build_module(declared, equivariant=False, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight += 0.2 * torch.randn(
+                weight.shape, generator=torch.Generator().manual_seed(1), dtype=weight.dtype
+            )
+    x = torch.randn(40, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    act = linear_action(v)
+    subject = audit_subject(net, (x, x.numpy()), act, target_action=act, task="regression")
+    repairs = {one.name: one for one in repair(subject, steps=30)}
+    one = repairs["projection of declared layers"]
+    assert one.error_before.value > 0.1
+    assert one.error_after.value < 1e-12
+    assert type(one.module) is type(net)
+    assert one.module.state_dict().keys() == net.state_dict().keys()
+
+
+def test_averages_of_large_groups_are_thinned_to_a_subgroup():
+    subject = audit_subject(classifier(), bar_subject(24).data, "C36 rotation")
+    averaged = repair(subject, steps=30)[0].module
+    assert isinstance(averaged, Averaged)
+    assert averaged.elements == tuple(range(0, 36, 3))
+
+
+def test_a_repair_says_in_one_line_what_it_did(classes):
+    one = classes[1]["average over 4 elements"]
+    assert repr(one).startswith("Repair(average over 4 elements: ")
+    assert "\n" not in repr(one)
+    assert "load_repaired" in one.recipe
+    assert one.passes == 4
+    assert one.does_not_fix
