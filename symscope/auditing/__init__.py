@@ -1,16 +1,23 @@
 """Whose fault is it? A network's equivariance error, split by cause, and whether data has the symmetry.
 
 A `Subject` is what is audited: a network, samples, and how the group acts on inputs and outputs; every part
-of an audit is a function of it.
+of an audit is a function of it. For whoever puts a repaired network to use:
+
+- `symscope.auditing.repairs`: networks averaged over a group or shown one pose, and their files
 """
 
 from symscope.auditing._layers import exact_elements, layer_errors
+from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._subject import Subject, audit_subject
 
 __all__ = [
     # what is audited
     "Subject",
     "audit_subject",
+    # remedies, applied and measured
+    "Repair",
+    "best_repair",
+    "repair",
     # equivariance by layer
     "exact_elements",
     "layer_errors",

@@ -10,12 +10,9 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
+from symscope.auditing._error_table import interval, resample_weights
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData, MeasuredData
-from symscope.numerics import seeded
-
-RESAMPLES = 400
-TAIL = 0.025  # of resamples outside each end of an interval
 
 
 @final
@@ -61,7 +58,7 @@ class Measurement:
 
     def error(self, seed: int = 0) -> Estimate:
         """The equivariance error: root mean square of the change, divided by that of the spread."""
-        count = _counts(len(self.changes), seed)
+        count = resample_weights(len(self.changes), seed)
         tiny = torch.finfo(torch.float64).tiny
         ratios = ((count @ self.changes) / (count @ self.spread).clamp_min(tiny)).sqrt()
         value = math.sqrt(float(self.changes.sum()) / max(float(self.spread.sum()), tiny))
@@ -70,7 +67,7 @@ class Measurement:
     def score(self, *, everywhere: bool, seed: int = 0) -> Estimate:
         """Accuracy, or the root mean square error in units of the targets."""
         values = self.everywhere if everywhere else self.upright
-        means = _counts(len(values), seed) @ values
+        means = resample_weights(len(values), seed) @ values
         if not self.classes:
             return _between(math.sqrt(float(values.mean())), means.sqrt())
         value = float(values.mean())
@@ -82,7 +79,7 @@ class Measurement:
         """What the score of this network is above (for errors: below) that of another, sample by sample."""
         mine = self.everywhere if everywhere else self.upright
         theirs = before.everywhere if everywhere else before.upright
-        count = _counts(len(mine), seed)
+        count = resample_weights(len(mine), seed)
         if self.classes:
             return _between(float((mine - theirs).mean()), count @ (mine - theirs))
         value = math.sqrt(float(theirs.mean())) - math.sqrt(float(mine.mean()))
@@ -126,13 +123,6 @@ def _answers(
     return torch.full((len(outputs),), float("nan"), dtype=torch.float64)
 
 
-def _counts(samples: int, seed: int) -> Float64[Tensor, "resamples m"]:
-    """How often each sample is in each resample, divided by the number of samples."""
-    drawn = torch.randint(samples, (RESAMPLES, samples), generator=seeded(seed, samples))
-    counts = torch.zeros(RESAMPLES, samples, dtype=torch.float64)
-    return counts.scatter_add_(1, drawn, torch.ones_like(drawn, dtype=torch.float64)) / samples
-
-
-def _between(value: float, resampled: Float64[Tensor, "resamples"]) -> Estimate:
-    low, high = resampled.quantile(torch.tensor([TAIL, 1 - TAIL], dtype=torch.float64)).tolist()
+def _between(value: float, resampled: Float64[Tensor, "r"]) -> Estimate:
+    low, high = interval(resampled)
     return Estimate(value, min(low, value), max(high, value))
