@@ -10,10 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from symscope.auditing import exact_elements, layer_errors
+from symscope.data import Action, check_action
+from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
 from symscope.numerics import checked, explained, seed_generator
+
+SHOWN_LAYERS = 3  # layers that a failure names
 
 __all__ = ["Acts", "assert_equivariant", "assert_group_laws", "assert_representation"]
 
@@ -121,7 +126,9 @@ def assert_equivariant(
         The largest error.
 
     Raises:
-        AssertionError: Gives the error and the worst element.
+        AssertionError: Gives the error and the worst element. For a module and an action of `symscope.data`
+            also where it comes from: whether the action is one, elements that move samples exactly beside
+            those that interpolate, and the layers with the largest errors of their own.
 
     >>> from symscope.groups import cyclic, permutation
     >>> v = permutation(cyclic(5))
@@ -130,21 +137,82 @@ def assert_equivariant(
     0.0
     """
     generator = seed_generator(seed)
-    plain = function(x)
+    plain = function(x).detach()
     size = float(torch.linalg.vector_norm(plain))
     assert size > 0, "the function is zero on the inputs given: give inputs on which it is not"
-    worst, element = 0.0, ""
+    worst, element, errors = 0.0, "", []
     for g in _elements(source.group, samples, generator):
         expected = plain if target is None else target.act(g, plain)
-        error = float(torch.linalg.vector_norm(function(source.act(g, x)) - expected)) / size
+        error = float(torch.linalg.vector_norm(function(source.act(g, x)).detach() - expected)) / size
+        errors.append((g, error))
         if not error <= worst:  # also true for NaN
             worst, element = error, _named(source.group, g)
     kind = "invariant" if target is None else "equivariant"
-    assert worst <= tolerance, (
-        f"not {kind}: relative error {worst:.3g} (allowed {tolerance:.3g}), worst for element {element} of "
-        f"{source.group.name}"
-    )
+    if not worst <= tolerance:
+        lines = [
+            f"not {kind}: relative error {worst:.3g} (allowed {tolerance:.3g}), worst for element {element} "
+            f"of {source.group.name}"
+        ]
+        if isinstance(function, nn.Module) and isinstance(source, Action):
+            lines += _origin(function, source, x, dict(errors), tolerance)
+        raise AssertionError("\n".join(lines))
     return worst
+
+
+def _origin(
+    module: nn.Module, action: Action, x: Tensor, errors: dict[int, float], tolerance: float
+) -> list[str]:
+    """Where the error of a network comes from, in a few lines; what cannot be measured says why."""
+    try:
+        check_action(action, x)
+    except InputError as error:
+        return [f"the action, not the network: {error}"]
+    exact = [g for g in exact_elements(action, x) if g != action.group.identity]
+    rough = [g for g in errors if g not in exact and g != action.group.identity]
+    if not rough:
+        lines = ["every element moves samples exactly: none of it is interpolation"]
+    elif not exact:
+        g = max(rough, key=lambda one: errors[one])
+        lines = [
+            f"no element moves samples exactly: g^-1 (g x) misses x by {_return_error(action, g, x):.3g} for "
+            f"{action.group.labels[g]}, by interpolation or because the action is none"
+        ]
+    else:
+        own, blurred = max(errors[g] for g in exact), max(errors[g] for g in rough)
+        lines = [
+            f"elements that move samples exactly ({_few(action, exact)}): {own:.3g}; elements that "
+            f"interpolate: {blurred:.3g}"
+        ]
+        if own <= tolerance:
+            return [*lines, "so it is interpolation: test with exact elements, or allow what it changes"]
+    return [*lines, _layers(module, action, x, exact or rough, tolerance)]
+
+
+def _layers(module: nn.Module, action: Action, x: Tensor, elements: list[int], tolerance: float) -> str:
+    """The layers with the largest errors of their own."""
+    try:
+        with torch.no_grad():
+            totals, kinds = layer_errors(module, lambda samples: samples, action, elements, x)
+    except Exception as error:  # a layer of the user's may refuse to be called by itself
+        return f"its layers could not be measured one by one: {error}"
+    parts = list(totals)[1:]  # the whole network comes first
+    broken = sorted((name for name in parts if not totals[name] <= tolerance), key=lambda name: -totals[name])
+    if not broken:
+        return "no layer that could be measured has an error of its own: look at what is done between them"
+    listed = [f"{name} ({kinds[name][0]}) {totals[name]:.3g}" for name in broken[:SHOWN_LAYERS]]
+    more = f" and {len(broken) - SHOWN_LAYERS} more" if len(broken) > SHOWN_LAYERS else ""
+    return f"largest errors of layers by themselves: {', '.join(listed)}{more}"
+
+
+def _return_error(action: Action, g: int, x: Tensor) -> float:
+    """`|g^-1 (g x) - x| / |x|`."""
+    back = action.act(action.group.inverse(g), action.act(g, x))
+    return float((back - x).norm() / x.norm())
+
+
+def _few(action: Action, elements: list[int]) -> str:
+    names = [str(action.group.labels[g]) for g in elements[:4]]
+    return ", ".join(names) + (", ..." if len(elements) > len(names) else "")
 
 
 def _assert_derivative(rep: Representation, x: Tensor) -> None:

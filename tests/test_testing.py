@@ -5,7 +5,9 @@ from functools import partial
 
 import pytest
 import torch
+from torch import nn
 
+from symscope.data import custom_action, rotation
 from symscope.groups import cyclic, dihedral, permutation, symmetric
 from symscope.groups._group_laws import TableLaw, listed_moves
 from symscope.groups.compact import so
@@ -75,3 +77,90 @@ def test_equivariance_for_groups_that_are_not_listed():
     assert assert_equivariant(lambda t: t * t.norm(dim=-1, keepdim=True), rotation, rotation, y) < 1e-13
     with pytest.raises(AssertionError, match="worst for element \\[\\["):
         assert_equivariant(torch.relu, rotation, rotation, y)
+
+
+def images(side: int = 8) -> torch.Tensor:
+    return torch.rand(3, 1, side, side, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def failure(net: nn.Module, action, x=None) -> list[str]:
+    with pytest.raises(AssertionError) as caught:
+        assert_equivariant(net.double(), action, None, images() if x is None else x)
+    return str(caught.value).splitlines()
+
+
+def pooled(*layers: nn.Module) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+
+def test_a_failing_layer_is_named():
+    lines = failure(pooled(nn.BatchNorm2d(1).eval(), nn.Conv2d(1, 4, 3), nn.ReLU()), rotation(4))
+    assert lines[0].startswith("not invariant: relative error")
+    assert lines[1] == "every element moves samples exactly: none of it is interpolation"
+    assert lines[2].startswith("largest errors of layers by themselves: 1 (Conv2d) 0.")
+    assert lines[2].count("(") == 1  # batch norm, ReLU and pooling have none
+
+
+def test_of_several_layers_the_largest_come_first():
+    class Positions(nn.Module):
+        def forward(self, x):
+            return x + 100 * torch.arange(x.shape[-1], dtype=x.dtype)
+
+    lines = failure(pooled(nn.Conv2d(1, 2, 3, padding=1), nn.Tanh(), Positions(), nn.Tanh()), rotation(4))
+    assert lines[2].startswith("largest errors of layers by themselves: 2 (Positions)")
+    assert ", 0 (Conv2d)" in lines[2]
+
+
+def test_interpolation_is_not_blamed_on_the_network():
+    lines = failure(pooled(nn.AvgPool2d(3, 1), nn.Tanh()), rotation(8))
+    assert lines[1].startswith("elements that move samples exactly (r^2, r^4, r^6): ")
+    assert lines[2].startswith("so it is interpolation")
+    both = failure(pooled(nn.Conv2d(1, 2, 3), nn.Tanh()), rotation(8))
+    assert both[1].startswith("elements that move samples exactly (r^2, r^4, r^6): 0.")
+    assert both[2].startswith("largest errors of layers by themselves: 0 (Conv2d)")
+
+
+def test_a_wrong_action_is_not_blamed_on_the_network():
+    net = pooled(nn.Conv2d(1, 2, 3), nn.Tanh())
+    twice = custom_action(cyclic(4), lambda g, x: x.roll(2 * g, -1), 2, "shift by two")  # of 6 pixels
+    assert (
+        "the action, not the network: shift by two is not an action of C4"
+        in failure(net, twice, images(6))[1]
+    )
+    once = custom_action(cyclic(4), lambda g, x: x.roll(g, -1), 2, "shift by one")  # of 8 pixels
+    lines = failure(net, once)
+    assert lines[1].startswith("no element moves samples exactly: g^-1 (g x) misses x by 0.")
+    assert lines[1].endswith("by interpolation or because the action is none")
+
+
+def test_what_is_done_between_layers_is_hinted_at():
+    class Between(nn.Module):
+        def forward(self, x):
+            return (x * torch.arange(x.shape[-1], dtype=x.dtype)).flatten(1).mean(1, keepdim=True)
+
+    lines = failure(Between(), rotation(4))
+    assert lines[2].startswith("no layer that could be measured has an error of its own")
+
+
+def test_layers_that_refuse_to_be_called_leave_the_error_itself():
+    class Once(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            if self.calls > 6:
+                raise RuntimeError("called too often")
+            return x[..., :1, :1].flatten(1)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Once()
+
+        def forward(self, x):
+            return self.part(x)
+
+    assert failure(Net(), rotation(4))[2] == "its layers could not be measured one by one: called too often"
