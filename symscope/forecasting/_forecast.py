@@ -31,6 +31,7 @@ from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pa
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotPlan, pilot_forecast, pilot_plan, smallest_budget
 from symscope.forecasting._price_list import Advice, rank_advice
+from symscope.forecasting._projected_kernel import projected_prediction
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
@@ -328,19 +329,20 @@ def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> For
             return replace(result, notes=(*result.notes, note))
         options = replace(options, resamples=1)
     prediction = _architecture_prediction(question, network, tangent, options, say)
+    say("kernel regression on all samples", 0, 0)
+    allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
+    arguments = (tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say)
     if tangent.kind == "infinite":
-        say("kernel regression on all samples", 0, 0)
-        allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
-        whole = full_kernel_prediction(
-            tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say
-        )
-        if isinstance(whole, str):
-            one = question.task.words.one
-            few = samples_text(options.per_class or 0)
-            fewer = f"The architecture alone is asked with {few} of each {one}: {whole}."
-            result = replace(result, notes=(*result.notes, fewer))
-        else:
-            prediction = replace(prediction, full=whole)
+        whole = full_kernel_prediction(*arguments)
+    else:
+        whole = projected_prediction(*arguments, seed=options.seed, more_than=options.per_class or 0)
+    if isinstance(whole, str):
+        one = question.task.words.one
+        few = samples_text(options.per_class or 0)
+        fewer = f"The architecture alone is asked with {few} of each {one}: {whole}."
+        result = replace(result, notes=(*result.notes, fewer))
+    else:
+        prediction = replace(prediction, full=whole)
     cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
     return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
 

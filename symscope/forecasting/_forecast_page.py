@@ -423,7 +423,7 @@ def _architecture(result: Forecast, there: KernelPrediction, prefix: str) -> Sec
     text = Text(
         f"Before any training, regression with the tangent kernel predicts {there.accuracy:.2f} for "
         f"{'new samples' if there.about_new else 'samples that were seen in other transformations'}, "
-        f"{'all samples' if there.full else f'{result.options.per_class} of each'} in the training data. "
+        f"{_regression_samples(result, there)} in the training data. "
         f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
         f"invariant under {result.question.group.name} is "
         f"{there.invariance_error:.2g}; the group form uses the nearest invariant one. It knows the "
@@ -435,6 +435,12 @@ def _architecture(result: Forecast, there: KernelPrediction, prefix: str) -> Sec
         (text, picture, _kernel_table(result, there), confusions),
         anchor="spectrum",
     )
+
+
+def _regression_samples(result: Forecast, there: KernelPrediction) -> str:
+    if there.full is None:
+        return f"{result.options.per_class} of each"
+    return "all samples" if there.full.complete else f"{there.full.samples[1]} of each"
 
 
 def _equivariance(result: Forecast) -> Section:

@@ -17,6 +17,7 @@ from symscope.forecasting._kernel_choice import TangentKernel
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples, orbit_points
 from symscope.forecasting._trained_answer import ScoreTable
+from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, explained
 from symscope.spectral import CoverageRegression, coverage_cost, coverage_regression
 
@@ -38,6 +39,7 @@ class FullKernelPrediction:
         samples: Fewest and most known samples of a class.
         notes: What was special, in words.
         seconds: Time it took.
+        complete: Whether all samples of the data were used.
     """
 
     known: ScoreTable
@@ -46,6 +48,7 @@ class FullKernelPrediction:
     samples: tuple[int, int]
     notes: tuple[str, ...]
     seconds: float
+    complete: bool = True
 
     def __repr__(self) -> str:
         return f"FullKernelPrediction({self.headline}, {self.samples[1]} samples of a class)"
@@ -97,7 +100,7 @@ def full_kernel_prediction(
     seen = torch.stack([design.seen for design in designs])
     known, new = samples.known, samples.new
     kernel = tangent.kernel(0)
-    labels = _labels(samples)
+    labels = class_targets(samples)
     few = orbit_points(question, question.data, known.indices[:TRIED]).to(device)
     fresh = 0 if new is None else len(new)
     try:
@@ -120,15 +123,22 @@ def full_kernel_prediction(
         device=device,
         progress=progress,
     )
-    tables = [_tables(samples, design, result, k) for k, design in enumerate(designs)]
+    tables = regression_tables(samples, group, result)
+    return FullKernelPrediction(*tables, samples.per_class(), result.notes, time.perf_counter() - start)
+
+
+def regression_tables(
+    samples: ForecastSamples, group: FiniteGroup, result: CoverageRegression
+) -> tuple[ScoreTable, ScoreTable, ScoreTable]:
+    """Scores of all designs together: known at missing points, new at missing and at covered elements."""
+    tables = [_tables(samples, one, result, k) for k, one in enumerate(true_designs(samples, group))]
     total = tables[0]
     for other in tables[1:]:
         total = [one + two for one, two in zip(total, other, strict=True)]
-    spent = time.perf_counter() - start
-    return FullKernelPrediction(total[0], total[1], total[2], samples.per_class(), result.notes, spent)
+    return total[0], total[1], total[2]
 
 
-def _labels(samples: ForecastSamples) -> Float64[Tensor, "m c"]:
+def class_targets(samples: ForecastSamples) -> Float64[Tensor, "m c"]:
     """One-hot classes in the order of their places, or standardised numbers."""
     known = samples.known
     if known.wanted.is_floating_point():

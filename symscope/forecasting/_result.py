@@ -57,7 +57,8 @@ class KernelPrediction:
         invariance_error: Relative distance of the kernel from one that is invariant under the group.
         pairs: Classes two by two.
         notes: What was special, in words.
-        full: The same on all samples; None where it was not affordable or the kernel is a finite one.
+        full: The same on all samples, or with a finite kernel as many as the time allows; None where those
+            are no more.
         resample: First resample.
         resample_prediction: Prediction for the first resample.
     """
@@ -266,6 +267,8 @@ class Forecast:
             if self.prediction is None or self.prediction.full is None:
                 assert self.options.per_class is not None
                 count = samples_text(self.options.per_class)
+            else:
+                count = samples_text(*self.prediction.full.samples)
             return f"from the architecture alone, {count} {per}"
         plan = self.pilot.plan
         share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"

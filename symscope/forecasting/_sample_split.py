@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import torch
@@ -52,6 +52,12 @@ class OrbitSamples:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def take(self, at: Int64[Tensor, "k"]) -> OrbitSamples:
+        """The samples at these positions."""
+        return OrbitSamples(
+            self.points[at], self.labels[at], self.positions[at], self.wanted[at], self.indices[at]
+        )
 
 
 @checked
@@ -180,6 +186,17 @@ def _split(data: LabelledData, seed: int, apart: bool) -> tuple[Int64[Tensor, "k
 def _first_of_each(labels: Int64[Tensor, "m"], at: Int64[Tensor, "k"], most: int) -> Int64[Tensor, "l"]:
     """The first positions of each class, at most so many."""
     return torch.cat([at[labels[at] == label][:most] for label in labels[at].unique()])
+
+
+@explained
+def fewer_samples(samples: ForecastSamples, most: int, most_new: int) -> ForecastSamples:
+    """The first samples of each class, at most so many known and so many new ones; 0 for no new ones."""
+    at = _first_of_each(samples.known.labels, torch.arange(len(samples.known)), most)
+    new = None
+    if samples.new is not None and most_new:
+        new = samples.new.take(_first_of_each(samples.new.labels, torch.arange(len(samples.new)), most_new))
+    coverage = None if samples.coverage is None else samples.coverage.take(at)
+    return replace(samples, known=samples.known.take(at), new=new, coverage=coverage)
 
 
 def samples_text(fewest: int, most: int | None = None) -> str:

@@ -1,0 +1,110 @@
+"""Regression with a finite network's own tangent kernel, on as many samples as the time allows.
+
+The kernel's matrix is never made: gradients are projected to a few thousand numbers, whose inner products are
+the kernel's entries on average.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float64
+from torch import Tensor
+
+from symscope.errors import TooLargeError
+from symscope.forecasting._designs import true_designs
+from symscope.forecasting._full_kernel import MEMORY, FullKernelPrediction, class_targets, regression_tables
+from symscope.forecasting._kernel_choice import TangentKernel
+from symscope.forecasting._question import Question
+from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples, fewer_samples, samples_text
+from symscope.kernels import projected_gradients
+from symscope.networks import arrange_inputs
+from symscope.numerics import Progress, explained, partial_progress
+from symscope.spectral import coverage_cost, coverage_regression
+
+FEATURES = 2048  # numbers that stand for the gradients of one point
+NOISE = 1e-3  # of the mean diagonal: a ridge that what the projection adds to entries does not get through
+FEATURE_MEMORY = 2**30  # bytes that the numbers of all points may take
+TIMED = 4  # samples whose gradients are timed
+
+
+@explained
+def projected_prediction(
+    tangent: TangentKernel,
+    question: Question,
+    samples: ForecastSamples,
+    ridge: float,
+    seconds: float,
+    device: torch.device,
+    progress: Progress | None = None,
+    *,
+    seed: int = 0,
+    more_than: int = 0,
+) -> FullKernelPrediction | str:
+    """Regression on as many samples as the time allows; or the reason why those are too few.
+
+    Args:
+        tangent: Kernel of the network, of finite width.
+        question: Data and action.
+        samples: Known and new samples, and their coverage.
+        ridge: Number added to the kernel's diagonal.
+        seconds: Time it may take, by the estimate.
+        device: Device to compute on.
+        progress: Called as `progress(words, done, total)`.
+        seed: Seed of the network's weights and of the projection.
+        more_than: Samples of a class that are known from elsewhere: with as few it is not done.
+    """
+    start, order = time.perf_counter(), question.group.order
+    network = tangent.kernel(seed)
+    module = network.module.to(device, torch.float32)  # type: ignore[attr-defined]
+
+    def features(orbit: OrbitSamples, told: Progress | None = None) -> Float64[Tensor, "m n f"]:
+        points = arrange_inputs(orbit.points.flatten(0, 1), network.layout).to(device)  # type: ignore[attr-defined]
+        rows = projected_gradients(module, points, seed=seed, count=FEATURES, memory=MEMORY, progress=told)
+        return rows.double().unflatten(0, (-1, order))
+
+    tried = fewer_samples(samples, 1, 0)
+    tried = replace(tried, known=tried.known.take(torch.arange(min(TIMED, len(tried.known)))))
+    features(tried.known)
+    timed = time.perf_counter()
+    few = features(tried.known)
+    each = (time.perf_counter() - timed) / (len(few) * order)
+    labels = class_targets(samples)
+    classes, most = samples.classes, samples.per_class()[1]
+    count = min(most, FEATURE_MEMORY // (8 * FEATURES * order * classes))
+    while True:
+        some = fewer_samples(samples, count, count)
+        fresh = 0 if some.new is None else len(some.new)
+        seen = torch.stack([design.seen for design in true_designs(some, question.group)])
+        try:
+            solving = coverage_cost(
+                None, few, seen, question.group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
+            ).seconds
+        except TooLargeError:
+            solving = 2 * seconds
+        takes = each * (len(some.known) + fresh) * order + solving
+        if takes <= seconds or count <= max(1, more_than):
+            break
+        count = max(1, min(count - 1, int(count * seconds / takes)))
+    if count <= more_than or takes > seconds:
+        one = question.task.words.one
+        return f"about {takes:.0f} s for {samples_text(count)} of each {one}, by projected gradients"
+    known = features(some.known, partial_progress(progress, 0, len(some.known) + fresh))
+    new = None if some.new is None else features(some.new)
+    result = coverage_regression(
+        None,
+        known,
+        class_targets(some),
+        seen,
+        question.group,
+        ridge + NOISE * float(known.square().sum(2).mean()),
+        new=new,
+        memory=MEMORY,
+        device=device,
+    )
+    tables = regression_tables(some, question.group, result)
+    return FullKernelPrediction(
+        *tables, some.per_class(), result.notes, time.perf_counter() - start, count >= most
+    )
