@@ -36,7 +36,7 @@ from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast, KernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples, forecast_samples, samples_text
-from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, check_finite, explained, partial_progress
 from symscope.training import StepPlan
@@ -241,7 +241,9 @@ def _with_pilots(
     trials = pilots.remedies * pilots.lengths[0] * pilots.designs
     say(f"pilot trainings, about {pilots.seconds:.0f} s with remedies", 0, 0)
     counted = partial_progress(say, 0, pilots.steps + trials)
-    pilot = pilot_forecast(trainer, question.group, pilots, plan, seed, counted)
+    pilot = pilot_forecast(
+        trainer, question.group, pilots, plan, seed, counted, _kernel_regression(result.prediction)
+    )
     result = replace(result, pilot=pilot)
     if pilot.fitted < LEARNED:
         whole = pilots.lengths[1] >= pilots.full
@@ -265,6 +267,13 @@ def _with_pilots(
             combinations=tuple(one for one in rows if one.kind == "combined"),
         )
         yield result
+
+
+def _kernel_regression(prediction: KernelPrediction | None) -> ScoreTable | None:
+    """Accuracies on new samples of regression on all samples with the infinite-width kernel, if known."""
+    if prediction is None or prediction.full is None or not prediction.about_new:
+        return None
+    return prediction.full.new if prediction.full.infinite else None
 
 
 def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:

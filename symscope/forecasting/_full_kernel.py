@@ -40,6 +40,7 @@ class FullKernelPrediction:
         notes: What was special, in words.
         seconds: Time it took.
         complete: Whether all samples of the data were used.
+        infinite: Whether it is the kernel of infinite width.
     """
 
     known: ScoreTable
@@ -49,6 +50,7 @@ class FullKernelPrediction:
     notes: tuple[str, ...]
     seconds: float
     complete: bool = True
+    infinite: bool = True
 
     def __repr__(self) -> str:
         return f"FullKernelPrediction({self.headline}, {self.samples[1]} samples of a class)"

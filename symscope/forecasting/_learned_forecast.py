@@ -1,7 +1,8 @@
 """From a pilot to a whole training by a correction that was fitted on a bank of forecasts and trainings.
 
-On the scale of logits a class moves from what the pilot reached towards what nearest neighbours reach, and
-up; less, the longer the pilot, and the nearer it is to what it reaches at seen transformations. The numbers
+On the scale of logits a class moves from what the pilot reached towards what a regression on the same data
+reaches, with the network's infinite-width kernel where it is known, else by nearest neighbours, and up; less,
+the longer the pilot, and the nearer it is to what it reaches at seen transformations. The numbers
 are those that `python -m docs.tooling.forecast_bank` fits to docs/results/forecast-bank; they are used
 because they did better than the constants of `_extrapolation` for networks, data sets and groups that were
 left out of the fit. Intervals are conformal: as wide as residuals of networks that were left out.
@@ -18,9 +19,9 @@ from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, cl
 from symscope.numerics import explained, may_be_infinite
 
 POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
-WEIGHTS = (0.67, 1.15, 0.15, -0.11)  # of the four parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.14, 0.31  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.67  # half width of the mean over classes, in mean half widths of classes
+WEIGHTS = (0.66, 1.18, 0.10, -0.09)  # of the four parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.13, 0.30  # half width of a class, for a whole training and for what is to come
+MEAN_WIDTH = 0.70  # half width of the mean over classes, in mean half widths of classes
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
@@ -53,7 +54,7 @@ def class_logits(score: Float64[Tensor, "c"], points: Int64[Tensor, "c"]) -> Flo
 def correction_features(
     pilot: Float64[Tensor, "c"],
     covered: Float64[Tensor, "c"],
-    neighbours: Float64[Tensor, "c"],
+    regression: Float64[Tensor, "c"],
     points: Int64[Tensor, "c"],
     share: float,
 ) -> Float64[Tensor, "c 4"]:
@@ -62,11 +63,11 @@ def correction_features(
     Args:
         pilot: Accuracy of each class after the pilot, at what the training data lacks of it.
         covered: Accuracy at what it has of the class.
-        neighbours: Accuracy of nearest neighbours at what it lacks.
+        regression: Accuracy of kernel regression, or of nearest neighbours, at what it lacks.
         points: Points behind the accuracies.
         share: Steps of the pilot over those of a whole training.
     """
-    here, there, near = (class_logits(one, points) for one in (pilot, covered, neighbours))
+    here, there, near = (class_logits(one, points) for one in (pilot, covered, regression))
     lacking = (there - here).clamp(min=0)
     parts = [torch.ones_like(here), near - here, (near - here) * lacking / (1 + lacking), there - here]
     return to_come(share) * torch.stack(parts, 1)
@@ -91,7 +92,7 @@ def half_widths(
 @may_be_infinite
 @explained
 def learned_shift(
-    missing: ScoreTable, covered: ScoreTable, fitted: float, neighbours: ScoreTable, share: float
+    missing: ScoreTable, covered: ScoreTable, fitted: float, regression: ScoreTable, share: float
 ) -> Float64[Tensor, "c"]:
     """How far each class moves on the scale of logits, from the pilot to a whole training.
 
@@ -99,12 +100,12 @@ def learned_shift(
         missing: New samples at what the training data lacks, after the pilot.
         covered: New samples at what it has; classes without any have the fitted score.
         fitted: Score at points of the training data.
-        neighbours: Nearest neighbours at what it lacks.
+        regression: Kernel regression, or nearest neighbours, at what it lacks.
         share: Steps of the pilot over those of a whole training.
     """
     there = covered.total.sum(1) / covered.count.sum(1)
     there = torch.where(there.isnan(), fitted, there)
-    scores = (class_scores(missing), there, class_scores(neighbours))
+    scores = (class_scores(missing), there, class_scores(regression))
     features = correction_features(*scores, missing.count.sum(1), share)
     return features @ torch.tensor(WEIGHTS, dtype=torch.float64)
 

@@ -162,6 +162,7 @@ def pilot_forecast(
     training: StepPlan,
     seed: int,
     progress: Progress | None = None,
+    regression: ScoreTable | None = None,
 ) -> PilotForecast:
     """Run the pilot trainings of a plan and extrapolate.
 
@@ -172,6 +173,8 @@ def pilot_forecast(
         training: Batch and optimiser of a whole training.
         seed: Seed for weights and order.
         progress: Called as `progress(words with the loss, steps done, steps in all)`.
+        regression: What kernel regression on all samples predicts for new ones at what the training data
+            lacks; nearest neighbours take its place where it is not known.
 
     Raises:
         InputError: A loss that is not finite.
@@ -199,9 +202,10 @@ def pilot_forecast(
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
     # a network that is invariant lacks nothing: its curve is that of all transformations
     if bounded and trainer.samples.new is not None and last.asymmetry > INVARIANT:
-        designs = interleaved_designs(trainer.samples, group)
-        neighbours = nearest_neighbours(trainer.samples, designs, trainer.device)
-        shift = learned_shift(last.new, last.covered, last.fitted, neighbours, share)
+        if regression is None:
+            designs = interleaved_designs(trainer.samples, group)
+            regression = nearest_neighbours(trainer.samples, designs, trainer.device)
+        shift = learned_shift(last.new, last.covered, last.fitted, regression, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
     assert known is not None
     seconds = time.perf_counter() - start

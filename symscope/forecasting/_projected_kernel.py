@@ -106,5 +106,5 @@ def projected_prediction(
     )
     tables = regression_tables(some, question.group, result)
     return FullKernelPrediction(
-        *tables, some.per_class(), result.notes, time.perf_counter() - start, count >= most
+        *tables, some.per_class(), result.notes, time.perf_counter() - start, count >= most, False
     )

@@ -62,23 +62,31 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows = rows[rows["kind"] == "new"]
     trained = tables["trained"]
     trained = trained[trained["kind"] == "new"][[*CASE, "position", "accuracy", "second_accuracy"]]
-    beside = tables["baselines"]
-    beside = beside[beside["baseline"] == "nearest neighbour"].rename(columns={"accuracy": "near"})
+    beside = _regressions(tables["baselines"])
     rows = rows.merge(trained, on=[*CASE, "position"])
-    rows = rows.merge(beside[[*CASE, "position", "near"]], on=[*CASE, "position"])
+    rows = rows.merge(beside, on=[*CASE, "position"])
     rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
     there = rows["covered_long"].fillna(rows["fitted_long"])
     share = rows["long"] / rows["steps"]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
-    pilot, seen, near = (_tensor(one) for one in (rows["after_long"], there, rows["near"]))
-    features = correction_features(pilot, seen, near, points, 0.0).numpy()  # as if all of it were to come
+    pilot, seen, regression = (_tensor(one) for one in (rows["after_long"], there, rows["regression"]))
+    whole = correction_features(pilot, seen, regression, points, 0.0)  # as if all of it were to come
     coming = np.array([to_come(one) for one in share])
-    rows[FEATURES] = features * coming[:, None]
+    rows[FEATURES] = whole.numpy() * coming[:, None]
     rows["coming"], rows["share"] = coming, share
     rows["z"] = class_logits(pilot, points).numpy()
     rows["invariant"] = rows["network"].isin(INVARIANT)
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
+
+
+def _regressions(baselines: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies of each class by kernel regression on all samples where there is one, else neighbours."""
+    kinds = baselines.pivot_table(index=[*CASE, "position"], columns="baseline", values="accuracy")
+    known = kinds["nearest neighbour"]
+    if "kernel" in kinds:
+        known = kinds["kernel"].fillna(known)
+    return known.rename("regression").reset_index()
 
 
 def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
