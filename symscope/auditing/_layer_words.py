@@ -1,0 +1,69 @@
+"""Why a layer breaks a symmetry, in words: stride, padding, sizes, positions, flattening, batch norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from symscope.auditing._layer_shares import QUIET, LayerShare
+from symscope.data import Action
+
+PADS = (nn.ZeroPad2d, nn.ConstantPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d)
+
+
+def layer_reason(share: LayerShare, part: nn.Module | None, action: Action) -> str:
+    """What in a layer breaks the symmetry, in a few words.
+
+    Args:
+        share: What the layer adds.
+        part: The layer; None for what stands after the last one.
+        action: Group action on the samples.
+    """
+    if part is None or share.own <= QUIET:
+        return "positions enter before it: an added positional encoding, coordinates or a reshape"
+    if isinstance(part, nn.Linear) and share.flattened:
+        return "flatten + linear: every position has weights of its own"
+    if isinstance(part, nn.modules.batchnorm._BatchNorm) and share.flattened:
+        return "batch norm with statistics of its own for every position"
+    if isinstance(part, nn.LayerNorm) and len(part.normalized_shape) > 1:
+        return "a norm with scales of its own for every position"
+    if isinstance(part, PADS):
+        left, right = part.padding[:2]
+        if left != right:
+            return f"padding of {left} on one side and {right} on the other"
+    if hasattr(part, "kernel_size"):
+        return _window_reason(share, part, action)
+    sizes = share.given[-2:]
+    if any(tuple(one.shape[-2:]) == sizes and max(sizes) > 1 for one in part.parameters(recurse=False)):
+        return "weights of its own for every position"
+    return "it is not equivariant by itself"
+
+
+def _window_reason(share: LayerShare, part: nn.Module, action: Action) -> str:
+    kernel, stride, padding = (_last(part, key) for key in ("kernel_size", "stride", "padding"))
+    size, shifted = share.given[-1], action.name.startswith("shift")
+    reasons = []
+    if stride > 1 and shifted:
+        reasons.append(f"stride {stride}: shifts by other numbers of positions fall between its windows")
+    left = (size + 2 * padding - kernel) % stride
+    if not shifted and left:
+        reasons.append(f"windows of {kernel} in steps of {stride} on {size} positions leave {left} over on one side")
+    if padding and shifted and getattr(part, "padding_mode", "zeros") != "circular":
+        reasons.append(f"zero padding of {padding} shows where the edge is")
+    if not reasons and kernel % 2 == 0 and stride == 1:
+        reasons.append(f"an even size, {kernel}, has no centre")
+    if not reasons:
+        named = action.name.partition(":")[0]
+        reasons.append(f"its filters are not symmetric under {named}")
+    return "; ".join(reasons)
+
+
+def _last(part: nn.Module, key: str) -> int:
+    value: Any = getattr(part, key, 0 if key == "padding" else 1)
+    if value == "same":
+        return (_last(part, "kernel_size") - 1) // 2
+    if value == "valid":
+        return 0
+    value = value[-1] if isinstance(value, (tuple, list)) else value
+    return _last(part, "kernel_size") if value is None else int(value)
