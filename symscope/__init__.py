@@ -1,7 +1,7 @@
 """symscope: will a neural network learn a symmetry from data, and what to do about it.
 
 Importing symscope does nothing but make its packages available; each is loaded when it is first used.
-`symscope.forecast` is the main question as one call.
+`symscope.forecast` and `symscope.audit` are the main questions, one call each.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ if TYPE_CHECKING:  # what type checkers and completion see; at run time each is 
         testing,
         training,
     )
+    from symscope.auditing import audit
     from symscope.forecasting import forecast
 
 __all__ = [
     "InputError",
     "__version__",
+    "audit",
     "auditing",
     "data",
     "discovery",
@@ -59,6 +61,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "forecast":
         return importlib.import_module("symscope.forecasting").forecast
+    if name == "audit":
+        return importlib.import_module("symscope.auditing").audit
     if name in __all__:
         return importlib.import_module(f"symscope.{name}")
     raise AttributeError(f"module 'symscope' has no attribute {name!r}")

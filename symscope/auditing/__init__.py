@@ -6,11 +6,19 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 - `symscope.auditing.repairs`: networks averaged over a group or shown one pose, and their files
 """
 
+from symscope.auditing._audit import audit
+from symscope.auditing._causes import Cause
 from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._repair import Repair, best_repair, repair
+from symscope.auditing._result import Audit
 from symscope.auditing._subject import Subject, audit_subject
 
 __all__ = [
+    # ask
+    "audit",
+    # the answer
+    "Audit",
+    "Cause",
     # what is audited
     "Subject",
     "audit_subject",

@@ -1,8 +1,9 @@
 """Whether the error is the test's: an action that is none, or another one than was meant.
 
-A function that breaks the laws of its group is at fault whatever the network does. Otherwise corrected actions are
-tried, each the answer to a mistake that is easily made, and the action is at fault if one of them removes most of
-the network's error: then the network has a symmetry, and it is not the one it was tried with.
+A function that breaks the laws of its group is at fault whatever the network does. Otherwise corrected
+actions are tried, each the answer to a mistake that is easily made, and the action is at fault if one of
+them removes most of the network's error: then the network has a symmetry, and it is not the one it was tried
+with.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from symscope.auditing._error_table import ErrorTable, error_table
 from symscope.auditing._image_motion import ImageMotion, image_motion
 from symscope.auditing._subject import Subject
 from symscope.auditing._target_action import target_of
-from symscope.data import Action, check_action, custom_action, dihedral_action, is_builtin_action, parse_action
+from symscope.data import (
+    Action,
+    check_action,
+    custom_action,
+    dihedral_action,
+    is_builtin_action,
+    parse_action,
+)
 from symscope.errors import InputError
 
 LAW_SAMPLES = 4
@@ -125,8 +133,8 @@ def _moved_images(subject: Subject, x: Tensor) -> Iterator[_Candidate]:
         centred = _about_the_centre(action, known)
         if centred is not None:
             yield _Candidate(
-                f"The action {action.name} turns images about a point {off:.1f} pixels from their centre, the "
-                "network is symmetric about the centre",
+                f"The action {action.name} turns images about a point {off:.1f} pixels from their centre, "
+                "the network is symmetric about the centre",
                 "Turn about ((height - 1) / 2, (width - 1) / 2), between the pixels where their number is "
                 "even.",
                 replace(subject, action=centred),
@@ -170,14 +178,16 @@ def _other_axes(subject: Subject, x: Tensor) -> Iterator[_Candidate]:
     for order in permutations(range(axes)):
         if order == tuple(range(axes)):
             continue
-        acting = custom_action(action.group, partial(_permuted, action, order), axes, f"{action.name}, other axes")
+        acting = custom_action(
+            action.group, partial(_permuted, action, order), axes, f"{action.name}, other axes"
+        )
         channels = axes == 3 and order[smallest] != smallest
         yield _Candidate(
             (
-                f"The action {action.name} moves channels (axis {smallest + 1} of the data {tuple(x.shape)}) as "
-                "if they were positions, the network is symmetric in the positions"
+                f"The action {action.name} moves channels (axis {smallest + 1} of the data "
+                f"{tuple(x.shape)}) as if they were positions, the network is symmetric in the positions"
                 if channels
-                else f"The action {action.name} has its axes swapped: the network is symmetric along the other one"
+                else f"The action {action.name} has its axes swapped: the network keeps the other one"
             ),
             "Let the function act on the axes of rows and columns: (-2, -1) with channels first, (1, 2) with "
             "channels last."
@@ -204,10 +214,15 @@ def _targets(subject: Subject, x: Tensor) -> Iterator[_Candidate]:
             (
                 "the outputs turn the other way, by the inverse element",
                 "Give the target action of g^-1, or number its elements as the data's action does.",
-                custom_action(subject.target.group, partial(_inverse, subject.target), subject.target.sample_ndim),
+                custom_action(
+                    subject.target.group, partial(_inverse, subject.target), subject.target.sample_ndim
+                ),
             )
         )
-    for word, says in (("image", "move with the positions of the samples"), ("vector", "turn as vectors (x, y up)")):
+    for word, says in (
+        ("image", "move with the positions of the samples"),
+        ("vector", "turn as vectors (x, y up)"),
+    ):
         try:
             target = target_of(word, subject.action, shape, outputs)
         except InputError:
@@ -247,13 +262,24 @@ def _fitted_target(subject: Subject, x: Tensor, elements: tuple[int, ...]) -> It
     plain = replace(subject, target=target)
     if float(error_table(plain, x[~odd], elements[:TRIAL_ELEMENTS]).square()) > REMAINING / 2:
         return  # also held out, so that shrinking towards the mean does not pass for an action
+    loss = float(error_table(subject, x[~odd], elements[:TRIAL_ELEMENTS]).square())
+    if _round_trip(fits, group.inverses.tolist(), y) > REMAINING * loss:
+        return  # there and back is not the identity: a loss, by interpolation for example, and no action
     declared = "unchanged outputs" if subject.target is None else subject.target.name
     yield _Candidate(
-        f"The target action is not the declared one ({declared}): the outputs change linearly, by matrices that "
-        "can be fitted",
+        f"The target action is not the declared one ({declared}): the outputs change linearly, by matrices "
+        "that can be fitted",
         "Give the representation by which the outputs change as target_action.",
         plain,
     )
+
+
+def _round_trip(fits: dict[int, Tensor], inverses: list[int], y: Tensor) -> float:
+    """The squared error of fitted maps there and back."""
+    away = (y - y.mean(0)).square().sum(1).mean()
+    there = [g for g in fits if inverses[g] in fits]
+    back = [(_fitted(fits, inverses[g], _fitted(fits, g, y)) - y).square().sum(1).mean() for g in there]
+    return float(sum(back) / len(back) / away) if back else math.inf
 
 
 def _fitted(fits: dict[int, Tensor], g: int, y: Tensor) -> Tensor:

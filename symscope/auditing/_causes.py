@@ -3,21 +3,23 @@
 The squared error T (over all samples and elements, over what varies between samples) is divided by what would
 remove it; each part is a difference of two measured errors, and the parts add up to T.
 
-1. **action**. A function that breaks the laws of its group takes all of T: an error under something that is no
-   action says nothing about the network. Otherwise, if a corrected action (about the centre, on the other axes,
-   with another target action) leaves at most a fifth of T, the action takes what it removes, and the rest is
-   divided with the corrected one.
-2. **grid**. Of each element that interpolates, at most what the round trip `g^-1 (g x)` changes in the outputs.
-3. What is left is the network's own, and is first divided by layers (`_layer_shares`), each of which is put right in
-   turn. Is the network made for the symmetry? Yes, if in fresh networks some layer that has weights and mixes
-   positions keeps it.
-   - Made for it: what is added by layers that break the symmetry in fresh networks is the **architecture**'s, whatever
-     the data: with those layers mended no weights could break it. What other layers add came with training.
-   - Not made for it (an ordinary network): its layers could have learned the symmetry, so that all of it came with
-     training; a network that was never trained is its architecture.
+1. **action**. A function that breaks the laws of its group takes all of T: an error under something that is
+   no action says nothing about the network. Otherwise, if a corrected action (about the centre, on the other
+   axes, with another target action) leaves at most a fifth of T, the action takes what it removes, and the
+   rest is divided with the corrected one.
+2. **grid**. Of each element that interpolates, what exceeds the error of exact ones, at most what the round
+   trip `g^-1 (g x)` changes in the outputs.
+3. What is left is the network's own, and is first divided by layers (`_layer_shares`), each of which is put
+   right in turn. Is the network made for the symmetry? Yes, if in fresh networks some layer that has weights
+   and mixes positions keeps it.
+   - Made for it: what is added by layers that break the symmetry in fresh networks is the
+     **architecture**'s, whatever the data: with those layers mended no weights could break it. What other
+     layers add came with training.
+   - Not made for it (an ordinary network): its layers could have learned the symmetry, so that all of it
+     came with training; a network that was never trained is its architecture.
 4. What came with training is the **data**'s, where the training data does not show the symmetry: the error of
-   elements that the data lacks, beyond the error of those it holds; all of it if labels do not survive. The rest is
-   **training**'s: data that shows the symmetry, and a network that left it or did not learn it.
+   elements that the data lacks, beyond the error of those it holds; all of it if labels do not survive. The
+   rest is **training**'s: data that shows the symmetry, and a network that left it or did not learn it.
 
 Shares are parts of T, with the middle 95 % of 400 resamples of the samples.
 """
@@ -27,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import Any, final
 
 import torch
 from jaxtyping import Float64
@@ -39,9 +41,6 @@ from symscope.auditing._grid import GridPart
 from symscope.auditing._layer_shares import QUIET, LayerShare
 from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._subject import Subject
-
-if TYPE_CHECKING:
-    from symscope.auditing._data_symmetry import DataSymmetry
 
 KINDS = ("action", "grid", "architecture", "data", "training")
 CLEAN = 1e-3  # error below which a network counts as equivariant
@@ -102,7 +101,7 @@ class Evidence:
     fresh_shares: tuple[tuple[LayerShare, ...], ...]
     start_errors: tuple[float, ...]
     start_words: str
-    symmetry: DataSymmetry | None
+    symmetry: Any
 
     @property
     def start(self) -> float:
@@ -172,11 +171,11 @@ def _built_share(evidence: Evidence, few: Float64[Tensor, "r k"] | None) -> Tens
         return 1.0
     if not evidence.made_for:
         return 0.0
-    added = [
-        (one.added.mean() if few is None else few @ one.added).clamp_min(0) for one in evidence.shares
-    ]
+    added = [(one.added.mean() if few is None else few @ one.added).clamp_min(0) for one in evidence.shares]
     whole = sum(added, start=torch.zeros(()).double())
-    broken = [part for part, one in zip(added, evidence.shares, strict=True) if evidence.breaks_fresh(one.layer)]
+    broken = [
+        part for part, one in zip(added, evidence.shares, strict=True) if evidence.breaks_fresh(one.layer)
+    ]
     return torch.where(whole > 0, sum(broken, start=torch.zeros(()).double()) / whole.clamp_min(1e-300), 1.0)
 
 
@@ -215,7 +214,10 @@ def _action_words(evidence: Evidence) -> tuple[str, str]:
     if evidence.fault is not None:
         return evidence.fault.sentence, evidence.fault.remedy
     group = evidence.subject.action.group.name
-    return f"The action is one of {group} on this data, and no corrected one removes the error.", "Nothing to do."
+    return (
+        f"The action is one of {group} on this data, and no corrected one removes the error.",
+        "Nothing to do.",
+    )
 
 
 def _grid_words(evidence: Evidence) -> tuple[str, str]:
@@ -226,15 +228,19 @@ def _grid_words(evidence: Evidence) -> tuple[str, str]:
     exact = f"{table.error(still):.1%} over elements that move pixels exactly, " if still else ""
     smooth = "" if math.isnan(grid.smooth_rough) else f", {grid.smooth_rough:.1%} on smoothed samples"
     return (
-        f"Interpolation alone (samples moved there and back) changes outputs by {grid.trips.error():.1%}; the "
-        f"error is {exact}{table.error(grid.rough):.1%} over the others{smooth}.",
+        f"Interpolation alone (samples moved there and back) changes outputs by {grid.trips.error():.1%}; "
+        f"the error is {exact}{table.error(grid.rough):.1%} over the others{smooth}.",
         "Use larger or smoother images, average over the group at inference, or ask for exact elements alone "
         "(C4, D4).",
     )
 
 
 def _architecture_words(evidence: Evidence) -> tuple[str, str]:
-    start = "" if not evidence.start_errors else f" Networks with {evidence.start_words}: error {evidence.start:.1%}."
+    start = (
+        ""
+        if not evidence.start_errors
+        else f" Networks with {evidence.start_words}: error {evidence.start:.1%}."
+    )
     named = named_layers(evidence)
     if not evidence.made_for and evidence.subject.trained:
         return (
@@ -272,7 +278,8 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
     if symmetry.aligned:
         return (
             f"The data does not show the symmetry, and a network learns what it is shown. {why}",
-            "Augment the training data by the elements that it lacks, or average over the group at inference.",
+            "Augment the training data by the elements that it lacks, or average over the group at "
+            "inference.",
         )
     return f"The data shows the symmetry. {why}", "Nothing to do."
 
@@ -284,13 +291,16 @@ def _training_words(evidence: Evidence) -> tuple[str, str]:
     if not evidence.subject.trained:
         return "The network was not trained.", "Nothing to do."
     if not evidence.start_errors:
-        return f"The trained network has an error of {now:.1%}.", "Train with all transformations of each sample."
+        return (
+            f"The trained network has an error of {now:.1%}.",
+            "Train with all transformations of each sample.",
+        )
     moved = "left it" if evidence.start < now / 3 else "did not reach it"
     return (
         f"The data allows the symmetry and training {moved}: error {evidence.start:.1%} with "
         f"{evidence.start_words}, {now:.1%} trained.",
-        "Train with every transformation of each sample, more samples or a penalty on the error; or average over "
-        "the group at inference.",
+        "Train with every transformation of each sample, more samples or a penalty on the error; or average "
+        "over the group at inference.",
     )
 
 

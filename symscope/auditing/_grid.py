@@ -1,9 +1,10 @@
 """What the pixel grid does: interpolation alone, and transformations that are small.
 
-An element is exact where it moves pixels on pixels (`g^-1 (g x) = x`). For the others the round trip `g^-1 (g x)`
-is an image that stands as x does and was interpolated twice: what it changes in the outputs, interpolation and
-cut corners do, and no property of the network under rotation. The part of an element's error up to that is the
-grid's. Beside it stands the error on smoothed samples, which interpolation hardly touches.
+An element is exact where it moves pixels on pixels (`g^-1 (g x) = x`). For the others the round trip `g^-1
+(g x)` is an image that stands as x does and was interpolated twice: what it changes in the outputs,
+interpolation and cut corners do, and no property of the network under rotation. The part of an element's
+error up to that is the grid's. Beside it stands the error on smoothed samples, which interpolation hardly
+touches.
 """
 
 from __future__ import annotations
@@ -48,14 +49,21 @@ class GridPart:
     def square(
         self, table: ErrorTable, weights: Float64[Tensor, "r m"] | None = None
     ) -> Float64[Tensor, "*r"]:
-        """The grid's part of the squared error: of each rough element at most what its round trip changes."""
+        """The grid's part of the squared error.
+
+        Of each rough element what its error exceeds that of exact ones by, at most what its round trip
+        changes.
+        """
         if self.trips is None:
             return torch.zeros(() if weights is None else len(weights), dtype=torch.float64)
+        still = [g for g in table.elements if g not in self.rough]
+        base = table.square(still, weights) if still else torch.zeros(()).double()
         parts = []
         for g in self.rough:
             trip = self.trips.square([g])  # of fewer samples, and resampled with the others' error
             own = table.square([g], weights)
-            parts.append(torch.minimum(own, trip * own / table.square([g]).clamp_min(1e-300)))
+            trip = trip * own / table.square([g]).clamp_min(1e-300)
+            parts.append(torch.minimum((own - base).clamp_min(0), trip))
         return torch.stack(parts).sum(0) / len(table.elements)
 
 
@@ -144,7 +152,9 @@ def local_error(subject: Subject, x: Shaped[Tensor, "m *s"], table: ErrorTable) 
     if step is None or step not in table.elements:
         return None
     plain = subject.outputs(x)
-    ahead, behind = (small.moved_back(g, subject.outputs(small.moved(g, x))) for g in (1, small.action.group.order - 1))
+    ahead, behind = (
+        small.moved_back(g, subject.outputs(small.moved(g, x))) for g in (1, small.action.group.order - 1)
+    )
     spread = (plain - plain.mean(0)).flatten(1).square().sum(1).mean()
     slope = ((ahead - behind) / 2).flatten(1).square().sum(1).mean()
     per_step = math.sqrt(float(slope / spread)) / share
@@ -196,7 +206,8 @@ class _Fraction:
 @final
 @dataclass(frozen=True)
 class _SmallTurn:
-    """Counterclockwise turns by less than 90 degrees: a shear of rows, one of columns, and the first again."""
+    """Counterclockwise turns by less than 90 degrees: a shear of rows, one of columns, and the first "
+    "again."""
 
     steps: int
 
@@ -210,7 +221,8 @@ class _SmallTurn:
 
 
 def _shifted_rows(x: Tensor, by: Float64[Tensor, "rows"]) -> Tensor:
-    """Each row moved to the right by its own number of pixels, each of its frequencies turned by its angle."""
+    """Each row moved to the right by its own number of pixels, each of its frequencies turned by its "
+    "angle."""
     size = x.shape[-1]
     phase = torch.exp(-2j * math.pi * torch.fft.rfftfreq(size).double() * by[:, None])
     return torch.fft.irfft(torch.fft.rfft(x) * phase.to(x.device), n=size).to(x.dtype)

@@ -1,4 +1,5 @@
-"""Where an action moves the pixels of images: the affine map of each element, from spots that are followed."""
+"""Where an action moves the pixels of images: the affine map of each element, from spots that are "
+"followed."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
 """What each layer adds to the error of the outputs, by putting right, layer after layer, what it returns.
 
-`E_k` is the error of the outputs when the first k layers return, for `g x`, exactly what they should: their output
-for x, moved by g. `E_0` is the whole error, and `E_{k-1}^2 - E_k^2` is what layer k adds by itself, with whatever
-stands between it and the layer before: the parts add up to the whole. A layer whose output moves in a way that is
-not known (putting it right makes the error larger) is left as it is, and counts with the next one.
+`E_k` is the error of the outputs when the first k layers return, for `g x`, exactly what they should: their
+output for x, moved by g. `E_0` is the whole error, and `E_{k-1}^2 - E_k^2` is what layer k adds by itself,
+with whatever stands between it and the layer before: the parts add up to the whole. A layer whose output
+moves in a way that is not known (putting it right makes the error larger) is left as it is, and counts with
+the next one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -86,24 +88,23 @@ def layer_shares(
 
         done: frozenset[int] = frozenset()
         before = apart(done)
-        shares = []
+        shares, last = [], -1
         for k in _listed(calls, movers, own):
-            call = calls[k]
             after = apart(done | {k})
             if float(after.mean()) > WORSE * float(before.mean()) + 1e-12:
                 continue
             done |= {k}
-            shares.append(_share(call, own, before - after, start, chosen))
-            before = after
+            # a stride may leave maps that the group cannot move: what follows is that layer's
+            unknown = next((j for j in range(last + 1, k) if movers[j] is None), k)
+            shares.append(_share(calls[unknown], own, before - after, start))
+            before, last = after, k
     rest = LayerShare("outputs", "", float("nan"), before, tuple(plain.shape[1:]), False, False)
     return (*shares, rest)
 
 
-def _share(
-    call: LayerCall, own: dict[str, float], added: Tensor, start: Tensor, module: nn.Module
-) -> LayerShare:
+def _share(call: LayerCall, own: dict[str, float], added: Tensor, start: Tensor) -> LayerShare:
     rows = call.given.numel() == start.numel() and call.given.ndim == 2 and start.ndim > 2
-    flattened = call.maps is not None or rows
+    flattened = rows or (call.maps is not None and math.prod(call.maps[1:]) > 1)
     return LayerShare(
         call.name,
         type(call.part).__name__,
@@ -136,7 +137,8 @@ def mixes_positions(call: LayerCall, flattened: bool) -> bool:
 
 
 def _listed(calls: list[LayerCall], movers: list[Mover | None], own: dict[str, float]) -> list[int]:
-    """The calls to put right, in their order; of many, those of layers that break the symmetry, and some more."""
+    """The calls to put right, in their order; of many, those of layers that break the symmetry, and some "
+    "more."""
     known = [k for k, mover in enumerate(movers) if mover is not None]
     if len(known) <= MOST_CALLS:
         return known

@@ -48,7 +48,9 @@ def _window_reason(share: LayerShare, part: nn.Module, action: Action) -> str:
         reasons.append(f"stride {stride}: shifts by other numbers of positions fall between its windows")
     left = (size + 2 * padding - kernel) % stride
     if not shifted and left:
-        reasons.append(f"windows of {kernel} in steps of {stride} on {size} positions leave {left} over on one side")
+        reasons.append(
+            f"windows of {kernel} in steps of {stride} on {size} positions leave {left} over on one side"
+        )
     if padding and shifted and getattr(part, "padding_mode", "zeros") != "circular":
         reasons.append(f"zero padding of {padding} shows where the edge is")
     if not reasons and kernel % 2 == 0 and stride == 1:

@@ -1,0 +1,263 @@
+"""Whose fault is it? The error of a network, divided among its causes; what follows from it; and remedies."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from symscope.auditing._action_faults import action_fault
+from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
+from symscope.auditing._causes import CLEAN, Evidence, error_interval, find_causes
+from symscope.auditing._error_table import ErrorTable, error_table
+from symscope.auditing._fresh import SHUFFLED, fresh_networks
+from symscope.auditing._grid import GridPart, grid_part, local_error
+from symscope.auditing._layer_shares import LayerShare, layer_shares
+from symscope.auditing._layer_words import layer_reason
+from symscope.auditing._layers import exact_elements
+from symscope.auditing._repair import Repair, repair
+from symscope.auditing._result import Audit, AuditedLayer, ElementError
+from symscope.auditing._stability_words import stability_words
+from symscope.auditing._subject import Subject, audit_subject
+from symscope.auditing._target_action import plane_vectors
+from symscope.data import Action, is_builtin_action, rotation
+from symscope.errors import InputError
+from symscope.numerics import Progress, explained, seeded
+
+STEPS = ("error", "action", "grid", "layers", "fresh networks", "data", "consequences", "remedies")
+QUARTER = (1, 2, 3)
+
+
+@explained
+def audit(
+    model: str | nn.Module | Callable[..., nn.Module],
+    data: Any,
+    action: Action | str,
+    *,
+    target_action: Action | str | None = None,
+    weights: str | os.PathLike[str] | None = None,
+    builder: Callable[..., nn.Module] | None = None,
+    task: str = "auto",
+    class_names: Sequence[str] | None = None,
+    name: str | None = None,
+    device: torch.device | str = "cpu",
+    repairs: bool = True,
+    seconds: float = 120.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """How far a trained network is from a symmetry, whose fault it is, and what to do.
+
+    The error is `|rho(g)^-1 f(g x) - f(x)|` over samples and elements, root mean square, over that of
+    `f(x) - mean f(x)`. How it is divided among action, grid, architecture, data and training is told in
+    `symscope/auditing/_causes.py`.
+
+    Args:
+        model: A trained module; or a function that builds one, or the name of one, with a file of weights.
+        data: What `data.as_samples` takes, for example `(X, y)`: samples as the network is used on them.
+        action: Group action on the samples, or a few words such as "C8 rotation".
+        target_action: "same" (or None) where outputs should not change, "image", "vector", or an `Action`.
+        weights: A saved state dict.
+        builder: Function that builds a fresh network, where a trained module cannot be drawn anew.
+        task: "auto", "classification" or "regression".
+        class_names: Names of classes 0, 1, ...
+        name: Name of the network in reports.
+        device: Device of the network.
+        repairs: Whether remedies are applied and measured.
+        seconds: Time for forward passes, which decides numbers of samples; remedies get half as much again.
+        seed: Seed for drawing samples and resamples.
+        progress: Called with how far it is.
+
+    Raises:
+        InputError: As `audit_subject`; or outputs that are the same for all samples.
+
+    >>> from symscope.data import mnist_sample
+    >>> net = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 10))
+    >>> audit(net, mnist_sample().per_class(4, seed=0), "C4 rotation", repairs=False).clean
+    True
+    """
+    started = time.perf_counter()
+    subject = audit_subject(
+        model,
+        data,
+        action,
+        target_action=target_action,
+        weights=weights,
+        builder=builder,
+        task=task,
+        class_names=class_names,
+        name=name,
+        device=device,
+    )
+    told = _Steps(progress)
+    elements = measured_elements(subject)
+    x = _drawn(subject, seed)
+    exact = exact_elements(subject.action, x[:4], elements)
+    plan = audit_plan(subject, elements, exact, seconds)
+    told.begin("error")
+    table = error_table(subject, x[: plan.table], elements)
+    told.begin("action")
+    fault = action_fault(subject, x[: plan.table], table)
+    notes = list(plan.notes)
+    if len(elements) < len(subject.others):
+        notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")
+    symmetry = _data_symmetry(subject, seed, told) if fault is None or fault.corrected is not None else None
+    clean = fault is None and table.error() < CLEAN
+    evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
+    told.begin("consequences")
+    after = _consequences(subject, seed)
+    fixed: tuple[Repair, ...] = ()
+    if repairs and not clean and (fault is None or fault.corrected is not None):
+        told.begin("remedies")
+        used = subject if fault is None or fault.corrected is None else fault.corrected
+        fixed = repair(used, seconds=seconds / 2, seed=seed, data_symmetry=symmetry)
+    low, high = error_interval(table, seed)
+    return Audit(
+        subject=subject,
+        samples=len(table.squares),
+        error=table.error(),
+        low=low,
+        high=high,
+        elements=tuple(
+            ElementError(subject.element_name(g), one, g in exact)
+            for g, one in table.element_errors().items()
+        ),
+        start_errors=() if evidence is None else evidence.start_errors,
+        causes=() if evidence is None else find_causes(evidence, seed),
+        layers=() if evidence is None else _audited_layers(evidence),
+        local=local_error(subject, x[: plan.local], table),
+        smooth_error=float("nan") if evidence is None else evidence.grid.smooth_rough,
+        stability=stability_words(subject),
+        consequences=after,
+        data_symmetry=symmetry,
+        repairs=fixed,
+        notes=tuple(notes),
+        seconds=time.perf_counter() - started,
+    )
+
+
+class _Steps:
+    """Progress in the steps of an audit."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+
+    def begin(self, step: str) -> None:
+        if self.progress is not None:
+            self.progress(step, STEPS.index(step), len(STEPS))
+
+
+def _drawn(subject: Subject, seed: int) -> Tensor:
+    """All samples, in a random order: parts of an audit take the first ones."""
+    order = torch.randperm(len(subject.data), generator=seeded(seed, 3))
+    return subject.data.x[order]
+
+
+def _evidence(
+    subject: Subject,
+    x: Tensor,
+    table: ErrorTable,
+    fault: Any,
+    exact: tuple[int, ...],
+    plan: AuditPlan,
+    symmetry: Any,
+    told: _Steps,
+    notes: list[str],
+) -> Evidence:
+    """What the causes are told from; for an action that breaks laws, nothing more."""
+    if fault is not None and fault.corrected is None:
+        return Evidence(
+            subject,
+            table,
+            fault,
+            table,
+            exact,
+            GridPart((), None, float("nan"), float("nan")),
+            (),
+            (),
+            (),
+            "",
+            None,
+        )
+    used, corrected = subject, table
+    if fault is not None:
+        used = fault.corrected
+        exact = exact_elements(used.action, x[:4], table.elements)
+        corrected = error_table(used, x[: len(table.squares)], table.elements)
+    told.begin("grid")
+    grid = grid_part(used, x[: plan.grid], exact, table.elements)
+    told.begin("layers")
+    control, still = _control(used, x, exact, table.elements, notes)
+    shares = layer_shares(control, x[: plan.layers], still)
+    told.begin("fresh networks")
+    fresh, how = fresh_networks(used, x[: plan.fresh], SEEDS)
+    if how == SHUFFLED:
+        notes.append(
+            "No fresh network can be drawn (a part without reset_parameters): the weights are shuffled "
+            "within each tensor instead; give the function that builds the network."
+        )
+    starts: list[float] = []
+    fresh_shares: list[tuple[LayerShare, ...]] = []
+    for module in fresh:
+        try:
+            starts.append(error_table(control, x[: plan.fresh], still, module=module).error())
+        except InputError:  # fresh outputs that do not vary
+            continue
+        if not fresh_shares:
+            fresh_shares.append(layer_shares(control, x[: plan.layers], still, module))
+    return Evidence(
+        used, table, fault, corrected, exact, grid, shares, tuple(fresh_shares), tuple(starts), how, symmetry
+    )
+
+
+def _control(
+    subject: Subject, x: Tensor, exact: tuple[int, ...], elements: tuple[int, ...], notes: list[str]
+) -> tuple[Subject, tuple[int, ...]]:
+    """The subject with elements that act exactly: its own, else quarter turns, else all there are."""
+    still = tuple(g for g in elements if g in exact)
+    if still:
+        return subject, still[:: -(-len(still) // CONTROL)]
+    action = subject.action
+    if (
+        is_builtin_action(action)
+        and action.name.partition(":")[0] == "rotation"
+        and x.shape[-1] == x.shape[-2]
+    ):
+        quarter = rotation(4)
+        if subject.target is None:
+            return replace(subject, action=quarter), QUARTER
+        if subject.target.name == "vector":
+            return replace(subject, action=quarter, target=plane_vectors(quarter, (2,))), QUARTER
+    notes.append(
+        "No element moves samples exactly: layers and fresh networks are measured with interpolation."
+    )
+    return subject, elements[:: -(-len(elements) // CONTROL)]
+
+
+def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
+    whole = sum(max(0.0, float(one.added.mean())) for one in evidence.shares)
+    fresh: dict[str, LayerShare] = {one.layer: one for shares in evidence.fresh_shares for one in shares}
+    modules = dict(evidence.subject.module.named_modules())
+    rows = []
+    for one in evidence.shares:
+        share = max(0.0, float(one.added.mean())) / whole if whole > 0 else 0.0
+        before = fresh[one.layer].own if one.layer in fresh else float("nan")
+        reason = ""
+        if share > 0.01:
+            reason = layer_reason(one, modules.get(one.layer), evidence.subject.action)
+        rows.append(AuditedLayer(one.layer, one.kind, one.own, share, before, reason))
+    return tuple(rows)
+
+
+def _data_symmetry(subject: Subject, seed: int, told: _Steps) -> Any:
+    told.begin("data")
+    return None
+
+
+def _consequences(subject: Subject, seed: int) -> Any:
+    return None

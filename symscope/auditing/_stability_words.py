@@ -1,0 +1,44 @@
+"""Would augmented training come back to the symmetry? The stability number, for networks that declare it."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn import functional
+
+from symscope.auditing._subject import Subject
+from symscope.data import LabelledData
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, stability
+from symscope.errors import InputError
+from symscope.networks import named_loss
+
+MOST_SAMPLES = 64
+UNKNOWN = (
+    "Not available: the stability number is known for networks that declare the representations of their "
+    "layers (symscope.dynamics.declare_network)."
+)
+
+
+def stability_words(subject: Subject) -> str:
+    """Whether augmented training near equivariant layers returns to them, in a sentence.
+
+    Args:
+        subject: Network and data.
+    """
+    network = getattr(subject.module, "network", None)
+    layers = getattr(subject.module, "weights", None)
+    if not isinstance(network, DeclaredNetwork) or not callable(layers):
+        return UNKNOWN
+    x = subject.data.x[:MOST_SAMPLES].flatten(1).double()
+    if isinstance(subject.data, LabelledData):
+        width = subject.outputs(subject.data.x[:1]).shape[1]
+        y = functional.one_hot(subject.data.labels[:MOST_SAMPLES], width).double()
+    else:
+        y = subject.data.targets[:MOST_SAMPLES].double()
+    try:
+        with torch.no_grad():
+            weights = tuple(layer.detach().double().cpu() for layer in layers())
+        result = stability(TrainingProblem(network, named_loss("squared"), x, y), weights)
+    except InputError as error:
+        return f"Not available: {error}"
+    rate = f"rate {result.growth_rate:.2g}, penalty that makes it stable {result.stabilising_penalty:.2g}"
+    return f"Augmented training near these layers is {result.verdict} ({rate})."
