@@ -83,11 +83,16 @@ def image_motion(action: Action, shape: Sequence[int], g: int) -> ImageMotion | 
         moved = action.act(g, spots.expand(len(at), *shape).contiguous())
     except InputError:
         return None
-    light = moved.double().clamp_min(0).square().reshape(len(at), -1, height, width).sum(1)
-    total = light.sum((1, 2)).clamp_min(1e-12)
-    seen = torch.stack([(light.sum(1) * x).sum(1) / total, (light.sum(2) * y).sum(1) / total], 1)
-    design = torch.cat([at, torch.ones(len(at), 1).double()], 1)
+    seen, before = (_centroids(one, x, y) for one in (moved, spots))
+    design = torch.cat([before, torch.ones(len(at), 1).double()], 1)
     fit = torch.linalg.lstsq(design, seen).solution
     if float((design @ fit - seen).norm(dim=1).max()) > MISSED:
         return None
     return ImageMotion(fit[:2].T.contiguous(), fit[2])
+
+
+def _centroids(images: Tensor, x: Tensor, y: Tensor) -> Float64[Tensor, "p 2"]:
+    """Mean position of the light in each image, over its channels."""
+    light = images.double().clamp_min(0).square().reshape(len(images), -1, len(y), len(x)).sum(1)
+    total = light.sum((1, 2)).clamp_min(1e-12)
+    return torch.stack([(light.sum(1) * x).sum(1) / total, (light.sum(2) * y).sum(1) / total], 1)

@@ -166,7 +166,7 @@ def rot(x: Tensor, k: int) -> Tensor:
 def wrong_centre() -> dict[str, Any]:
     """Quarter turns about a pixel beside the centre, what leaves coming back on the other side."""
     action = own(cyclic(4), turn_about_corner_pixel, name="rotation about a pixel")
-    return subject(trained(turn_net, turned("C4 rotation")), turned("C4 rotation"), action)
+    return subject(trained(turn_net, turned("C4 rotation"), 30), turned("C4 rotation"), action)
 
 
 def wrong_centre_grid() -> dict[str, Any]:
@@ -207,7 +207,7 @@ def swapped_axes() -> dict[str, Any]:
 def numbering_c4() -> dict[str, Any]:
     order = [0, 2, 1, 3]
     data = turned("C4 rotation")
-    return subject(trained(turn_net, data), data, own(cyclic(4), lambda g, x: rot(x, order[g])))
+    return subject(trained(turn_net, data, 30), data, own(cyclic(4), lambda g, x: rot(x, order[g])))
 
 
 def numbering_d4() -> dict[str, Any]:
@@ -215,7 +215,7 @@ def numbering_d4() -> dict[str, Any]:
     order = [0, 1, 2, 3, 5, 4, 6, 7]
     right = parse_named_action("D4", (8, 8))[1]
     data = turned("D4 dihedral")
-    net = trained(partial(turn_net, mirrored=True), data)
+    net = trained(partial(turn_net, mirrored=True), data, 30)
     return subject(net, data, own(dihedral(4), lambda g, x: right.act(order[g], x)))
 
 
@@ -236,7 +236,7 @@ def mirrors_in_c4() -> dict[str, Any]:
         return [x, x.transpose(-1, -2), rot(x, 2), rot(x.transpose(-1, -2), 2)][g]
 
     data = turned("C4 rotation")
-    return subject(trained(turn_net, data), data, own(cyclic(4), move, name="rotation"))
+    return subject(trained(turn_net, data, 30), data, own(cyclic(4), move, name="rotation"))
 
 
 def channels_for_rows() -> dict[str, Any]:
@@ -302,14 +302,14 @@ def vector_y_down() -> dict[str, Any]:
 
 
 def shifts(
-    build: Callable[[], nn.Module], data: LabelledData | None = None, steps: int = 60
+    build: Callable[[], nn.Module], data: LabelledData | None = None, steps: int = 30
 ) -> dict[str, Any]:
     data = turned("C8 shift-x") if data is None else data
     return subject(trained(build, data, steps), data, "C8 shift-x", builder=build)
 
 
 def turns(
-    build: Callable[[], nn.Module], data: LabelledData | None = None, steps: int = 60
+    build: Callable[[], nn.Module], data: LabelledData | None = None, steps: int = 30
 ) -> dict[str, Any]:
     data = turned("C4 rotation") if data is None else data
     return subject(trained(build, data, steps), data, "C4 rotation", builder=build)
@@ -509,7 +509,7 @@ def declared_layers() -> dict[str, Any]:
 FAULTS: tuple[Fault, ...] = (
     Fault("turns about a pixel", wrong_centre, ("action",), ("centre",), fast=True),
     Fault("turns about h/2", wrong_centre_grid, ("action",), ("centre",)),
-    Fault("axes swapped", swapped_axes, ("action",), ("axes",), fast=True),
+    Fault("axes swapped", swapped_axes, ("action",), ("axes",)),
     Fault("elements of C4 misnumbered", numbering_c4, ("action",), ("umber",), fast=True),
     Fault("elements of D4 misnumbered", numbering_d4, ("action",), ("umber",)),
     Fault("mirror for a rotation", mirror_for_rotation, ("action",), ("mirror",), fast=True),
@@ -521,10 +521,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault("invariant declared vectors", same_declared_vector, ("action",), ("target",)),
     Fault("vectors with y down", vector_y_down, ("action",), ("target",)),
     Fault("stride", stride, ("architecture",), ("stride", "steps of"), fast=True),
-    Fault("zero padding", zero_padding, ("architecture",), ("padding",), fast=True),
+    Fault("zero padding", zero_padding, ("architecture",), ("padding",)),
     Fault("pooling that leaves a row over", odd_pool, ("architecture",), ("MaxPool2d",)),
     Fault("even filter, padded on one side", even_kernel, ("architecture",), ("Pad", "even")),
-    Fault("positions added", lambda: turns(Placed), ("architecture",), ("position",), fast=True),
+    Fault("positions added", lambda: turns(Placed), ("architecture",), ("position",)),
     Fault("flatten", flatten, ("architecture",), ("flatten",), fast=True),
     Fault("layer norm over positions", position_norm, ("architecture",), ("Norm",)),
     Fault("batch norm over positions", position_batch_norm, ("architecture",), ("BatchNorm",), fast=True),
@@ -539,12 +539,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault("coordinates as channels", coordinates, ("architecture",), ("oordinates", "position")),
     Fault("one plain convolution", one_plain_convolution, ("architecture",), ("Conv2d",)),
     Fault("untrained", untrained, ("architecture",), fast=True),
-    Fault("aligned, mlp", aligned_mlp, ("data",), fast=True),
+    Fault("aligned, mlp", aligned_mlp, ("data",)),
     Fault("aligned, cnn", aligned_cnn, ("data",)),
     Fault("half aligned", half_aligned, ("data",)),
     Fault("aligned, shifts", aligned_shifts, ("data",)),
     Fault("aligned, symmetric start", aligned_drift, ("data",)),
-    Fault("overfitting", overfitting, ("training",), fast=True),
+    Fault("overfitting", overfitting, ("training",)),
     Fault("drift on turned data", turned_drift, ("training",)),
     Fault("drift by a penalty", penalised_drift, ("training",), fast=True),
     Fault("undertrained", undertrained, ("training",)),
@@ -559,7 +559,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 CLEAN: tuple[Fault, ...] = (
-    Fault("averaged over C4", lambda: turns(partial(Averaged, mlp, "C4 rotation")), (), fast=True),
+    Fault("averaged over C4", lambda: turns(partial(Averaged, mlp, "C4 rotation")), ()),
     Fault("circular convolutions, shifts", lambda: shifts(shift_net), (), fast=True),
     Fault("circular convolutions, aligned", lambda: shifts(shift_net, aligned()), ()),
     Fault("symmetric filters, C4", lambda: turns(turn_net), (), fast=True),
@@ -576,3 +576,15 @@ CLEAN: tuple[Fault, ...] = (
     ),
     Fault("declared layers", declared_layers, (), fast=True),
 )
+
+
+def is_named(fault: Fault, result: Any) -> bool:
+    """Whether the first cause of an audit is the planted one; for clean subjects, whether there is none."""
+    if not fault.kinds:
+        return bool(result.clean)
+    if not result.causes:
+        return False
+    first = result.causes[0]
+    return first.kind in fault.kinds and (
+        not fault.words or any(word in first.sentence for word in fault.words)
+    )
