@@ -20,8 +20,8 @@ from symscope.training import Optimiser, StepPlan
 from symscope.user_code import user_errors
 
 STEPS = 1000  # of fine-tuning, at most
-LEAST_STEPS = 20  # of fine-tuning, however long they take
-BATCH = 64
+LEAST_STEPS = 10  # of fine-tuning, however long they take
+BATCH = 32
 RATE = 1e-3  # Adam's highest learning rate
 PENALTY = 1.0  # of the squared change, relative to what varies between samples
 TRIED_STEPS = 3  # steps whose time is measured
@@ -126,7 +126,7 @@ def fine_tuned(
         elements: Elements to draw transformations from, the identity included.
         penalty: False for transformed samples with their targets (augmentation); True for samples as they are
             plus `|f(g x) - rho(g) f(x)|^2`, which needs no targets of transformed samples.
-        seconds: Time for the steps; 20 are made however long they take.
+        seconds: Time for the steps; 10 are made however long they take.
         seed: Seed for the order of samples and the elements drawn.
         steps: Most steps.
         progress: Called as `progress(words, steps done, steps)`.

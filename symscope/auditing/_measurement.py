@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64
 from torch import Tensor, nn
 
 from symscope.auditing._error_table import interval, resample_weights
@@ -40,56 +40,84 @@ class Estimate:
 @final
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What was measured of one network, one row of numbers for each sample.
+    """What was measured of one network, a row for each sample and a column for each element.
 
     Attributes:
-        changes: `mean_g |rho(g)^-1 f(g x) - f(x)|^2` over elements other than the identity.
+        changes: `|rho(g)^-1 f(g x) - f(x)|^2`.
+        answers: Whether the class of the transformed sample is right; for numbers, the squared error.
+        upright: The same of the sample itself.
         spread: `|f(x) - mean_x f(x)|^2`.
-        everywhere: Share of all transformations with the right class; for numbers, the mean squared error.
-        upright: Right or wrong without transformation; for numbers, the squared error.
-        classes: Whether the last two count right answers (high is good) or squared errors (low is good).
+        tried: Elements that each sample was moved by; what is elsewhere was not measured.
+        classes: Whether answers are right or wrong (high is good) or squared errors (low is good).
     """
 
-    changes: Float64[Tensor, "m"]
-    spread: Float64[Tensor, "m"]
-    everywhere: Float64[Tensor, "m"]
+    changes: Float64[Tensor, "m k"]
+    answers: Float64[Tensor, "m k"]
     upright: Float64[Tensor, "m"]
+    spread: Float64[Tensor, "m"]
+    tried: Bool[Tensor, "m k"]
     classes: bool
+
+    def restricted(self, tried: Bool[Tensor, "n k"]) -> Measurement:
+        """The first samples with some of their elements alone."""
+        n = len(tried)
+        return Measurement(
+            self.changes[:n], self.answers[:n], self.upright[:n], self.spread[:n], tried, self.classes
+        )
+
+    def everywhere(self) -> Float64[Tensor, "m"]:
+        """Mean answer of each sample over all transformations, the identity among them."""
+        count = self.answers.shape[1]
+        return (self.upright + count * self._mean(self.answers)) / (1 + count)
 
     def error(self, seed: int = 0) -> Estimate:
         """The equivariance error: root mean square of the change, divided by that of the spread."""
-        count = resample_weights(len(self.changes), seed)
+        changes = self._mean(self.changes)
+        weights = resample_weights(len(changes), seed)
         tiny = torch.finfo(torch.float64).tiny
-        ratios = ((count @ self.changes) / (count @ self.spread).clamp_min(tiny)).sqrt()
-        value = math.sqrt(float(self.changes.sum()) / max(float(self.spread.sum()), tiny))
+        ratios = ((weights @ changes) / (weights @ self.spread).clamp_min(tiny)).sqrt()
+        value = math.sqrt(float(changes.sum()) / max(float(self.spread.sum()), tiny))
         return _between(value, ratios)
 
     def score(self, *, everywhere: bool, seed: int = 0) -> Estimate:
         """Accuracy, or the root mean square error in units of the targets."""
-        values = self.everywhere if everywhere else self.upright
+        values = self.everywhere() if everywhere else self.upright
         means = resample_weights(len(values), seed) @ values
         if not self.classes:
             return _between(math.sqrt(float(values.mean())), means.sqrt())
-        value = float(values.mean())
+        estimate = _between(float(values.mean()), means)
         bare = 3 / len(values) if float(values.std(correction=0)) == 0 else 0.0  # rule of three
-        estimate = _between(value, means)
-        return Estimate(value, max(0.0, estimate.low - bare), min(1.0, estimate.high + bare))
+        return Estimate(estimate.value, max(0.0, estimate.low - bare), min(1.0, estimate.high + bare))
 
     def gain(self, before: Measurement, *, everywhere: bool, seed: int = 0) -> Estimate:
         """What the score of this network is above (for errors: below) that of another, sample by sample."""
-        mine = self.everywhere if everywhere else self.upright
-        theirs = before.everywhere if everywhere else before.upright
-        count = resample_weights(len(mine), seed)
+        mine, theirs = (one.everywhere() if everywhere else one.upright for one in (self, before))
+        weights = resample_weights(len(mine), seed)
         if self.classes:
-            return _between(float((mine - theirs).mean()), count @ (mine - theirs))
+            return _between(float((mine - theirs).mean()), weights @ (mine - theirs))
         value = math.sqrt(float(theirs.mean())) - math.sqrt(float(mine.mean()))
-        return _between(value, (count @ theirs).sqrt() - (count @ mine).sqrt())
+        return _between(value, (weights @ theirs).sqrt() - (weights @ mine).sqrt())
+
+    def _mean(self, values: Float64[Tensor, "m k"]) -> Float64[Tensor, "m"]:
+        """Mean over the elements that each sample was moved by."""
+        return values.where(self.tried, 0.0).sum(1) / self.tried.sum(1)
+
+
+def tried_elements(samples: int, elements: int, each: int) -> Bool[Tensor, "samples elements"]:
+    """Which elements each sample is moved by: so many, in turn, so that all occur equally often.
+
+    >>> tried_elements(3, 4, 2).int().tolist()
+    [[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]
+    """
+    turns = torch.arange(samples)[:, None] + torch.arange(each) * elements // each
+    return torch.zeros(samples, elements, dtype=torch.bool).scatter_(1, turns % elements, True)
 
 
 def measurement(
     subject: Subject,
     samples: LabelledData | MeasuredData,
     elements: tuple[int, ...],
+    tried: Bool[Tensor, "m k"],
     module: nn.Module | None = None,
 ) -> Measurement:
     """A network's changes under elements, and its answers in all transformations and without any.
@@ -98,18 +126,22 @@ def measurement(
         subject: How to call networks, and how the group acts.
         samples: Samples to measure on.
         elements: Elements to move samples by, other than the identity.
+        tried: Which of them each sample is moved by.
         module: The network; the audited one when not given.
     """
     plain = subject.outputs(samples.x, module)
-    upright = _answers(subject, samples, plain)
-    changes, everywhere = torch.zeros(len(plain), dtype=torch.float64), upright.clone()
-    for g in elements:
-        back = subject.moved_back(g, subject.outputs(subject.moved(g, samples.x), module))
-        changes += (back - plain).flatten(1).square().sum(1) / len(elements)
-        everywhere += _answers(subject, samples, back)
+    changes = torch.zeros(len(plain), len(elements), dtype=torch.float64)
+    answers = torch.zeros_like(changes)
+    for column, g in enumerate(elements):
+        rows = tried[:, column].nonzero()[:, 0]
+        if len(rows):
+            part = samples.take(rows)
+            back = subject.moved_back(g, subject.outputs(subject.moved(g, part.x), module))
+            changes[rows, column] = (back - plain[rows]).flatten(1).square().sum(1)
+            answers[rows, column] = _answers(subject, part, back)
     spread = (plain - plain.mean(0)).flatten(1).square().sum(1)
-    classes = isinstance(samples, LabelledData)
-    return Measurement(changes, spread, everywhere / (1 + len(elements)), upright, classes)
+    upright = _answers(subject, samples, plain)
+    return Measurement(changes, answers, upright, spread, tried, isinstance(samples, LabelledData))
 
 
 def _answers(

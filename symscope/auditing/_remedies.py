@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 from torch import Tensor, nn
 
 from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
-from symscope.auditing._measurement import Measurement
+from symscope.auditing._measurement import Measurement, tried_elements
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork
@@ -22,9 +22,13 @@ from symscope.numerics import seeded
 
 MEASURED = 12  # elements that samples are moved by to measure, at most
 AVERAGED = 16  # elements of an average, at most
-JUDGED = (24, 1000)  # samples that judge, least and most
+JUDGED = 1000  # samples to judge, at most
+LEAST_JUDGED = 24  # samples to judge, however long they take
+LEAST_FITTED = 64  # samples to refit, however long they take
+REMEDIES = 8  # among which the time is divided
 FITTED = 1000  # samples to fit, at most
-TIMED = 64  # samples whose forward pass is timed
+TIMED = 16  # samples whose forward pass is timed
+LONG = 0.5  # seconds: what takes longer is timed once
 
 
 @final
@@ -37,7 +41,7 @@ class Remedy:
         make: Gives the repaired network and settings in words.
         does_not_fix: What stays as it was.
         passes: Forward passes for one answer.
-        fits: Whether it is fitted to samples.
+        fitted: Samples it is fitted to.
         needs_targets: Whether it is fitted to classes or targets.
     """
 
@@ -45,7 +49,7 @@ class Remedy:
     make: Callable[[], tuple[nn.Module, str]]
     does_not_fix: str
     passes: int = 1
-    fits: bool = True
+    fitted: int = 0
     needs_targets: bool = False
 
 
@@ -73,6 +77,7 @@ class RepairPlan:
         fitted: Samples to fit.
         judged: Samples to measure on.
         seconds: Time for everything.
+        pass_seconds: Time to move one sample and pass it through the network.
     """
 
     elements: tuple[int, ...]
@@ -81,26 +86,46 @@ class RepairPlan:
     fitted: LabelledData | MeasuredData
     judged: LabelledData | MeasuredData
     seconds: float | int
+    pass_seconds: float
+
+    def tried(self, passes: int) -> Bool[Tensor, "m k"]:
+        """Elements by which each sample is moved to measure a network of so many passes.
+
+        All where the time allows it, else two of them: many samples tell more than many elements of a few.
+        """
+        possible = self.passes() // passes
+        elements = len(self.measured)
+        each = elements if possible >= LEAST_JUDGED * (1 + elements) else min(2, elements)
+        count = min(len(self.judged), max(LEAST_JUDGED, possible // (1 + each)))
+        return tried_elements(count, elements, each)
+
+    def first_fitted(self, passes: int, least: int) -> LabelledData | MeasuredData:
+        """As many samples to fit as the time allows, where each takes so many passes."""
+        count = min(len(self.fitted), max(least, self.passes() // passes))
+        return self.fitted.take(torch.arange(count))
+
+    def passes(self) -> int:
+        """Forward passes in half of the time for one remedy."""
+        return int(self.seconds / 2 / REMEDIES / max(self.pass_seconds, 1e-9))
 
 
 def repair_plan(subject: Subject, elements: tuple[int, ...], seconds: float | int, seed: int) -> RepairPlan:
-    """Halves of the samples, of which as many judge as the time allows, and elements to move them by."""
+    """Halves of the samples, and elements to move them by."""
     averaged = _thinned(subject, elements, AVERAGED)
     measured = tuple(
         g for g in _thinned(subject, elements, MEASURED + 1) if g != subject.action.group.identity
     )
     x = subject.data.x[:TIMED]
     each = _shortest(lambda: subject.outputs(subject.moved(subject.others[0], x))) / len(x)
-    cost = each * (1 + len(measured)) * (3 * len(averaged) + 8)  # of all measurements of one sample
     fit, judge = _halves(subject.data, seed)
-    count = min(len(judge), max(JUDGED[0], min(JUDGED[1], int(seconds / 2 / max(cost, 1e-12)))))
     return RepairPlan(
         elements,
         measured,
         averaged,
         subject.data.take(fit[:FITTED]),
-        subject.data.take(judge[:count]),
+        subject.data.take(judge[:JUDGED]),
         seconds,
+        each,
     )
 
 
@@ -167,7 +192,7 @@ def possible_remedies(
             averaged(elements),
             f"The layers stay as they are, an answer costs {len(elements)} passes; {interpolation}.",
             len(elements),
-            classes,
+            len(_choosing(plan, elements)) if classes else 0,
         )
         for elements in dict.fromkeys((plan.averaged, half))
         if len(elements) > 1
@@ -180,11 +205,15 @@ def possible_remedies(
                 canonical(True),
                 f"{pose} {interpolation}.",
                 len(plan.averaged),
-                False,
             )
         )
     remedies.append(
-        Remedy("canonical pose, nearest to the data", canonical(False), f"{pose} {interpolation}.")
+        Remedy(
+            "canonical pose, nearest to the data",
+            canonical(False),
+            f"{pose} {interpolation}.",
+            fitted=len(plan.fitted),
+        )
     )
     learned = "Nothing is guaranteed: other samples, and elements not trained on, may have a larger error."
 
@@ -193,30 +222,36 @@ def possible_remedies(
             subject, plan.fitted, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
         )
 
+    refit, everyone = plan.first_fitted(len(plan.averaged), LEAST_FITTED), len(plan.fitted)
     remedies += [
         Remedy(
             "refit of the last layer",
-            lambda: refitted(subject, plan.fitted, plan.averaged),
+            lambda: refitted(subject, refit, plan.averaged),
             "All layers before the last stay as they are.",
+            fitted=len(refit),
             needs_targets=True,
         ),
-        Remedy("fine-tuning with augmentation", lambda: tuned(False), learned, needs_targets=True),
-        Remedy("fine-tuning with a penalty", lambda: tuned(True), learned, needs_targets=True),
+        Remedy("fine-tuning with augmentation", lambda: tuned(False), learned, 1, everyone, True),
+        Remedy("fine-tuning with a penalty", lambda: tuned(True), learned, 1, everyone, True),
     ]
     if isinstance(getattr(module, "network", None), DeclaredNetwork):
         made = Remedy(
             "projection of declared layers",
             lambda: projected(subject),
             "What the layers need to answer well is not learned again.",
-            fits=False,
         )
         remedies.append(made)
     return remedies
 
 
+def _choosing(plan: RepairPlan, elements: tuple[int, ...]) -> LabelledData | MeasuredData:
+    """Samples that choose between means of logits and of probabilities."""
+    return plan.first_fitted(4 * len(elements), least=16)
+
+
 def _averages_better_soft(subject: Subject, plan: RepairPlan, elements: tuple[int, ...]) -> bool:
     """Whether the mean of probabilities is right more often than the mean of logits, on samples to fit."""
-    few = plan.fitted.take(torch.arange(min(len(plan.fitted), 200)))
+    few = _choosing(plan, elements)
     assert isinstance(few, LabelledData)
     outs = torch.stack([subject.outputs(subject.moved(g, few.x)) for g in elements])
     if outs.shape[2] == 1:
@@ -234,10 +269,10 @@ def pass_seconds(subject: Subject, module: nn.Module) -> float:
 
 
 def _shortest(call: Callable[[], object]) -> float:
-    """The shortest time of three calls, after one that loads what is needed."""
-    times = []
-    for _ in range(4):
+    """The shortest time of three calls, after one that loads what is needed; a long one is made once."""
+    times: list[float] = []
+    while len(times) < 4 and sum(times) < LONG:
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    return min(times[1:])
+    return min(times[1:] or times)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import torch
-from torch import nn
+from jaxtyping import Bool
+from torch import Tensor, nn
 
 from symscope._version import __version__
 from symscope.auditing._fitted_repairs import STEPS
@@ -30,6 +31,7 @@ from symscope.numerics import Progress
 
 NOT_APPLIED = ("average over the group", "canonical pose", "refit of the last layer", "fine-tuning")
 LEAST_FITTED = 8  # samples
+ROUNDING = 1e-5  # an error this small is rounding in float32
 
 
 @final
@@ -37,8 +39,8 @@ LEAST_FITTED = 8  # samples
 class Repair:
     """One remedy, applied to a copy of the network, with what it changed.
 
-    Errors and scores before and after are of the same held-out samples. Scores are accuracies, or root mean
-    square errors in units of the targets.
+    Errors and scores before and after are of the same held-out samples, fewer for remedies that take longer.
+    Scores are accuracies, or root mean square errors in units of the targets.
 
     Attributes:
         name: What was done.
@@ -146,7 +148,11 @@ def repair(
             Repair(name, None, reason) for name in ("average over the group", "fine-tuning", "refit")
         )
     plan = repair_plan(subject, elements, seconds, seed)
-    before = measurement(subject, plan.judged, plan.measured)
+    before = _measured(subject, plan, plan.tried(1))
+    error = before.error(seed)
+    if error.high <= ROUNDING:
+        none = f"there is nothing to repair, the error is {error.value:.1g}"
+        return tuple(Repair(name, None, none) for name in NOT_APPLIED)
     remedies = possible_remedies(subject, plan, before, steps, seed)
     results = []
     for done, remedy in enumerate(remedies):
@@ -176,16 +182,18 @@ def best_repair(repairs: Sequence[Repair]) -> Repair | None:
 def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measurement, seed: int) -> Repair:
     """The remedy as a `Repair`, measured; one that cannot be applied has the reason."""
     start = time.perf_counter()
-    if remedy.fits and len(plan.fitted) < LEAST_FITTED:
-        return Repair(remedy.name, None, f"only {len(plan.fitted)} samples to fit")
+    if remedy.needs_targets and remedy.fitted < LEAST_FITTED:
+        return Repair(remedy.name, None, f"only {remedy.fitted} samples to fit")
     if remedy.needs_targets and bool(before.upright.isnan().any()):
         return Repair(remedy.name, None, "the data has no targets for these outputs")
     try:
         module, details = remedy.make()
         spent = time.perf_counter() - start
-        after = measurement(subject, plan.judged, plan.measured, module.eval())
+        tried = plan.tried(remedy.passes)
+        after = _measured(subject, plan, tried, module.eval())
     except InputError as error:
         return Repair(remedy.name, None, str(error).rstrip("."))
+    before = before.restricted(tried)
     slowdown = pass_seconds(subject, module) / max(pass_seconds(subject, subject.module), 1e-9)
     result = Repair(
         remedy.name,
@@ -205,14 +213,20 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
         passes=remedy.passes,
         slowdown=slowdown,
         seconds=spent,
-        fitted=len(plan.fitted) if remedy.fits else 0,
-        judged=len(plan.judged),
+        fitted=remedy.fitted,
+        judged=len(tried),
         elements=tuple(subject.element_name(g) for g in plan.measured),
         sample_shape=tuple(subject.data.x.shape[1:]),
         output_shape=tuple(subject.outputs(subject.data.x[:1]).shape[1:]),
     )
     result.certificate.update(_certificate(subject, result, seed))
     return result
+
+
+def _measured(
+    subject: Subject, plan: RepairPlan, tried: Bool[Tensor, "m k"], module: nn.Module | None = None
+) -> Measurement:
+    return measurement(subject, plan.judged.take(torch.arange(len(tried))), plan.measured, tried, module)
 
 
 def _certificate(subject: Subject, one: Repair, seed: int) -> dict[str, Any]:

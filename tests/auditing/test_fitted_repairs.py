@@ -86,7 +86,7 @@ def test_fine_tuning_makes_the_error_smaller(penalty):
             spread = (plain - plain.mean(0)).norm()
             errors.append(float((subject.moved_back(1, turned) - plain).norm() / spread))
         assert errors[1] < 0.8 * errors[0]
-        assert "200 steps of 64 samples" in words
+        assert "200 steps of 32 samples" in words
         assert not module.training
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from torch import nn
 
 from symscope.auditing import Subject, audit_subject
+from symscope.auditing._measurement import measurement
 from symscope.auditing._remedies import repair_plan
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
@@ -148,6 +149,29 @@ def test_a_remedy_that_makes_things_worse_is_shown_as_worse():
     assert (averaged.outcome, averaged.everywhere_after.value) == ("better", 1)
     assert repairs["refit of the last layer"].reason == "no linear layer gives its outputs"
     assert best_repair(list(repairs.values())) in (averaged, repairs["canonical pose, nearest to the data"])
+
+
+def test_nothing_is_done_to_a_network_that_is_invariant():
+    net = nn.Sequential(nn.Conv2d(1, 3, 1), nn.Tanh(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    repairs = repair(audit_subject(net, bar_subject(24).data, "C4 rotation"))
+    assert {one.module for one in repairs} == {None}
+    assert all("nothing to repair" in one.reason for one in repairs)
+
+
+def test_what_takes_longer_is_measured_on_fewer_samples():
+    subject = bar_subject()
+    plan = replace(repair_plan(subject, (0, 1, 2, 3), 600, 0), seconds=16.0, pass_seconds=1 / 240)
+    assert (plan.tried(1).shape, bool(plan.tried(1).all())) == ((60, 3), True)  # 240 passes
+    few = plan.tried(4)  # 60 passes, too few for 24 samples in 4 poses
+    assert few.sum(1).unique().tolist() == [2]
+    assert (len(few), few.sum(0).tolist()) == (24, [16, 16, 16])
+    part = measurement(subject, plan.judged.take(torch.arange(24)), plan.measured, few)
+    whole = measurement(subject, plan.judged, plan.measured, plan.tried(1))
+    again = whole.restricted(few)
+    assert part.error().value == pytest.approx(again.error().value, rel=0.05)  # means of 24 and 60 samples
+    assert part.score(everywhere=True) == again.score(everywhere=True)
+    assert whole.error().value == pytest.approx(part.error().value, rel=0.2)
+    assert (plan.first_fitted(4, 8).x.shape[0], plan.first_fitted(240, 8).x.shape[0]) == (60, 8)
 
 
 @dataclass
