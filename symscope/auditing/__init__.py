@@ -8,6 +8,7 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 
 from symscope.auditing._audit import audit
 from symscope.auditing._causes import Cause
+from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._result import Audit
@@ -22,6 +23,9 @@ __all__ = [
     # what is audited
     "Subject",
     "audit_subject",
+    # the data's symmetry
+    "DataSymmetry",
+    "data_symmetry",
     # remedies, applied and measured
     "Repair",
     "best_repair",

@@ -123,10 +123,7 @@ class Subject:
 
     def element_name(self, g: int) -> str:
         """An element as users write it: degrees for rotations, else the group's own name."""
-        group = self.action.group
-        if self.action.name.partition(":")[0] == "rotation" and group.cyclic_factors is not None:
-            return f"{360 * g / group.order:g}°"
-        return str(group.labels[g])
+        return self.action.element_name(g)
 
 
 @explained

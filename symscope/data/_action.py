@@ -96,6 +96,17 @@ class Action:
             return self.act(everyone, x)  # raises with the shape it expects
         return self.act(everyone, x.unsqueeze(x.ndim - self.sample_ndim))
 
+    def element_name(self, g: int) -> str:
+        """An element as users write it: degrees for rotations, else the group's own name.
+
+        >>> from symscope.data import rotation
+        >>> rotation(16).element_name(3)
+        '67.5°'
+        """
+        if self.name.partition(":")[0] == "rotation" and self.group.cyclic_factors is not None:
+            return f"{360 * g / self.group.order:g}°"
+        return str(self.group.labels[g])
+
     def orbit(self, x: Tensor) -> Tensor:
         """Every element on every item, channels moved together.
 

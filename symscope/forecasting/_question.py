@@ -109,10 +109,7 @@ class Question:
     @property
     def element_names(self) -> tuple[str, ...]:
         """Names of the elements in tables: angles for rotations, else the group's own names."""
-        plain = (self.family or "").partition(":")[0]
-        if plain == "rotation" and self.group.cyclic_factors is not None:
-            return tuple(f"{360 * k / self.group.order:g}°" for k in self.group.elements)
-        return tuple(self.group.labels)
+        return tuple(self.action.element_name(g) for g in self.group.elements)
 
     def missing_masks(self, samples: Int64[Tensor, "k"]) -> Bool[Tensor, "sets k n"]:
         """Points that are left out of these samples: all at once, or each class in turn its identity."""

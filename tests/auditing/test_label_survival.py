@@ -1,0 +1,57 @@
+"""Labels that do not survive: letters that become each other, 6 and 9, and no others."""
+
+import pytest
+import torch
+
+from symscope.auditing._comparable import comparable_features, kept_pixels
+from symscope.auditing._label_survival import mixed_labels
+from symscope.data import mnist_sample, rotation
+from symscope.data.images import flip, flip_both
+from symscope.data.synthetic import letters
+
+
+def found_of(data, action, elements=None):
+    inside = kept_pixels(action, tuple(data.x.shape[1:]))
+    elements = list(action.group.elements) if elements is None else elements
+    features = torch.stack([comparable_features(action.act(g, data.x), inside) for g in elements])
+    return mixed_labels(features, data.labels, elements, action.group)
+
+
+def test_letters_become_each_other_under_the_right_mirrors():
+    found = found_of(letters(40, 0, "bdpqF"), flip_both())
+    by_element = {
+        g: {frozenset((one.first, one.second)) for one in found if one.element == g} for g in range(1, 4)
+    }
+    columns, rows, both = 1, 2, 3  # elements that reverse columns, rows, both
+    assert by_element[columns] == {frozenset((0, 1)), frozenset((2, 3))}
+    assert by_element[rows] == {frozenset((0, 2)), frozenset((1, 3))}
+    assert by_element[both] == {frozenset((0, 3)), frozenset((1, 2))}
+    for one in found:
+        assert one.accuracy < 0.7
+        assert one.upright > 0.95
+        assert one.assigned > 0.8
+        assert one.p_value < 1e-4
+
+
+def test_letters_without_mirror_images_survive():
+    assert found_of(letters(40, 1, "bFJx"), flip("x")) == ()
+    assert found_of(letters(40, 1, "bFJx"), rotation(4)) == ()
+
+
+def test_six_and_nine_of_mnist_become_each_other_and_no_others():
+    found = found_of(mnist_sample(torch.float32), rotation(4), [0, 2])
+    assert [({one.first, one.second}, one.element) for one in found] == [({6, 9}, 2)]
+    assert found[0].accuracy < 0.95 < found[0].upright
+
+
+def test_classes_that_are_alike_anyway_are_not_mixed_up_by_the_action():
+    """Two names for one class are confused before anything is moved: that is not the action's doing."""
+    data = letters(80, 2, "xF")
+    labels = torch.where(data.labels == 1, 2, torch.arange(160) % 2)  # x is called 0 or 1 at random
+    moved = torch.stack([comparable_features(flip("x").act(g, data.x), None) for g in (0, 1)])
+    assert mixed_labels(moved, labels, [0, 1], flip("x").group) == ()
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_too_few_samples_name_nothing(count):
+    assert found_of(letters(count, 0, "bd"), flip("x")) == ()
