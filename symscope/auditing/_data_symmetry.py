@@ -22,10 +22,10 @@ from symscope.auditing._symmetry_advice import (
     OVERLAPPING,
     advice_sentence,
     class_sentences,
+    elements_to_want,
     input_sentences,
     label_sentences,
     target_sentences,
-    elements_to_want,
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
 from symscope.auditing._two_sample import FEWEST, two_sample_test
