@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from symscope._version import __version__
+from symscope.cli._audit import audit
 from symscope.cli._data import data_app
 from symscope.cli._demo import demo
 from symscope.cli._discover import discover
@@ -30,6 +31,9 @@ Will a neural network learn a symmetry from data?
 
   [cyan]symscope forecast --model mlp --group C8[/cyan]     will it learn this symmetry?
 
+  [cyan]symscope audit --model nets.py:build --weights w.pt --data mine.npz --group C8[/cyan]
+                                    why is my trained network not symmetric?
+
   [cyan]symscope list[/cyan]                     experiments, groups, actions, data
 
   [cyan]symscope data show --group C8[/cyan]     what a group does to a few digits
@@ -40,7 +44,7 @@ Every command has its own --help with examples.
 Shell completion: [cyan]symscope --install-completion[/cyan].
 
 Exit status: 0 fine; 1 a cell failed, or with --strict a statement of a paper
-does not hold, or an accuracy is below what was asked; 2 bad input, with one
+does not hold, or an accuracy or error is worse than asked; 2 bad input, with one
 line on standard error: what was expected, what was given, what to do.
 """
 
@@ -72,7 +76,7 @@ def root(
 
 
 app.command(name="list", cls=PlainCommand)(catalogue)
-for command in (demo, forecast, reproduce, report, compare, discover):
+for command in (demo, forecast, audit, reproduce, report, compare, discover):
     app.command(cls=PlainCommand)(command)
 app.add_typer(data_app, name="data")
 

@@ -21,14 +21,15 @@ from symscope.cli._terminal import (
     Page,
     Seed,
     check_page_path,
+    named_action,
     print_comparison,
     print_forecast,
     results_console,
+    usable_device_name,
 )
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
-    from symscope.data import Action
     from symscope.forecasting import Forecast, TrainingOptions
 
 
@@ -241,7 +242,7 @@ def forecast(
             resamples=resamples,
             standardise=standardise,
             seed=seed,
-            device=_usable_device(device),
+            device=usable_device_name(device),
         ),
     }
     asked = _Asked(data, task, group, action, new, limit)
@@ -289,7 +290,7 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     samples, names = as_samples(asked.data, asked.task, asked.limit)
     elements = _own_elements(asked)
-    acting = _action(asked.group, asked.action, tuple(samples.x.shape[1:]))
+    acting = named_action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
     ]
@@ -363,16 +364,6 @@ def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
         raise typer.Exit(1)
 
 
-def _action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
-    from symscope.data import action_from_source
-
-    if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
-        return action_from_source(action, group, shape)
-    if group.startswith("flip") and not action:
-        return group
-    return f"{group} {action}".strip()
-
-
 def _training_options(steps: int | None, batch: int | None, optimiser: str) -> TrainingOptions:
     from symscope.forecasting import TrainingOptions
     from symscope.training import Optimiser
@@ -386,13 +377,3 @@ def _training_options(steps: int | None, batch: int | None, optimiser: str) -> T
         raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
     chosen = Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0)
     return TrainingOptions(steps, batch, chosen)
-
-
-def _usable_device(name: str) -> str:
-    import torch
-
-    try:
-        torch.zeros(1, device=name).item()  # a device without numbers ("meta") is none
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise InputError(f"--device {name}: PyTorch cannot use it: {str(error).splitlines()[0]}") from error
-    return name

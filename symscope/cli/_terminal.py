@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from symscope.data import Action
     from symscope.forecasting import Forecast
 
 
@@ -138,6 +139,32 @@ def check_writable(folder: Path, problem: str) -> None:
             pass
     except OSError as error:
         raise InputError(f"{problem}: {error.strerror}") from error
+
+
+def named_action(group: str, action: str, shape: tuple[int, ...]) -> Action | str:
+    """What --group and --action name: words for the library, or the user's own function as an action."""
+    from symscope.data import action_from_source
+
+    if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
+        return action_from_source(action, group, shape)
+    if group.startswith("flip") and not action:
+        return group
+    return f"{group} {action}".strip()
+
+
+def usable_device_name(name: str) -> str:
+    """The name of a device, if PyTorch can compute on it.
+
+    Raises:
+        InputError: It cannot.
+    """
+    import torch
+
+    try:
+        torch.zeros(1, device=name).item()  # a device without numbers ("meta") is none
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(f"--device {name}: PyTorch cannot use it: {str(error).splitlines()[0]}") from error
+    return name
 
 
 def print_forecast(result: Forecast) -> None:

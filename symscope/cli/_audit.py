@@ -1,0 +1,252 @@
+"""`symscope audit`: why is a trained network not symmetric? The causes, a page, and numbers for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from symscope.cli._forecast_progress import ForecastProgress
+from symscope.cli._terminal import (
+    Data,
+    Group,
+    Seed,
+    named_action,
+    results_console,
+    simple_table,
+    usable_device_name,
+)
+from symscope.errors import InputError
+
+if TYPE_CHECKING:
+    from symscope.auditing import Audit
+
+
+def audit(
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NETWORK",
+            help="The function that builds your network: MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
+            "nothing, or a seed; or mlp, conv-fc, conv-gap, vit.",
+        ),
+    ],
+    weights: Annotated[
+        Path | None,
+        typer.Option(
+            "--weights",
+            metavar="FILE",
+            help="Its trained weights: torch.save(network.state_dict(), FILE), read with weights_only. "
+            "Default: as it is built.",
+        ),
+    ] = None,
+    data: Data = "sample",
+    task: Annotated[
+        str, typer.Option("--task", metavar="TASK", help="auto, classification or regression.")
+    ] = "auto",
+    group: Group = "C8",
+    action: Annotated[
+        str,
+        typer.Option(
+            "--action",
+            "-a",
+            metavar="ACTION",
+            help="How it acts on samples: `symscope list actions`, or your own MODULE:FUNCTION (g, x) -> g "
+            "x. Default: rotation for C<n>, dihedral for D<n>, shift for C<n>xC<m>, nodes for S<n>.",
+        ),
+    ] = "",
+    target_action: Annotated[
+        str,
+        typer.Option(
+            "--target-action",
+            metavar="ACTION",
+            help="How it acts on outputs: same (they do not change), image (they have positions), vector "
+            "(their last axis is x and y), or your own MODULE:FUNCTION (g, y) -> g y.",
+        ),
+    ] = "same",
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Samples to take from the data, at most.")
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            help="Time for forward passes, which decides how many samples are used; remedies take half as "
+            "long again.",
+        ),
+    ] = 120.0,
+    seed: Seed = 0,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="cpu or cuda.")] = "cpu",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
+    ] = False,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-above", metavar="ERROR", help="Exit with status 1 if the error is above this: 0.05."
+        ),
+    ] = None,
+    no_repair: Annotated[
+        bool, typer.Option("--no-repair", help="Leave out the remedies, which are tried on a copy.")
+    ] = False,
+) -> None:
+    """Why does a trained network not have a symmetry? Whose fault it is, and what to do.
+
+    Measures the equivariance error, |f(gx) - f(x)| over what varies between samples, and divides it among
+    five causes: the action (the test is wrong), the grid (interpolation), the architecture (layers, by
+    name), the data (few transformations), training (drift). Remedies are applied to a copy and measured.
+
+    Exit status: 0 done; 1 the error is above --fail-above; 2 bad input, with one line that says what; 130
+    stopped by Ctrl-C.
+
+    Examples:
+
+      [cyan]symscope audit --model nets.py:build --weights w.pt --data mine.npz --group C8[/cyan]
+
+      [cyan]symscope audit --model nets.py:unet --weights w.pt --data mine.npz --group C4 --target-action
+      image[/cyan]
+
+      [cyan]symscope audit --model nets.py:build --weights w.pt --data mine.npz --json --fail-above
+      0.05[/cyan]
+    """
+    if fail_above is not None and not 0 <= fail_above < math.inf:
+        raise InputError(f"--fail-above: expected an error of 0 or more, got {fail_above}")
+    if not 0 < seconds < math.inf:
+        raise InputError(f"--seconds: expected a time above 0, got {seconds}")
+    options = {"task": task, "device": usable_device_name(device), "seconds": seconds, "seed": seed}
+    with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
+        result = _audit(model, weights, data, group, action, target_action, limit, not no_repair, options)
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=1, allow_nan=False, ensure_ascii=False))
+    else:
+        _print(result)
+    if fail_above is not None and not result.error <= fail_above:
+        print(f"symscope: error {result.error:.4g} is above {fail_above:g} (--fail-above)", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _audit(
+    model: str,
+    weights: Path | None,
+    data: str,
+    group: str,
+    action: str,
+    target_action: str,
+    limit: int | None,
+    repairs: bool,
+    options: dict[str, Any],
+) -> Audit:
+    from symscope.auditing import audit as audit_of
+    from symscope.data import as_samples
+    from symscope.user_code import load_user_function, user_errors
+
+    samples, names = as_samples(data, options.pop("task"), limit)
+    acting = named_action(group, action, tuple(samples.x.shape[1:]))
+    network: Any = load_user_function("--model", model) if ":" in model or model.endswith(".py") else model
+    target: Any = target_action
+    if ":" in target_action:
+        target = _own_target(target_action, group, acting)
+    with ForecastProgress() as progress, user_errors("your code", mixed=True):
+        return audit_of(
+            network,
+            samples,
+            acting,
+            target_action=target,
+            weights=weights,
+            class_names=names,
+            name=model,
+            repairs=repairs,
+            progress=partial(progress, model),
+            **options,
+        )
+
+
+def _own_target(name: str, group: str, acting: Any) -> Any:
+    """The user's own action on outputs, of the group that acts on samples: all axes of one output are its "
+    "own."""
+    from symscope.data import Action, custom_action
+    from symscope.groups import FiniteGroup, parse
+    from symscope.user_code import load_user_function
+
+    function = load_user_function("--target-action", name)
+    known = acting.group if isinstance(acting, Action) else parse(group)
+    if not isinstance(known, FiniteGroup):
+        raise InputError(f"--target-action {name}: expected a listed finite group, got {group}")
+    return custom_action(known, function, 1, getattr(function, "__name__", "custom"))
+
+
+def _print(result: Audit) -> None:
+    """The verdict, the causes, the layers that matter, remedies and notes."""
+    console = results_console()
+    console.print(result.verdict, soft_wrap=True)
+    console.print()
+    if result.causes:
+        rows = [
+            (one.kind, f"{one.share:.0%}", f"{one.low:.0%} to {one.high:.0%}", one.sentence, one.remedy)
+            for one in result.causes
+        ]
+        columns = ("cause", "share", "95 % interval", "measured", "what to do")
+        console.print(simple_table("Whose fault it is: shares of the squared error", columns, rows))
+        console.print()
+    elements = [
+        (one.element, f"{one.error:.1%}", "exact" if one.exact else "interpolated") for one in result.elements
+    ]
+    title = f"Error by transformation: {result.error:.1%} ({result.low:.1%} to {result.high:.1%})"
+    console.print(simple_table(title, ("element", "error", "on the grid"), elements))
+    console.print()
+    layers = [
+        (one.layer, one.kind, _share(one.own), f"{one.added:.0%}", one.reason)
+        for one in result.layers
+        if one.added >= 0.01
+    ]
+    if layers:
+        columns = ("layer", "class", "own error", "adds", "why")
+        console.print(simple_table("Layers that add to the error", columns, layers))
+        console.print()
+    if result.repairs:
+        _print_repairs(console, result)
+    if result.local is not None:
+        local = result.local
+        console.print(
+            f"Small transformations: the derivative of the error at the identity ({local.method}) is "
+            f"{local.per_step:.1%} for {local.step}; the error measured there is {local.first_step:.1%}.",
+            soft_wrap=True,
+        )
+    for note in result.notes:
+        console.print(f"Note: {note}", soft_wrap=True)
+
+
+def _share(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1%}"
+
+
+def _print_repairs(console: Any, result: Audit) -> None:
+    rows = []
+    for one in result.repairs:
+        if one.error_before is None or one.error_after is None:
+            rows.append((one.name, "not applied", "", "", one.reason))
+            continue
+        rows.append(
+            (
+                one.name,
+                one.outcome,
+                f"{one.error_before.value:.1%} to {one.error_after.value:.1%}",
+                _change(one.everywhere_before, one.everywhere_after),
+                f"x {one.slowdown:.1f}",
+            )
+        )
+    columns = ("remedy", "outcome", "error", "score over all transformations", "inference time")
+    console.print(simple_table("Remedies, applied to a copy and measured on other samples", columns, rows))
+    console.print()
+
+
+def _change(before: Any, after: Any) -> str:
+    return "" if before is None or after is None else f"{before.value:.3f} to {after.value:.3f}"
