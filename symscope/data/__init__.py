@@ -17,7 +17,7 @@ from symscope.data._action import Action, ElementByElement, custom_action
 from symscope.data._action_errors import action_errors
 from symscope.data._laws import check_action
 from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
-from symscope.data._named_actions import is_builtin_action, parse_named_action
+from symscope.data._named_actions import is_builtin_action, parse_named_action, sample_kind
 from symscope.data._rotation import dihedral_action, rotation
 
 # orbits
@@ -48,6 +48,7 @@ __all__ = [
     "parse_action",
     "parse_named_action",
     "rotation",
+    "sample_kind",
     # orbits
     "default_tolerance",
     "fixing_elements",

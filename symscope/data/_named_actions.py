@@ -37,6 +37,7 @@ _FINITE_PARTS = {
     "T1": "C8 or C16, steps once around",
     "T2": "C8xC8, steps once around each way",
 }
+MOST_ROWS = 4  # of a series: signals measured at the same time
 _CHANNELS = (3, 4)  # axes of this length at the end are colours
 
 
@@ -138,6 +139,30 @@ def is_builtin_action(action: Action) -> bool:
     made = action.transform
     function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
     return str(getattr(function, "__module__", "")).startswith("symscope.")
+
+
+def sample_kind(action: Action, shape: Sequence[int]) -> str:
+    """What samples are, as far as their shape and the action show it.
+
+    Returns:
+        "image"; "series" for a few rows that shifts or flips move; "points" for a user's own action on rows,
+        or columns, of two or three coordinates; "graph" for nodes; "other".
+
+    >>> from symscope.data import custom_action, rotation
+    >>> from symscope.data.images import shift
+    >>> from symscope.groups import cyclic
+    >>> own = custom_action(cyclic(4), torch.mul, sample_ndim=2)
+    >>> sample_kind(rotation(8), (28, 28)), sample_kind(shift(8), (1, 64)), sample_kind(own, (20, 3))
+    ('image', 'series', 'points')
+    """
+    if action.sample_ndim != 2:
+        return "other"
+    if action.name == "nodes":
+        return "graph"
+    few = min(shape[-2:])
+    if is_builtin_action(action):
+        return "series" if shape[-2] == few <= MOST_ROWS and shape[-1] > MOST_ROWS else "image"
+    return "points" if few in (2, 3) else "image"
 
 
 def _usual_action(group: str) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._trained_answer import class_scores
-from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_image, irrep_figure, new_figure, style
+from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_sample, irrep_figure, new_figure, style
 
 SHOWN = 8  # pictures in a row
 LONGEST = 17  # letters of a line above a picture
@@ -45,7 +45,7 @@ def cases_figure(result: Forecast) -> Any | None:
             for axes in line:
                 axes.set_axis_off()
             for axes, (image, words, _) in zip(line, chosen, strict=False):
-                _draw_sample(axes, image, result.question.kind)
+                draw_sample(axes, image, result.question.kind)
                 axes.set_title(
                     words,
                     fontsize=8,
@@ -65,23 +65,6 @@ def cases_figure(result: Forecast) -> Any | None:
                 color=colour,
             )
     return figure
-
-
-def _draw_sample(axes: Any, sample: Float[Tensor, "*channels rows columns"], kind: str) -> None:
-    """An image; a series as lines; points at their first two coordinates, alike in both directions."""
-    if kind == "image":
-        draw_image(axes, sample, float(sample.min()), float(sample.max()))
-        return
-    if kind == "series":
-        axes.set_prop_cycle(color=COLOURS)
-        axes.plot(sample.flatten(0, -2).T.tolist(), linewidth=1)
-        axes.set_box_aspect(1)
-        return
-    last = sample.shape[-1] <= sample.shape[-2]
-    x, y = (sample.select(-1 if last else -2, k).flatten().tolist() for k in (0, 1))
-    axes.scatter(x, y, s=6, color=COLOURS[0])
-    reach = 1.1 * max(map(abs, [*x, *y]))
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
 
 ShownCase = tuple[Tensor, str, bool]

@@ -20,11 +20,12 @@ from symscope.data import (
     is_builtin_action,
     parse_action,
     parse_named_action,
+    sample_kind,
 )
 from symscope.errors import InputError
 from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._resample import sample_kind, sample_points
+from symscope.forecasting._resample import sample_points
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup
 from symscope.numerics import checked, explained

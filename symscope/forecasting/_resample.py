@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -11,7 +10,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, default_tolerance, fixing_elements, is_builtin_action
+from symscope.data import Action, LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
@@ -23,7 +22,6 @@ from symscope.user_code import user_errors
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
 
-MOST_ROWS = 4  # of a series: signals measured at the same time
 
 
 @checked
@@ -225,27 +223,3 @@ def standardise_points(
         which = f"{at} of those drawn" if indices is None else str(int(indices[at]))
         raise InputError(f"{name}: sample {which} is constant, as it is or transformed; leave it out.")
     return (centred / size).reshape(images.shape)
-
-
-def sample_kind(action: Action, shape: Sequence[int]) -> str:
-    """What samples are, as far as their shape and the action show it.
-
-    Returns:
-        "image"; "series" for a few rows that shifts or flips move; "points" for a user's own action on rows,
-        or columns, of two or three coordinates; "graph" for nodes; "other".
-
-    >>> from symscope.data import custom_action, rotation
-    >>> from symscope.data.images import shift
-    >>> from symscope.groups import cyclic
-    >>> own = custom_action(cyclic(4), torch.mul, sample_ndim=2)
-    >>> sample_kind(rotation(8), (28, 28)), sample_kind(shift(8), (1, 64)), sample_kind(own, (20, 3))
-    ('image', 'series', 'points')
-    """
-    if action.sample_ndim != 2:
-        return "other"
-    if action.name == "nodes":
-        return "graph"
-    few = min(shape[-2:])
-    if is_builtin_action(action):
-        return "series" if shape[-2] == few <= MOST_ROWS and shape[-1] > MOST_ROWS else "image"
-    return "points" if few in (2, 3) else "image"

@@ -204,6 +204,30 @@ def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: f
 
 
 @checked
+def draw_sample(axis: Any, sample: Float[Tensor, "*channels rows columns"], kind: str) -> None:
+    """An image; a series as lines; points at their first two coordinates, alike in both directions.
+
+    Args:
+        axis: Axis to draw on.
+        sample: One sample.
+        kind: "image", "series" or "points", as `data.sample_kind` has it.
+    """
+    if kind == "image":
+        draw_image(axis, sample, float(sample.min()), float(sample.max()))
+        return
+    if kind == "series":
+        axis.set_prop_cycle(color=COLOURS)
+        axis.plot(sample.flatten(0, -2).T.tolist(), linewidth=1)
+        axis.set_box_aspect(1)
+        return
+    last = sample.shape[-1] <= sample.shape[-2]
+    x, y = (sample.select(-1 if last else -2, k).flatten().tolist() for k in (0, 1))
+    axis.scatter(x, y, s=6, color=COLOURS[0])
+    reach = 1.1 * max(map(abs, [*x, *y]))
+    axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+
+
+@checked
 def irrep_figure(rows: Sequence[Mapping[str, Any]], *, title: str) -> Any:
     """Bars of each irrep's share of the stiffness, with a mark where an equally strong kernel would be.
 
