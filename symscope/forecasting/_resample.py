@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from symscope.forecasting._question import Question
 
 
-
 @checked
 @final
 @dataclass(frozen=True, eq=False)
