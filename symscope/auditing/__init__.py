@@ -8,6 +8,7 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 
 from symscope.auditing._audit import audit
 from symscope.auditing._causes import Cause
+from symscope.auditing._consequences import Consequences, consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._repair import Repair, best_repair, repair
@@ -23,6 +24,9 @@ __all__ = [
     # what is audited
     "Subject",
     "audit_subject",
+    # what it does to answers
+    "Consequences",
+    "consequences",
     # the data's symmetry
     "DataSymmetry",
     "data_symmetry",
