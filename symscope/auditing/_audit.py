@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
 from symscope.auditing._causes import CLEAN, Evidence, error_interval, find_causes
+from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._error_table import ErrorTable, error_table
 from symscope.auditing._fresh import SHUFFLED, fresh_networks
 from symscope.auditing._grid import GridPart, grid_part, local_error
@@ -25,11 +26,11 @@ from symscope.auditing._result import Audit, AuditedLayer, ElementError
 from symscope.auditing._stability_words import stability_words
 from symscope.auditing._subject import Subject, audit_subject
 from symscope.auditing._target_action import plane_vectors
-from symscope.data import Action, is_builtin_action, rotation
+from symscope.data import Action, LabelledData, is_builtin_action, rotation
 from symscope.errors import InputError
 from symscope.numerics import Progress, explained, seeded
 
-STEPS = ("error", "action", "grid", "layers", "fresh networks", "data", "consequences", "remedies")
+STEPS = ("error", "action", "data", "grid", "layers", "fresh networks", "consequences", "remedies")
 QUARTER = (1, 2, 3)
 
 
@@ -106,16 +107,17 @@ def audit(
     notes = list(plan.notes)
     if len(elements) < len(subject.others):
         notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")
-    symmetry = _data_symmetry(subject, seed, told) if fault is None or fault.corrected is not None else None
+    used = subject if fault is None or fault.corrected is None else fault.corrected
+    symmetry = None
+    if fault is None or fault.corrected is not None:
+        told.begin("data")
+        symmetry = _data_symmetry(used, seed, notes)
     clean = fault is None and table.error() < CLEAN
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
-    told.begin("consequences")
-    after = _consequences(subject, seed)
     fixed: tuple[Repair, ...] = ()
     if repairs and not clean and (fault is None or fault.corrected is not None):
-        told.begin("remedies")
-        used = subject if fault is None or fault.corrected is None else fault.corrected
-        fixed = repair(used, seconds=seconds / 2, seed=seed, data_symmetry=symmetry)
+        told.begin("remedies")  # whatever the data shows: who asks may meet other transformations
+        fixed = repair(used, seconds=seconds / 2, seed=seed)
     low, high = error_interval(table, seed)
     return Audit(
         subject=subject,
@@ -133,7 +135,7 @@ def audit(
         local=local_error(subject, x[: plan.local], table),
         smooth_error=float("nan") if evidence is None else evidence.grid.smooth_rough,
         stability=stability_words(subject),
-        consequences=after,
+        consequences=None,
         data_symmetry=symmetry,
         repairs=fixed,
         notes=tuple(notes),
@@ -165,7 +167,7 @@ def _evidence(
     fault: Any,
     exact: tuple[int, ...],
     plan: AuditPlan,
-    symmetry: Any,
+    symmetry: DataSymmetry | None,
     told: _Steps,
     notes: list[str],
 ) -> Evidence:
@@ -254,10 +256,25 @@ def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
     return tuple(rows)
 
 
-def _data_symmetry(subject: Subject, seed: int, told: _Steps) -> Any:
-    told.begin("data")
-    return None
+def _data_symmetry(subject: Subject, seed: int, notes: list[str]) -> DataSymmetry | None:
+    """Whether the data has the symmetry; None, with a note, where that cannot be asked."""
+    try:
+        return data_symmetry(
+            subject.data,
+            subject.action,
+            target=_data_target(subject),
+            class_names=subject.class_names,
+            seed=seed,
+        )
+    except InputError as error:
+        notes.append(f"Whether the data has the symmetry was not asked: {error}")
+        return None
 
 
-def _consequences(subject: Subject, seed: int) -> Any:
-    return None
+def _data_target(subject: Subject) -> Action | None:
+    """The action on the numbers to predict, where they have the shape of the outputs."""
+    data = subject.data
+    if subject.target is None or isinstance(data, LabelledData):
+        return None
+    outputs = subject.outputs(data.x[:1])
+    return subject.target if outputs.shape[1:] == data.targets.shape[1:] else None

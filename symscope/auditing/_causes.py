@@ -18,7 +18,7 @@ remove it; each part is a difference of two measured errors, and the parts add u
    - Not made for it (an ordinary network): its layers could have learned the symmetry, so that all of it
      came with training; a network that was never trained is its architecture.
 4. What came with training is the **data**'s, where the training data does not show the symmetry: the error of
-   elements that the data lacks, beyond the error of those it holds; all of it if labels do not survive. The
+   elements that the data lacks, or that change labels, beyond the error of those it holds. The
    rest is **training**'s: data that shows the symmetry, and a network that left it or did not learn it.
 
 Shares are parts of T, with the middle 95 % of 400 resamples of the samples.
@@ -29,13 +29,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
 from symscope.auditing._action_faults import ActionFault
+from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._error_table import ErrorTable, interval, resample_weights
 from symscope.auditing._grid import GridPart
 from symscope.auditing._layer_shares import QUIET, LayerShare
@@ -101,7 +102,7 @@ class Evidence:
     fresh_shares: tuple[tuple[LayerShare, ...], ...]
     start_errors: tuple[float, ...]
     start_words: str
-    symmetry: Any
+    symmetry: DataSymmetry | None
 
     @property
     def start(self) -> float:
@@ -184,18 +185,30 @@ def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -
     symmetry = evidence.symmetry
     if symmetry is None:
         return 0.0
-    if symmetry.recommendation == "not":
-        return 1.0
-    table, seen = evidence.corrected, set(symmetry.seen_elements)
-    held = [g for g in table.elements if g in seen]
-    lacking = [g for g in table.elements if g not in seen]
-    if not symmetry.aligned or not lacking:
+    table, lacks = evidence.corrected, lacking_elements(symmetry)
+    lacking = [g for g in table.elements if g in lacks]
+    held = [g for g in table.elements if g not in lacks]
+    if not lacking:
         return 0.0
     if not held:
         return 1.0
     base = table.square(held, weights)
     beyond = (table.square(lacking, weights) - base).clamp_min(0) * len(lacking)
     return beyond / (table.square(None, weights) * len(table.elements)).clamp_min(1e-300)
+
+
+def lacking_elements(symmetry: DataSymmetry) -> set[int]:
+    """Elements under which the data looks different, or labels do not survive; untested ones as the "
+    "nearest."""
+    mixing = {one.element for one in symmetry.labels}
+    different = {one.element: one.verdict == "different" for one in symmetry.elements}
+    listed = sorted(different)
+    result = set()
+    for g in range(max(listed, default=0) + 1):
+        nearest = min(listed, key=lambda one: abs(one - g))
+        if g in mixing or different[nearest]:
+            result.add(g)
+    return result
 
 
 def _words(evidence: Evidence, kind: str, share: float) -> tuple[str, str]:
@@ -273,8 +286,12 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
     if symmetry is None:
         return "Whether the data has the symmetry was not asked.", "Nothing to do."
     why = " ".join(symmetry.evidence[:2])
-    if symmetry.recommendation == "not":
-        return why, "Do not ask for this symmetry."
+    if symmetry.labels:
+        mixed = [one for one in symmetry.evidence if "can hardly be told from" in one]
+        return (
+            f"Labels do not survive: {' '.join(mixed[:2])} {why}",
+            "Ask for the part of the symmetry that keeps labels apart.",
+        )
     if symmetry.aligned:
         return (
             f"The data does not show the symmetry, and a network learns what it is shown. {why}",

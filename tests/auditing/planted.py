@@ -539,7 +539,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("coordinates as channels", coordinates, ("architecture",), ("oordinates", "position")),
     Fault("one plain convolution", one_plain_convolution, ("architecture",), ("Conv2d",)),
     Fault("untrained", untrained, ("architecture",), fast=True),
-    Fault("aligned, mlp", aligned_mlp, ("data",)),
+    Fault("aligned, mlp", aligned_mlp, ("data",), fast=True),
     Fault("aligned, cnn", aligned_cnn, ("data",)),
     Fault("half aligned", half_aligned, ("data",)),
     Fault("aligned, shifts", aligned_shifts, ("data",)),
