@@ -218,7 +218,7 @@ def big_run(
             for frequency in batch:
                 before = session.now()
                 panels, scale = filled.pop(0)
-                part = panel_part(panels, frequency, sets, points, labels, 0.0, scale)
+                part = panel_part(panels, frequency, sets, points, labels[:, None].flatten(2), 0.0, scale)
                 elapsed = session.now() - before
                 clock["factor, inverse and blocks s"] += elapsed
                 if frequency.index in (0, 1, angles // 2):
@@ -232,7 +232,7 @@ def big_run(
 
     result: dict[str, Any] = {"seeds": m, "points": m * angles, "passes": len(batches)}
     try:
-        results = assemble(parts(), sets, labels.cpu(), group, points)
+        results = assemble(parts(), sets, labels[:, None].cpu(), group, points)
         result |= {
             "complete": True,
             "accuracy": float(results.accuracy().mean()),

@@ -22,6 +22,7 @@ from symscope.spectral._coverage_methods import (
     orbit_predictions,
 )
 from symscope.spectral._kernel_entries import OrbitPoints, own_values
+from symscope.spectral._leave_out import orbit_labels
 from symscope.spectral._leave_out_result import IrrepShare
 from symscope.spectral._missing_sets import MissingSet, missing_sets
 from symscope.spectral._orbit_inverse import orbit_quotient
@@ -91,7 +92,8 @@ def coverage_regression(
             (exact on the diagonal when it is given one tensor twice); None where points are features,
             `[m, |G|, features]`, and the kernel is their inner product.
         points: Every sample under every element, `points[s, g] = g x_s`, floating point.
-        labels: One number or vector for each sample.
+        labels: One number or vector for each sample, `[m, *c]`; or for each point, `[m |G|, *c]`, sample
+            after sample, where they vary: a target that turns with its input.
         seen: Points in the training data, `[m, |G|]`, or several coverages, `[sets, m, |G|]`.
         group: The group; points are in the order of its elements.
         ridge: Number added to the diagonal of K.
@@ -125,8 +127,8 @@ def coverage_regression(
     place = usable_device(device, points)
     orbits = _orbits("points", points, group, place)
     fresh = _orbits("new", points[:0] if new is None else new, group, place, like=orbits)
-    outputs = _labels(labels, len(orbits))
     masks, quotients = _coverages(seen, orbits, budget)
+    outputs = _labels(labels, group, quotients)
     asked = CoverageProblem(orbits, fresh, quotients, outputs, masks, ridge, budget, dtype, progress)
     function = inner_products if kernel is None else kernel
     made: ProjectedKernel | None = projected_kernel(function, orbits, dtype) if method != "dense" else None
@@ -276,13 +278,9 @@ def _orbits(
     return OrbitPoints(points.detach().to(device), group)
 
 
-def _labels(labels: Tensor, samples: int) -> Float[Tensor, "m c"]:
-    if len(labels) != samples or not bool(labels.isfinite().all()):
-        raise InputError(
-            f"labels: expected finite numbers, one row for each of {samples} samples; got shape "
-            f"{tuple(labels.shape)}"
-        )
-    return labels.detach().double().reshape(samples, -1).cpu()
+def _labels(labels: Tensor, group: FiniteGroup, points: Quotient) -> Float[Tensor, "m e c"]:
+    rows = orbit_labels(labels.detach().double().cpu(), group, points)
+    return rows.reshape(*rows.shape[:2], -1)
 
 
 def _masks(seen: Shaped[Tensor, "*shape"], group: FiniteGroup) -> Bool[Tensor, "sets m n"]:
@@ -332,7 +330,7 @@ def _size(
         asked.orbits.samples[0, 0].numel(),
         tuple((asked.seen & different).flatten(1).sum(1).tolist()),
         missing,
-        asked.labels.shape[1],
+        asked.labels.shape[2],
         len(asked.new),
         linear,
         4 if asked.dtype == torch.float32 else 8,

@@ -19,10 +19,11 @@ from torch import Tensor
 
 from symscope.errors import SingularKernelError
 from symscope.numerics import Progress
+from symscope.spectral._irrep_parts import irrep_values, point_values
 from symscope.spectral._kernel_entries import OrbitPoints, entries
 from symscope.spectral._leave_out_result import LeaveOut
 from symscope.spectral._missing_sets import MissingSet
-from symscope.spectral._orbit_inverse import OrbitInverse, irrep_values, point_values
+from symscope.spectral._orbit_inverse import OrbitInverse
 from symscope.spectral._orbit_passes import character_columns, irrep_cells, tile_budget
 from symscope.spectral._orbit_tiles import ProjectedKernel
 from symscope.spectral.dense import cholesky_factor
@@ -40,7 +41,7 @@ class CoverageProblem:
         orbits: Every point of the training samples.
         new: Every point of new samples, maybe of none.
         points: Quotient that names the different points of the training samples.
-        labels: One row per training sample.
+        labels: One row per training sample, `e = 1`, or one for each of its points.
         seen: Masks of the points in the training data, equal where points coincide.
         ridge: Number added to the diagonal of K.
         budget: Bytes that may be used.
@@ -51,12 +52,22 @@ class CoverageProblem:
     orbits: OrbitPoints
     new: OrbitPoints
     points: Quotient
-    labels: Float[Tensor, "m c"]
+    labels: Float[Tensor, "m e c"]
     seen: Bool[Tensor, "sets m n"]
     ridge: float
     budget: int
     dtype: torch.dtype | None
     progress: Progress | None
+
+    @property
+    def varying(self) -> bool:
+        """Whether labels vary within orbits."""
+        return self.labels.shape[1] > 1
+
+    def labels_at(self, points: Int64[Tensor, "p"], labels: Float[Tensor, "m e c"]) -> Float[Tensor, "p c"]:
+        """The labels of points that are numbered sample after sample, from labels on some device."""
+        at, order = points.to(labels.device), self.orbits.group.order
+        return labels[at // order, at % order if self.varying else 0]
 
     def report(self, what: str, done: int, total: int) -> None:
         """Say how far it is, to who wants to know."""
@@ -84,10 +95,18 @@ def orbit_predictions(
         SingularKernelError: A block that is singular without being zero.
     """
     orbits, order = asked.orbits, asked.orbits.group.order
-    m, c, count = len(orbits), asked.labels.shape[1], len(sets)
-    inverse = OrbitInverse(kernel, orbits, asked.points, asked.ridge, asked.budget, progress=asked.progress)
+    m, c, count = len(orbits), asked.labels.shape[2], len(sets)
+    inverse = OrbitInverse(
+        kernel,
+        orbits,
+        asked.points,
+        asked.ridge,
+        asked.budget,
+        progress=asked.progress,
+        varying=asked.varying,
+    )
     # what the weights reproduce at every point: labels where seen, predictions where missing
-    fitted = asked.labels[:, None, None, :].expand(m, order, count, c).clone()
+    fitted = asked.labels[:, :, None, :].expand(m, order, count, c).clone()
     missing = [one for one in sets if one is not None]
     left = inverse.left_out(asked.labels, missing) if missing else None
     if left is not None:
@@ -103,7 +122,8 @@ def orbit_predictions(
             # every different point counts once
             orders = asked.points.stabiliser_orders.to(weights.device)
             shared = weights / orders[:, None, None]
-            new = _new_predictions(kernel, asked, shared, bool(missing)).unflatten(2, (count, c))
+            varying = bool(missing) or asked.varying
+            new = _new_predictions(kernel, asked, shared, varying).unflatten(2, (count, c))
     return (prediction.movedim(2, 0), new.movedim(2, 0)), left, inverse.norms.invariance_error
 
 
@@ -185,9 +205,9 @@ def dense_predictions(kernel: KernelFunction, asked: CoverageProblem, number: in
     factor = cholesky_factor(gram, 0.0)
     del gram
     labels = asked.labels.to(factor)
-    weights = torch.cholesky_solve(labels[(seen // order).to(factor.device)], factor)
+    weights = torch.cholesky_solve(asked.labels_at(seen, labels), factor)
     del factor
-    prediction = labels[:, None].expand(-1, order, -1).clone().flatten(0, 1)
+    prediction = labels.expand(-1, order, -1).clone().flatten(0, 1)
     prediction[seen.to(prediction.device)] -= asked.ridge * weights
     rows = max(1, side * side // len(seen))
     at_once = _chunks(rest.to(flat.device), rows)
@@ -221,11 +241,11 @@ def feature_predictions(asked: CoverageProblem) -> Iterator[Predictions]:
     new_rows = _chunks(asked.new.samples.flatten(0, 1), rows)
 
     def products(which: Int64[Tensor, "p"]) -> tuple[Tensor, Tensor]:
-        square, right = _zeros(flat, flat.shape[1]), _zeros(flat, labels.shape[1])
+        square, right = _zeros(flat, flat.shape[1]), _zeros(flat, labels.shape[2])
         for part in which.to(flat.device).split(rows):
             some = flat[part].double()
             square.addmm_(some.T, some)
-            right.addmm_(some.T, labels[part // order])
+            right.addmm_(some.T, asked.labels_at(part, labels))
         return square, right
 
     distinct = (asked.points.representative == torch.arange(order)).flatten().nonzero()[:, 0]

@@ -23,6 +23,7 @@ from symscope.spectral._missing_sets import MissingSet
 from symscope.spectral.irrep_blocks import Frequency, Quotient
 
 POINT_PAIRS = 2**22  # of missing points whose part of `P_MM` is made at once
+OUT_OF_REACH = 1e-9  # of the largest label: a larger part on an irrep that the kernel does not see
 ZERO = 64  # roundings: a block below ZERO eps |G| of the kernel's own scale is zero, its transform is noise
 
 
@@ -41,13 +42,14 @@ class IrrepPart:
         even: Diagonal for each missing set with a kernel of spectrum 1 everywhere.
         unseen_size: None, or where the block is zero to rounding, so that the inverse is infinite on it, what
             rounding has left of it.
-        weights: `P y` on each orbit, from the trivial irrep only.
+        weights: Part of `P y` at the missing points of each set; None where labels have none, as on every
+            irrep but the trivial one if they are constant on orbits.
     """
 
     precision: tuple[Float[Tensor, "_ _"], ...]
     even: tuple[Float[Tensor, "_"], ...]
     unseen_size: float | None
-    weights: Float[Tensor, "m *c"] | None
+    weights: tuple[Float[Tensor, "_ c"], ...] | None
 
 
 def irrep_part(
@@ -55,7 +57,7 @@ def irrep_part(
     frequency: Frequency,
     sets: Sequence[MissingSet],
     points: Quotient,
-    labels: Float[Tensor, "m *c"],
+    labels: Float[Tensor, "m e c"],
     ridge: float,
     scale: float,
     device: torch.device,
@@ -67,7 +69,7 @@ def irrep_part(
         frequency: The irrep; index 0 is the trivial one.
         sets: The missing sets.
         points: Quotient that names the different points.
-        labels: One per orbit.
+        labels: One row per orbit, `e = 1`, or one for each of its points.
         ridge: Number added to the diagonal of the block.
         scale: The largest `k(x, x)`, against which a block is zero or not.
         device: Device to compute on.
@@ -83,22 +85,22 @@ def irrep_part(
     counted = counted_vectors(points, frequency, fixed)
     if not bool(counted.any()):
         return empty_part(sets, labels.cpu())
+    labels = labels.to(device)
     even = tuple(even_diagonal(frequency, one, points, counted) for one in sets)
     if ridge == 0:
         left = unseen_size(float(block.abs().max()), int(counted.sum()), block.dtype, frequency, scale)
         if left is not None:
+            check_within_reach(labels, frequency)
             return IrrepPart((), even, left, None)
     unused = (~counted.flatten()).nonzero()[:, 0].to(device)
     block.diagonal()[unused] = block.diagonal().real.max().to(block.dtype)
     factor = cholesky(block, ridge, frequency.name, scale)
-    weights = None
-    if frequency.index == 0:
-        weights = label_weights(lambda y: torch.cholesky_solve(y, factor), labels.to(device), points)
+    weights = label_parts(lambda y: torch.cholesky_solve(y, factor), labels, frequency, sets, points, fixed)
     columns = [columns_of_owners(one, frequency) for one in sets]
     precision = []
     for one, inverse in zip(sets, inverse_blocks(factor, columns), strict=True):
         precision.append(on_points(inverse, frequency, one, fixed, points).cpu())
-    return IrrepPart(tuple(precision), even, None, None if weights is None else weights.cpu())
+    return IrrepPart(tuple(precision), even, None, weights)
 
 
 def on_fixed(
@@ -124,7 +126,7 @@ def counted_vectors(
     return (fixed != 0).any(1).cpu()
 
 
-def empty_part(sets: Sequence[MissingSet], labels: Float[Tensor, "m *c"]) -> IrrepPart:
+def empty_part(sets: Sequence[MissingSet], labels: Float[Tensor, "m e c"]) -> IrrepPart:
     """The part of an irrep that does not occur on these orbits, in the labels' dtype and on their device."""
     even = tuple(torch.zeros(len(one.samples), dtype=torch.float64) for one in sets)
     return IrrepPart(tuple(torch.diag(zero).to(labels) for zero in even), even, None, None)
@@ -251,20 +253,114 @@ def on_points(
     return total * (frequency.weight / d)
 
 
-def label_weights(
-    solve: Callable[[Tensor], Tensor], labels: Float[Tensor, "m *c"], points: Quotient
-) -> Float[Tensor, "m *c"]:
-    """`P y` on each orbit: with n_s points on orbit s, `B^-1 (sqrt(n) y) / sqrt(n)`, B the trivial block.
+def label_parts(
+    solve: Callable[[Tensor], Tensor],
+    labels: Float[Tensor, "m e c"],
+    frequency: Frequency,
+    sets: Sequence[MissingSet],
+    points: Quotient,
+    fixed: Shaped[Tensor, "m d d"] | None,
+) -> tuple[Float[Tensor, "_ c"], ...] | None:
+    """One irrep's part of `P y` at the missing points of each set; None where labels have none.
 
     Args:
-        solve: `B^-1`.
-        labels: One per orbit.
+        solve: `B^-1`, B the block of the irrep.
+        labels: One row per orbit, `e = 1`, or one for each of its points.
+        frequency: The irrep.
+        sets: The missing sets.
         points: Quotient that names the different points.
+        fixed: `Quotient.fixed_vectors`, between which the block is; None for free orbits.
     """
-    sizes = (
-        points.representative.shape[1] / points.stabiliser_orders.to(labels.device, labels.dtype)
-    ).sqrt()[:, None]
-    return (solve(labels.reshape(len(labels), -1) * sizes) / sizes).reshape(labels.shape)
+    if frequency.index > 0 and labels.shape[1] == 1:
+        return None
+    solved = solved_values(solve, labels, frequency, points, fixed)
+    rows = [frequency.matrices[one.elements].to(solved.device).mT.flatten(1) for one in sets]
+    cells = solved.unflatten(0, (-1, frequency.dim)).unflatten(2, (frequency.dim, -1)).flatten(1, 2)
+    results = [
+        torch.einsum("pqo,pq->po", cells[one.samples.to(cells.device)], own.to(cells.dtype))
+        for one, own in zip(sets, rows, strict=True)
+    ]
+    factor = frequency.weight / frequency.dim
+    return tuple((part.real if part.is_complex() else part).cpu() * factor for part in results)
+
+
+def solved_values(
+    solve: Callable[[Tensor], Tensor],
+    values: Float[Tensor, "m e c"],
+    frequency: Frequency,
+    points: Quotient,
+    fixed: Shaped[Tensor, "m d d"] | None,
+) -> Shaped[Tensor, "r l"]:
+    """`P values` on one irrep: rows (s, a), columns (b, output), for values equal where points coincide."""
+    right = irrep_values(values, frequency)
+    if fixed is None:
+        return solve(right)
+    right = (fixed.mH @ right.unflatten(0, (-1, frequency.dim)).to(fixed.dtype)).flatten(0, 1)
+    orders = points.stabiliser_orders.to(fixed.device)[:, None, None]
+    return ((fixed * orders) @ solve(right).unflatten(0, (-1, frequency.dim))).flatten(0, 1)
+
+
+def irrep_values(values: Float[Tensor, "m e c"], frequency: Frequency) -> Shaped[Tensor, "r l"]:
+    """Values at points on one irrep, `V_t = sum_h rho(h)^H v(t, h)`: rows (t, a), columns (b, output).
+
+    Args:
+        values: Numbers at every point; one row of an orbit, `e = 1`, stands for all its points and has a
+            part on the trivial irrep only.
+        frequency: The irrep.
+    """
+    if values.shape[1] == 1 and frequency.order > 1:
+        return values[:, 0] * (frequency.order if frequency.index == 0 else 0)
+    d = frequency.dim
+    columns = frequency.matrices.mH.resolve_conj().flatten(1).to(values.device)  # [h, a b]
+    wide = columns.to(matching_dtype(columns, values.dtype))
+    cells = torch.einsum("tho,hq->tqo", values.to(wide.dtype), wide)
+    return cells.unflatten(1, (d, d)).flatten(2).flatten(0, 1)
+
+
+def point_values(cells: Shaped[Tensor, "r l"], frequency: Frequency, order: int) -> Float[Tensor, "m n c"]:
+    """What one irrep gives at every point, `copies d / |G| Re tr(rho(g) W_s)`: the way back.
+
+    Args:
+        cells: `W_s`, rows (s, a), columns (b, output).
+        frequency: The irrep.
+        order: Number of elements of the group.
+
+    >>> from symscope.groups import dihedral
+    >>> from symscope.spectral.irrep_blocks import frequencies
+    >>> group = dihedral(3)
+    >>> values = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(1, 6, 1)
+    >>> whole = sum(point_values(irrep_values(values, f), f, 6) for f in frequencies(group))
+    >>> whole.flatten().round(decimals=9).tolist()
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    """
+    d = frequency.dim
+    rows = frequency.matrices.to(cells.device).mT.flatten(1)  # tr(rho W) = sum_ab rho_ba W_ab
+    cells = cells.unflatten(0, (-1, d)).unflatten(2, (d, -1)).flatten(1, 2)
+    result = torch.einsum("sqo,gq->sgo", cells, rows.to(cells.dtype))
+    return (result.real if result.is_complex() else result) * (frequency.copies * d / order)
+
+
+def matching_dtype(matrices: Tensor, dtype: torch.dtype) -> torch.dtype:
+    """The dtype of an irrep's matrices in the precision of some real numbers."""
+    if not matrices.is_complex():
+        return dtype
+    return torch.complex128 if dtype == torch.float64 else torch.complex64
+
+
+def check_within_reach(labels: Float[Tensor, "m e c"], frequency: Frequency) -> None:
+    """Refuses labels that vary within orbits on an irrep on which the kernel is zero.
+
+    Raises:
+        SingularBlockError: Labels that no weights reproduce.
+    """
+    if labels.shape[1] == 1:
+        return
+    part, whole = irrep_values(labels, frequency).abs().max(), labels.abs().max()
+    if float(part) > OUT_OF_REACH * frequency.order * float(whole):
+        raise SingularBlockError(
+            f"the kernel does not see irrep {frequency.name}, on which labels vary within orbits: they are "
+            "out of reach"
+        )
 
 
 def even_diagonal(

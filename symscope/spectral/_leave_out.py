@@ -1,6 +1,6 @@
 """The exact group form: kernel regression on whole orbits with any elements missing, irrep by irrep.
 
-Exact for any finite group, any number of orbits and any labels that are constant on them. Costs
+Exact for any finite group, any number of orbits and any labels, constant on them or not. Costs
 `sum_rho (m d_rho)^3` instead of `(m |G|)^3`; all missing sets come from the same factorisations.
 """
 
@@ -32,6 +32,7 @@ from symscope.spectral.irrep_blocks import (
 )
 
 CERTAIN = 1e-6  # of the largest label: more may not depend on what the kernel does below rounding
+SAME_LABEL = 1e-9  # of the largest label: below it two are the same
 TWINS = 1e-10  # relative squared distance in feature space below which two points look like one
 
 
@@ -51,15 +52,16 @@ def leave_out(
 ) -> LeaveOut:
     """Residuals and predictions at missing points of orbits, exact: `residual_M = (P_MM)^-1 (P y)_M`.
 
-    `P_MM` is summed over irreps, `P y` lives on the trivial one. An irrep whose block is zero, such as every
+    `P_MM` is summed over irreps; `P y` lives on the trivial one if labels are constant on orbits, else on
+    those on which they vary: a target that turns with its input, `y(g x) = rho(g) y(x)`, on those of rho. An
+    irrep whose block is zero, such as every
     non-trivial irrep of the symmetry a network pools over, makes P infinite there: the limit of a vanishing
     ridge is taken exactly and `explanation` mentions it. Any other singular block is refused, and so is a
     missing set whose predictions depend on what a kernel that is zero to rounding does below it.
 
     Args:
         profile: `profile[s, t, d] = k(x_s, d x_t)`, from `kernel_profile` or `projected_profile`.
-        labels: One number or vector per orbit, `[m, *c]`; or one per point, `[m |G|, *c]`, orbit after orbit,
-            if they are constant on orbits.
+        labels: One number or vector per orbit, `[m, *c]`; or one per point, `[m |G|, *c]`, orbit after orbit.
         missing: `[m, |G|]` marks the points left out, `[sets, m, |G|]` several sets, each on its own.
         group: The group.
         ridge: Number added to the diagonal of K, and so of every block; there is no default.
@@ -71,8 +73,8 @@ def leave_out(
         progress: Called as `progress("irreps", done, total)`.
 
     Raises:
-        InputError: A profile that is not Hermitian or not of this group, labels that vary within an orbit,
-            an empty or full missing set, a negative ridge, or wrong stabilisers.
+        InputError: A profile that is not Hermitian or not of this group, labels that differ where points
+            coincide, an empty or full missing set, a negative ridge, or wrong stabilisers.
         SingularKernelError: A block that is singular, or predictions that depend on rounding.
 
     >>> from symscope.groups import cyclic
@@ -87,12 +89,13 @@ def leave_out(
     check_profile(profile, group)
     points = quotient(group, stabilisers, len(profile))
     check_stabilisers(profile, group, points)
-    values = orbit_labels(labels, len(profile), group).to(profile.dtype)
+    values = orbit_labels(labels, group, points).to(profile.dtype)
     sets = missing_sets(missing, group, points)
     there = usable_device(device, profile)
     scale = float(profile.diagonal()[group.identity].abs().max())
     blocks = checked_blocks(profile, group, byte_count(memory))
-    arguments = (sets, points, values, ridge, scale, there)
+    rows = values.reshape(*values.shape[:2], -1)
+    arguments = (sets, points, rows, ridge, scale, there)
     size = len(profile) * max(f.dim for f in frequencies(group))
     at_once = max(1, byte_count(memory) // (4 * 16 * size**2))
     parts = _with_progress(_parts(blocks, arguments, executor, at_once), len(frequencies(group)), progress)
@@ -136,7 +139,7 @@ def _with_progress(
 def assemble(
     parts: Iterable[tuple[Frequency, IrrepPart]],
     sets: Sequence[MissingSet],
-    labels: Float[Tensor, "m *c"],
+    labels: Float[Tensor, "m e *c"],
     group: FiniteGroup,
     points: Quotient,
 ) -> LeaveOut:
@@ -148,7 +151,8 @@ def assemble(
     unseen: list[Frequency] = []
     diagonals, even = [], []
     stiff: list[Tensor] = []
-    weights, size = labels, 0.0
+    weights: list[Tensor] = []
+    size = 0.0
     for frequency, part in parts:
         order.append(frequency)
         even.append(torch.cat(part.even))
@@ -161,10 +165,13 @@ def assemble(
             unseen.append(frequency)
             size = max(size, part.unseen_size)
             diagonals.append(even[-1].to(labels.dtype))
-        weights = weights if part.weights is None else part.weights
+        if part.weights is not None:
+            weights = weights or [torch.zeros_like(one) for one in part.weights]
+            for total, share in zip(weights, part.weights, strict=True):
+                total.add_(share)
     residuals = []
     for number, (one, own) in enumerate(zip(sets, stiff, strict=True)):
-        given = weights[one.samples].reshape(len(one.samples), -1).to(own)
+        given = weights[number].to(own)
         if not unseen:
             residuals.append(torch.cholesky_solve(given, torch.linalg.cholesky(own)).cpu())
             continue
@@ -172,16 +179,17 @@ def assemble(
         _check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
         residuals.append(limit.to(labels.dtype))
     solved = sum(bool((residual == 0).all()) for residual in residuals)
-    samples = torch.cat([one.samples for one in sets])
-    residual = torch.cat(residuals).reshape(len(samples), *labels.shape[1:])
+    samples, elements = (torch.cat([getattr(one, name) for one in sets]) for name in ("samples", "elements"))
+    true = labels[samples, elements if labels.shape[1] > 1 else 0]
+    residual = torch.cat(residuals).reshape(true.shape)
     names = [f.name for f in unseen]
     return LeaveOut(
         residual,
-        labels[samples] - residual,
-        labels[samples],
+        true - residual,
+        true,
         torch.cat([torch.full((len(one.samples),), k) for k, one in enumerate(sets)]),
         samples,
-        torch.cat([one.elements for one in sets]),
+        elements,
         irrep_shares(
             order,
             torch.stack(diagonals),
@@ -207,33 +215,53 @@ def _check_certain(
 
 
 def orbit_labels(
-    labels: Shaped[Tensor, "*shape"], samples: int, group: FiniteGroup
-) -> Shaped[Tensor, "m *c"]:
-    """One label per orbit, from labels of orbits or of points.
+    labels: Shaped[Tensor, "*shape"], group: FiniteGroup, points: Quotient
+) -> Shaped[Tensor, "m e *c"]:
+    """Labels by orbit, `e = 1` where they are constant on orbits, else one for each point of an orbit.
+
+    Args:
+        labels: One per orbit, or per point, orbit after orbit.
+        group: The group.
+        points: Quotient that names the different points.
 
     Raises:
-        InputError: Neither, not finite, or labels that vary within an orbit.
+        InputError: Neither, not finite, or labels that differ where points coincide.
     """
+    samples = len(points.stabiliser_orders)
     if labels.ndim < 1 or labels.is_complex() or not bool(labels.isfinite().all()):
         raise InputError(
             f"labels must be finite real numbers, one or more per orbit; got {labels.dtype} of shape "
             f"{tuple(labels.shape)}"
         )
     if len(labels) == samples:
-        return labels
+        return labels[:, None]
     if len(labels) != samples * group.order:
         raise InputError(
             f"expected one label per orbit, {samples}, or per point, {samples * group.order}; got "
             f"{len(labels)}"
         )
     rows = labels.unflatten(0, (samples, group.order))
-    if not bool((rows == rows[:, :1]).all()):
-        bad = (rows != rows[:, :1]).flatten(1).any(1).nonzero()[:, 0].tolist()
+    if bool((rows == rows[:, :1]).all()):
+        return rows[:, :1]
+    if not points.is_free:
+        check_same_labels(rows, points)
+    return rows
+
+
+def check_same_labels(labels: Shaped[Tensor, "m n *c"], points: Quotient) -> None:
+    """Refuses labels that differ where points coincide.
+
+    Raises:
+        InputError: Says for which sample and elements.
+    """
+    first = labels[torch.arange(len(labels))[:, None], points.representative]
+    apart = (labels - first).abs().flatten(2).amax(2) > SAME_LABEL * labels.abs().max()
+    if bool(apart.any()):
+        s, g = apart.nonzero()[0].tolist()
         raise InputError(
-            f"labels vary within orbits {bad[:8]}: the group form needs labels that are constant on orbits; "
-            "use the dense form, precision(profile_gram(profile, group), ridge) with leave_out_residual"
+            f"labels: sample {s} is the same point under elements {int(points.representative[s, g])} and "
+            f"{g}, but its labels differ there; a sample that an element keeps needs a label that it keeps"
         )
-    return rows[:, 0]
 
 
 def _advice(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotient) -> str:

@@ -49,7 +49,7 @@ def leave_out_orbits(
         action: Action on the samples, `data.rotation(8)`.
         samples: One sample of each orbit, `[m, *channels, *sample]`, floating point.
         labels: Classes, whole numbers `[m]`, which become one-hot vectors in increasing order; or one
-            number or vector for each orbit.
+            number or vector for each orbit, or for each of its points, `[m |G|, *c]`.
         ridge: Number added to the diagonal of K; there is no default.
         missing: The points left out, as in `leave_out`; by default the samples themselves, class by class.
         memory: What may be used besides samples and missing sets, in bytes or as text.
@@ -77,7 +77,7 @@ def leave_out_orbits(
     orbits = OrbitPoints(x, group, action.orbit)
     points = orbit_quotient(orbits, budget)
     inverse = OrbitInverse(projected_kernel(kernel, orbits), orbits, points, ridge, budget, progress=progress)
-    result = inverse.left_out(orbit_labels(values, len(x), group), missing_sets(masks, group, points))
+    result = inverse.left_out(orbit_labels(values, group, points), missing_sets(masks, group, points))
     invariance_error = inverse.norms.invariance_error
     if not invariance_error:
         return result

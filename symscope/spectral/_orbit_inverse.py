@@ -5,16 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import final
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor
 
 from symscope.data import default_tolerance, fixing_elements
 from symscope.errors import SingularKernelError
 from symscope.numerics import Progress
-from symscope.spectral._irrep_parts import IrrepPart, SingularBlockError, counted_vectors
+from symscope.spectral._irrep_parts import (
+    IrrepPart,
+    SingularBlockError,
+    counted_vectors,
+    matching_dtype,
+    point_values,
+    solved_values,
+)
 from symscope.spectral._kernel_entries import OrbitPoints
 from symscope.spectral._leave_out import assemble
 from symscope.spectral._leave_out_result import LeaveOut
@@ -50,6 +58,7 @@ class OrbitInverse:
         budget: Bytes that may be used.
         panel: Orbits whose columns are factorised together; None chooses by size.
         progress: Called as `progress("kernel" or "irreps", done, total)`.
+        varying: Whether labels vary within orbits, so that every irrep is needed also without missing points.
         norms: What a pass over the kernel has added up of its distance from an invariant one.
     """
 
@@ -60,38 +69,39 @@ class OrbitInverse:
     budget: int
     panel: int | None = None
     progress: Progress | None = None
+    varying: bool = False
     norms: SquaredNorms = field(default_factory=SquaredNorms)
     _own: Tensor | None = None
     _inverses: list[tuple[Frequency, Panels]] | None = None  # of all irreps the kernel sees, where they fit
 
-    def left_out(self, labels: Float[Tensor, "m *c"], sets: Sequence[MissingSet]) -> LeaveOut:
+    def left_out(self, labels: Float[Tensor, "m e *c"], sets: Sequence[MissingSet]) -> LeaveOut:
         """Residuals of every missing set, all from the same factorisations.
+
+        Args:
+            labels: One row per orbit, `e = 1`, or one for each of its points.
+            sets: The missing sets.
 
         Raises:
             SingularKernelError: A block that is singular without being zero.
         """
         group = self.kernel.group
-        return assemble(self._parts(labels, sets), sets, labels.to(self._dtype()).cpu(), group, self.points)
+        parts = self._parts(labels.flatten(2) if labels.ndim > 2 else labels[..., None], sets)
+        return assemble(parts, sets, labels.to(self._dtype()).cpu(), group, self.points)
 
     def times(self, values: Float[Tensor, "m n c"], sets: Sequence[MissingSet]) -> Float[Tensor, "m n c"]:
         """`P values` on the irreps that the kernel sees, for values that are equal where points coincide.
 
         Args:
-            values: Numbers at every point; those that are constant on orbits where `sets` is empty.
-            sets: The missing sets `left_out` was asked for.
+            values: Numbers at every point.
+            sets: The missing sets `left_out` was asked for; none for the trivial irrep alone, where values
+                are constant on orbits.
         """
         group = self.kernel.group
         values = values.to(self.orbits.samples.device, self._dtype())
         total = torch.zeros_like(values)
         for frequency, inverse in self._inverted(sets):
             fixed = self._fixed(frequency)
-            right = irrep_values(values, frequency)
-            if fixed is not None:
-                right = (fixed.mH @ right.unflatten(0, (-1, frequency.dim)).to(fixed.dtype)).flatten(0, 1)
-            solved = solve(inverse, right)
-            if fixed is not None:
-                orders = self.points.stabiliser_orders.to(fixed.device)[:, None, None]
-                solved = ((fixed * orders) @ solved.unflatten(0, (-1, frequency.dim))).flatten(0, 1)
+            solved = solved_values(partial(solve, inverse), values, frequency, self.points, fixed)
             total += point_values(solved, frequency, group.order)
         return total
 
@@ -107,9 +117,7 @@ class OrbitInverse:
         if self.points.is_free:
             return None
         vectors = self.points.fixed_vectors(frequency).to(self.orbits.samples.device)
-        wide = self._dtype() == torch.float64
-        single = torch.complex64 if vectors.is_complex() else torch.float32
-        return vectors if wide else vectors.to(single)
+        return vectors.to(matching_dtype(vectors, self._dtype()))
 
     def _occurs(self, frequency: Frequency) -> bool:
         return bool(counted_vectors(self.points, frequency, self._fixed(frequency)).any())
@@ -118,8 +126,8 @@ class OrbitInverse:
         """The irreps of each pass over the kernel, and the budget that is left for it."""
         group = self.kernel.group
         budget = self.budget - set_bytes(len(self.orbits), group, sets)
-        # labels are constant on orbits: without missing points nothing else is needed
-        needed = frequencies(group) if sets else frequencies(group)[:1]
+        # without missing points, labels that are constant on orbits need nothing else
+        needed = frequencies(group) if sets or self.varying else frequencies(group)[:1]
         itemsize = torch.finfo(self._dtype()).bits // 8
         return irrep_batches(len(self.orbits), group, self.panel, budget, needed, itemsize), budget
 
@@ -145,7 +153,7 @@ class OrbitInverse:
                 del panels
 
     def _parts(
-        self, labels: Float[Tensor, "m *c"], sets: Sequence[MissingSet]
+        self, labels: Float[Tensor, "m e c"], sets: Sequence[MissingSet]
     ) -> Iterator[tuple[Frequency, IrrepPart]]:
         labels = labels.to(self.orbits.samples.device, self._dtype())
         batches, _ = self._batches(sets)
@@ -168,7 +176,7 @@ class OrbitInverse:
         if self._inverses is not None:
             yield from self._inverses
             return
-        labels = torch.zeros(len(self.orbits), dtype=self._dtype(), device=self.orbits.samples.device)
+        labels = torch.zeros(len(self.orbits), 1, 1, dtype=self._dtype(), device=self.orbits.samples.device)
         try:
             for frequency, panels, scale in self._filled(sets):
                 part = panel_part(panels, frequency, (), self.points, labels, self.ridge, scale)
@@ -197,46 +205,3 @@ def orbit_quotient(orbits: OrbitPoints, budget: int) -> Quotient:
         fixing.extend(one if whole else alone for one, whole in zip(own, closed.tolist(), strict=True))
     free = all(len(one) == 1 for one in fixing)
     return quotient(group, None if free else fixing, len(orbits))
-
-
-def irrep_values(values: Float[Tensor, "m n c"], frequency: Frequency) -> Shaped[Tensor, "k l"]:
-    """Values at points on one irrep, `V_t = sum_h rho(h)^H v(t, h)`: rows (t, a), columns (b, output).
-
-    Args:
-        values: Numbers at every point.
-        frequency: The irrep.
-    """
-    d = frequency.dim
-    columns = frequency.matrices.mH.resolve_conj().flatten(1).to(values.device)  # [h, a b]
-    wide = columns.to(_matching(columns, values.dtype))
-    cells = torch.einsum("tho,hq->tqo", values.to(wide.dtype), wide)
-    return cells.unflatten(1, (d, d)).flatten(2).flatten(0, 1)
-
-
-def point_values(cells: Shaped[Tensor, "k l"], frequency: Frequency, order: int) -> Float[Tensor, "m n c"]:
-    """What one irrep gives at every point, `copies d / |G| Re tr(rho(g) W_s)`: the way back.
-
-    Args:
-        cells: `W_s`, rows (s, a), columns (b, output).
-        frequency: The irrep.
-        order: Number of elements of the group.
-
-    >>> from symscope.groups import dihedral
-    >>> group = dihedral(3)
-    >>> values = torch.arange(1.0, 7.0, dtype=torch.float64).reshape(1, 6, 1)
-    >>> whole = sum(point_values(irrep_values(values, f), f, 6) for f in frequencies(group))
-    >>> whole.flatten().round(decimals=9).tolist()
-    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    """
-    d = frequency.dim
-    rows = frequency.matrices.to(cells.device).mT.flatten(1)  # tr(rho W) = sum_ab rho_ba W_ab
-    cells = cells.unflatten(0, (-1, d)).unflatten(2, (d, -1)).flatten(1, 2)
-    result = torch.einsum("sqo,gq->sgo", cells, rows.to(cells.dtype))
-    return (result.real if result.is_complex() else result) * (frequency.copies * d / order)
-
-
-def _matching(matrices: Tensor, dtype: torch.dtype) -> torch.dtype:
-    """The dtype of an irrep's matrices in the precision of some real numbers."""
-    if not matrices.is_complex():
-        return dtype
-    return torch.complex128 if dtype == torch.float64 else torch.complex64

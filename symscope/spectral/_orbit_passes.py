@@ -22,11 +22,13 @@ from symscope.numerics import Progress, byte_text, explained
 from symscope.spectral._irrep_parts import (
     IrrepPart,
     SingularBlockError,
+    check_within_reach,
     columns_of_owners,
     counted_vectors,
     empty_part,
     even_diagonal,
-    label_weights,
+    label_parts,
+    matching_dtype,
     on_fixed,
     on_points,
     unseen_size,
@@ -257,7 +259,7 @@ def panel_part(
     frequency: Frequency,
     sets: Sequence[MissingSet],
     points: Quotient,
-    labels: Float[Tensor, "m *c"],
+    labels: Float[Tensor, "m e c"],
     ridge: float,
     scale: float,
 ) -> IrrepPart:
@@ -275,6 +277,7 @@ def panel_part(
     if ridge == 0:
         left = unseen_size(_largest(matrix), int(counted.sum()), dtype, frequency, scale)
         if left is not None:
+            check_within_reach(labels, frequency)
             return IrrepPart((), even, left, None)
     fill_diagonal(matrix, (~counted.flatten()).nonzero()[:, 0])
     try:
@@ -289,5 +292,7 @@ def panel_part(
         if not frequency.is_real and not real_only:
             inverse = inverse.to(torch.complex128 if labels.dtype == torch.float64 else torch.complex64)
         precision.append(on_points(inverse, frequency, one, fixed, points))
-    weights = label_weights(partial(solve, matrix), labels, points).cpu() if frequency.index == 0 else None
+    if fixed is not None:
+        fixed = fixed.to(matching_dtype(fixed, dtype))
+    weights = label_parts(partial(solve, matrix), labels, frequency, sets, points, fixed)
     return IrrepPart(tuple(precision), even, None, weights)

@@ -103,7 +103,7 @@ def leave_out_streamed(
     check_ridge(ridge)
     check_samples(samples)
     points = quotient(check_finite_group(group), stabilisers, len(samples))
-    checked = orbit_labels(labels, len(samples), group)
+    checked = orbit_labels(labels, group, points)
     sets = missing_sets(missing, group, points)
     orbits = OrbitPoints(samples.to(usable_device(device, samples)), group, orbit)
     check_invariant_kernel(kernel, orbits)

@@ -260,7 +260,7 @@ def test_bad_input_gets_one_line():
     seen[0, 1] = False
     for arguments, more, words in [
         ((points[:, :3], labels, seen), {}, r"every element of C4, \[samples, 4"),
-        ((points, labels[:2], seen), {}, "one row for each of 3 samples"),
+        ((points, labels[:2], seen), {}, "one label per orbit, 3, or per point, 12; got 2"),
         ((points, labels, seen[:2]), {}, "masks of 3 samples, got 2"),
         ((points, labels, torch.zeros(3, 4, dtype=torch.bool)), {}, "at least one seen point"),
         ((points, labels, seen), {"new": new[..., :2]}, r"points of shape \(4,\) as in training"),
