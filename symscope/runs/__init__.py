@@ -16,7 +16,9 @@ from symscope.runs._registry import broken_modules, experiment_ids, experiments
 from symscope.runs._request import RunRequest
 from symscope.runs._run_comparison import compare_runs
 from symscope.runs._run_page import run_folders, run_report
-from symscope.runs._runner import Workers, run_experiments
+from symscope.runs._runner import run_experiments
+from symscope.runs._scheduling import Workers, finished_cells
+from symscope.runs._store import RunFolder
 
 __all__ = [
     # defining an experiment
@@ -38,6 +40,9 @@ __all__ = [
     "Workers",
     "run_experiments",
     "RunOutcome",
+    # cells of another kind, such as the trainings of a forecast
+    "finished_cells",
+    "RunFolder",
     # showing runs
     "run_folders",
     "run_report",

@@ -60,6 +60,16 @@ class CellTask:
         """The cell's own seed."""
         return cell_seed(self.run_seed, self.experiment, self.parameters)
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Fields that the cell's record has whatever comes of it."""
+        return {
+            "key": self.key,
+            "experiment": self.experiment,
+            "parameters": self.parameters,
+            "seed": self.seed,
+        }
+
 
 def cell_key(parameters: Mapping[str, Any]) -> str:
     """A file name for a cell: its parameters where they are short, and a fingerprint that is always unique.
@@ -95,13 +105,7 @@ def run_cell(task: CellTask) -> dict[str, Any]:
         `source_fingerprint`), or "failed" with `traceback`; in both cases parameters, seed, seconds, peak
         memory in bytes, the worker.
     """
-    record: dict[str, Any] = {
-        "key": task.key,
-        "experiment": task.experiment,
-        "parameters": task.parameters,
-        "seed": task.seed,
-        "worker": f"{socket.gethostname()}:{os.getpid()}",
-    }
+    record = {**task.identity, "worker": worker_name()}
     start = time.perf_counter()
     try:
         measure, code = _prepared(task)
@@ -112,6 +116,11 @@ def run_cell(task: CellTask) -> dict[str, Any]:
     except Exception:  # recorded with its traceback; the other cells go on
         outcome = {"status": "failed", "traceback": traceback.format_exc(), "peak_memory": _lifetime_peak()}
     return {**record, **outcome, "seconds": time.perf_counter() - start}
+
+
+def worker_name() -> str:
+    """Machine and process that run a cell."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def _prepared(task: CellTask) -> tuple[Callable[[], CellResults], str | None]:

@@ -3,65 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, final
 
 from symscope.errors import InputError, nearest
-from symscope.numerics import Progress, checked, explained, shortened
+from symscope.numerics import Progress, explained
 from symscope.runs._cell import CellTask, run_cell
 from symscope.runs._closing import finished_outcome
 from symscope.runs._environment import environment, machine_in_words
-from symscope.runs._executors import dask_executor, local_executor, worker_count
 from symscope.runs._outcome import RunOutcome
 from symscope.runs._request import RunRequest
+from symscope.runs._scheduling import Workers, finished_cells
 from symscope.runs._source_code import source_fingerprint
 from symscope.runs._store import DamagedRunError, RunFolder
 
 OnFinish = Callable[[RunRequest, RunOutcome], None]
-Store = Callable[[CellTask, dict[str, Any]], None]
-
-MOST_WORKERS = 1024  # processes of one machine
-
-
-@checked
-@final
-@dataclass(frozen=True)
-class Workers:
-    """Where cells run: in local processes or on a Dask cluster.
-
-    Attributes:
-        processes: Number of local processes; None for as many as fit the cores, 0 to use this process.
-        dask: Address of a Dask scheduler.
-    """
-
-    processes: int | None = None
-    dask: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.dask is not None and self.processes is not None:
-            raise InputError("--workers and --dask exclude each other: a Dask cluster has its own workers")
-        if self.processes is not None and not 0 <= self.processes <= MOST_WORKERS:
-            raise InputError(
-                f"--workers is a number of processes, 0 for none, at most {MOST_WORKERS}; got "
-                f"{shortened(self.processes)}"
-            )
-
-    @contextmanager
-    def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
-        """An executor, and how many cells may be in flight on it; `single` gives one worker, one cell."""
-        if self.dask is not None:
-            with dask_executor(self.dask) as executor:
-                yield executor, 1 if single else 1024
-            return
-        count = worker_count(self.processes, threads=threads, device=device)
-        count = min(count, 1) if single else count
-        with local_executor(count, threads=threads) as executor:
-            yield executor, 1 if single else max(1, 2 * count)
 
 
 @explained
@@ -130,13 +88,10 @@ def run_experiments(
                 )
             work.report_progress()
 
-        def store(task: CellTask, record: dict[str, Any]) -> None:
-            owners[id(task)].store(record)
-
         for threads, device in sorted({(task.threads, task.device) for task in tasks}):
-            _run_tasks(
-                [task for task in tasks if (task.threads, task.device) == (threads, device)], workers, store
-            )
+            alike = [task for task in tasks if (task.threads, task.device) == (threads, device)]
+            for task, record in finished_cells(run_cell, alike, workers):
+                owners[id(task)].store(record)
         assert only or all(work.outcome for work in works)
         return [work.outcome for work in works if work.outcome is not None]
 
@@ -246,67 +201,3 @@ def _codes(folder: RunFolder, tasks: Sequence[CellTask]) -> dict[str, str | None
     """The code that made each finished cell; None where it was not kept."""
     records = ((task.key, folder.cell(task.key)) for task in tasks)
     return {key: record.get("code") for key, record in records if record and record["status"] == "done"}
-
-
-def _run_tasks(tasks: Sequence[CellTask], workers: Workers, store: Store) -> None:
-    """Run all tasks, also when a worker process dies.
-
-    Those in flight are then tried again one by one in one process, so that only the one that kills it is
-    recorded as failed; the others go on in a new one.
-    """
-    waiting = deque(tasks)
-    while waiting:
-        suspects = deque(_until_broken(waiting, workers, store, single=False))
-        while suspects:
-            for killer in _until_broken(suspects, workers, store, single=True):
-                store(killer, _lost(killer, "its worker process died (killed, or out of memory?)"))
-
-
-def _until_broken(
-    waiting: deque[CellTask], workers: Workers, store: Store, *, single: bool
-) -> list[CellTask]:
-    """Run tasks until none is left, or until the executor breaks; then the tasks that were in flight."""
-    first = waiting[0]
-    with workers.executor(threads=first.threads, device=first.device, single=single) as (executor, window):
-        flying: dict[Future[dict[str, Any]], CellTask] = {}
-        while waiting or flying:
-            try:
-                while waiting and len(flying) < window:
-                    flying[executor.submit(run_cell, waiting[0])] = waiting[0]
-                    waiting.popleft()
-            except BrokenExecutor:  # before it could take this one, which therefore goes on waiting
-                if not flying:
-                    return []
-            finished, _ = wait(flying, return_when=FIRST_COMPLETED)
-            broken = []
-            for future in finished:
-                task = flying.pop(future)
-                if future.cancelled():
-                    raise InputError(
-                        "the cluster gave up its work; finished cells are kept, run the same command again"
-                    )
-                error = future.exception()
-                if isinstance(error, BrokenExecutor):
-                    broken.append(task)
-                elif error is not None:
-                    store(task, _lost(task, f"{type(error).__name__}: {error}"))
-                else:
-                    store(task, future.result())
-            if broken:
-                return [*broken, *flying.values()]
-    return []
-
-
-def _lost(task: CellTask, reason: str) -> dict[str, Any]:
-    """The record of a cell whose worker could not report the result."""
-    return {
-        "key": task.key,
-        "experiment": task.experiment,
-        "parameters": task.parameters,
-        "seed": task.seed,
-        "worker": "",
-        "status": "failed",
-        "traceback": f"The cell ended without a result: {reason}\n",
-        "seconds": 0.0,
-        "peak_memory": 0,
-    }

@@ -12,8 +12,7 @@ from dataclasses import replace
 import pytest
 
 from symscope import InputError
-from symscope.runs import RunRequest, Verdict, Workers, run_experiments, run_report
-from symscope.runs import _runner as runner
+from symscope.runs import RunRequest, Verdict, Workers, _scheduling, run_experiments, run_report
 from tests.runs.program import tables, toy_request, toy_run
 
 
@@ -146,7 +145,7 @@ def test_suspects_share_a_worker_until_one_kills_it(tmp_path, monkeypatch):
         pools.append(workers)
         yield Mortal(3, patient=len(pools) == 1)
 
-    monkeypatch.setattr(runner, "local_executor", mortal)
+    monkeypatch.setattr(_scheduling, "local_executor", mortal)
     outcome = toy_run(tmp_path, "cells=12", workers=4)
     assert (outcome.failed, outcome.cells) == (1, 12)
     assert outcome.claims[0].why.startswith("1 of 12 cells failed")
@@ -167,7 +166,7 @@ def test_a_worker_that_dies_between_two_cells_takes_none_with_it(tmp_path, monke
         pools.append(workers)
         yield Mortal(tired=True)
 
-    monkeypatch.setattr(runner, "local_executor", tired)
+    monkeypatch.setattr(_scheduling, "local_executor", tired)
     assert toy_run(tmp_path, "cells=3", workers=2).status == 0
     assert pools == [2, 2, 2]  # no cell was in flight, so none is a suspect
 
