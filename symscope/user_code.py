@@ -10,20 +10,30 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from symscope.errors import InputError
 
-__all__ = ["bind_seed", "load_user_function", "load_user_module", "user_error", "user_errors"]
+__all__ = [
+    "bind_seed",
+    "load_user_function",
+    "load_user_module",
+    "module_source",
+    "user_error",
+    "user_errors",
+    "user_files",
+]
 
+FILE_MODULE = re.compile(r".+_[0-9a-f]{16}")
 _OURS = str(Path(__file__).parent) + os.sep  # the whole library
 
 
@@ -164,6 +174,27 @@ def user_error(what: str, error: BaseException) -> InputError:
     return InputError(f"{what} raised {type(error).__name__}: {words[0] if words else 'no message'}{place}")
 
 
+@cache
+def module_source(module: ModuleType) -> str | None:
+    """The text of a module, read once: the file may change while the module stays as it was loaded."""
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError):  # it has no file
+        return None
+
+
+def user_files() -> tuple[str, ...]:
+    """The files that `load_user_module` has loaded here, for another process to load them as well."""
+    named = [(name, sys.modules[name]) for name in list(sys.modules) if FILE_MODULE.fullmatch(name)]
+    files = [(name, Path(file)) for name, module in named if (file := getattr(module, "__file__", None))]
+    return tuple(str(file.resolve()) for name, file in files if name == _file_module(file))
+
+
+def _file_module(path: Path) -> str:
+    """The name in `sys.modules` of a file: that of no other, `math.py` of a user is not Python's."""
+    return f"{path.stem}_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]}"
+
+
 def _from_name(name: str) -> ModuleType:
     """A module by name, from the folder the user is in first, as with `python -m`."""
     here = str(Path.cwd())
@@ -179,18 +210,16 @@ def _from_file(path: Path) -> ModuleType:
     """A file as a module, which may import the files beside it; loaded once, as with `import`.
 
     Its folder stays at the end of `sys.path`, for imports inside functions; nothing installed is hidden so.
-    The module's own name in `sys.modules` is that of no other: `math.py` of a user is not Python's.
     """
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    whole = path.resolve()
-    name = f"{path.stem}_{hashlib.sha256(os.fsencode(whole)).hexdigest()[:16]}"
+    name = _file_module(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is not a Python file")
-    folder = str(whole.parent)
+    folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
     importlib.invalidate_caches()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli._forecast_arguments import own_elements, training_options
 from symscope.cli._forecast_progress import ForecastProgress
 from symscope.cli._terminal import (
     Data,
@@ -30,7 +31,7 @@ from symscope.cli._terminal import (
 from symscope.errors import InputError
 
 if TYPE_CHECKING:
-    from symscope.forecasting import Forecast, TrainingOptions
+    from symscope.forecasting import Forecast
 
 
 def forecast(
@@ -183,6 +184,28 @@ def forecast(
     ] = None,
     seed: Seed = 0,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="cpu or cuda.")] = "cpu",
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            "--resume",
+            metavar="FOLDER",
+            help="Keep every finished training in this folder, made if missing; whatever stops a forecast, "
+            "the same command goes on.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            metavar="N",
+            help="Local processes that train; default: this one.",
+            show_default=False,
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Train on the Dask cluster of this scheduler."),
+    ] = None,
     out: Page = Path("forecast.html"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
@@ -219,6 +242,8 @@ def forecast(
       [cyan]symscope forecast --data ages.npz --task regression --group C4[/cyan]
 
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
+
+      [cyan]symscope forecast --model nets.py:build --budget 8h --resume trainings --workers 4[/cyan]
     """
     from symscope.forecasting import ForecastOptions, ForecastStopped
 
@@ -229,7 +254,7 @@ def forecast(
     arguments = {
         "target": target,
         "train": train,
-        "training": _training_options(steps, batch, optimiser),
+        "training": training_options(steps, batch, optimiser),
         "seen": seen,
         "missing": missing,
         "weights": weights,
@@ -243,6 +268,9 @@ def forecast(
             standardise=standardise,
             seed=seed,
             device=usable_device_name(device),
+            resume=resume,
+            workers=workers,
+            dask=dask,
         ),
     }
     asked = _Asked(data, task, group, action, new, limit)
@@ -289,7 +317,7 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
     if len(set(models)) < len(models):
         raise InputError(f"--model: expected every network once, got {', '.join(models)}")
     samples, names = as_samples(asked.data, asked.task, asked.limit)
-    elements = _own_elements(asked)
+    elements = own_elements(asked.data, asked.limit)
     acting = named_action(asked.group, asked.action, tuple(samples.x.shape[1:]))
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
@@ -309,20 +337,6 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
                     **arguments,
                 )
             yield result
-
-
-def _own_elements(asked: _Asked) -> tuple[str, ...] | None:
-    """In which transformation each sample is, where the file with the data says it."""
-    from symscope.data import read_elements
-
-    path = Path(asked.data)
-    elements = read_elements(path) if path.suffix == ".npz" else None
-    if elements is not None and asked.limit is not None:
-        raise InputError(
-            f"--limit: {path} says in which transformation each sample is, so that all are taken; leave it "
-            "out, or save fewer samples"
-        )
-    return elements
 
 
 def _page(result: list[Forecast]) -> str:
@@ -362,18 +376,3 @@ def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
             print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
     if below:
         raise typer.Exit(1)
-
-
-def _training_options(steps: int | None, batch: int | None, optimiser: str) -> TrainingOptions:
-    from symscope.forecasting import TrainingOptions
-    from symscope.training import Optimiser
-
-    if not optimiser:
-        return TrainingOptions(steps, batch)
-    kind, _, rate = optimiser.partition(":")
-    try:
-        speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
-    except ValueError:
-        raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
-    chosen = Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0)
-    return TrainingOptions(steps, batch, chosen)

@@ -9,22 +9,20 @@ what averaging its outputs would reach, so that pairs of changes come without fu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import final
 
 import torch
-from jaxtyping import Bool
-from torch import Tensor
 
-from symscope.errors import InputError
-from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._pilot import PilotForecast, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
-from symscope.forecasting._sample_split import ForecastSamples, samples_text
+from symscope.forecasting._remedy_trials import Trial
+from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trained_answer import (
     DesignTrainer,
     ScoreTable,
@@ -33,15 +31,12 @@ from symscope.forecasting._trained_answer import (
     class_scores,
     grouped_cells,
 )
-from symscope.networks import user_model
+from symscope.forecasting._trainings import Trainings
 from symscope.numerics import Progress, partial_progress
 from symscope.training import StepPlan
 
 SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7 for a factor of four
 DOUBLINGS = (1, 2)
-ARCHITECTURES = ("conv-fc", "conv-gap")
-SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
-FEWEST_HALVED = 4  # samples of a class of which half is still a class
 GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
 Z_975 = 1.96
 
@@ -59,6 +54,7 @@ class Remedies:
         seed: Seed of the forecast.
         invariance: Whether remedies that make the network invariant are in the list: not where it is
             invariant already, or labels do not survive the transformation.
+        trainings: Where trainings run and are kept.
     """
 
     question: Question
@@ -67,27 +63,12 @@ class Remedies:
     training: StepPlan
     seed: int
     invariance: bool = True
-
-    @property
-    def designs(self) -> list[Design]:
-        """The designs of the shorter pilot."""
-        return interleaved_designs(self.trainer.samples, self.question.group)
+    trainings: Trainings = field(default_factory=Trainings)
 
     @property
     def bounded(self) -> bool:
         """Whether scores are shares of points."""
         return self.question.task.kind == "classification"
-
-    def trials(self) -> list[Callable[[Progress | None], list[Advice]]]:
-        """What needs trainings of its own, each as long as the shorter pilot."""
-        samples, question = self.trainer.samples, self.question
-        result: list[Callable[[Progress | None], list[Advice]]] = [
-            partial(self.augmented, step)
-            for step in (augmentation_steps(question, samples) if self.invariance else [])
-        ]
-        if min(samples.per_class()) >= FEWEST_HALVED:
-            result.append(self._more_samples)
-        return result + [partial(self._architecture, name) for name in other_networks(question, self.trainer)]
 
     def free(self) -> list[Advice]:
         """What the pilot trainings have already shown."""
@@ -107,7 +88,9 @@ class Remedies:
                 Change(remedy="average"),
             )
         ]
-        covered = self.pilot.covered
+        covered, trained = self.pilot.covered, "The pilot networks"
+        if self.question.coverage is None:
+            trained += f", which lack one element of each {self.question.task.words.one}"
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
             text = f"Augment: train on all {order} elements of {group} of every sample."
             evidence = "New samples at transformations that the pilot's training data had."
@@ -116,47 +99,36 @@ class Remedies:
             rows.append(
                 self.advice("augment", text, covered.mean, covered.interval, share, 1, evidence, change)
             )
-            trained = f"The pilot networks, which lack one element of each {self.question.task.words.one}"
+        if self.question.coverage is None or self.pilot.new is None:  # else the augmented training shows it
             rows.append(self._built_in(answer.averaged, answer.headline, trained))
         return rows
 
-    def _run(
-        self, designs: list[Design], progress: Progress | None, trainer: DesignTrainer | None = None
-    ) -> TrainedAnswer:
-        """Trainings on what designs see, asked about the original designs' missing cells."""
-        trainer = trainer or self.trainer
-        plan = StepPlan(self.pilot.plan.lengths[0], self.training.batch, self.training.optimiser)
+    def tried(self, trial: Trial, progress: Progress | None = None) -> list[Advice]:
+        """Rows of the price list from the trainings of a trial."""
         answers: list[TrainedAnswer] = []
-        for design, asked in zip(
-            designs, interleaved_designs(trainer.samples, self.question.group), strict=True
-        ):
-            done = len(answers) * plan.steps
-            part = partial_progress(progress, done, len(designs) * plan.steps)
-            module = trainer.train(design, plan, self.seed, part)
-            answers.append(trainer.evaluate(module, asked, plan.steps))
-        total = answers[0]
-        for one in answers[1:]:
-            total = total + one
-        return total
+        steps = self.pilot.plan.lengths[0]
+        for one in trial.trainings:
+            part = partial_progress(progress, len(answers) * steps, len(trial.trainings) * steps)
+            answers.append(self.trainings.answer(one, part))
+        answer = reduce(add, answers)
+        rows = {"augment": self._augmented, "samples": self._more_samples, "architecture": self._architecture}
+        return rows[trial.kind](trial, answer)
 
-    def augmented(self, step: int, progress: Progress | None) -> list[Advice]:
-        """Advice to train on every step-th element of every sample as well; none where that is everything."""
-        group = self.question.group
-        extra = torch.zeros(group.order, dtype=torch.bool)
-        extra[::step] = True
-        designs = [Design(one.seen | extra, one.missing) for one in self.designs]
-        if step > 1 and bool(designs[0].seen.all()):  # the same as all elements
-            return []
-        answer = self._run(designs, progress)
-        count = group.order // step
-        which = f"all {group.order} elements" if step == 1 else f"{count} of {group.order} elements"
-        text = f"Augment: train on {which} of {group.name} of every sample."
-        share = float(designs[0].seen.sum() / self.designs[0].seen.sum())
+    def _augmented(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
+        """Advice to train on some or all elements of every sample as well."""
+        group, count = self.question.group, trial.elements
+        which = "all" if count == group.order else f"{count} of"
+        text = f"Augment: train on {which} {group.order} elements of {group.name} of every sample."
+        first = trial.trainings[0]
+        assert first.asked is not None
+        share = float(first.design.seen.sum() / first.asked.seen.sum())
         evidence = f"A training of {answer.steps} steps on the augmented data."
         change = Change(elements=count)
         one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
         rows = [one, self._averaged_too(one, answer)]
-        return [*rows, self._built_in(answer.averaged, self._short, evidence[:-1])] if step == 1 else rows
+        if count < group.order:
+            return rows
+        return [*rows, self._built_in(answer.averaged, self._short, evidence[:-1])]
 
     def _built_in(self, averaged: ScoreTable, now: ScoreTable, trained: str) -> Advice:
         """What a function that is exactly invariant reaches: a trained one, averaged over the group."""
@@ -165,13 +137,8 @@ class Remedies:
         evidence = f"{trained}, averaged over the group: invariant, as such an architecture is."
         return self._row("build in", text, averaged, now, 1.0, 1, evidence, Change(remedy="build in"))
 
-    def _more_samples(self, progress: Progress | None) -> list[Advice]:
+    def _more_samples(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
         """From half of the samples to all: what doubling them once or twice more would bring."""
-        half = [
-            Design(one.seen & _half(self.trainer.samples.known.positions)[:, None], one.missing)
-            for one in self.designs
-        ]
-        answer = self._run(half, progress)
         z = [score_logits(grouped_cells(one), self.bounded) for one in (answer.headline, self._short)]
         rise = float((z[1] - z[0]).nanmean())
         rows, gain = [], 0.0
@@ -191,18 +158,9 @@ class Remedies:
             rows.append(self._gained("samples", text, gain, 2.0**doubling, 1, evidence, change))
         return rows
 
-    def _architecture(self, name: str, progress: Progress | None) -> list[Advice]:
-        question = self.question
-        try:
-            model = user_model(name, question.shape, question.outputs)
-        except InputError:  # a network that does not suit these samples is no advice
-            return []
-        trainer = DesignTrainer(model, self.trainer.samples, self.trainer.device)
-        designs, plan = interleaved_designs(trainer.samples, question.group), self.pilot.plan
-        seconds = trainer.step_seconds(designs[0], self.training) * plan.lengths[0] * len(designs)
-        if seconds > SLOW * plan.seconds:  # a much slower network would spend the budget of all others
-            return []
-        answer = self._run(designs, progress, trainer)
+    def _architecture(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
+        """Advice to take another network."""
+        name = trial.trainings[0].trainer.model.name
         text = f"Change the architecture to one like {name}."
         evidence = f"A training of {answer.steps} steps of {name} on the same data."
         change = Change(remedy=name)
@@ -305,35 +263,14 @@ class Remedies:
         return Advice(kind, text, score, low, high, gain, training, inference, evidence, change)
 
 
-def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int]:
-    """Every how many-th elements are tried as an augmentation: all, and fewer where the group is cyclic.
-
-    None for the sweep, whose pilot has shown it already, and without new samples: it would be exact.
-    """
-    if question.coverage is None or samples.new is None:
-        return []
-    factors, order = question.group.cyclic_factors, question.group.order
-    cyclic = factors is not None and len(factors) == 1
-    return [step for step in (1, 2, 4) if step == 1 or (cyclic and order % step == 0 and order >= 2 * step)]
-
-
-def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
-    """Names of architectures that are tried instead: for images."""
-    return [name for name in ARCHITECTURES if question.kind == "image" and name != trainer.model.name]
-
-
-def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:
-    """How many further networks `remedy_rows` trains."""
-    steps = augmentation_steps(question, trainer.samples) if invariance else []
-    count = len(steps) + len(other_networks(question, trainer))
-    return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
-
-
-def remedy_rows(remedies: Remedies, progress: Progress | None = None) -> Iterator[list[Advice]]:
+def remedy_rows(
+    remedies: Remedies, trials: list[Trial], progress: Progress | None = None
+) -> Iterator[list[Advice]]:
     """The rows of the price list as they are found: what the pilots show, then a trial at a time.
 
     Args:
-        remedies: What they are tried with; without time for them, what the pilots show alone.
+        remedies: What they are tried with.
+        trials: What needs trainings of its own.
         progress: Called as `progress(words with the loss, steps done, steps of all trials)`.
     """
     headline, plan = remedies.pilot.headline, remedies.pilot.plan
@@ -341,10 +278,9 @@ def remedy_rows(remedies: Remedies, progress: Progress | None = None) -> Iterato
         "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast.", Change()
     )
     yield [now, *remedies.free()]
-    trials = remedies.trials() if plan.remedies else []
     each = plan.lengths[0] * plan.designs
     for k, trial in enumerate(trials):
-        yield trial(partial_progress(progress, k * each, len(trials) * each))
+        yield remedies.tried(trial, partial_progress(progress, k * each, len(trials) * each))
 
 
 def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:
@@ -352,11 +288,3 @@ def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:
     asked = ~prediction.class_score.isnan()
     count = counted.count.sum(1)[asked]
     return ScoreTable((prediction.class_score[asked] * count)[:, None], count[:, None])
-
-
-def _half(positions: Tensor) -> Bool[Tensor, "m"]:
-    """Every other sample of each class."""
-    keep = torch.zeros(len(positions), dtype=torch.bool)
-    for position in positions.unique():
-        keep[(positions == position).nonzero()[:, 0][::2]] = True
-    return keep

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import final
 
-import torch
 from jaxtyping import Float64
 from torch import Tensor, nn
 
@@ -16,6 +17,8 @@ from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._pilot import LEARNED
 from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer, class_scores
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._trainings import Trainings
 from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
@@ -81,6 +84,19 @@ class TrainingCheck:
 
 
 @explained
+def check_trainings(
+    trainer: DesignTrainer, question: Question, training: TrainingOptions, plan: StepPlan, seed: int
+) -> list[Training]:
+    """The trainings of a check: every true design, then every one with the second optimiser."""
+    designs = true_designs(trainer.samples, question.group, training.max_classes)
+    return [
+        Training(trainer, design, one, seed + 1000 + k, keeps_weights=k == 0 and design is designs[0])
+        for k, one in enumerate((plan, training.second(plan)))
+        for design in designs
+    ]
+
+
+@explained
 def training_check(
     trainer: DesignTrainer,
     question: Question,
@@ -88,6 +104,7 @@ def training_check(
     plan: StepPlan,
     seed: int,
     progress: Progress | None = None,
+    trainings: Trainings | None = None,
 ) -> tuple[TrainingCheck, nn.Module]:
     """Train the network for what was asked, twice over, and measure what the forecast predicted.
 
@@ -100,6 +117,7 @@ def training_check(
         plan: Whole training.
         seed: Seed of the forecast.
         progress: Called as `progress(words with the loss, steps done, steps in all)`.
+        trainings: Where trainings run and are kept; by default here.
 
     Returns:
         What was measured, and the first trained network.
@@ -107,26 +125,18 @@ def training_check(
     Raises:
         InputError: A loss that is not finite.
     """
-    start = time.perf_counter()
-    designs = true_designs(trainer.samples, question.group, training.max_classes)
-    plans = (plan, training.second(plan))
-    total, done = 2 * len(designs) * plan.steps, 0
+    start, trainings = time.perf_counter(), trainings or Trainings()
+    plans, jobs = (plan, training.second(plan)), check_trainings(trainer, question, training, plan, seed)
+    trainings.announce(jobs)
     answers: list[TrainedAnswer] = []
-    module: nn.Module | None = None
-    for k, one in enumerate(plans):
-        for design in designs:
-            part = partial_progress(progress, done, total)
-            trained = trainer.train(design, one, seed + 1000 + k, part)
-            module = module or trained
-            answer = trainer.evaluate(trained, design, one.steps)
-            if len(answers) == k:
-                answers.append(answer)
-            else:
-                answers[k] = answers[k] + answer
-            done += plan.steps
-    assert module is not None
+    for job in jobs:
+        part = partial_progress(progress, len(answers) * plan.steps, len(jobs) * plan.steps)
+        answers.append(trainings.answer(job, part))
+    half = len(jobs) // 2
+    first, second = reduce(add, answers[:half]), reduce(add, answers[half:])
+    module = trainer.model.builder(seed + 1000)
+    assert first.weights is not None
+    module.load_state_dict(first.weights)
     images = question.data.take(trainer.samples.known.indices[:SHOWN]).x
-    module = module.to("cpu", torch.float64)
     measured = equivariance(module, trainer.model, question, images)
-    first, second = answers
     return TrainingCheck(first, second, *plans, measured, time.perf_counter() - start), module

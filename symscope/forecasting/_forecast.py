@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, final
 
 import torch
@@ -14,36 +15,31 @@ from torch import Tensor, nn
 
 from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
-from symscope.forecasting._advice import Remedies, remedy_rows, trial_count
-from symscope.forecasting._cautions import label_cautions, layer_cautions, symmetry_cautions
-from symscope.forecasting._check import training_check
+from symscope.forecasting._advice import Remedies, remedy_rows
+from symscope.forecasting._architecture_forecast import known_regression, with_kernel
+from symscope.forecasting._cautions import label_cautions, layer_cautions
+from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance, is_invariant
-from symscope.forecasting._full_kernel import full_kernel_prediction
-from symscope.forecasting._kernel_choice import (
-    TangentKernel,
-    default_per_class,
-    kernel_seconds,
-    tangent_kernel,
-)
-from symscope.forecasting._kernel_prediction import ResamplePrediction, class_pairs, resample_prediction
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
-from symscope.forecasting._pilot import LEARNED, PilotPlan, pilot_forecast, pilot_plan, smallest_budget
+from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
+from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._price_list import Advice, rank_advice
-from symscope.forecasting._projected_kernel import projected_prediction
 from symscope.forecasting._question import Question, as_question
-from symscope.forecasting._resample import draw_resample
-from symscope.forecasting._result import Forecast, KernelPrediction
-from symscope.forecasting._sample_split import ForecastSamples, forecast_samples, samples_text
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._remedy_trials import remedy_trials, trial_count
+from symscope.forecasting._result import Forecast
+from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._training_task import Training, tensor_digest
+from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
-from symscope.numerics import Progress, check_finite, explained, partial_progress
+from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
+STEP = "step of training"
+START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
-
-CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
 
 @final
@@ -153,12 +149,17 @@ def forecast(
             progress(what, done, total)
 
     try:
-        for result in _growing_forecast(question, network, options, training, train, say):  # noqa: B007
-            pass
+        with open_trainings(options.resume, options.workers, options.dask) as trainings:
+            trainings.begin(_timed_for(question, network, options, training))
+            growing = _growing_forecast(question, network, options, training, train, say, trainings)
+            for result in growing:  # noqa: B007
+                pass
     except KeyboardInterrupt as stop:
         if result is None or (result.prediction is None and result.pilot is None):
             raise
         note = f"Stopped ({part}): what was finished by then is here, the rest is left out."
+        if options.resume is not None:
+            note += f" Ask the same with resume {str(options.resume)!r} to go on."
         seconds = time.perf_counter() - start
         raise ForecastStopped(replace(result, notes=(*result.notes, note), seconds=seconds)) from stop
     assert result is not None
@@ -172,11 +173,17 @@ def _growing_forecast(
     training: TrainingOptions,
     train: bool,
     say: Progress,
+    trainings: Trainings,
 ) -> Iterator[Forecast]:
     """The forecast as more and more becomes known, the whole of it last."""
     say("transforming samples", 0, 0)
     samples = forecast_samples(
-        question, options.seed, options.samples, seconds=KERNEL_SHARE * options.seconds, progress=say
+        question,
+        options.seed,
+        options.samples,
+        seconds=KERNEL_SHARE * options.seconds,
+        progress=say,
+        measured=trainings.measured,
     )
     trainer = DesignTrainer(network, samples, torch.device(options.device))
     designs = interleaved_designs(samples, question.group)
@@ -188,7 +195,7 @@ def _growing_forecast(
     if options.method != "kernel":
         needless = _needless_invariance(module, network, question, samples, images)
         say("timing a step of training", 0, 0)
-        pilots = _pilot_plan(question, trainer, plan, options, not needless)
+        pilots = _pilot_plan(question, trainer, plan, options, not needless, trainings)
     result = Forecast(
         question,
         network,
@@ -200,21 +207,44 @@ def _growing_forecast(
         notes=(*needless, *samples.notes),
     )
     if options.method != "pilot":
-        result = _with_kernel(result, trainer, say)
+        result = with_kernel(result, trainer, say, trainings)
     if result.prediction is None and pilots is None:
-        raise InputError(_too_small(question, trainer, plan, options))
+        raise InputError(_too_small(question, trainer, plan, options, trainings))
     yield result
     if pilots is not None:
-        for grown in _with_pilots(result, trainer, pilots, not needless, say):
+        later = check_trainings(trainer, question, training, plan, options.seed) if train else []
+        for grown in _with_pilots(result, trainer, pilots, not needless, say, trainings, later):
             result = grown
             yield result
     elif options.method != "kernel":
-        result = replace(result, notes=(*result.notes, _too_small(question, trainer, plan, options)))
+        note = _too_small(question, trainer, plan, options, trainings)
+        result = replace(result, notes=(*result.notes, note))
     if train:
         say("whole trainings", 0, 0)
-        check, _ = training_check(trainer, question, training, plan, options.seed, say)
+        check, _ = training_check(trainer, question, training, plan, options.seed, say, trainings)
         result = replace(result, check=check)
-    yield result
+    yield replace(result, notes=(*result.notes, *trainings.notes))
+
+
+def _timed_for(
+    question: Question, network: UserModel, options: ForecastOptions, training: TrainingOptions
+) -> dict[str, Any]:
+    """What times that are measured for planning are about, as plain data: all that is asked."""
+    tensors = {"x": question.data.x, "labels": question.data.labels}
+    if question.coverage is not None:
+        tensors["seen"] = question.coverage.seen
+    if question.new_data is not None:
+        tensors |= {"new": question.new_data.x, "new labels": question.new_data.labels}
+    for name, weight in network.builder(options.seed).named_parameters():
+        tensors[f"weights {name}"] = weight
+    plain = asdict(replace(options, resume=None, workers=None, dask=None, device=str(options.device)))
+    action = f"{question.group.name} {question.action.name}"
+    return {
+        "content": tensor_digest(tensors),
+        "action": action,
+        "options": plain,
+        "training": asdict(training),
+    }
 
 
 def _needless_invariance(
@@ -234,31 +264,54 @@ def _needless_invariance(
 
 
 def _with_pilots(
-    result: Forecast, trainer: DesignTrainer, pilots: PilotPlan, invariance: bool, say: Progress
+    result: Forecast,
+    trainer: DesignTrainer,
+    pilots: PilotPlan,
+    invariance: bool,
+    say: Progress,
+    trainings: Trainings,
+    later: list[Training],
 ) -> Iterator[Forecast]:
     """The forecast with what pilot trainings predict, then with more and more of the price list."""
     question, plan, seed = result.question, result.training, result.options.seed
-    trials = pilots.remedies * pilots.lengths[0] * pilots.designs
+    trials = remedy_trials(question, trainer, pilots, plan, seed, invariance, trainings)
+    soon = pilot_trainings(trainer, question.group, pilots, plan, seed)
+    soon += [one for trial in trials for one in trial.trainings]
+    trainings.announce([*sorted(soon, key=lambda one: -one.plan.steps), *later])  # longest first: done sooner
     say(f"pilot trainings, about {pilots.seconds:.0f} s with remedies", 0, 0)
-    counted = partial_progress(say, 0, pilots.steps + trials)
-    pilot = pilot_forecast(
-        trainer, question.group, pilots, plan, seed, counted, _kernel_regression(result.prediction)
-    )
+    total = pilots.steps + len(trials) * pilots.lengths[0] * pilots.designs
+    counted = partial_progress(say, 0, total)
+    try:
+        pilot = pilot_forecast(
+            trainer,
+            question.group,
+            pilots,
+            plan,
+            seed,
+            counted,
+            known_regression(result.prediction),
+            trainings,
+        )
+    except PilotStopped as stop:
+        note = f"The pilot was stopped: {stop.missing}."
+        yield replace(result, pilot=stop.pilot, notes=(*result.notes, note))
+        raise
     result = replace(result, pilot=pilot)
     if pilot.fitted < LEARNED:
-        whole = pilots.lengths[1] >= pilots.full
+        whole = pilots.lengths[-1] >= pilots.full
         what = "train for more steps, with another learning rate, or another network"
         note = (
-            f"After {pilots.lengths[1]:,} of {pilots.full:,} steps the network has not learned what it "
+            f"After {pilots.lengths[-1]:,} of {pilots.full:,} steps the network has not learned what it "
             f"was shown ({pilot.fitted:.0%}): "
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
     yield result
     say("remedies", 0, 0)
-    counted = partial_progress(say, pilots.steps, pilots.steps + trials)
+    counted = partial_progress(say, pilots.steps, total)
     rows: list[Advice] = []
-    for found in remedy_rows(Remedies(question, trainer, pilot, plan, seed, invariance), counted):
+    remedies = Remedies(question, trainer, pilot, plan, seed, invariance, trainings)
+    for found in remedy_rows(remedies, trials, counted):
         rows += found
         single = [one for one in rows if one.kind != "combined"]
         result = replace(
@@ -267,13 +320,6 @@ def _with_pilots(
             combinations=tuple(one for one in rows if one.kind == "combined"),
         )
         yield result
-
-
-def _kernel_regression(prediction: KernelPrediction | None) -> ScoreTable | None:
-    """Accuracies on new samples of regression on all samples with the infinite-width kernel, if known."""
-    if prediction is None or prediction.full is None or not prediction.about_new:
-        return None
-    return prediction.full.new if prediction.full.infinite else None
 
 
 def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:
@@ -290,121 +336,40 @@ def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:
 
 
 def _pilot_plan(
-    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, invariance: bool
+    question: Question,
+    trainer: DesignTrainer,
+    plan: StepPlan,
+    options: ForecastOptions,
+    invariance: bool,
+    trainings: Trainings,
 ) -> PilotPlan | None:
     """The pilot trainings that the budget allows, with remedies if they fit, else without."""
     samples, group = trainer.samples, question.group
     designs = interleaved_designs(samples, group)
-    seconds = trainer.step_seconds(designs[0], plan)
+    seconds = trainings.measured(STEP, partial(trainer.step_seconds, designs[0], plan))
     share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
     replaced = len(true_designs(samples, group))
-    arguments = (seconds, plan.steps, len(designs), replaced, share * options.seconds)
+    at_once = trainings.at_once(trainer.device)
+    allowed = share * options.seconds - (START_SECONDS if at_once > 1 else 0)
+    arguments = (seconds, plan.steps, len(designs), replaced, max(0.0, allowed))
     asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, invariance))
-    return with_remedies or pilot_plan(*arguments, asked)
+    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, invariance), at_once)
+    return with_remedies or pilot_plan(*arguments, asked, at_once=at_once)
 
 
-def _too_small(question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions) -> str:
+def _too_small(
+    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, trainings: Trainings
+) -> str:
     """What a pilot training would take, in words."""
     designs = interleaved_designs(trainer.samples, question.group)
-    seconds = trainer.step_seconds(designs[0], plan)
+    seconds = trainings.measured(STEP, partial(trainer.step_seconds, designs[0], plan))
     asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
     share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
-    least = smallest_budget(seconds, len(designs), asked) / share
+    at_once = trainings.at_once(trainer.device)
+    least = smallest_budget(seconds, len(designs), asked, at_once) + (START_SECONDS if at_once > 1 else 0)
+    least /= share
     return (
         f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
         f"{least:.2g} s at least, got a budget of {options.seconds:.2g} s; give {least:.2g} s or more, fewer "
         "samples (options.samples, --samples) or smaller batches."
     )
-
-
-def _with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress) -> Forecast:
-    """The forecast with what the architecture alone predicts, if that is affordable."""
-    question, network, options = result.question, result.model, result.options
-    classes, order = len(question.data.classes), question.group.order
-    fewest = (options.per_class or 2) * classes * order
-    tangent = tangent_kernel(network, question.shape, options.kernel, fewest, options.effort)
-    if options.per_class is None:
-        count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
-        options = replace(options, per_class=count)
-    assert options.per_class is not None
-    estimated = kernel_seconds(tangent, network, question, options.per_class * classes * order)
-    if options.method == "auto" and estimated * options.resamples > 2 * KERNEL_SHARE * options.seconds:
-        if estimated > KERNEL_SHARE * options.seconds:
-            note = (
-                f"What the architecture alone predicts was left out: its kernel would take about "
-                f"{estimated:.0f} s for {samples_text(options.per_class)} of each {question.task.words.one}."
-            )
-            return replace(result, notes=(*result.notes, note))
-        options = replace(options, resamples=1)
-    prediction = _architecture_prediction(question, network, tangent, options, say)
-    say("kernel regression on all samples", 0, 0)
-    allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
-    arguments = (tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say)
-    if tangent.kind == "infinite":
-        whole = full_kernel_prediction(*arguments)
-    else:
-        whole = projected_prediction(*arguments, seed=options.seed, more_than=options.per_class or 0)
-    if isinstance(whole, str):
-        one = question.task.words.one
-        few = samples_text(options.per_class or 0)
-        fewer = f"The architecture alone is asked with {few} of each {one}: {whole}."
-        result = replace(result, notes=(*result.notes, fewer))
-    else:
-        prediction = replace(prediction, full=whole)
-    cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
-    return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
-
-
-def _architecture_prediction(
-    question: Question,
-    network: UserModel,
-    tangent: TangentKernel,
-    options: ForecastOptions,
-    say: Progress,
-) -> KernelPrediction:
-    """Everything that needs no training."""
-    group, seed, count = question.group, options.seed, options.resamples
-    assert options.per_class is not None
-    predictions: list[ResamplePrediction] = []
-    for k in reversed(range(count)):  # the first resample last: its matrix is used once more
-        resample = draw_resample(question, options.per_class, seed + k)
-        takes = tangent.duration(len(resample.flat))
-        say(f"{tangent.name}, resample {count - k} of {count}{takes}", 0, 0)
-        gram = tangent.kernel(seed + k)(resample.flat.to(options.device)).cpu()
-        _check_gram(gram, network)
-        masks = None if question.coverage is None else question.missing_masks(resample.indices)
-        predictions.insert(0, resample_prediction(gram, resample, group, masks, options.ridge))
-    say(f"{question.task.words.many} two by two", 0, 0)
-    pairs = class_pairs(gram, resample, group, predictions[0].ridge)
-    confusions = [one.confusion for one in predictions if one.confusion is not None]
-    return KernelPrediction(
-        kernel=tangent.name,
-        kernel_reason=tangent.reason,
-        class_accuracy=torch.stack([one.accuracy for one in predictions]),
-        class_spread=torch.stack([one.spread for one in predictions]),
-        class_error=torch.stack([one.error for one in predictions]).mean(0),
-        confusion=torch.stack(confusions).mean(0) if confusions else None,
-        table=torch.stack([one.table for one in predictions]).mean(0),
-        invariance_error=sum(one.invariance_error for one in predictions) / count,
-        pairs=pairs,
-        notes=tuple(dict.fromkeys(note for one in predictions for note in one.notes)),
-        resample=resample,
-        resample_prediction=predictions[0],
-    )
-
-
-def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:
-    """Refuses a kernel that is not finite, 0 or constant, from which nothing can be predicted."""
-    check_finite(f"the kernel of {network.name}", gram)
-    if not bool(gram.any()):
-        raise InputError(
-            f"{network.name}: expected outputs that change with the weights, got a tangent kernel of 0: no "
-            "training would change them; look for a factor of 0, a detach() or a dead activation."
-        )
-    if float(gram.max() - gram.min()) <= CONSTANT * float(gram.abs().max()):
-        raise InputError(
-            f"{network.name}: expected outputs that change with the input, got a tangent kernel with one "
-            "value for all points: the network's output does not depend on its input, so all samples are "
-            "alike to it; look for an input that is not used, a factor of 0 or a dead activation."
-        )

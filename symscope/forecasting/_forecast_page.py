@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from jaxtyping import Float
 from torch import Tensor
 
+from symscope.forecasting._architecture_section import architecture_section, figure_svg, number_or_dash
 from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
     cases_figure,
     classes_figure,
-    number_text,
-    spectrum_figure,
     steps_figure,
     table_figure,
 )
 from symscope.forecasting._pilot import PilotForecast
 from symscope.forecasting._prediction_task import interval_words
 from symscope.forecasting._price_list import Advice
-from symscope.forecasting._result import Forecast, KernelPrediction
+from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._what_if import what_if
 from symscope.numerics import explained
@@ -39,13 +36,10 @@ from symscope.report import (
     Text,
     figure_bytes,
     image_element,
-    inline_svg,
     page,
     slug,
 )
 
-COLUMNS = 16  # transformations in the table; of a larger group the elements are thinned out
-STILL = 1e9  # an orbit density beyond it: what moves is rounding
 REACHED = {
     "Yes": ("good", "reaches the target"),
     "Borderline": ("open", "borderline"),
@@ -85,7 +79,7 @@ def forecast_sections(result: Forecast, name: str = "") -> list[Section]:
         sections.append(Section("Price list", tuple(priced), anchor="advice"))
     sections.append(_cases(result))
     if result.prediction is not None:
-        sections.append(_architecture(result, result.prediction, prefix))
+        sections.append(architecture_section(result, result.prediction, prefix))
     sections.append(_equivariance(result))
     return [named_section(section, name) for section in sections]
 
@@ -99,25 +93,6 @@ def named_section(section: Section, name: str) -> Section:
     if not name:
         return section
     return replace(section, title=f"{name} · {section.title}", anchor=f"{slug(name)}-{section.anchor}")
-
-
-def _number(value: float, digits: int = 2) -> str:
-    """So many digits; a dash where nothing was asked or measured."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _density(value: float) -> str:
-    """One over the radius of orbits; a dash where there is no radius."""
-    return _number(value) if value < STILL else "–"
-
-
-def _error(value: float) -> str:
-    """In units that may be small or large."""
-    return "–" if math.isnan(value) else f"{value:#.3g}"
-
-
-def _svg(figure: Any, prefix: str, alt: str) -> str:
-    return inline_svg(figure_bytes(figure, "svg").decode(), prefix=prefix, alt=alt)
 
 
 def _answer(result: Forecast, prefix: str) -> Section:
@@ -161,7 +136,7 @@ def _class_table(result: Forecast) -> Table:
     rows = tuple(
         (
             name,
-            *(_number(float(value[c])) for value in values),
+            *(number_or_dash(float(value[c])) for value in values),
             "–"
             if interval[c].isnan().any()
             else f"{float(interval[c, 0]):.2f} to {float(interval[c, 1]):.2f}",
@@ -193,18 +168,18 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
     )
     map_caption = f"{frames}; other cells are what it has been seen in."
     steps = (
-        f"Pilot trainings of {plan.lengths[0]:,} and {plan.lengths[1]:,} steps"
+        f"Pilot trainings of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
         + (f" (the longer {plan.repeats} times)" if plan.repeats > 1 else "")
         + f", each with its learning rate run down to 0, and what {plan.full:,} steps are predicted to reach."
     )
     return [
         Picture(
-            _svg(table_figure(result, table, lacks), f"{prefix}table", alt),
+            figure_svg(table_figure(result, table, lacks), f"{prefix}table", alt),
             f"By {words.one} and transformation",
             map_caption,
         ),
         Picture(
-            _svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against steps of training"),
+            figure_svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against steps of training"),
             "How it goes on",
             steps,
         ),
@@ -217,100 +192,6 @@ def _symmetry(result: Forecast) -> tuple[str, ...]:
     if prediction is None:
         return ()
     return symmetry_cautions(prediction.invariance_error, prediction.resample, result.question.group)
-
-
-def _kernel_table(result: Forecast, there: KernelPrediction) -> Table:
-    order = result.question.group.order
-    step = -(-order // COLUMNS)
-    shown = list(range(0, order, step))
-    mean = there.class_accuracy.mean(0)
-    rows = [
-        (
-            name,
-            _number(float(mean[c])),
-            _error(float(there.class_error[c])),
-            *(_number(float(there.table[c, g])) for g in shown),
-        )
-        for c, name in enumerate(result.question.class_names)
-    ]
-    words = result.question.task.words
-    columns = (words.one, words.score, words.error, *(result.question.element_names[g] for g in shown))
-    caption = (
-        f"{words.scored}, {samples_text(result.options.per_class or 0)} of each {words.one}, seen in other "
-        "transformations. Left: by the exact group form, which treats all transformations alike. Right: each "
-        "transformation left out in turn, without assuming that the kernel is invariant under the group"
-        + (f" (every {step}th of {order})" if step > 1 else "")
-        + "; – where it was not asked for or would take too long."
-    )
-    return Table(
-        caption,
-        columns,
-        tuple(rows),
-        numeric=(False, *(True for _ in columns[1:])),
-        summary=f"By {words.one} and transformation",
-    )
-
-
-def _groups(result: Forecast) -> Table:
-    """The prediction for each group of numbers, beside the target."""
-    assert result.prediction is not None
-    expected, resample = result.prediction.resample_prediction, result.prediction.resample
-    targets = resample.targets
-    assert targets is not None
-    predicted, true = targets.in_units(expected.prediction), targets.values[expected.samples]
-    owner = resample.positions[expected.samples]
-    rows = tuple(
-        (
-            name,
-            number_text(true[owner == c].mean(0)),
-            number_text(predicted[owner == c].mean(0)),
-            _density(float(result.prediction.pairs.density[c])),
-        )
-        for c, name in enumerate(result.question.class_names)
-        if bool((owner == c).any())
-    )
-    return Table(
-        "Groups of samples by their numbers, first resample, in the numbers' own units: targets and "
-        "predictions at missing inputs. Density is one over the orbits' radius, – where no "
-        "transformation moves them.",
-        ("group", "mean target", "mean prediction", "orbit density"),
-        rows,
-        numeric=(False, True, True, True),
-        summary="Predictions for each group",
-    )
-
-
-def _confusions(result: Forecast, confusion: Float[Tensor, "c c"]) -> Table:
-    rows = []
-    assert result.prediction is not None
-    for a, first in enumerate(result.question.class_names):
-        for b, second in enumerate(result.question.class_names):
-            share = float(confusion[a, b])
-            if a != b and share > 0:
-                rows.append(
-                    (
-                        share,
-                        (
-                            first,
-                            second,
-                            _number(share),
-                            _number(float(result.prediction.pairs.error[a, b])),
-                            _number(float(result.prediction.pairs.separation[a, b]), 3),
-                            _density(float(result.prediction.pairs.density[a])),
-                        ),
-                    )
-                )
-    rows.sort(key=lambda row: -row[0])
-    columns = ("class", "predicted as", "share", "error of the two alone", "separation", "orbit density")
-    return Table(
-        "Classes that are confused. The error of two classes alone is wrong above 1; separation is the "
-        "squared distance of orbit centres over the squared norm of a point; density is one over the "
-        "orbits' radius, – where no transformation moves them.",
-        columns,
-        tuple(row for _, row in rows[:20]),
-        numeric=(False, False, True, True, True, True),
-        summary="Which classes are confused",
-    )
 
 
 def _cases(result: Forecast) -> Section:
@@ -357,7 +238,9 @@ def _check(result: Forecast, prefix: str) -> Section:
         ("time", f"{there.seconds:.0f} s"),
     ]
     blocks: list[Block] = [
-        Picture(_svg(classes_figure(result), f"{prefix}classes", alt), "Forecast and training", caption),
+        Picture(
+            figure_svg(classes_figure(result), f"{prefix}classes", alt), "Forecast and training", caption
+        ),
         Facts(tuple(facts)),
     ]
     if result.training_failure is not None:
@@ -380,7 +263,7 @@ def _advice_rows(caption: str, advice: Sequence[Advice], summary: str = "") -> T
         (
             str(k + 1),
             one.text,
-            _number(one.accuracy),
+            number_or_dash(one.accuracy),
             f"{one.low:.2f} to {one.high:.2f}",
             f"{one.gain:+.2f}",
             f"{one.training_cost:.1f}",
@@ -409,40 +292,6 @@ def cheapest(result: Forecast) -> str:
     return f"To reach {target:.2f}: {listed}."
 
 
-def _architecture(result: Forecast, there: KernelPrediction, prefix: str) -> Section:
-    limiting = ", ".join(one.irrep for one in there.limiting_irreps[:6]) or "none"
-    alt = "Share of each irrep of the group in what holds missing points in place"
-    caption = (
-        f"Irreps are the frequencies of the group. Those below their mark (red) limit generalisation: "
-        f"{limiting}. There the network can fit a bump at a missing point cheaply, and so need not follow "
-        "the points it has seen."
-    )
-    picture = Picture(
-        _svg(spectrum_figure(result), f"{prefix}spectrum", alt), "What holds missing points in place", caption
-    )
-    text = Text(
-        f"Before any training, regression with the tangent kernel predicts {there.accuracy:.2f} for "
-        f"{'new samples' if there.about_new else 'samples that were seen in other transformations'}, "
-        f"{_regression_samples(result, there)} in the training data. "
-        f"Kernel: {there.kernel}. {there.kernel_reason} Its relative distance from a kernel that is "
-        f"invariant under {result.question.group.name} is "
-        f"{there.invariance_error:.2g}; the group form uses the nearest invariant one. It knows the "
-        "architecture and the data, not what training changes in the network."
-    )
-    confusions = _groups(result) if there.confusion is None else _confusions(result, there.confusion)
-    return Section(
-        "The architecture alone: the spectrum",
-        (text, picture, _kernel_table(result, there), confusions),
-        anchor="spectrum",
-    )
-
-
-def _regression_samples(result: Forecast, there: KernelPrediction) -> str:
-    if there.full is None:
-        return f"{result.options.per_class} of each"
-    return "all samples" if there.full.complete else f"{there.full.samples[1]} of each"
-
-
 def _equivariance(result: Forecast) -> Section:
     above = _symmetry(result)
     blocks: list[Block] = [Note(caution) for caution in result.cautions if caution not in above]
@@ -461,11 +310,13 @@ def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
         f"{measured.control}"
     )
     columns: tuple[str, ...] = ("layer", "kind", "should be", "model")
-    rows: list[tuple[str, ...]] = [(one.layer, one.kind, one.target, _number(one.model, 3)) for one in errors]
+    rows: list[tuple[str, ...]] = [
+        (one.layer, one.kind, one.target, number_or_dash(one.model, 3)) for one in errors
+    ]
     if rough:
         caption += "; discretisation is what the other elements add"
         columns = (*columns, "discretisation")
-        rows = [(*row, _number(one.discretisation, 3)) for row, one in zip(rows, errors, strict=True)]
+        rows = [(*row, number_or_dash(one.discretisation, 3)) for row, one in zip(rows, errors, strict=True)]
     table = Table(caption, columns, tuple(rows), numeric=(False, False, False, *(True,) * (1 + rough)))
     text = Text(f"Asymmetry of the outputs {name}: {measured.asymmetry:.3f} of their norm.")
     return [text, table]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -84,6 +85,7 @@ def full_kernel_prediction(
     seconds: float,
     device: torch.device,
     progress: Progress | None = None,
+    measured: Callable[[str, Callable[[], float]], float] = lambda what, measure: measure(),
 ) -> FullKernelPrediction | str:
     """Regression on all samples, if it fits the time; else the reason why not.
 
@@ -95,6 +97,7 @@ def full_kernel_prediction(
         seconds: Time it may take, by the estimate.
         device: Device to compute on.
         progress: Called as `progress(words, done, total)`.
+        measured: Gives a time that a function measures, as `Trainings.measured` does.
     """
     start = time.perf_counter()
     group = question.group
@@ -106,13 +109,18 @@ def full_kernel_prediction(
     few = orbit_points(question, question.data, known.indices[:TRIED]).to(device)
     fresh = 0 if new is None else len(new)
     try:
-        cost = coverage_cost(
-            kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
+        cost = measured(
+            "kernel regression",
+            lambda: (
+                coverage_cost(
+                    kernel, few, seen, group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
+                ).seconds
+            ),
         )
     except TooLargeError as error:
         return str(error).removesuffix("; allow more, or take fewer samples")
-    if cost.seconds > seconds:
-        return f"about {cost.seconds:.0f} s for all {len(known)} samples"
+    if cost > seconds:
+        return f"about {cost:.0f} s for all {len(known)} samples"
     result = coverage_regression(
         kernel,
         orbit_points(question, question.data, known.indices),  # in double: exact symmetries stay exact

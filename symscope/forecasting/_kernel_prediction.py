@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import torch
@@ -10,9 +10,11 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from symscope.errors import InputError, SingularKernelError
+from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._prediction_task import group_means, sample_spread
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._short_repr import short_repr
+from symscope.forecasting._trained_answer import class_scores
 from symscope.groups import FiniteGroup
 from symscope.numerics import explained
 from symscope.spectral import (
@@ -79,6 +81,75 @@ class ResamplePrediction:
     notes: tuple[str, ...]
 
     __repr__ = short_repr
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelPrediction:
+    """What is predicted before training, from the architecture alone, by kernel regression.
+
+    Attributes:
+        kernel: Name of the kernel.
+        kernel_reason: Why this kernel was chosen.
+        class_accuracy: `[resamples, classes]`: held-out accuracy.
+        class_spread: `[resamples, classes]`: its standard deviation over samples.
+        class_error: Mean of `1 - f_true` at the missing points of each class, over resamples; for regression,
+            the root mean square error in the numbers' own units.
+        confusion: `[class, predicted class]`, mean over resamples; None for regression.
+        table: `[class, element]`, mean over resamples; NaN where it was not asked for or not affordable.
+        invariance_error: Relative distance of the kernel from one that is invariant under the group.
+        pairs: Classes two by two.
+        notes: What was special, in words.
+        full: The same on all samples, or with a finite kernel as many as the time allows; None where those
+            are no more.
+        resample: First resample.
+        resample_prediction: Prediction for the first resample.
+    """
+
+    kernel: str
+    kernel_reason: str
+    class_accuracy: Float[Tensor, "resamples c"]
+    class_spread: Float[Tensor, "resamples c"]
+    class_error: Float[Tensor, "c"]
+    confusion: Float[Tensor, "c c"] | None
+    table: Float[Tensor, "c n"]
+    invariance_error: float
+    pairs: ClassPairs
+    notes: tuple[str, ...]
+    resample: Resample = field(repr=False)
+    resample_prediction: ResamplePrediction = field(repr=False)
+    full: FullKernelPrediction | None = None
+
+    def __repr__(self) -> str:
+        return f"KernelPrediction({self.kernel}: {self.accuracy:.2f})"
+
+    @property
+    def accuracy(self) -> float:
+        """Held-out accuracy, mean over classes."""
+        return float(self.class_score.nanmean())
+
+    @property
+    def class_score(self) -> Float[Tensor, "c"]:
+        """Held-out accuracy of each class: of all samples, new ones where there are some; else resamples."""
+        if self.full is None:
+            return self.class_accuracy.mean(0)
+        return class_scores(self.full.headline)
+
+    @property
+    def about_new(self) -> bool:
+        """Whether accuracies are those of new samples."""
+        return self.full is not None and bool(self.full.new.count.any())
+
+    @property
+    def irreps(self) -> tuple[IrrepShare, ...]:
+        """Each irrep's share in what holds missing points in place, for the first resample."""
+        return self.resample_prediction.irreps
+
+    @property
+    def limiting_irreps(self) -> tuple[IrrepShare, ...]:
+        """The irreps that limit generalisation, the one furthest below its fair share first."""
+        limiting = [one for one in self.irreps if one.limits]
+        return tuple(sorted(limiting, key=lambda one: one.share / one.weight))
 
 
 @explained

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, fields, replace
 from typing import Any, final
@@ -12,6 +13,7 @@ from torch import nn
 
 from symscope.errors import InputError, nearest
 from symscope.numerics import check_count, check_ridge, checked
+from symscope.runs import Workers
 from symscope.training import Optimiser, StepPlan
 
 ADAM = Optimiser("adam", 1e-3)
@@ -61,6 +63,11 @@ class ForecastOptions:
             series are, point sets, vectors and graphs are not.
         seed: Seed for drawing samples and weights and for training.
         device: Device on which kernels are computed and networks trained.
+        resume: Folder that keeps every finished training; made if it is missing. The same question asked
+            again takes from it what is there and goes on. Read by checksum, never unpickled.
+        workers: Local processes that trainings are spread over; None or 0 for this one. The budget counts
+            no more of them than there are cores.
+        dask: Address of a Dask scheduler whose workers train instead.
 
     Raises:
         InputError: A number that makes no sense.
@@ -79,6 +86,9 @@ class ForecastOptions:
     standardise: bool | None = None
     seed: int = 0
     device: torch.device | str = "cpu"
+    resume: str | os.PathLike[str] | None = None
+    workers: int | None = None
+    dask: str | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -95,6 +105,7 @@ class ForecastOptions:
         check_count("resamples", self.resamples, most=1000)
         check_ridge(self.ridge)
         check_count("seed", self.seed, 0)
+        Workers(self.workers, self.dask)
 
     @property
     def seconds(self) -> float:

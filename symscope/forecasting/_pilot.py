@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from operator import add
 from typing import final
 
 import torch
@@ -24,101 +27,17 @@ from symscope.forecasting._extrapolation import (
     score_logits,
     shifted_scores,
 )
-from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
+from symscope.forecasting._learned_forecast import learned_prediction, learned_shift, to_come
 from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TablePrediction, TrainedAnswer
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._trainings import Trainings
 from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
-RATIO = 3  # the longer of two trainings over the shorter
 LEARNED = 0.95  # score on seen points from which on a network counts as having learned them
-FEWEST_STEPS = 20  # of the shorter one: fewer show nothing of how it goes on
-REPEATS = 3  # longer trainings at most, where they replace many
-
-
-@final
-@dataclass(frozen=True)
-class PilotPlan:
-    """Which trainings a budget allows.
-
-    Attributes:
-        lengths: Steps of the shorter and of the longer training; remedies are tried for the shorter.
-        repeats: How often the longer is run, each time with other elements missing and other weights.
-        designs: Trainings of each length in one repeat.
-        full: Steps of a whole training.
-        replaced: Whole trainings that would answer the question without a forecast.
-        remedies: Further networks that there is time for, each trained for the shorter length.
-        seconds: Estimated time, remedies included.
-    """
-
-    lengths: tuple[int, int]
-    repeats: int
-    designs: int
-    full: int
-    replaced: int
-    remedies: int
-    seconds: float
-
-    @property
-    def steps(self) -> int:
-        """Steps of all trainings of the network as it is."""
-        return (self.lengths[0] + self.lengths[1] * self.repeats) * self.designs
-
-    @property
-    def cost(self) -> float:
-        """Steps as a share of those of the trainings that it replaces."""
-        return self.steps / (self.full * self.replaced)
-
-
-@explained
-def pilot_plan(
-    step_seconds: float,
-    full: int,
-    designs: int,
-    replaced: int,
-    budget: float,
-    asked_steps: float = 0.0,
-    remedies: int = 0,
-) -> PilotPlan | None:
-    """The trainings that fit a budget; None if not even the shortest do.
-
-    Args:
-        step_seconds: Seconds of one step.
-        full: Steps of a whole training.
-        designs: Trainings that answer for every class once.
-        replaced: Trainings that would answer without a forecast.
-        budget: Seconds.
-        asked_steps: What asking a trained network costs, in steps.
-        remedies: Further networks that are trained for the shorter length.
-
-    >>> pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
-    PilotPlan(lengths=(100, 300), repeats=1, designs=1, full=1000, replaced=10, remedies=0, seconds=4.0)
-    >>> pilot_plan(0.01, 1000, 1, 10, 25.0).lengths, pilot_plan(1.0, 1000, 1, 10, 60.0)
-    ((333, 1000), None)
-    """
-    short = 1 + remedies  # trainings of the shorter length
-    affordable = budget / (step_seconds * designs)
-    shorter = int((affordable - (short + 1) * asked_steps) / (short + RATIO))
-    if shorter < min(FEWEST_STEPS, full // RATIO):
-        return None
-    lengths, repeats = (shorter, RATIO * shorter), 1
-    if lengths[1] >= full:
-        lengths = (max(1, full // RATIO), full)
-        left = affordable - short * (lengths[0] + asked_steps)
-        # more than a third of what it replaces would be no forecast
-        repeats = max(1, min(REPEATS, int(left // (full + asked_steps)), replaced // 3))
-    spent = short * (lengths[0] + asked_steps) + repeats * (lengths[1] + asked_steps)
-    return PilotPlan(lengths, repeats, designs, full, replaced, remedies, spent * designs * step_seconds)
-
-
-def smallest_budget(step_seconds: float, designs: int, asked_steps: float = 0.0) -> float:
-    """The seconds from which on `pilot_plan` finds a plan without remedies.
-
-    >>> smallest_budget(1.0, designs=1), pilot_plan(1.0, 1000, 1, 10, 81.0).lengths
-    (81.0, (20, 60))
-    """
-    return ((1 + RATIO) * FEWEST_STEPS + 2 * asked_steps + 1) * designs * step_seconds
 
 
 @final
@@ -146,12 +65,39 @@ class PilotForecast:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"PilotForecast({self.headline}, {self.plan.lengths[1]} of {self.plan.full} steps)"
+        return f"PilotForecast({self.headline}, {self.plan.lengths[-1]} of {self.plan.full} steps)"
 
     @property
     def headline(self) -> TablePrediction:
         """New samples where there are some, else known ones."""
         return self.known if self.new is None else self.new
+
+
+@final
+class PilotStopped(KeyboardInterrupt):
+    """Ctrl-C inside a pilot of which some trainings are finished.
+
+    Attributes:
+        pilot: What those predict.
+        missing: What is missing, in words.
+    """
+
+    def __init__(self, pilot: PilotForecast, missing: str) -> None:
+        super().__init__(missing)
+        self.pilot, self.missing = pilot, missing
+
+
+@explained
+def pilot_trainings(
+    trainer: DesignTrainer, group: FiniteGroup, plan: PilotPlan, training: StepPlan, seed: int
+) -> list[Training]:
+    """The trainings of a plan: the shorter of every design, then the longer, repeat by repeat."""
+    runs = [(plan.lengths[0], 0), *((plan.lengths[1], repeat) for repeat in range(plan.repeats))]
+    return [
+        Training(trainer, design, StepPlan(length, training.batch, training.optimiser), seed + repeat)
+        for length, repeat in runs
+        for design in interleaved_designs(trainer.samples, group, repeat)
+    ]
 
 
 @explained
@@ -163,6 +109,7 @@ def pilot_forecast(
     seed: int,
     progress: Progress | None = None,
     regression: ScoreTable | None = None,
+    trainings: Trainings | None = None,
 ) -> PilotForecast:
     """Run the pilot trainings of a plan and extrapolate.
 
@@ -175,23 +122,57 @@ def pilot_forecast(
         progress: Called as `progress(words with the loss, steps done, steps in all)`.
         regression: What kernel regression on all samples predicts for new ones at what the training data
             lacks; nearest neighbours take its place where it is not known.
+        trainings: Where trainings run and are kept; by default here.
 
     Raises:
         InputError: A loss that is not finite.
+        PilotStopped: Ctrl-C after the first training.
     """
-    start, done = time.perf_counter(), 0
-    answers: dict[int, TrainedAnswer] = {}
-    runs = [(plan.lengths[0], 0), *((plan.lengths[1], repeat) for repeat in range(plan.repeats))]
-    for length, repeat in runs:
-        steps = StepPlan(length, training.batch, training.optimiser)
-        for design in interleaved_designs(trainer.samples, group, repeat):
-            part = partial_progress(progress, done, plan.steps)
-            answer = trainer.answer(design, steps, seed + repeat, part)
-            answers[length] = answers[length] + answer if length in answers else answer
-            done += length
-    ordered = tuple(answers[length] for length in plan.lengths)
+    start, trainings = time.perf_counter(), trainings or Trainings()
+    jobs, answers = pilot_trainings(trainer, group, plan, training, seed), list[TrainedAnswer]()
+    try:
+        for job in jobs:
+            done = sum(one.plan.steps for one in jobs[: len(answers)])
+            answers.append(trainings.answer(job, partial_progress(progress, done, plan.steps)))
+    except KeyboardInterrupt as stop:
+        finished, shorter, missing = _finished_part(plan, answers)
+        if not finished:
+            raise
+        spent = time.perf_counter() - start
+        pilot = _extrapolated_pilot(trainer, group, shorter, finished, regression, spent)
+        raise PilotStopped(pilot, missing) from stop
+    return _extrapolated_pilot(trainer, group, plan, answers, regression, time.perf_counter() - start)
+
+
+def _finished_part(
+    plan: PilotPlan, answers: list[TrainedAnswer]
+) -> tuple[list[TrainedAnswer], PilotPlan, str]:
+    """Of the first answers of a plan those that make a smaller plan, that plan, and what it lacks."""
+    designs = plan.designs
+    repeats = len(answers) // designs - 1  # of the longer training, each complete
+    if repeats > 0:
+        missing = f"{repeats} of {plan.repeats} repeats of its longer trainings are finished"
+        return answers[: (1 + repeats) * designs], replace(plan, repeats=repeats), missing
+    count = min(len(answers), designs)
+    missing = f"its trainings of {plan.lengths[1]:,} steps are missing, those of {plan.lengths[0]:,} are here"
+    if count < designs:
+        missing += f" for {count} of {designs} parts of the classes"
+    return answers[:count], replace(plan, lengths=plan.lengths[:1], repeats=1, designs=count), missing
+
+
+def _extrapolated_pilot(
+    trainer: DesignTrainer,
+    group: FiniteGroup,
+    plan: PilotPlan,
+    answers: list[TrainedAnswer],
+    regression: ScoreTable | None,
+    seconds: float,
+) -> PilotForecast:
+    """What the answers of a plan's trainings, in their order, lead to."""
+    ends = [0, plan.designs, len(answers)] if len(plan.lengths) > 1 else [0, len(answers)]
+    ordered = tuple(reduce(add, answers[first:last]) for first, last in pairwise(ends))
     bounded = trainer.samples.task.kind == "classification"
-    last, share = ordered[-1], plan.lengths[1] / plan.full
+    last, share = ordered[-1], plan.lengths[-1] / plan.full
 
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
         if not bool((tables[-1].count > 0).any()):
@@ -208,7 +189,6 @@ def pilot_forecast(
         shift = learned_shift(last.new, last.covered, last.fitted, regression, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
     assert known is not None
-    seconds = time.perf_counter() - start
     return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds)
 
 
@@ -217,11 +197,12 @@ def unlearned_share(fitted: float, plan: PilotPlan) -> float:
 
     Twice the share of its data that it still lacks to count as learned; 0 for a whole training.
 
+    >>> from symscope.forecasting._pilot_plan import pilot_plan
     >>> plan = pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
     >>> unlearned_share(0.95, plan), round(unlearned_share(0.76, plan), 2), unlearned_share(0.3, plan)
     (0.0, 0.4, 1.0)
     """
-    if plan.lengths[1] >= plan.full:
+    if plan.lengths[-1] >= plan.full:
         return 0.0
     return min(1.0, max(0.0, 2 * (LEARNED - fitted) / LEARNED))
 
@@ -232,15 +213,22 @@ def predict_table(
     """The scores of a whole training, from one table for each length.
 
     Args:
-        tables: Scores after each length, shortest first.
+        tables: Scores after each length, shortest first; after one length alone nothing is extrapolated, and
+            intervals reach as far as a whole training may still go.
         plan: Lengths and steps of a whole training.
         bounded: Whether scores are shares of points.
         fitted: Score at points of the training data after the longer training.
     """
-    last, factor = tables[-1], rise_factor(*plan.lengths, plan.full)
-    # cells that only the longer trainings asked about have the common rise
-    first, second = (score_logits(one, bounded) for one in tables)
-    moved = extrapolated(first, second, factor)
+    last, open_share = tables[-1], unlearned_share(fitted, plan)
+    if len(tables) > 1:
+        # cells that only the longer trainings asked about have the common rise
+        first, second = (score_logits(one, bounded) for one in tables)
+        moved = extrapolated(first, second, rise_factor(plan.lengths[0], plan.lengths[1], plan.full))
+    else:
+        moved, open_share = (
+            torch.zeros_like(last.total),
+            max(open_share, to_come(plan.lengths[0] / plan.full)),
+        )
     table = shifted_scores(last, moved, bounded)
     asked: Bool[Tensor, "c n"] = last.count > 0
     own, far = score_half_widths(last, moved, bounded, plan.repeats)
@@ -249,7 +237,7 @@ def predict_table(
     half = (own.square() + far.square()).sqrt()
     classes = int((~score.isnan()).sum())
     mean_half = float(((own.nan_to_num().square().sum() / classes**2) + far.nanmean().square()).sqrt())
-    open_share, mean = unlearned_share(fitted, plan), float(score.nanmean())
+    mean = float(score.nanmean())
     low = score - torch.hypot(half, open_share * score.abs())
     high = (score + torch.hypot(half, open_share * (1 - score))).clamp(max=1.0)
     ends = (

@@ -7,7 +7,9 @@ the kernel's entries on average.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from jaxtyping import Float64
@@ -39,6 +41,7 @@ def projected_prediction(
     seconds: float,
     device: torch.device,
     progress: Progress | None = None,
+    measured: Callable[[str, Callable[[], float]], float] = lambda what, measure: measure(),
     *,
     seed: int = 0,
     more_than: int = 0,
@@ -53,6 +56,7 @@ def projected_prediction(
         seconds: Time it may take, by the estimate.
         device: Device to compute on.
         progress: Called as `progress(words, done, total)`.
+        measured: Gives a time that a function measures, as `Trainings.measured` does.
         seed: Seed of the network's weights and of the projection.
         more_than: Samples of a class that are known from elsewhere: with as few it is not done.
     """
@@ -67,10 +71,14 @@ def projected_prediction(
 
     tried = fewer_samples(samples, 1, 0)
     tried = replace(tried, known=tried.known.take(torch.arange(min(TIMED, len(tried.known)))))
-    features(tried.known)
-    timed = time.perf_counter()
     few = features(tried.known)
-    each = (time.perf_counter() - timed) / (len(few) * order)
+
+    def point_seconds() -> float:
+        timed = time.perf_counter()
+        features(tried.known)
+        return (time.perf_counter() - timed) / (len(few) * order)
+
+    each = measured("projected gradients", point_seconds)
     labels = class_targets(samples)
     classes, most = samples.classes, samples.per_class()[1]
     count = min(most, FEATURE_MEMORY // (8 * FEATURES * order * classes))
@@ -78,10 +86,12 @@ def projected_prediction(
         some = fewer_samples(samples, count, count)
         fresh = 0 if some.new is None else len(some.new)
         seen = torch.stack([design.seen for design in true_designs(some, question.group)])
+        asked = partial(coverage_cost, None, few, seen, question.group, outputs=labels.shape[1])
         try:
-            solving = coverage_cost(
-                None, few, seen, question.group, outputs=labels.shape[1], new_samples=fresh, memory=MEMORY
-            ).seconds
+            solving = measured(
+                f"kernel regression, {count} of each",
+                lambda: asked(new_samples=fresh, memory=MEMORY).seconds,  # noqa: B023  # called at once
+            )
         except TooLargeError:
             solving = 2 * seconds
         takes = each * (len(some.known) + fresh) * order + solving

@@ -5,108 +5,33 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from symscope._version import __version__
 from symscope.errors import InputError
 from symscope.forecasting._check import TrainingCheck
 from symscope.forecasting._equivariance import Equivariance
-from symscope.forecasting._full_kernel import FullKernelPrediction, kernel_discrepancy
-from symscope.forecasting._kernel_prediction import ClassPairs, ResamplePrediction
+from symscope.forecasting._full_kernel import kernel_discrepancy
+from symscope.forecasting._kernel_prediction import KernelPrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import LEARNED, PilotForecast
-from symscope.forecasting._prediction_task import Z_975, TaskWording, interval_words
+from symscope.forecasting._prediction_task import Z_975, interval_words
 from symscope.forecasting._price_list import Advice
 from symscope.forecasting._question import Question
-from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import samples_text
-from symscope.forecasting._trained_answer import TablePrediction, class_scores
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page
-from symscope.spectral import IrrepShare
 from symscope.training import StepPlan
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FORMAT = 3  # of `Forecast.to_dict`
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class KernelPrediction:
-    """What is predicted before training, from the architecture alone, by kernel regression.
-
-    Attributes:
-        kernel: Name of the kernel.
-        kernel_reason: Why this kernel was chosen.
-        class_accuracy: `[resamples, classes]`: held-out accuracy.
-        class_spread: `[resamples, classes]`: its standard deviation over samples.
-        class_error: Mean of `1 - f_true` at the missing points of each class, over resamples; for regression,
-            the root mean square error in the numbers' own units.
-        confusion: `[class, predicted class]`, mean over resamples; None for regression.
-        table: `[class, element]`, mean over resamples; NaN where it was not asked for or not affordable.
-        invariance_error: Relative distance of the kernel from one that is invariant under the group.
-        pairs: Classes two by two.
-        notes: What was special, in words.
-        full: The same on all samples, or with a finite kernel as many as the time allows; None where those
-            are no more.
-        resample: First resample.
-        resample_prediction: Prediction for the first resample.
-    """
-
-    kernel: str
-    kernel_reason: str
-    class_accuracy: Float[Tensor, "resamples c"]
-    class_spread: Float[Tensor, "resamples c"]
-    class_error: Float[Tensor, "c"]
-    confusion: Float[Tensor, "c c"] | None
-    table: Float[Tensor, "c n"]
-    invariance_error: float
-    pairs: ClassPairs
-    notes: tuple[str, ...]
-    resample: Resample = field(repr=False)
-    resample_prediction: ResamplePrediction = field(repr=False)
-    full: FullKernelPrediction | None = None
-
-    def __repr__(self) -> str:
-        return f"KernelPrediction({self.kernel}: {self.accuracy:.2f})"
-
-    @property
-    def accuracy(self) -> float:
-        """Held-out accuracy, mean over classes."""
-        return float(self.class_score.nanmean())
-
-    @property
-    def class_score(self) -> Float[Tensor, "c"]:
-        """Held-out accuracy of each class: of all samples, new ones where there are some; else resamples."""
-        if self.full is None:
-            return self.class_accuracy.mean(0)
-        return class_scores(self.full.headline)
-
-    @property
-    def about_new(self) -> bool:
-        """Whether accuracies are those of new samples."""
-        return self.full is not None and bool(self.full.new.count.any())
-
-    @property
-    def irreps(self) -> tuple[IrrepShare, ...]:
-        """Each irrep's share in what holds missing points in place, for the first resample."""
-        return self.resample_prediction.irreps
-
-    @property
-    def limiting_irreps(self) -> tuple[IrrepShare, ...]:
-        """The irreps that limit generalisation, the one furthest below its fair share first."""
-        limiting = [one for one in self.irreps if one.limits]
-        return tuple(sorted(limiting, key=lambda one: one.share / one.weight))
 
 
 @final
@@ -273,7 +198,7 @@ class Forecast:
         plan = self.pilot.plan
         share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"
         cost = f"{share} of the training it replaces" if plan.cost < 1 else "a whole training"
-        return f"from pilot trainings of {plan.lengths[1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
+        return f"from pilot trainings of {plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -326,157 +251,6 @@ class Forecast:
 
         For regression, keys say "explained" where they say "accuracy" for classes, and "group" for "class".
         """
-        data: dict[str, Any] = {
-            "format": FORMAT,
-            "symscope": __version__,
-            "verdict": self.verdict,
-            "answer": self.answer,
-            "accuracy": self.accuracy,
-            "interval": list(self.interval),
-            "class_accuracy": self.class_accuracy,
-            "question": _question_data(self.question),
-            "model": {
-                "name": self.model.name,
-                "parameters": self.model.parameters,
-                "layout": self.model.layout,
-            },
-            "method": self.method,
-            "about": "new samples" if self.about_new else "training samples",
-            "class_interval": self.class_interval,
-            "samples": list(self.samples),
-            "training": asdict(self.training),
-            "options": {**asdict(self.options), "device": str(self.options.device)},
-            "prediction": _prediction_data(self),
-            "pilot": _pilot_data(self.pilot),
-            "check": _check_data(self),
-            "equivariance": asdict(self.equivariance),
-            "cautions": list(self.cautions),
-            "notes": list(self.notes),
-            "advice": [asdict(one) for one in self.advice],
-            "combinations": [asdict(one) for one in self.combinations],
-            "seconds": self.seconds,
-        }
-        plain = _plain(data, self.question.task.words)
-        assert isinstance(plain, dict)
-        return plain
+        from symscope.forecasting._forecast_data import forecast_data
 
-
-def _question_data(question: Question) -> dict[str, Any]:
-    coverage = question.coverage
-    return {
-        "task": question.task.kind,
-        "data": {"name": question.data.name, "samples": len(question.data)},
-        "group": question.group.name,
-        "action": question.action.name,
-        "elements": list(question.element_names),
-        "classes": list(question.data.classes),
-        "class_names": list(question.class_names),
-        "coverage": None if coverage is None else coverage.text,
-        "seen_share": None if coverage is None else _class_shares(question, coverage.seen),
-        "target": question.target,
-    }
-
-
-def _class_shares(question: Question, seen: Bool[Tensor, "m n"]) -> Float[Tensor, "c n"]:
-    """Share of the samples of each class that the training data holds in each element."""
-    labels = question.data.labels.cpu()
-    return torch.stack([seen[labels == label].double().mean(0) for label in question.data.classes])
-
-
-def _pilot_data(pilot: PilotForecast | None) -> dict[str, Any] | None:
-    if pilot is None:
-        return None
-
-    def prediction(one: TablePrediction | None) -> dict[str, Any] | None:
-        if one is None:
-            return None
-        return {
-            "table": one.table,
-            "class_accuracy": one.class_score,
-            "class_low": one.class_low,
-            "class_high": one.class_high,
-            "accuracy": one.mean,
-            "interval": list(one.interval),
-        }
-
-    return {
-        "known": prediction(pilot.known),
-        "new": prediction(pilot.new),
-        "covered": prediction(pilot.covered),
-        "fitted": pilot.fitted,
-        "plan": {**asdict(pilot.plan), "steps": pilot.plan.steps, "cost": pilot.plan.cost},
-        "seconds": pilot.seconds,
-    }
-
-
-def _full_data(full: FullKernelPrediction | None) -> dict[str, Any] | None:
-    if full is None:
-        return None
-    tables = {"known": full.known, "new": full.new, "covered": full.covered}
-    return {
-        **{name: {"table": one.mean, "class_accuracy": class_scores(one)} for name, one in tables.items()},
-        "samples": list(full.samples),
-        "seconds": full.seconds,
-    }
-
-
-def _prediction_data(forecast: Forecast) -> dict[str, Any] | None:
-    there = forecast.prediction
-    if there is None:
-        return None
-    return {
-        "kernel": there.kernel,
-        "kernel_reason": there.kernel_reason,
-        "invariance_error": there.invariance_error,
-        "ridge": there.resample_prediction.ridge,
-        "accuracy": there.accuracy,
-        "class_accuracy": there.class_score,
-        "full": _full_data(there.full),
-        "resampled_class_accuracy": there.class_accuracy.mean(0),
-        "class_error": there.class_error,
-        "table": there.table,
-        "confusion": there.confusion,
-        "pair_error": there.pairs.error,
-        "separation": there.pairs.separation,
-        "density": there.pairs.density,
-        "irreps": [asdict(one) for one in there.irreps],
-        "limiting_irreps": [one.irrep for one in there.limiting_irreps],
-        "notes": list(there.notes),
-    }
-
-
-def _check_data(forecast: Forecast) -> dict[str, Any] | None:
-    there = forecast.check
-    if there is None:
-        return None
-    return {
-        "accuracy": there.accuracy,
-        "class_accuracy": there.class_accuracy,
-        "known_accuracy": there.known_accuracy,
-        "second_accuracy": there.second_accuracy,
-        "fitted": [there.first.fitted, there.second.fitted],
-        "noise_floor": there.noise_floor,
-        "underfit_optimisers": list(there.underfit_optimisers),
-        "difference": forecast.difference,
-        "plan": asdict(there.plan),
-        "second_plan": asdict(there.second_plan),
-        "equivariance": asdict(there.equivariance),
-    }
-
-
-def _plain(value: Any, words: TaskWording) -> Any:
-    """Lists, numbers and words, with the keys of the task."""
-    if isinstance(value, Tensor):
-        return _plain(value.tolist(), words)
-    if isinstance(value, dict):
-        return {_key(key, words): _plain(item, words) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, words) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _key(key: str, words: TaskWording) -> str:
-    """A key as it is for classes, in the words of the task."""
-    return key.replace("accuracy", words.key).replace("classes", words.many).replace("class", words.one)
+        return forecast_data(self)

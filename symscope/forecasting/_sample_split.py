@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
@@ -114,6 +115,7 @@ def forecast_samples(
     memory: int = MEMORY,
     seconds: float = math.inf,
     progress: Progress | None = None,
+    measured: Callable[[str, Callable[[], float]], float] = lambda what, measure: measure(),
 ) -> ForecastSamples:
     """Known and new samples of a question, as many as memory and time allow, every one under every element.
 
@@ -127,6 +129,7 @@ def forecast_samples(
         memory: Bytes that all of them may take.
         seconds: Time that transforming them may take.
         progress: Called as `progress(words, samples done, samples)`.
+        measured: Gives a time that a function measures, as `Trainings.measured` does.
 
     Raises:
         InputError: Orbits the action cannot make.
@@ -149,7 +152,7 @@ def forecast_samples(
     if question.new_data is not None:
         new = _first_of_each(source.labels, torch.arange(len(source)), MOST_NEW)
     if math.isfinite(seconds):
-        known, new, note = _timely(question, source, known, new, seconds)
+        known, new, note = _timely(question, source, known, new, seconds, measured)
         notes += note
     total = len(known) + len(new)
     own = _orbits(question, data, known, partial_progress(progress, 0, total))
@@ -215,12 +218,17 @@ def _timely(
     known: Int64[Tensor, "k"],
     new: Int64[Tensor, "l"],
     seconds: float,
+    measured: Callable[[str, Callable[[], float]], float],
 ) -> tuple[Int64[Tensor, "k2"], Int64[Tensor, "l2"], list[str]]:
     """Samples whose transformation takes no more than some time, and a note where those are not all."""
     tried = known[:TIMED]
-    start = time.perf_counter()
-    orbit_points(question, question.data, tried)
-    each = (time.perf_counter() - start) / len(tried)
+
+    def sample_seconds() -> float:
+        start = time.perf_counter()
+        orbit_points(question, question.data, tried)
+        return (time.perf_counter() - start) / len(tried)
+
+    each = measured("transforming a sample", sample_seconds)
     total = each * (len(known) + len(new))
     if total <= seconds:
         return known, new, []

@@ -84,6 +84,7 @@ class MissingCase:
     """One sample at an element that the training data lacks, and what a trained network makes of it.
 
     Attributes:
+        sample: Position among the new samples, or among the known ones where there are no new ones.
         point: Sample as the network sees it.
         position: Place of its class among those of the data.
         element: Element that was applied.
@@ -93,6 +94,7 @@ class MissingCase:
         wanted: Standardised numbers it should give; None for classes.
     """
 
+    sample: int
     point: Float[Tensor, "*s"]
     position: int
     element: int
@@ -121,6 +123,7 @@ class TrainedAnswer:
         asymmetry: Distance of outputs from their mean over the group, over the norm of that mean.
         steps: Steps of one training.
         trainings: How many networks.
+        weights: Trained weights by name, of the first network; None where they were not asked for.
     """
 
     known: ScoreTable
@@ -132,6 +135,7 @@ class TrainedAnswer:
     asymmetry: float
     steps: int
     trainings: int = 1
+    weights: dict[str, Tensor] | None = None
 
     def __add__(self, other: TrainedAnswer) -> TrainedAnswer:
         return TrainedAnswer(
@@ -144,6 +148,7 @@ class TrainedAnswer:
             max(self.asymmetry, other.asymmetry),
             self.steps,
             self.trainings + other.trainings,
+            self.weights,
         )
 
     def __repr__(self) -> str:
@@ -190,12 +195,6 @@ class DesignTrainer:
         whole = min(COVERED_SAMPLES, most) + 2 * min(COVERED_SAMPLES, fresh or most)
         return (min(MISSING_SAMPLES, most) + fresh) * cells + whole * samples.classes * samples.order
 
-    def answer(
-        self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None
-    ) -> TrainedAnswer:
-        """What the network answers after a training."""
-        return self.evaluate(self.train(design, plan, seed, progress), design, plan.steps)
-
     def train(self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None) -> nn.Module:
         """A fresh network, trained on what a design sees."""
         module, points = self._fresh(seed), self._training_data()
@@ -203,8 +202,10 @@ class DesignTrainer:
         train_steps(module, *points, at, plan, seed, progress)
         return module
 
-    def evaluate(self, module: nn.Module, design: Design, steps: int) -> TrainedAnswer:
-        """The scores of a trained module."""
+    def evaluate(
+        self, module: nn.Module, design: Design, steps: int, *, keeps_weights: bool = False
+    ) -> TrainedAnswer:
+        """The scores of a trained module, and its weights if they are wanted."""
         known, new = self.samples.known, self.samples.new
         lacks = design.missing[known.positions]  # cells that are asked of a sample's class
         few, more = (
@@ -224,7 +225,18 @@ class DesignTrainer:
         asked_of = known if new is None else new
         averaged, asymmetry = self._averaged(module, asked_of, design)
         cases = self._cases(module, asked_of, missing if new is None else lacking)
-        return TrainedAnswer(tables[0], asked, covered, averaged, tables[1], cases, asymmetry, steps)
+        weights = {name: one.detach().cpu() for name, one in module.state_dict().items()}
+        return TrainedAnswer(
+            tables[0],
+            asked,
+            covered,
+            averaged,
+            tables[1],
+            cases,
+            asymmetry,
+            steps,
+            weights=weights if keeps_weights else None,
+        )
 
     def _cases(
         self, module: nn.Module, orbit: OrbitSamples, mask: Bool[Tensor, "m n"]
@@ -248,6 +260,7 @@ class DesignTrainer:
                 own_wanted = wanted[k] if wanted.is_floating_point() else None
                 result.append(
                     MissingCase(
+                        int(at[k, 0]),
                         points[k],
                         int(position),
                         int(at[k, 1]),

@@ -28,9 +28,11 @@ from symscope.forecasting._learned_forecast import (
     to_come,
 )
 from symscope.forecasting._neighbours import nearest_neighbours
-from symscope.forecasting._pilot import PilotForecast, PilotPlan, pilot_forecast, pilot_plan, predict_table
+from symscope.forecasting._pilot import PilotForecast, pilot_forecast, predict_table
+from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
 from symscope.forecasting._question import Question, as_question
+from symscope.forecasting._remedy_trials import augmentation_trial
 from symscope.forecasting._resample import Resample, draw_resample
 from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
 from symscope.forecasting._trained_answer import (
@@ -94,4 +96,5 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "class_scores",
     # what to do
     "Remedies",
+    "augmentation_trial",
 ]

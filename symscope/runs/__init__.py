@@ -8,6 +8,7 @@ Public modules: `symscope.runs.commands`, the command line that repeats a run, f
 
 from __future__ import annotations
 
+from symscope.runs._cell import cell_key, cell_record
 from symscope.runs._claims import Claim, ClaimKind, Verdict
 from symscope.runs._definition import CellContext, CellResults, Experiment, Plot, Preset, RunTables
 from symscope.runs._closing import redraw_run
@@ -41,6 +42,8 @@ __all__ = [
     "run_experiments",
     "RunOutcome",
     # cells of another kind, such as the trainings of a forecast
+    "cell_key",
+    "cell_record",
     "finished_cells",
     "RunFolder",
     # showing runs

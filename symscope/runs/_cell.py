@@ -123,6 +123,18 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
+def cell_record(identity: Mapping[str, Any], tables: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The record of a finished cell that is none of an experiment.
+
+    Args:
+        identity: Key, parameters and seed of the cell.
+        tables: What it gave, as plain values.
+        seconds: Time it took.
+    """
+    outcome = {"status": "done", "tables": dict(tables), "seconds": seconds, "peak_memory": _lifetime_peak()}
+    return {**identity, "worker": worker_name(), **outcome}
+
+
 def _prepared(task: CellTask) -> tuple[Callable[[], CellResults], str | None]:
     """The cell as a call without arguments, everything it needs loaded; and the code it is made with."""
     import torch

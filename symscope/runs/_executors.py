@@ -143,6 +143,24 @@ def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
     Raises:
         InputError: Dask or certificates for a tls address are missing, or nothing answers at the address.
     """
+    with _client(address, seconds) as client:
+        executor = client.get_executor(pure=False)
+        yield executor
+        executor.shutdown(wait=True)
+
+
+def dask_slots(address: str) -> int:
+    """How many cells a Dask cluster runs at a time now, at least one.
+
+    Raises:
+        InputError: As `dask_executor`.
+    """
+    with _client(address) as client:
+        return max(1, sum(client.nthreads().values()))
+
+
+@contextlib.contextmanager
+def _client(address: str, seconds: float = 10.0) -> Iterator[Any]:
     try:
         from distributed import Client
         from distributed.security import Security
@@ -154,28 +172,18 @@ def dask_executor(address: str, *, seconds: float = 10.0) -> Iterator[Executor]:
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY"
         )
     # quiet: a lost worker or scheduler is ours to report, in one line, not theirs who wait for it
-    with (
-        _quiet("distributed", "tornado", "asyncio", "concurrent"),
-        _client(Client, address, seconds) as client,
-    ):
-        executor = client.get_executor(pure=False)
-        yield executor
-        executor.shutdown(wait=True)
-
-
-@contextlib.contextmanager
-def _client(kind: Any, address: str, seconds: float) -> Iterator[Any]:
-    try:
-        client = kind(address, timeout=seconds, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"--dask {address}: no Dask scheduler answers there ({error or type(error).__name__}); "
-            "start one with `dask scheduler` and give its tcp:// address"
-        ) from error
-    try:
-        yield client
-    finally:
-        client.close()
+    with _quiet("distributed", "tornado", "asyncio", "concurrent"):
+        try:
+            client = Client(address, timeout=seconds, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(
+                f"--dask {address}: no Dask scheduler answers there ({error or type(error).__name__}); "
+                "start one with `dask scheduler` and give its tcp:// address"
+            ) from error
+        try:
+            yield client
+        finally:
+            client.close()
 
 
 @contextlib.contextmanager

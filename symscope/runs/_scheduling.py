@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeVar, final, runtime_checkable
 
 from symscope.errors import InputError
 from symscope.numerics import checked, shortened
-from symscope.runs._executors import dask_executor, local_executor, worker_count
+from symscope.runs._environment import usable_cores
+from symscope.runs._executors import dask_executor, dask_slots, local_executor, worker_count
 
 MOST_WORKERS = 1024  # processes of one machine
 
@@ -61,6 +62,21 @@ class Workers:
                 f"{shortened(self.processes)}"
             )
 
+    @property
+    def threads(self) -> int:
+        """Threads of a cell that needs no number of its own: local processes share the cores evenly."""
+        return 1 if self.dask is not None else max(1, usable_cores() // (self.processes or usable_cores()))
+
+    def slots(self, device: str) -> int:
+        """How many cells make progress at a time: no more than there are cores, and one on a GPU.
+
+        Raises:
+            InputError: A cluster that does not answer.
+        """
+        if self.dask is not None:
+            return dask_slots(self.dask)
+        return 1 if device == "cuda" else min(self.processes or usable_cores(), usable_cores())
+
     @contextmanager
     def executor(self, *, threads: int, device: str, single: bool = False) -> Iterator[tuple[Executor, int]]:
         """An executor, and how many cells may be in flight on it; `single` gives one worker, one cell."""
@@ -76,7 +92,7 @@ class Workers:
 
 def finished_cells(
     run: Callable[[AnyTask], Record], tasks: Sequence[AnyTask], workers: Workers
-) -> Iterator[tuple[AnyTask, Record]]:
+) -> Generator[tuple[AnyTask, Record], None, None]:
     """Run tasks of one device and number of threads, and give each with its record as it finishes.
 
     When a worker process dies, the tasks in flight are tried again one by one in one process, so that only

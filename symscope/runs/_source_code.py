@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from functools import cache
 from importlib import metadata
-from types import ModuleType
 
 from symscope.runs._definition import Experiment
 from symscope.runs._registry import ENTRY_POINTS
 from symscope.runs._settings import fingerprint
+from symscope.user_code import module_source
 
 
 def source_fingerprint(experiment: Experiment) -> str | None:
@@ -35,7 +34,7 @@ def source_fingerprint(experiment: Experiment) -> str | None:
     own = [
         sys.modules[name] for name in names if name in sys.modules and name.split(".")[0] not in _shipped()
     ]
-    sources = sorted(filter(None, map(_source, own)))
+    sources = sorted(filter(None, map(module_source, own)))
     return fingerprint(sources) if sources else None
 
 
@@ -45,12 +44,3 @@ def _shipped() -> frozenset[str]:
     points = metadata.entry_points(group=ENTRY_POINTS)
     own = {point.module.partition(".")[0] for point in points if point.dist and point.dist.name == "symscope"}
     return frozenset({"symscope", *own})
-
-
-@cache
-def _source(module: ModuleType) -> str | None:
-    """The text of a module, read once: the file may change while the module stays as it was loaded."""
-    try:
-        return inspect.getsource(module)
-    except (OSError, TypeError):  # it has no file
-        return None

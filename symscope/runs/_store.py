@@ -10,6 +10,8 @@ timings.parquet    seconds and peak memory of every cell
 summary.json       written last: counts, and the checksum of every file above
 report.html        all of it on one page
 
+Or cells alone: cells.json, which says of what kind they are, and cells/KEY.json.
+
 A folder may be damaged, or somebody else's. Everything is read through `RunFolder`, which returns what has
 the expected form or raises `DamagedRunError`; nothing it reads is unpickled or imported.
 """
@@ -32,6 +34,7 @@ from symscope.runs._settings import canonical_json
 from symscope.runs._stored_json import NUMBER, check_fields, parsed_json
 
 FORMAT = 1
+ANOTHER = "choose another folder"
 FILE = re.compile(r"(?:(?:cells|tables|figures)/)?[^/]+")
 
 RUN: dict[str, Any] = {
@@ -94,17 +97,32 @@ class RunFolder:
         if (self.path / "run.json").exists():
             present = self.description()
             if present["fingerprint"] != asked["fingerprint"]:
-                raise InputError(
-                    f"{self.path} holds another run ({present['fingerprint']}); choose another --out"
-                )
+                raise InputError(f"{self.path} holds another run ({present['fingerprint']}); {ANOTHER}")
         else:
             if self.path.is_dir() and any(self.path.iterdir()):
-                raise InputError(f"{self.path} is not empty and not a run folder; choose another --out")
+                raise InputError(f"{self.path} is not empty and not a run folder; {ANOTHER}")
             with _disk(self.path):
                 (self.path / "cells").mkdir(parents=True, exist_ok=True)
             self.write_json("environment.json", environment)
             self.write_json("run.json", asked)  # last: a folder with run.json is a run folder
         self.make_parts()
+
+    def open_cells(self, kind: str) -> None:
+        """Make the folder for cells alone, such as the trainings of forecasts, or check that it is one.
+
+        Raises:
+            InputError: The folder cannot be made, or holds something else.
+        """
+        if (self.path / "cells.json").exists():
+            present = self.fields("cells.json", {"format": int, "kind": str})
+            if (present["format"], present["kind"]) != (FORMAT, kind):
+                raise InputError(f"{self.path} holds other cells ({present['kind']!r:.40}); {ANOTHER}")
+        elif self.path.is_dir() and any(self.path.iterdir()):
+            raise InputError(f"{self.path} is not empty and holds no {kind}; {ANOTHER}")
+        with _disk(self.path):
+            check_own(self.path / "cells")
+            (self.path / "cells").mkdir(parents=True, exist_ok=True)
+        self.write_json("cells.json", {"format": FORMAT, "kind": kind})
 
     def make_parts(self) -> None:
         """Make the folders inside that are not there."""
@@ -122,7 +140,7 @@ class RunFolder:
         """
         with contextlib.ExitStack() as stack:
             with _disk(self.path):
-                busy = f"{self.path} is being run by another process; wait for it, or choose another --out"
+                busy = f"{self.path} is being run by another process; wait for it, or {ANOTHER}"
                 stack.enter_context(exclusive_lock(self.path / ".held", busy))
                 for left in self.path.rglob(".unfinished-*"):  # of a process that was killed while writing
                     left.unlink()
@@ -335,8 +353,8 @@ def _disk(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(
-            f"cannot write {path}: {reason}. Finished cells are kept; free disk space or choose another "
-            "--out, then run the same command again."
+            f"cannot write {path}: {reason}. Finished cells are kept; free disk space or {ANOTHER}, then run "
+            "the same command again."
         ) from error
 
 

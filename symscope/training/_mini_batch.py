@@ -62,15 +62,25 @@ class Optimiser:
             if not 0 <= value < 1:
                 raise InputError(f"{name}: expected numbers from 0 up to, not including, 1, got {value}.")
 
+    @staticmethod
+    def moved(weights: Iterable[Tensor]) -> list[Tensor]:
+        """The weights that are not frozen.
+
+        Raises:
+            InputError: There are none.
+        """
+        moved = [weight for weight in weights if weight.requires_grad]
+        if not moved:
+            raise InputError("expected a network with weights to train; all of its weights are frozen.")
+        return moved
+
     def build(self, weights: Iterable[Tensor]) -> torch.optim.Optimizer:
         """PyTorch's optimiser of these weights, in one pass over them on a GPU.
 
         Each number of a stack of copies moves by its own gradient alone, so that one optimiser of the stack
         is one optimiser per copy.
         """
-        moved = [weight for weight in weights if weight.requires_grad]
-        if not moved:
-            raise InputError("expected a network with weights to train; all of its weights are frozen.")
+        moved = self.moved(weights)
         fused = moved[0].is_cuda or None
         if self.kind == "adam":
             # capturable: its count of steps lives on the GPU, so that steps can be recorded

@@ -20,6 +20,7 @@ from symscope.errors import InputError
 from symscope.numerics import Progress, check_count, checked, explained
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import Optimiser
+from symscope.training._optimiser_steps import optimiser_steps
 
 WARM_UP = 0.05  # share of the steps in which the learning rate rises
 EVALUATED = 1024  # points per forward pass without gradients
@@ -91,7 +92,7 @@ def train_steps(
     """
     if len(seen) == 0:
         raise InputError("seen: expected positions of one point or more to train on, got none")
-    optimiser = plan.optimiser.build(module.parameters())
+    take_step = optimiser_steps(plan.optimiser, module.parameters())
     loss_of = nn.functional.mse_loss if wanted.is_floating_point() else nn.functional.cross_entropy
     losses = torch.empty(plan.steps, device=points.device)
     half = points.is_cuda  # bfloat16 where the device has it in hardware; weights stay in float32
@@ -100,15 +101,12 @@ def train_steps(
         start_noise(seed, 0)
         order = _endless(seen, plan.batch, seed)
         for step in range(plan.steps):
-            for group in optimiser.param_groups:
-                group["lr"] = plan.optimiser.learning_rate * plan.rate(step)
             at = next(order)
             with torch.autocast(points.device.type, torch.bfloat16, enabled=half):
                 outputs = module(points[at])
             loss = loss_of(outputs.float(), wanted[at])
-            optimiser.zero_grad(set_to_none=True)
             loss.backward()
-            optimiser.step()
+            take_step(plan.optimiser.learning_rate * plan.rate(step))
             losses[step] = loss.detach()
             if progress and ((step + 1) % SPOKEN == 0 or step + 1 == plan.steps):
                 progress(f"training, loss {_finite(losses[step], step, plan):.3g}", step + 1, plan.steps)

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from symscope.data import LabelledData, mnist_sample
-from symscope.forecasting import ForecastOptions, TrainingOptions, _advice, forecast, forecast_page
-from symscope.forecasting._advice import Remedies
+from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
 from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
+from symscope.forecasting._remedy_trials import augmentation_trial
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._what_if import what_if
@@ -32,7 +32,7 @@ SHORT = TrainingOptions(steps=60, batch=16)
 def every_network_is_tried():
     """Whether another network is slow is measured, and differs on a busy machine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_advice, "SLOW", math.inf)
+        patch.setattr(_remedy_trials, "SLOW", math.inf)
         yield
 
 
@@ -117,11 +117,9 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
         net, arrange_inputs(new.points[turned][:, 1:].flatten(0, 1), covered.model.layout)
     )
     right = (outputs.argmax(1) == new.wanted[turned].repeat_interleave(3)).reshape(-1, 3)
-    remedies = Remedies(question, trainer, covered.pilot, covered.training, 3)
-    answer = remedies._run(
-        [type(one)(torch.ones_like(one.seen), one.missing) for one in remedies.designs], None
-    )
-    cells = answer.new
+    [trial] = augmentation_trial(question, trainer, plan, covered.training, 3)
+    [training] = trial.trainings
+    cells = training.run().new
     for position in (0, 1):
         own = right[new.positions[turned] == position].double().mean(0)
         torch.testing.assert_close(cells.mean[position, 1:], own)

@@ -21,10 +21,12 @@ from symscope.forecasting._extrapolation import (
     score_logits,
     shifted_scores,
 )
-from symscope.forecasting._pilot import pilot_plan, predict_table, smallest_budget
+from symscope.forecasting._pilot import predict_table
+from symscope.forecasting._pilot_plan import pilot_plan, smallest_budget
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
 from tests.forecasting.problems import blobs, small_net
@@ -188,7 +190,7 @@ def test_an_invariant_network_knows_of_a_missing_point_what_it_knows_of_the_samp
     question, samples = samples_of("C3 shift-x")
     trainer = DesignTrainer(user_model(pooled, (6, 6), 3), samples, torch.device("cpu"))
     for design in interleaved_designs(samples, question.group):
-        answer = trainer.answer(design, StepPlan(20, 16, Optimiser("adam", 1e-2)), seed=0)
+        answer = Training(trainer, design, StepPlan(20, 16, Optimiser("adam", 1e-2)), 0).run()
         for c, g in design.missing.nonzero().tolist():
             other = (g + 1) % 3
             assert float(answer.known.mean[c, g]) == float(answer.fit.mean[c, other])

@@ -14,10 +14,10 @@ from matplotlib.collections import LineCollection
 
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, comparison_sentences, forecast
+from symscope.forecasting._forecast_data import _question_data
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
 from symscope.forecasting._question import as_question
-from symscope.forecasting._result import _question_data
 from tests.forecasting.problems import FEW, blobs, kernel_only, number_net, small_net, spots
 
 

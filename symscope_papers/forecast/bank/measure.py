@@ -22,6 +22,7 @@ from symscope.forecasting.methods import (
     TablePrediction,
     TrainedAnswer,
     as_question,
+    augmentation_trial,
     class_scores,
     forecast_samples,
     interleaved_designs,
@@ -160,7 +161,8 @@ def remedy_forecasts(remedies: Remedies) -> dict[str, float]:
     """What is predicted for nothing, for averaging and for training on all elements."""
     rows = remedies.free()
     if not any(one.kind == "augment" for one in rows):
-        rows += remedies.augmented(1, None)
+        setting = (remedies.question, remedies.trainer, remedies.pilot.plan, remedies.training, remedies.seed)
+        rows += [row for trial in augmentation_trial(*setting) for row in remedies.tried(trial)]
     return {"nothing": remedies.pilot.headline.mean} | {one.kind: one.accuracy for one in rows}
 
 

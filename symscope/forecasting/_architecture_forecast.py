@@ -1,0 +1,138 @@
+"""The part of a forecast that needs no training: what the architecture's kernel predicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from symscope.errors import InputError
+from symscope.forecasting._cautions import symmetry_cautions
+from symscope.forecasting._full_kernel import full_kernel_prediction
+from symscope.forecasting._kernel_choice import (
+    TangentKernel,
+    default_per_class,
+    kernel_seconds,
+    tangent_kernel,
+)
+from symscope.forecasting._kernel_prediction import (
+    KernelPrediction,
+    ResamplePrediction,
+    class_pairs,
+    resample_prediction,
+)
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
+from symscope.forecasting._projected_kernel import projected_prediction
+from symscope.forecasting._question import Question
+from symscope.forecasting._resample import draw_resample
+from symscope.forecasting._result import Forecast
+from symscope.forecasting._sample_split import samples_text
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._trainings import Trainings
+from symscope.networks import UserModel
+from symscope.numerics import Progress, check_finite
+
+CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
+
+
+def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainings: Trainings) -> Forecast:
+    """The forecast with what the architecture alone predicts, if that is affordable."""
+    question, network, options = result.question, result.model, result.options
+    classes, order = len(question.data.classes), question.group.order
+    fewest = (options.per_class or 2) * classes * order
+    tangent = tangent_kernel(network, question.shape, options.kernel, fewest, options.effort)
+    if options.per_class is None:
+        count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
+        options = replace(options, per_class=count)
+    assert options.per_class is not None
+    points = options.per_class * classes * order
+    estimated = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
+    if options.method == "auto" and estimated * options.resamples > 2 * KERNEL_SHARE * options.seconds:
+        if estimated > KERNEL_SHARE * options.seconds:
+            note = (
+                f"What the architecture alone predicts was left out: its kernel would take about "
+                f"{estimated:.0f} s for {samples_text(options.per_class)} of each {question.task.words.one}."
+            )
+            return replace(result, notes=(*result.notes, note))
+        options = replace(options, resamples=1)
+    prediction = _architecture_prediction(question, network, tangent, options, say)
+    say("kernel regression on all samples", 0, 0)
+    allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
+    arguments = (tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say)
+    if tangent.kind == "infinite":
+        whole = full_kernel_prediction(*arguments, trainings.measured)
+    else:
+        few = options.per_class or 0
+        whole = projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
+    if isinstance(whole, str):
+        one = question.task.words.one
+        shown = samples_text(options.per_class or 0)
+        fewer = f"The architecture alone is asked with {shown} of each {one}: {whole}."
+        result = replace(result, notes=(*result.notes, fewer))
+    else:
+        prediction = replace(prediction, full=whole)
+    cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
+    return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
+
+
+def known_regression(prediction: KernelPrediction | None) -> ScoreTable | None:
+    """Accuracies on new samples of regression on all samples with the infinite-width kernel, if known."""
+    if prediction is None or prediction.full is None or not prediction.about_new:
+        return None
+    return prediction.full.new if prediction.full.infinite else None
+
+
+def _architecture_prediction(
+    question: Question,
+    network: UserModel,
+    tangent: TangentKernel,
+    options: ForecastOptions,
+    say: Progress,
+) -> KernelPrediction:
+    """Everything that needs no training."""
+    group, seed, count = question.group, options.seed, options.resamples
+    assert options.per_class is not None
+    predictions: list[ResamplePrediction] = []
+    for k in reversed(range(count)):  # the first resample last: its matrix is used once more
+        resample = draw_resample(question, options.per_class, seed + k)
+        takes = tangent.duration(len(resample.flat))
+        say(f"{tangent.name}, resample {count - k} of {count}{takes}", 0, 0)
+        gram = tangent.kernel(seed + k)(resample.flat.to(options.device)).cpu()
+        _check_gram(gram, network)
+        masks = None if question.coverage is None else question.missing_masks(resample.indices)
+        predictions.insert(0, resample_prediction(gram, resample, group, masks, options.ridge))
+    say(f"{question.task.words.many} two by two", 0, 0)
+    pairs = class_pairs(gram, resample, group, predictions[0].ridge)
+    confusions = [one.confusion for one in predictions if one.confusion is not None]
+    return KernelPrediction(
+        kernel=tangent.name,
+        kernel_reason=tangent.reason,
+        class_accuracy=torch.stack([one.accuracy for one in predictions]),
+        class_spread=torch.stack([one.spread for one in predictions]),
+        class_error=torch.stack([one.error for one in predictions]).mean(0),
+        confusion=torch.stack(confusions).mean(0) if confusions else None,
+        table=torch.stack([one.table for one in predictions]).mean(0),
+        invariance_error=sum(one.invariance_error for one in predictions) / count,
+        pairs=pairs,
+        notes=tuple(dict.fromkeys(note for one in predictions for note in one.notes)),
+        resample=resample,
+        resample_prediction=predictions[0],
+    )
+
+
+def _check_gram(gram: Float[Tensor, "p p"], network: UserModel) -> None:
+    """Refuses a kernel that is not finite, 0 or constant, from which nothing can be predicted."""
+    check_finite(f"the kernel of {network.name}", gram)
+    if not bool(gram.any()):
+        raise InputError(
+            f"{network.name}: expected outputs that change with the weights, got a tangent kernel of 0: no "
+            "training would change them; look for a factor of 0, a detach() or a dead activation."
+        )
+    if float(gram.max() - gram.min()) <= CONSTANT * float(gram.abs().max()):
+        raise InputError(
+            f"{network.name}: expected outputs that change with the input, got a tangent kernel with one "
+            "value for all points: the network's output does not depend on its input, so all samples are "
+            "alike to it; look for an input that is not used, a factor of 0 or a dead activation."
+        )

@@ -1,0 +1,241 @@
+"""Where the trainings of a forecast run and are kept: here, in a folder, on workers; with the same answers.
+
+A folder keeps every finished training as a cell, and the times that were measured for planning, so that the
+same question asked again plans the same trainings and runs only those that are missing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, final
+
+import torch
+
+from symscope.errors import InputError
+from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._stored_answer import answer_from_plain, plain_answer
+from symscope.forecasting._trained_answer import TrainedAnswer
+from symscope.forecasting._training_task import (
+    Training,
+    TrainingTask,
+    pickled_training,
+    plain_digest,
+    run_training,
+    samples_digest,
+    saved_samples,
+)
+from symscope.numerics import Progress
+from symscope.runs import RunFolder, Workers, cell_key, cell_record, finished_cells
+from symscope.user_code import user_files
+
+KIND = "trainings of forecasts"
+
+
+@final
+class Trainings:
+    """Answers of trainings, from a folder, from workers, or trained here; made by `open_trainings`.
+
+    Attributes:
+        notes: What could not be done as asked, in words.
+    """
+
+    def __init__(self, folder: RunFolder | None = None, workers: Workers | None = None) -> None:
+        self.folder, self.workers = folder, workers
+        self.notes: list[str] = []
+        self._records: dict[str, dict[str, Any]] = {}
+        self._expected: set[str] = set()
+        self._sources: list[Generator[tuple[TrainingTask, dict[str, Any]], None, None]] = []
+        self._samples: tuple[ForecastSamples, str, bytes | str] | None = None
+        self._identities: dict[Training, dict[str, Any]] = {}
+        self._question: str = ""
+        self.files = ExitStack()
+
+    @property
+    def threads(self) -> int:
+        """Threads of one training."""
+        if self.workers is None:
+            return torch.get_num_threads()
+        return self.workers.threads
+
+    def begin(self, question: dict[str, Any]) -> None:
+        """Name the question, for the times that are measured for it."""
+        self._question = cell_key({"times": "measured", "of": plain_digest(question)})
+
+    def measured(self, what: str, measure: Callable[[], float]) -> float:
+        """A number that planning depends on, such as the seconds of a step; the same when asked again.
+
+        Args:
+            what: Name of the number.
+            measure: Function that measures it, with the threads of one training.
+
+        Raises:
+            InputError: A folder that cannot be written, or in which the times are damaged.
+        """
+        record = None if self.folder is None else self.folder.cell(self._question)
+        known: dict[str, Any] = {} if record is None else record["tables"]
+        value = known.get(what)
+        if value is not None:
+            if type(value) not in (int, float) or not 0 <= value < 1e12:
+                raise InputError(f"{self.folder}: expected times in seconds, got {value!r:.40}; start anew")
+            return float(value)
+        before = torch.get_num_threads()
+        torch.set_num_threads(self.threads)
+        try:
+            value = float(measure())
+        finally:
+            torch.set_num_threads(before)
+        if self.folder is not None:
+            identity = {"key": self._question, "parameters": {}, "seed": 0}
+            self.folder.save_cell(cell_record(identity, {**known, what: value}, 0.0))
+        return value
+
+    def at_once(self, device: torch.device) -> int:
+        """How many trainings make progress at a time: no more than cores, and one on a GPU."""
+        workers = self.workers or Workers(1)
+        return int(self.measured("trainings at once", partial(workers.slots, device.type)))
+
+    def announce(self, trainings: Sequence[Training]) -> None:
+        """Hand trainings to the workers, in this order; without workers nothing happens yet."""
+        if self.workers is None:
+            return
+        tasks = []
+        for one in trainings:
+            identity = self._identity(one)
+            if identity["key"] in self._expected or self._record(identity["key"]) is not None:
+                continue
+            try:
+                content = pickled_training(one)
+            except Exception as error:  # pickling a user's network may raise anything
+                self._refuse(one.trainer.model.name, f"{type(error).__name__}: {error}")
+                continue
+            device, saved = str(one.trainer.device), self._saved(one.trainer.samples)[1]
+            task = (identity, self.threads, device, content, saved, user_files(), str(Path.cwd()))
+            tasks.append(TrainingTask(*task))
+            self._expected.add(identity["key"])
+        if tasks:
+            self._sources.append(finished_cells(run_training, tasks, self.workers))
+
+    def answer(self, training: Training, progress: Progress | None = None) -> TrainedAnswer:
+        """The answer of a training: kept, announced and waited for, or trained now.
+
+        Args:
+            training: What to train and ask.
+            progress: Called as `progress(words with the loss, steps done, steps)`.
+
+        Raises:
+            InputError: A loss that is not finite, an error of the user's code, a folder that is damaged or
+                cannot be written, a worker that died.
+        """
+        if self.folder is None and self.workers is None:
+            return training.run(progress)
+        identity = self._identity(training)
+        key = identity["key"]
+        while key in self._expected:
+            self._take(*next(chain.from_iterable(self._sources)))
+        record = self._record(key)
+        if record is None:
+            start = time.perf_counter()
+            answer = training.run(progress)
+            self._keep(cell_record(identity, plain_answer(answer), time.perf_counter() - start))
+            return answer
+        if progress is not None:
+            progress("trained", training.plan.steps, training.plan.steps)
+        try:
+            return answer_from_plain(record["tables"], training.trainer.samples)
+        except InputError as error:
+            raise InputError(f"{self.folder and self.folder.path}, cell {key}: {error}; delete it") from error
+
+    def close(self) -> None:
+        """End workers, and forget what was written for them."""
+        for source in self._sources:
+            source.close()
+        self.files.close()
+
+    def _identity(self, training: Training) -> dict[str, Any]:
+        if training not in self._identities:
+            self._identities[training] = training.identity(self._saved(training.trainer.samples)[0])
+        return self._identities[training]
+
+    def _record(self, key: str) -> dict[str, Any] | None:
+        if key not in self._records and self.folder is not None:
+            record = self.folder.cell(key)
+            if record is not None:
+                self._records[key] = record
+        return self._records.get(key)
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        self._records[record["key"]] = record
+        if self.folder is not None:
+            self.folder.save_cell(record)
+
+    def _take(self, task: TrainingTask, record: dict[str, Any]) -> None:
+        """Keep what a worker sent, or refuse it."""
+        self._expected.discard(record["key"])
+        if record["status"] == "done":
+            self._keep(record)
+        elif record["status"] == "refused":
+            self._refuse(str(record["parameters"]["network"]), record["reason"])
+        elif "message" in record:
+            raise InputError(record["message"])
+        elif not record.get("worker", "here"):
+            raise InputError(
+                "a worker process ended before its training did (killed, out of memory, or started by a "
+                'script without `if __name__ == "__main__":`); finished trainings are kept, ask again with '
+                "fewer workers"
+            )
+        else:
+            raise RuntimeError(f"a training failed in a worker:\n{record['traceback']}")
+
+    def _refuse(self, name: str, reason: str) -> None:
+        note = (
+            f"{name} cannot be sent to other processes ({reason.splitlines()[0][:160]}), so its trainings "
+            "ran one after another in this one; write its classes and functions at the top level of a file "
+            "of their own."
+        )
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def _saved(self, samples: ForecastSamples) -> tuple[str, bytes | str]:
+        """The digest of samples, and what workers are given of them."""
+        if self._samples is None or self._samples[0] is not samples:
+            saved: bytes | str = b""
+            if self.workers is not None and self.workers.dask:
+                content = io.BytesIO()
+                torch.save(saved_samples(samples), content)
+                saved = content.getvalue()  # a cluster may share no disk
+            elif self.workers is not None:
+                beside = None if self.folder is None else self.folder.path  # swept there after a kill
+                number, saved = tempfile.mkstemp(prefix=".unfinished-", dir=beside)
+                self.files.callback(os.unlink, saved)
+                with os.fdopen(number, "wb") as file:
+                    torch.save(saved_samples(samples), file)
+            self._samples = (samples, samples_digest(samples), saved)
+        return self._samples[1:]
+
+
+@contextmanager
+def open_trainings(
+    folder: str | os.PathLike[str] | None, workers: int | None, dask: str | None
+) -> Iterator[Trainings]:
+    """Trainings that are kept in a folder, and run on workers, if those are given.
+
+    Raises:
+        InputError: A folder that holds something else, or is in use; both workers and a cluster.
+    """
+    with ExitStack() as stack:
+        kept = None if folder is None else RunFolder(Path(folder))
+        if kept is not None:
+            kept.open_cells(KIND)
+            stack.enter_context(kept.lock())
+        spread = Workers(workers or None, dask) if workers or dask is not None else None
+        trainings = Trainings(kept, spread)
+        stack.callback(trainings.close)
+        yield trainings

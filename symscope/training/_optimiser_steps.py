@@ -1,0 +1,107 @@
+"""Single steps of Adam and SGD, by the functions that PyTorch's optimisers call themselves.
+
+The first `torch.optim.Optimizer` of a process loads PyTorch's compiler: two seconds, which a short training
+on a CPU is not worth. The functions behind it load nothing and give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.sgd import sgd
+
+from symscope.training._mini_batch import Optimiser
+
+EPSILON = 1e-8  # what PyTorch's Adam adds to the square root
+
+
+def optimiser_steps(optimiser: Optimiser, weights: Iterable[Tensor]) -> Callable[[float], None]:
+    """A function of the learning rate that takes one step with the weights' gradients and clears them.
+
+    Args:
+        optimiser: Adam or SGD; its own learning rate is not used.
+        weights: Weights; those that need no gradient, or have none, are left as they are.
+
+    Raises:
+        InputError: All weights are frozen.
+
+    >>> weight = torch.ones(1, requires_grad=True)
+    >>> step = optimiser_steps(Optimiser("sgd", 1.0), [weight])
+    >>> (3 * weight).sum().backward()
+    >>> step(0.5)
+    >>> weight.item(), weight.grad is None
+    (-0.5, True)
+    """
+    moved = optimiser.moved(weights)
+    _clear(moved)
+    if moved[0].is_cuda:
+        built = optimiser.build(moved)
+
+        def step(rate: float) -> None:
+            for group in built.param_groups:
+                group["lr"] = rate
+            built.step()
+            _clear(moved)
+
+        return step
+    return _Adam(optimiser, moved) if optimiser.kind == "adam" else _Momentum(optimiser, moved)
+
+
+def _clear(weights: list[Tensor]) -> None:
+    for one in weights:
+        one.grad = None
+
+
+class _Adam:
+    def __init__(self, optimiser: Optimiser, weights: list[Tensor]) -> None:
+        self.betas, self.weights = optimiser.betas, weights
+        self.means, self.squares = ([torch.zeros_like(one) for one in weights] for _ in range(2))
+        self.counts = [torch.tensor(0.0) for _ in weights]
+
+    @torch.no_grad()
+    def __call__(self, rate: float) -> None:
+        at = [k for k, one in enumerate(self.weights) if one.grad is not None]
+        adam(
+            [self.weights[k] for k in at],
+            [grad for k in at if (grad := self.weights[k].grad) is not None],
+            [self.means[k] for k in at],
+            [self.squares[k] for k in at],
+            [],
+            [self.counts[k] for k in at],
+            amsgrad=False,
+            beta1=self.betas[0],
+            beta2=self.betas[1],
+            lr=rate,
+            weight_decay=0.0,
+            eps=EPSILON,
+            maximize=False,
+        )
+        _clear(self.weights)
+
+
+class _Momentum:
+    def __init__(self, optimiser: Optimiser, weights: list[Tensor]) -> None:
+        self.momentum, self.weights = optimiser.momentum, weights
+        self.buffers: list[Tensor | None] = [None] * len(weights)
+
+    @torch.no_grad()
+    def __call__(self, rate: float) -> None:
+        at = [k for k, one in enumerate(self.weights) if one.grad is not None]
+        buffers = [self.buffers[k] for k in at]
+        sgd(
+            [self.weights[k] for k in at],
+            [grad for k in at if (grad := self.weights[k].grad) is not None],
+            buffers,
+            weight_decay=0.0,
+            momentum=self.momentum,
+            lr=rate,
+            dampening=0.0,
+            nesterov=False,
+            maximize=False,
+        )
+        for k, buffer in zip(at, buffers, strict=True):
+            self.buffers[k] = buffer
+        _clear(self.weights)
