@@ -5,7 +5,7 @@ from __future__ import annotations
 from symscope.report._inline_svg import inline_svg
 from symscope.report._page import image_element
 from symscope.report._figures import irrep_figure
-from symscope.report._figures import draw_image, draw_sample, orbit_figure
+from symscope.report._figures import draw_sample, orbit_figure
 from symscope.report._page import fragment, page, slug, write_page
 from symscope.report._page import (
     Block,
@@ -47,7 +47,6 @@ __all__ = [
     "Table",
     "Text",
     "JudgedClaim",
-    "draw_image",
     "draw_sample",
     "figure_bytes",
     "fragment",

@@ -1,0 +1,204 @@
+"""Sections of an audit's page: what it does to answers, and whether the data has the symmetry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from symscope.auditing._audit_figures import heat_map, samples_figure, symmetry_figure
+from symscope.auditing._page_parts import percent, svg_element
+from symscope.auditing._result import Audit
+from symscope.data import sample_kind
+from symscope.report import (
+    Block,
+    JudgedClaim,
+    Note,
+    Picture,
+    Section,
+    Table,
+    Text,
+    figure_bytes,
+    image_element,
+)
+
+SHOWN_SAMPLES = 6  # samples whose answer flips
+MOST_COLUMNS = 16  # elements in a map
+MOST_ROWS = 30  # classes in a map
+RECOMMENDED = {
+    "want": ("good", "want it"),
+    "part": ("open", "want a part of it"),
+    "not": ("bad", "do not want it"),
+}
+
+
+def consequences_section(audit: Audit) -> Section:
+    """Accuracy, flips and calibration by element and class, or errors of numbers."""
+    found = audit.consequences
+    blocks: list[Block] = [Text(sentence) for sentence in found.sentences]
+    if found.elements:
+        blocks.append(_answers_table(found))
+        blocks += _class_map(found)
+        blocks += _flipped(audit)
+    elif found.predictions:
+        blocks.append(_predictions_table(found))
+    blocks += [Note(note) for note in found.notes]
+    return Section("What it does to answers", tuple(blocks), anchor="consequences")
+
+
+def _answers_table(found: Any) -> Table:
+    columns = (
+        "element",
+        "accuracy",
+        "95 % interval",
+        "answers that flip",
+        "mean confidence",
+        "calibration error",
+    )
+    rows = tuple(
+        (
+            one.element_name,
+            percent(one.accuracy),
+            f"{percent(one.low)} to {percent(one.high)}",
+            percent(one.flips),
+            percent(one.confidence),
+            percent(one.calibration_error),
+        )
+        for one in found.elements
+    )
+    caption = f"Answers to {found.samples:,} samples by element"
+    return Table(caption, columns, rows, (False, True, True, True, True, True))
+
+
+def _predictions_table(found: Any) -> Table:
+    several = len({one.column for one in found.predictions}) > 1
+    columns = ("element", *(("target",) if several else ()), "error", "95 % interval", "more than upright")
+    rows = tuple(
+        (
+            one.element_name,
+            *((str(one.column),) if several else ()),
+            f"{one.error:.4g}",
+            f"{one.low:.4g} to {one.high:.4g}",
+            f"{one.change:+.3g} ({one.change_low:+.3g} to {one.change_high:+.3g})",
+        )
+        for one in found.predictions
+    )
+    caption = f"Root mean square errors of {found.samples:,} samples by element, in units of the targets"
+    return Table(caption, columns, rows, (False, *((True,) if several else ()), True, True, True))
+
+
+def _table_of(rows: Sequence[Any], row_of: str) -> tuple[list[str], list[str], Tensor]:
+    """Names of rows and columns, and accuracies; elements are thinned out, the largest rows come first."""
+    names = list(dict.fromkeys(getattr(one, row_of) for one in rows))[:MOST_ROWS]
+    elements = list(dict.fromkeys(one.element_name for one in rows))
+    elements = elements[:: -(-len(elements) // MOST_COLUMNS)]
+    values = torch.full((len(names), len(elements)), float("nan"), dtype=torch.float64)
+    for one in rows:
+        if getattr(one, row_of) in names and one.element_name in elements:
+            values[names.index(getattr(one, row_of)), elements.index(one.element_name)] = one.accuracy
+    return names, elements, values
+
+
+def _class_map(found: Any) -> list[Block]:
+    names, elements, values = _table_of(found.classes, "class_name")
+    if not names:
+        return []
+    figure = heat_map(values, names, elements, "accuracy", 0.0)
+    return [
+        Picture(
+            svg_element(figure, "accuracy", "A map of accuracy by class and element."),
+            "Accuracy by class and element",
+            "The share of samples of a class, moved by an element, whose class is predicted.",
+        )
+    ]
+
+
+def _flipped(audit: Audit) -> list[Block]:
+    """Samples whose answer changes, each of another class while there are classes left."""
+    subject = audit.subject
+    kind = sample_kind(subject.action, tuple(subject.data.x.shape[1:]))
+    if kind not in ("image", "series", "points") or not audit.consequences.flipped:
+        return []
+    chosen: list[Any] = []
+    for one in sorted(audit.consequences.flipped, key=lambda one: one.before != one.label):
+        seen = sum(other.label == one.label for other in chosen)
+        chosen.append((seen, one))
+    chosen = [one for _, one in sorted(chosen, key=lambda pair: pair[0])][:SHOWN_SAMPLES]
+    pictures = []
+    for one in chosen:
+        x = subject.data.x[one.index]
+        pictures.append(
+            (
+                x,
+                f"{one.before}\n{one.before_confidence:.0%} sure",
+                subject.moved(one.element, x[None])[0],
+                f"{one.after}, {one.element_name}\n{one.after_confidence:.0%} sure",
+            )
+        )
+    figure = samples_figure(pictures, kind, ("as it is", "transformed"))
+    alt = "Samples above, and transformed below, with the answers of the network."
+    element = (
+        image_element(figure_bytes(figure, "png"), alt=alt)
+        if kind == "image"
+        else svg_element(figure, "flips", alt)
+    )
+    return [
+        Picture(
+            element,
+            "Samples whose answer flips",
+            "Above each sample the class that is predicted, and how sure the network is.",
+        )
+    ]
+
+
+def data_section(audit: Audit) -> Section:
+    """Whether the data looks the same when moved, whether labels survive, and what to want."""
+    found = audit.data_symmetry
+    outcome, words = RECOMMENDED[found.recommendation]
+    *evidence, advice = found.evidence
+    blocks: list[Block] = [
+        JudgedClaim(advice, outcome, words, why=f"From {found.samples:,} samples and their labels alone."),
+        *(Text(sentence) for sentence in evidence),
+        Picture(
+            svg_element(symmetry_figure(audit), "symmetry", "Accuracy of telling moved samples from others."),
+            "Does the data look the same when it is moved?",
+            "How often a classifier tells held-out samples that were moved by an element from other samples "
+            "that were not; lines are 95 % intervals. Near 50 % the data has the symmetry.",
+        ),
+    ]
+    names, elements, values = _table_of(found.classes, "class_name")
+    if names:
+        figure = heat_map(values, names, elements, "told apart", 0.5)
+        blocks.append(
+            Picture(
+                svg_element(figure, "classes", "A map of that accuracy by class and element."),
+                "The same for each class",
+                "0.5: samples of the class look the same when moved; 1: always told apart.",
+            )
+        )
+    if found.labels:
+        blocks.append(_label_table(audit))
+    blocks += [Note(note) for note in found.notes]
+    return Section("Should you want it?", tuple(blocks), anchor="data")
+
+
+def _label_table(audit: Audit) -> Table:
+    subject = audit.subject
+
+    def name(label: int) -> str:
+        return str(label) if subject.class_names is None else subject.class_names[label]
+
+    rows = tuple(
+        (
+            f"{name(one.first)}, moved by {subject.element_name(one.element)}",
+            name(one.second),
+            percent(one.accuracy),
+            percent(one.upright),
+            f"{one.p_value:.1g}",
+        )
+        for one in audit.data_symmetry.labels
+    )
+    columns = ("class, moved", "looks like", "told apart", "told apart unmoved", "corrected p-value")
+    return Table("Classes that become each other", columns, rows, (False, False, True, True, True))
