@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,11 +122,12 @@ def _flipped(audit: Audit) -> list[Block]:
     kind = sample_kind(subject.action, tuple(subject.data.x.shape[1:]))
     if kind not in ("image", "series", "points") or not audit.consequences.flipped:
         return []
-    chosen: list[Any] = []
+    counts: Counter[str] = Counter()
+    ranked = []
     for one in sorted(audit.consequences.flipped, key=lambda one: one.before != one.label):
-        seen = sum(other.label == one.label for other in chosen)
-        chosen.append((seen, one))
-    chosen = [one for _, one in sorted(chosen, key=lambda pair: pair[0])][:SHOWN_SAMPLES]
+        ranked.append((counts[one.label], len(ranked), one))
+        counts[one.label] += 1
+    chosen = [one for _, _, one in sorted(ranked)][:SHOWN_SAMPLES]
     pictures = []
     for one in chosen:
         x = subject.data.x[one.index]

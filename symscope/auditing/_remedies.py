@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import final
 
 import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor, nn
 
+from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
 from symscope.auditing._measurement import Measurement, tried_elements
 from symscope.auditing._subject import Subject
+from symscope.auditing._symmetry_advice import elements_to_want
 from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork
 from symscope.numerics import seeded
@@ -53,16 +55,30 @@ class Remedy:
     needs_targets: bool = False
 
 
-def wanted_elements(subject: Subject, data_symmetry: Any) -> tuple[tuple[int, ...], str]:
-    """Elements to repair for, the identity first, and why nothing should be repaired, where that is so."""
+def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple[int, ...], str]:
+    """Elements to repair for, the identity first, and why nothing should be repaired, where that is so.
+
+    Elements under which labels survive: that the data does not show them is no reason to leave them out,
+    because whoever asks for a repair will meet them.
+    """
     group = subject.action.group
     everyone = (group.identity, *subject.others)
-    if data_symmetry is None or data_symmetry.recommendation == "want":
+    changed = [] if found is None else [one for one in found.targets if one.verdict == "changes"]
+    if found is None or not (found.labels or changed):
         return everyone, ""
-    wanted = set(data_symmetry.wanted_elements) | {group.identity}
-    if data_symmetry.recommendation == "not" or len(wanted) == 1:
-        return everyone, "labels do not survive these transformations: the network should tell them apart"
-    return tuple(g for g in everyone if g in wanted), ""
+    alike = [replace(one, accuracy=0.5) for one in found.elements]
+    wanted = elements_to_want(group, alike, found.labels, found.targets, ())
+    if len(wanted) > 1:
+        return tuple(g for g in everyone if g in wanted), ""
+    if not found.labels:
+        return everyone, f"numbers change when samples are moved by {subject.element_name(changed[0].element)}"
+    pair = found.labels[0]
+    first, second = (
+        str(label) if subject.class_names is None else subject.class_names[label]
+        for label in (pair.first, pair.second)
+    )
+    moved = f"{first} moved by {subject.element_name(pair.element)}"
+    return everyone, f"labels do not survive: {moved} can hardly be told from {second}"
 
 
 @final

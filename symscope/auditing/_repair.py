@@ -13,6 +13,7 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from symscope._version import __version__
+from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import STEPS
 from symscope.auditing._group_modules import Averaged
 from symscope.auditing._measurement import Estimate, Measurement, measurement
@@ -122,7 +123,7 @@ class Repair:
 def repair(
     subject: Subject,
     *,
-    data_symmetry: Any = None,
+    data_symmetry: DataSymmetry | None = None,
     seconds: float | int = 60.0,
     steps: int = STEPS,
     seed: int = 0,
@@ -135,8 +136,8 @@ def repair(
 
     Args:
         subject: The network, samples and actions.
-        data_symmetry: What `data_symmetry` found in the data: where the symmetry is not wanted nothing is
-            applied, where a part of it is wanted its elements are taken.
+        data_symmetry: What `data_symmetry` found: elements that make a class another one, or change numbers,
+            are left out, and where none is left nothing is applied.
         seconds: Time for everything; what it does not allow is measured on fewer samples.
         steps: Most steps of fine-tuning; fewer where the time does not allow them.
         seed: Seed for the split, fine-tuning and resamples.

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
 from symscope.auditing import Subject, audit_subject
+from symscope.auditing._data_symmetry import DataSymmetry
+from symscope.auditing._input_invariance import ElementTest
+from symscope.auditing._label_survival import LabelTest
 from symscope.auditing._measurement import measurement
-from symscope.auditing._remedies import repair_plan
+from symscope.auditing._remedies import repair_plan, wanted_elements
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
 from symscope.auditing.repairs import Averaged
-from symscope.data import LabelledData
+from symscope.auditing._target_survival import TargetTest
+from symscope.data import Action, LabelledData
 from symscope.data.vectors import linear_action
 from symscope.dynamics import build_module, declare_network
 from symscope.groups import cyclic, permutation
@@ -174,26 +178,40 @@ def test_what_takes_longer_is_measured_on_fewer_samples():
     assert (plan.first_fitted(4, 8).x.shape[0], plan.first_fitted(240, 8).x.shape[0]) == (60, 8)
 
 
-@dataclass
-class Found:
-    recommendation: str
-    wanted_elements: tuple[int, ...] = ()
+def symmetry(action: Action, *mixing: int) -> DataSymmetry:
+    """What is found in data that looks different under every element, classes 0 and 1 mixed up by some."""
+    others = range(1, action.group.order)
+    tests = tuple(ElementTest(g, str(g), None, 0.9, 0.8, 1.0, 0.01, 60, "different") for g in others)
+    labels = tuple(LabelTest(0, 1, g, 0.5, 0.4, 0.6, 1.0, 0.9, 0.01, 60) for g in mixing)
+    found = ("bars", "C4 rotation", 60, tests, (), None, True, (0,), labels, (), "not", (0,), ("Do not.",))
+    return DataSymmetry(*found)
 
 
 def test_nothing_is_applied_where_labels_do_not_survive():
-    repairs = repair(bar_subject(24), data_symmetry=Found("not"))
+    subject = bar_subject(24)
+    repairs = repair(subject, data_symmetry=symmetry(subject.action, 1, 2, 3))
     assert [one.module for one in repairs] == [None] * len(repairs)
     assert {one.outcome for one in repairs} == {"not applied"}
-    assert all("labels do not survive" in one.reason for one in repairs)
-    assert repairs[0].to_dict()["reason"] == repairs[0].reason
+    expected = "labels do not survive: 0 moved by 90° can hardly be told from 1"
+    assert {one.reason for one in repairs} == {expected}
+    assert repairs[0].to_dict()["reason"] == expected
 
 
-def test_only_wanted_elements_are_repaired():
-    repairs = repair(bar_subject(24), data_symmetry=Found("part", (2,)), steps=30)
+def test_elements_under_which_labels_survive_are_repaired_though_the_data_does_not_show_them():
+    subject = bar_subject(24)
+    assert wanted_elements(subject, symmetry(subject.action)) == ((0, 1, 2, 3), "")
+    repairs = repair(subject, data_symmetry=symmetry(subject.action, 1, 3), steps=30)
     assert repairs[0].name == "average over 2 elements"
     assert repairs[0].module.elements == (0, 2)
     assert repairs[0].elements == ("180°",)
     assert repairs[0].error_after.value < SINGLE
+
+
+def test_numbers_that_change_are_a_reason_too():
+    subject = tilt_subject(24)
+    changed = tuple(TargetTest(g, 0.1, 0.9, 0.5, 1.1, "changes") for g in (1, 2, 3))
+    found = replace(symmetry(subject.action), targets=changed)
+    assert wanted_elements(subject, found)[1] == "numbers change when samples are moved by 90°"
 
 
 def test_a_certificate_is_json_and_names_what_it_rests_on(classes):
