@@ -123,7 +123,7 @@ def _flipped(audit: Audit) -> list[Block]:
     if kind not in ("image", "series", "points") or not audit.consequences.flipped:
         return []
     counts: Counter[str] = Counter()
-    ranked = []
+    ranked: list[tuple[int, int, Any]] = []
     for one in sorted(audit.consequences.flipped, key=lambda one: one.before != one.label):
         ranked.append((counts[one.label], len(ranked), one))
         counts[one.label] += 1

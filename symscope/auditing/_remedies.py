@@ -71,7 +71,10 @@ def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple
     if len(wanted) > 1:
         return tuple(g for g in everyone if g in wanted), ""
     if not found.labels:
-        return everyone, f"numbers change when samples are moved by {subject.element_name(changed[0].element)}"
+        return (
+            everyone,
+            f"numbers change when samples are moved by {subject.element_name(changed[0].element)}",
+        )
     pair = found.labels[0]
     first, second = (
         str(label) if subject.class_names is None else subject.class_names[label]

@@ -18,8 +18,8 @@ from symscope.auditing._measurement import measurement
 from symscope.auditing._remedies import repair_plan, wanted_elements
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
-from symscope.auditing.repairs import Averaged
 from symscope.auditing._target_survival import TargetTest
+from symscope.auditing.repairs import Averaged
 from symscope.data import Action, LabelledData
 from symscope.data.vectors import linear_action
 from symscope.dynamics import build_module, declare_network
