@@ -7,6 +7,7 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 """
 
 from symscope.auditing._audit import audit
+from symscope.auditing._audit_page import audit_page
 from symscope.auditing._causes import Cause
 from symscope.auditing._consequences import Consequences, consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
@@ -30,6 +31,8 @@ __all__ = [
     # the data's symmetry
     "DataSymmetry",
     "data_symmetry",
+    # the page
+    "audit_page",
     # remedies, applied and measured
     "Repair",
     "best_repair",

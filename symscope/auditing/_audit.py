@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
 from symscope.auditing._causes import CLEAN, Evidence, error_interval, find_causes
+from symscope.auditing._consequences import consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._error_table import ErrorTable, error_table
 from symscope.auditing._fresh import SHUFFLED, fresh_networks
@@ -116,8 +117,10 @@ def audit(
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
     fixed: tuple[Repair, ...] = ()
     if repairs and not clean and (fault is None or fault.corrected is not None):
-        told.begin("remedies")  # whatever the data shows: who asks may meet other transformations
-        fixed = repair(used, seconds=seconds / 2, seed=seed)
+        told.begin("remedies")
+        fixed = repair(used, data_symmetry=symmetry, seconds=seconds / 2, seed=seed)
+    told.begin("consequences")
+    after = consequences(used, seed=seed)
     low, high = error_interval(table, seed)
     return Audit(
         subject=subject,
@@ -135,7 +138,7 @@ def audit(
         local=local_error(subject, x[: plan.local], table),
         smooth_error=float("nan") if evidence is None else evidence.grid.smooth_rough,
         stability=stability_words(subject),
-        consequences=None,
+        consequences=after,
         data_symmetry=symmetry,
         repairs=fixed,
         notes=tuple(notes),

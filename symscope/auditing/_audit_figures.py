@@ -13,7 +13,7 @@ from symscope.auditing._repair import Repair
 from symscope.auditing._result import Audit
 from symscope.report import COLOURS, FAINT, INK, RIGHT, WRONG, draw_sample, new_figure, style
 
-WIDTH = 6.2  # inches: letters are legible on half of it
+WIDTH = 5.4  # inches: letters are legible on a phone
 MOST_LAYERS = 16
 MOST_BARS = 24  # elements whose names fit below an axis
 VERDICTS = {"same": RIGHT, "different": WRONG, "unknown": FAINT}
@@ -57,7 +57,7 @@ def elements_figure(audit: Audit) -> Any:
         axes.axhline(audit.error, color=INK, linestyle="--", linewidth=1, label="all elements")
         axes.set(xlabel="element", ylabel="equivariance error", ylim=(0, None))
         axes.yaxis.set_major_formatter(_percent())
-        figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure
 
 

@@ -84,20 +84,23 @@ def _elements(audit: Audit) -> Section:
             "an error of its own.",
         )
     ]
-    facts = []
+    rows = []
     if not math.isnan(audit.smooth_error):
-        facts.append(("elements that interpolate, smoothed samples", percent(audit.smooth_error)))
+        rows.append(("elements that interpolate, on smoothed samples", percent(audit.smooth_error)))
     if audit.local is not None:
         local = audit.local
-        facts += [
-            (f"{local.step}, measured", percent(local.first_step)),
-            (f"{local.step}, as it begins at the identity ({local.method})", percent(local.per_step)),
+        rows += [
+            (f"{local.step}", percent(local.first_step)),
+            (
+                f"{local.step}, if it grew as it begins at the identity (derivative by {local.method})",
+                percent(local.per_step),
+            ),
         ]
     if audit.start_errors:
         ends = f"{percent(min(audit.start_errors))} to {percent(max(audit.start_errors))}"
-        facts.append((f"{len(audit.start_errors)} fresh networks", ends))
-    if facts:
-        blocks.append(Facts(tuple(facts)))
+        rows.append((f"{len(audit.start_errors)} networks with fresh weights", ends))
+    if rows:
+        blocks.append(Table("The same error otherwise", ("of", "error"), tuple(rows), (False, True)))
     if audit.stability:
         blocks.append(Text(audit.stability))
     return Section("By transformation", tuple(blocks), anchor="elements")

@@ -131,11 +131,14 @@ def _flipped(audit: Audit) -> list[Block]:
     pictures = []
     for one in chosen:
         x = subject.data.x[one.index]
+        moved = subject.moved(one.element, x[None])[0]
+        if kind == "image":
+            moved = moved.clamp(x.min(), x.max())  # splines overshoot, which would change the greys
         pictures.append(
             (
                 x,
                 f"{one.before}\n{one.before_confidence:.0%} sure",
-                subject.moved(one.element, x[None])[0],
+                moved,
                 f"{one.after}, {one.element_name}\n{one.after_confidence:.0%} sure",
             )
         )

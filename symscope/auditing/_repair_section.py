@@ -10,7 +10,7 @@ from symscope.auditing._audit_figures import repairs_figure
 from symscope.auditing._page_parts import percent, svg_element
 from symscope.auditing._repair import Repair, best_repair
 from symscope.auditing._result import Audit
-from symscope.report import Block, Command, Picture, Section, Table, Text
+from symscope.report import Block, Command, Note, Picture, Section, Table, Text
 
 
 def repairs_section(audit: Audit) -> Section:
@@ -18,6 +18,8 @@ def repairs_section(audit: Audit) -> Section:
     applied = [one for one in audit.repairs if one.module is not None]
     best = best_repair(audit.repairs)
     blocks: list[Block] = [Text(_best_words(best))]
+    if applied and len(applied[0].elements) < len(audit.elements):
+        blocks.append(Note(f"Remedies are for these elements alone: {', '.join(applied[0].elements)}."))
     if any(one.everywhere_after and not math.isnan(one.everywhere_after.value) for one in applied):
         blocks.append(
             Picture(
@@ -27,7 +29,7 @@ def repairs_section(audit: Audit) -> Section:
             )
         )
     if applied:
-        blocks.append(_repair_table(applied))
+        blocks += [_repair_table(applied), _limits_table(applied)]
     refused = tuple((one.name, one.reason) for one in audit.repairs if one.module is None)
     if refused:
         blocks.append(Table("Not applied", ("remedy", "reason"), refused))
@@ -73,14 +75,12 @@ def _repair_table(applied: Sequence[Repair]) -> Table:
     form = ".1%" if classes else ".3g"
     rows = tuple(
         (
-            f"{one.name}{f' ({one.details})' if one.details else ''}",
+            one.name,
             one.outcome,
             change(one.error_before, one.error_after, ".1%"),
             change(one.everywhere_before, one.everywhere_after, form),
             change(one.upright_before, one.upright_after, form),
-            f"{one.passes} passes, {one.slowdown:.1f} times",
-            f"{one.fitted} and {one.judged}",
-            one.does_not_fix,
+            f"{one.slowdown:.1f} times ({one.passes} {'pass' if one.passes == 1 else 'passes'})",
         )
         for one in applied
     )
@@ -91,7 +91,20 @@ def _repair_table(applied: Sequence[Repair]) -> Table:
         f"{what}, all transformations",
         f"{what}, upright",
         "time of an answer",
-        "samples fitted and judged",
-        "what it does not fix",
     )
-    return Table("Remedies, each applied to a copy of the network", columns, rows)
+    return Table("Remedies, each applied to a copy of the network: before, and after", columns, rows)
+
+
+def _limits_table(applied: Sequence[Repair]) -> Table:
+    rows = tuple(
+        (
+            one.name,
+            one.details or "–",
+            f"{one.fitted:,} fitted, {one.judged:,} judged",
+            f"{one.seconds:.1f} s",
+            one.does_not_fix,
+        )
+        for one in applied
+    )
+    columns = ("remedy", "settings", "samples", "took", "what it does not fix")
+    return Table("What they are fitted to, and what they do not fix", columns, rows)

@@ -167,7 +167,7 @@ class Audit:
         return data
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the numbers for programs (.json, as `to_dict`).
+        """Write the page (.html), or the numbers for programs (.json, as `to_dict`).
 
         Raises:
             InputError: Another ending, or a folder that is not there or cannot be written.
@@ -177,8 +177,24 @@ class Audit:
             write_whole(
                 json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n", file
             )
+        elif file.suffix == ".html":
+            from symscope.auditing._audit_page import audit_page
+
+            write_whole(audit_page(self), file)
         else:
-            raise InputError(f"{file}: expected a name that ends in .json (the numbers).")
+            raise InputError(f"{file}: expected a name that ends in .html (the page) or .json (the numbers).")
+
+    def plot(self) -> Any:
+        """The causes as a matplotlib figure: shares of the squared error, with intervals.
+
+        Raises:
+            InputError: A network that is equivariant, whose error has no causes.
+        """
+        from symscope.auditing._audit_figures import causes_figure
+
+        if not self.causes:
+            raise InputError(f"there is nothing to plot: {self.verdict}")
+        return causes_figure(self)
 
     def _repr_html_(self) -> str:
         """The verdict and the causes, for a notebook."""

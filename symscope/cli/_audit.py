@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from contextlib import redirect_stdout
 from functools import partial
@@ -16,7 +17,9 @@ from symscope.cli._forecast_progress import ForecastProgress
 from symscope.cli._terminal import (
     Data,
     Group,
+    Page,
     Seed,
+    check_page_path,
     named_action,
     results_console,
     simple_table,
@@ -85,6 +88,15 @@ def audit(
     ] = 120.0,
     seed: Seed = 0,
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="cpu or cuda.")] = "cpu",
+    out: Page = Path("audit.html"),
+    save_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-repaired",
+            metavar="FILE",
+            help="File for the network after the best remedy, which auditing.repairs.load_repaired reads.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Numbers on standard output instead of words; no page.")
     ] = False,
@@ -104,6 +116,8 @@ def audit(
     five causes: the action (the test is wrong), the grid (interpolation), the architecture (layers, by
     name), the data (few transformations), training (drift). Remedies are applied to a copy and measured.
 
+    Writes one page: causes, errors by element and layer, accuracy by class, the data's symmetry, remedies.
+
     Exit status: 0 done; 1 the error is above --fail-above; 2 bad input, with one line that says what; 130
     stopped by Ctrl-C.
 
@@ -117,10 +131,19 @@ def audit(
       [cyan]symscope audit --model nets.py:build --weights w.pt --data mine.npz --json --fail-above
       0.05[/cyan]
     """
+    from symscope.auditing import audit_page
+    from symscope.report import write_page
+
     if fail_above is not None and not 0 <= fail_above < math.inf:
         raise InputError(f"--fail-above: expected an error of 0 or more, got {fail_above}")
     if not 0 < seconds < math.inf:
         raise InputError(f"--seconds: expected a time above 0, got {seconds}")
+    if not as_json:
+        check_page_path(out)
+    if save_to is not None:
+        check_page_path(save_to)
+        if no_repair:
+            raise InputError("--save-repaired: there is nothing to save with --no-repair")
     options = {"task": task, "device": usable_device_name(device), "seconds": seconds, "seed": seed}
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
         result = _audit(model, weights, data, group, action, target_action, limit, not no_repair, options)
@@ -128,6 +151,10 @@ def audit(
         print(json.dumps(result.to_dict(), indent=1, allow_nan=False, ensure_ascii=False))
     else:
         _print(result)
+        write_page(audit_page(result, shlex.join(["symscope", *sys.argv[1:]])), out)
+        results_console().print(f"Report: {out}", soft_wrap=True)
+    if save_to is not None:
+        _save(result, save_to)
     if fail_above is not None and not result.error <= fail_above:
         print(f"symscope: error {result.error:.4g} is above {fail_above:g} (--fail-above)", file=sys.stderr)
         raise typer.Exit(1)
@@ -167,6 +194,20 @@ def _audit(
             progress=partial(progress, model),
             **options,
         )
+
+
+def _save(result: Audit, path: Path) -> None:
+    """The network after the best remedy, with the lines that load it."""
+    from symscope.auditing import best_repair
+    from symscope.auditing.repairs import save_repaired
+
+    best = best_repair(result.repairs)
+    if best is None:
+        print("symscope: no remedy made it better, nothing is saved (--save-repaired)", file=sys.stderr)
+        return
+    save_repaired(best, path)
+    print(f"symscope: {path}: {best.name}; to load it:", file=sys.stderr)
+    print(best.recipe.replace("repaired.pt", str(path)), file=sys.stderr)
 
 
 def _own_target(name: str, group: str, acting: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from symscope.auditing.repairs import load_repaired
 from symscope.cli._app import main
 from tests.auditing.planted import aligned, mlp, trained
 
@@ -62,6 +63,7 @@ def folder(tmp_path_factory):
 def run(capsys, folder, *arguments, model="build", weights="w.pt", data="mine.npz"):
     given = ["audit", "--model", f"{folder}/nets.py:{model}", "--data", f"{folder}/{data}"]
     given += ["--weights", f"{folder}/{weights}"] if weights else []
+    given += [] if "--json" in arguments else ["--out", f"{folder}/audit.html"]
     with pytest.raises(SystemExit) as stop:
         main([*given, "--no-repair", *arguments])
     return stop.value.code, *capsys.readouterr()
@@ -121,3 +123,39 @@ def test_mistakes_end_in_one_line_and_status_2(capsys, folder, arguments, change
     [line] = error.strip().splitlines()
     assert words in line
     assert line.startswith("symscope: ")
+
+
+def test_a_page_is_written_and_the_best_network_saved(capsys, folder):
+    given = ["audit", "--model", f"{folder}/nets.py:build", "--weights", f"{folder}/w.pt"]
+    given += ["--data", f"{folder}/mine.npz", "--group", "C4", "--seconds", "4"]
+    with pytest.raises(SystemExit) as stop:
+        main([*given, "--out", f"{folder}/page.html", "--save-repaired", f"{folder}/repaired.pt"])
+    out, err = capsys.readouterr()
+    assert stop.value.code == 0
+    assert f"Report: {folder}/page.html" in out
+    page = (folder / "page.html").read_text()
+    for words in (
+        "Whose fault is it?",
+        "By layer",
+        "What it does to answers",
+        "Should you want it?",
+        "Remedies",
+    ):
+        assert f">{words}</h2>" in page or words in page
+    assert "load_repaired" in err
+    repaired = load_repaired(folder / "repaired.pt", mlp())
+    assert repaired.certificate["error_after"]["value"] < repaired.certificate["error_before"]["value"]
+
+
+@pytest.mark.parametrize("option", ["--out", "--save-repaired"])
+def test_a_file_that_cannot_be_written_is_refused_before_any_work(capsys, folder, option):
+    given = ["audit", "--model", f"{folder}/nets.py:build", "--data", f"{folder}/mine.npz"]
+    with pytest.raises(SystemExit) as stop:
+        main([*given, "--out", f"{folder}/audit.html", option, f"{folder}/nowhere/x"])
+    assert stop.value.code == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_there_is_nothing_to_save_without_repairs(capsys, folder):
+    status, _, err = run(capsys, folder, "--save-repaired", f"{folder}/x.pt")
+    assert (status, "--no-repair" in err) == (2, True)
