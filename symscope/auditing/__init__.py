@@ -11,6 +11,7 @@ from symscope.auditing._audit_page import audit_page
 from symscope.auditing._causes import Cause
 from symscope.auditing._consequences import Consequences, consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
+from symscope.auditing._label_survival import mixed_labels
 from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._result import Audit
@@ -31,6 +32,7 @@ __all__ = [
     # the data's symmetry
     "DataSymmetry",
     "data_symmetry",
+    "mixed_labels",
     # the page
     "audit_page",
     # remedies, applied and measured

@@ -65,7 +65,8 @@ def comparable_features(
     images = samples.float().reshape(len(samples), -1, *samples.shape[-2:])
     ground = images[:, :, inside].median(2).values[:, :, None, None]
     images = torch.where(inside, images - ground, 0.0)
-    images = functional.avg_pool2d(images, max(1, max(images.shape[-2:]) // FINE), ceil_mode=True)
+    if max(images.shape[-2:]) >= 2 * FINE:
+        images = functional.avg_pool2d(images, max(images.shape[-2:]) // FINE, ceil_mode=True)
     images = _smoothed(_centred(images))
     coarse = functional.avg_pool2d(images, -(-max(images.shape[-2:]) // COARSE))
     down, right = torch.gradient(images, dim=(2, 3))
@@ -93,10 +94,11 @@ def _centred(images: Float[Tensor, "m c h w"]) -> Float[Tensor, "m c h w"]:
 
 
 def _smoothed(images: Float[Tensor, "m c h w"]) -> Float[Tensor, "m c h w"]:
-    reach = math.ceil(3 * BLUR)
-    weights = torch.exp(-torch.arange(-reach, reach + 1, dtype=images.dtype).square() / (2 * BLUR**2))
-    weights = weights / weights.sum()
-    flat = images.flatten(0, 1)[:, None]
-    flat = functional.conv2d(flat, weights[None, None, :, None], padding=(reach, 0))
-    flat = functional.conv2d(flat, weights[None, None, None], padding=(0, reach))
-    return flat.reshape(images.shape)
+    """Gaussian smoothing of rows and columns, with nothing outside, as two matrix products."""
+
+    def weights(side: int) -> Tensor:
+        apart = torch.arange(side)[:, None] - torch.arange(side)
+        whole = torch.exp(-torch.arange(-side, side + 1).square() / (2 * BLUR**2)).sum()
+        return torch.exp(-apart.square() / (2 * BLUR**2)).to(images.dtype) / whole
+
+    return weights(images.shape[2]) @ images @ weights(images.shape[3])

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from symscope.auditing._comparable import comparable_features, kept_pixels
 from symscope.auditing._input_invariance import MOST_COMPARED, ElementTest, element_tests, with_inverses
-from symscope.auditing._label_survival import LabelTest, mixed_labels
+from symscope.auditing._label_survival import LabelTest, label_tests, one_of_each_pair
 from symscope.auditing._symmetry_advice import (
+    MOST_PAIRS,
     OVERLAPPING,
     advice_sentence,
     class_sentences,
     elements_to_want,
     input_sentences,
-    label_sentences,
     target_sentences,
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
@@ -104,7 +104,7 @@ def data_symmetry(
     Samples are divided in two halves: one is moved, the other is not, and a classifier is to tell them apart
     (`two_sample_test`). What it sees of pictures hardly shows blur, cut corners and a shift by a pixel
     (`comparable_features`); what interpolation shows nevertheless is measured on samples moved there and
-    back. Labels are tested by `mixed_labels`.
+    back. Labels are tested by `label_tests`.
 
     Args:
         data: Samples with classes, or with numbers to predict.
@@ -149,7 +149,9 @@ def data_symmetry(
     if isinstance(drawn, LabelledData):
         say("comparing classes", 0, 1)
         labels = _label_tests(drawn, features, (group.identity, *others), action, seed)
-        found = label_sentences(labels, _names(drawn, class_names), elements) or [_no_pair(drawn)]
+        called = _names(drawn, class_names)
+        found = [one.sentence(called, elements) for one in one_of_each_pair(labels)[:MOST_PAIRS]]
+        found = found or [_no_pair(drawn)]
     else:
         say("comparing numbers", 0, 1)
         targets = _target_tests(drawn.targets, moved, features[0], tests, target)
@@ -247,7 +249,7 @@ def _label_tests(
 ) -> tuple[LabelTest, ...]:
     """Pairs of classes that become each other, by their numbers in the data."""
     positions = torch.searchsorted(torch.tensor(data.classes), data.labels)
-    found = mixed_labels(features, positions, elements, action.group, seed)
+    found = label_tests(features, positions, elements, action.group, seed)
     return tuple(
         replace(one, first=data.classes[one.first], second=data.classes[one.second]) for one in found
     )

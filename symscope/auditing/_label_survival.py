@@ -1,4 +1,4 @@
-"""Do labels survive? Pairs of classes of which one, moved, can hardly be told from the other.
+"""Do labels survive? Pairs of classes of which one, moved, is confused with the other.
 
 What a classifier fitted to samples as they are predicts for moved ones is no evidence by itself: they are
 out of its distribution, and it must predict something. It only names the pairs to look at; for these a
@@ -7,7 +7,7 @@ two-sample test measures how far samples of one class, moved, overlap with sampl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -16,6 +16,7 @@ from jaxtyping import Float64, Int64
 from scipy import stats
 from torch import Tensor
 
+from symscope.auditing._comparable import comparable_features, kept_pixels
 from symscope.auditing._two_sample import (
     FEWEST,
     TwoSampleTest,
@@ -24,6 +25,7 @@ from symscope.auditing._two_sample import (
     two_sample_test,
     typical_square,
 )
+from symscope.data import Action
 from symscope.groups import FiniteGroup
 
 MOST_SAMPLES = 200  # of a class that are compared
@@ -65,8 +67,60 @@ class LabelTest:
     p_value: float
     samples: int
 
+    @property
+    def overlap(self) -> float:
+        """Share of each class that lies where the other one does, as far as the classifier sees."""
+        return min(1.0, 2 * (1 - self.accuracy))
+
+    def sentence(self, class_names: Sequence[str] | Mapping[int, str], element_names: Sequence[str]) -> str:
+        """What was found, in a sentence."""
+        return (
+            f"{class_names[self.first]} moved by {element_names[self.element]} is confused with "
+            f"{class_names[self.second]}: a classifier tells them apart with an accuracy of "
+            f"{self.accuracy:.0%} ({self.low:.0%} to {self.high:.0%}), against {self.upright:.0%} where "
+            "nothing is moved."
+        )
+
 
 def mixed_labels(
+    points: Float[Tensor, "m n *s"],
+    positions: Int64[Tensor, "m"],
+    elements: Sequence[int],
+    action: Action,
+    seed: int = 0,
+) -> tuple[LabelTest, ...]:
+    """The pairs of classes that become each other under an element: what augmenting would mix up.
+
+    Args:
+        points: `points[s, k]` is sample s moved by `elements[k]`; the first element is the identity.
+        positions: Class of each sample, 0 .. classes - 1.
+        elements: Elements that move the samples; the inverse of an element adds nothing.
+        action: Action that moves them.
+        seed: Seed for the folds of the tests.
+
+    Returns:
+        One test for each pair of classes, the most mixed first; empty where all labels survive.
+
+    >>> from symscope.data.images import flip
+    >>> from symscope.data.synthetic import letters
+    >>> data, mirror = letters(20, 0, "bdF"), flip("x")
+    >>> [{t.first, t.second} for t in mixed_labels(mirror.orbit(data.x), data.labels, [0, 1], mirror)]
+    [{0, 1}]
+    """
+    inside = kept_pixels(action, tuple(points.shape[2:]))
+    features = torch.stack([comparable_features(one, inside) for one in points.unbind(1)])
+    return one_of_each_pair(label_tests(features, positions, elements, action.group, seed))
+
+
+def one_of_each_pair(tests: Sequence[LabelTest]) -> tuple[LabelTest, ...]:
+    """Of each pair of classes the first test."""
+    pairs: dict[frozenset[int], LabelTest] = {}
+    for one in tests:
+        pairs.setdefault(frozenset((one.first, one.second)), one)
+    return tuple(pairs.values())
+
+
+def label_tests(
     features: Float64[Tensor, "n m d"],
     positions: Int64[Tensor, "m"],
     elements: Sequence[int],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from symscope.auditing._input_invariance import ElementTest
 from symscope.auditing._label_survival import LabelTest
@@ -101,31 +101,6 @@ def class_sentences(tests: Sequence[ElementTest], whole: Sequence[ElementTest]) 
             f"Class {name} {words} {listed(names)}." for name, names in list(found.items())[:MOST_PAIRS]
         ]
     return result
-
-
-def label_sentences(
-    labels: Sequence[LabelTest],
-    names: Sequence[str] | Mapping[int, str],
-    elements: Sequence[str],
-    most: int = MOST_PAIRS,
-) -> list[str]:
-    """Pairs of classes that become each other, each with the element that mixes them up most.
-
-    Args:
-        labels: Tests from `mixed_labels`, the most mixed first.
-        names: Names of the classes, by the numbers the tests have.
-        elements: Names of the elements.
-        most: Pairs at most.
-    """
-    pairs: dict[frozenset[int], str] = {}
-    for one in labels:
-        sentence = (
-            f"{names[one.first]} moved by {elements[one.element]} can hardly be told from "
-            f"{names[one.second]}: accuracy {one.accuracy:.0%} ({one.low:.0%} to {one.high:.0%}), against "
-            f"{one.upright:.0%} where nothing is moved."
-        )
-        pairs.setdefault(frozenset((one.first, one.second)), sentence)
-    return list(pairs.values())[:most]
 
 
 def target_sentences(targets: Sequence[TargetTest], elements: Sequence[str]) -> list[str]:

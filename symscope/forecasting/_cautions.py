@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from symscope.auditing import mixed_labels
 from symscope.data import default_tolerance, fixing_elements
 from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._question import Question
@@ -17,10 +18,10 @@ from symscope.forecasting._sample_split import ForecastSamples
 from symscope.groups import FiniteGroup
 from symscope.networks import UserModel, arrange_inputs
 
-COMPARED = 500  # samples of all classes that are compared
-COMPARED_ELEMENTS = 16  # elements they are compared in; larger groups are thinned out
-MIXED_SHARE = 0.2  # of a class that becomes another one: half, where the two are the same
-MIXED_SAMPLES = 5  # samples of it at least
+COMPARED = 8000  # points that are compared to see whether labels survive
+COMPARED_ELEMENTS = 12  # elements they are compared in, each with its inverse; larger groups are thinned out
+FEWEST_COMPARED = 20  # samples of a class
+MIXED_OVERLAP = 0.5  # of two classes, one of them moved, from which nothing invariant is advised
 MOST_PAIRS = 3  # pairs of classes that are named
 FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
 MOVED = {"rotation": "turned", "dihedral": "turned or mirrored", "flip": "mirrored"}
@@ -62,46 +63,40 @@ def symmetry_cautions(invariance_error: float, resample: Resample, group: Finite
     return tuple(result)
 
 
-def label_cautions(samples: ForecastSamples, question: Question) -> tuple[str, ...]:
+def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings where classes become each other: labels do not survive the transformation.
 
-    By nearest neighbours: among samples as they are, a class is told from another one; among samples in all
-    transformations, much of it is nearer to transformed samples of that other class than to its own. Then
-    training data that is augmented holds the same points with different labels.
+    Then training data that is augmented holds the same points with different labels; `mixed_labels` tests it.
 
     Args:
         samples: Known samples under every element.
         question: Names of classes and elements.
+
+    Returns:
+        Warnings for pairs that become each other so far that nothing invariant is advised, and for others.
     """
     if question.targets is not None:
-        return ()
+        return (), ()
     group, positions = question.group, samples.known.positions
-    each = max(MIXED_SAMPLES, COMPARED // samples.classes)
+    elements = [g for g in group.elements if g != group.identity and g <= group.inverse(g)]
+    elements = [group.identity, *elements[:: max(1, -(-len(elements) // COMPARED_ELEMENTS))]]
+    each = max(FEWEST_COMPARED, COMPARED // (samples.classes * len(elements)))
     chosen = torch.cat([(positions == c).nonzero()[:, 0][:each] for c in range(samples.classes)])
-    step = -(-group.order // COMPARED_ELEMENTS)
-    elements = [group.identity, *[g for g in group.elements if g != group.identity][::step]]
-    points, owner = samples.known.points[chosen][:, elements].flatten(2), positions[chosen]
-    count, order = points.shape[:2]
-    distance = torch.cdist(points[:, 0], points.flatten(0, 1)).reshape(count, count, order)
-    distance[torch.arange(count), torch.arange(count)] = math.inf  # its own transformations
-    nearest = distance.flatten(1).argmin(1)
-    moved, upright = owner[nearest // order], owner[distance[:, :, 0].argmin(1)]
-    found = []
-    for c in range(samples.classes):
-        for other in set(range(samples.classes)) - {c}:
-            mixed, before = (((one == other) & (owner == c)) for one in (moved, upright))
-            more = int(mixed.sum()) - int(before.sum())
-            share = more / int((owner == c).sum())
-            if share >= MIXED_SHARE and more >= MIXED_SAMPLES:
-                usual = int((nearest[mixed] % order).mode()[0])
-                found.append((share, c, other, elements[usual], int(mixed.sum()), int((owner == c).sum())))
-    names = question.class_names
-    return tuple(
-        f"Labels do not survive the transformation: {most} of {whole} samples of {names[c]} are nearest to "
-        f"{names[other]} moved by {question.element_names[g]}. Augmenting, averaging and building the "
-        "symmetry in would mix them up; they are left out of the price list."
-        for _, c, other, g, most, whole in sorted(found, reverse=True)[:MOST_PAIRS]
-    )
+    points = samples.known.points[chosen][:, elements]
+    whole, part = [], []
+    for one in mixed_labels(points, positions[chosen], elements, question.action):
+        found = one.sentence(question.class_names, question.element_names)
+        if one.overlap >= MIXED_OVERLAP:
+            whole.append(
+                f"Labels do not survive the transformation: {found} Augmenting, averaging and building the "
+                "symmetry in would mix them up; they are left out of the price list."
+            )
+        else:
+            part.append(
+                f"Some labels do not survive the transformation: {found} Augmenting, averaging and building "
+                "the symmetry in cost accuracy there."
+            )
+    return tuple(whole[:MOST_PAIRS]), tuple(part[:MOST_PAIRS])
 
 
 def layer_cautions(

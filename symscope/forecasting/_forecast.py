@@ -191,9 +191,10 @@ def _growing_forecast(
     plan = training.plan(module, int(designs[0].seen.sum()))
     images = question.data.take(samples.known.indices[:8]).x
     needless: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
     pilots = None
     if options.method != "kernel":
-        needless = _needless_invariance(module, network, question, samples, images)
+        needless, mixed = _needless_invariance(module, network, question, samples, images)
         say("timing a step of training", 0, 0)
         pilots = _pilot_plan(question, trainer, plan, options, not needless, trainings)
     result = Forecast(
@@ -204,7 +205,7 @@ def _growing_forecast(
         plan,
         equivariance=equivariance(module, network, question, images),
         cautions=layer_cautions(module, network, question, images),
-        notes=(*needless, *samples.notes),
+        notes=(*needless, *mixed, *samples.notes),
     )
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
@@ -253,13 +254,14 @@ def _needless_invariance(
     question: Question,
     samples: ForecastSamples,
     images: Float[Tensor, "m *s"],
-) -> tuple[str, ...]:
-    """Why remedies that make the network invariant are left out of the price list, if they are."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Why remedies that make the network invariant are left out of the price list, if they are, and notes."""
     if is_invariant(module, network, question, images):
-        return (
+        note = (
             f"{network.name} is invariant under {question.group.name} already: augmenting, averaging and "
-            "building the symmetry in change nothing and are left out of the price list.",
+            "building the symmetry in change nothing and are left out of the price list."
         )
+        return (note,), ()
     return label_cautions(samples, question)
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from symscope.auditing._comparable import comparable_features, kept_pixels
-from symscope.auditing._label_survival import mixed_labels
+from symscope.auditing._label_survival import label_tests, mixed_labels
 from symscope.data import mnist_sample, rotation
 from symscope.data.images import flip, flip_both
 from symscope.data.synthetic import letters
@@ -14,7 +14,7 @@ def found_of(data, action, elements=None):
     inside = kept_pixels(action, tuple(data.x.shape[1:]))
     elements = list(action.group.elements) if elements is None else elements
     features = torch.stack([comparable_features(action.act(g, data.x), inside) for g in elements])
-    return mixed_labels(features, data.labels, elements, action.group)
+    return label_tests(features, data.labels, elements, action.group)
 
 
 def test_letters_become_each_other_under_the_right_mirrors():
@@ -49,9 +49,18 @@ def test_classes_that_are_alike_anyway_are_not_mixed_up_by_the_action():
     data = letters(80, 2, "xF")
     labels = torch.where(data.labels == 1, 2, torch.arange(160) % 2)  # x is called 0 or 1 at random
     moved = torch.stack([comparable_features(flip("x").act(g, data.x), None) for g in (0, 1)])
-    assert mixed_labels(moved, labels, [0, 1], flip("x").group) == ()
+    assert label_tests(moved, labels, [0, 1], flip("x").group) == ()
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_too_few_samples_name_nothing(count):
     assert found_of(letters(count, 0, "bd"), flip("x")) == ()
+
+
+def test_one_test_is_left_of_each_pair_and_says_what_it_found():
+    data, action = letters(40, 0, "bdx"), flip_both()
+    found = mixed_labels(action.orbit(data.x), data.labels, list(range(4)), action)
+    assert len(found) == 1
+    sentence = found[0].sentence(["b", "d", "x"], action.group.labels)
+    assert "moved by (e, r) is confused with" in sentence
+    assert "against 100% where nothing is moved" in sentence
