@@ -98,29 +98,31 @@ def audit(
     )
     told = _Steps(progress)
     elements = measured_elements(subject)
-    x = _drawn(subject, seed)
+    order = torch.randperm(len(subject.data), generator=seeded(seed, 3))
+    x = subject.data.x[order]  # parts of an audit take the first ones
     exact = exact_elements(subject.action, x[:4], elements)
     plan = audit_plan(subject, elements, exact, seconds)
-    told.begin("error")
-    table = error_table(subject, x[: plan.table], elements)
+    asking = told.begin("error", len(elements))
+    table = error_table(subject, x[: plan.table], elements, step=asking)
     told.begin("action")
     fault = action_fault(subject, x[: plan.table], table)
     notes = list(plan.notes)
     if len(elements) < len(subject.others):
         notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")
     used = subject if fault is None or fault.corrected is None else fault.corrected
-    symmetry = None
-    if fault is None or fault.corrected is not None:
-        told.begin("data")
-        symmetry = _data_symmetry(used, seed, notes)
+    lawful = fault is None or fault.corrected is not None
+    symmetry = _data_symmetry(used, seed, notes, told.part("data")) if lawful else None
     clean = fault is None and table.error() < CLEAN
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
+    answers = None
+    if lawful:
+        drawn = replace(used, data=used.data.take(order[: plan.table].sort().values))
+        answers = consequences(drawn, seed=seed, progress=told.part("consequences"))
     fixed: tuple[Repair, ...] = ()
-    if repairs and not clean and (fault is None or fault.corrected is not None):
-        told.begin("remedies")
-        fixed = repair(used, data_symmetry=symmetry, seconds=seconds / 2, seed=seed)
-    told.begin("consequences")
-    after = consequences(used, seed=seed)
+    if repairs and lawful and not clean:
+        fixed = repair(
+            used, data_symmetry=symmetry, seconds=seconds / 2, seed=seed, progress=told.part("remedies")
+        )
     low, high = error_interval(table, seed)
     return Audit(
         subject=subject,
@@ -138,7 +140,7 @@ def audit(
         local=local_error(subject, x[: plan.local], table),
         smooth_error=float("nan") if evidence is None else evidence.grid.smooth_rough,
         stability=stability_words(subject),
-        consequences=after,
+        consequences=answers,
         data_symmetry=symmetry,
         repairs=fixed,
         notes=tuple(notes),
@@ -147,20 +149,28 @@ def audit(
 
 
 class _Steps:
-    """Progress in the steps of an audit."""
+    """Progress in the steps of an audit, each a hundred parts of the whole."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
 
-    def begin(self, step: str) -> None:
-        if self.progress is not None:
-            self.progress(step, STEPS.index(step), len(STEPS))
+    def begin(self, step: str, parts: int = 1) -> Callable[[], object]:
+        """Tell of a step, and give what tells of each of its parts."""
+        told = self.part(step)
+        told("", 0, parts)
+        done = iter(range(1, parts + 1))
+        return lambda: told("", next(done, parts), parts)
 
+    def part(self, step: str) -> Progress:
+        """Progress of one step, counted in the whole."""
 
-def _drawn(subject: Subject, seed: int) -> Tensor:
-    """All samples, in a random order: parts of an audit take the first ones."""
-    order = torch.randperm(len(subject.data), generator=seeded(seed, 3))
-    return subject.data.x[order]
+        def told(words: str, done: int, total: int) -> None:
+            if self.progress is not None:
+                before = 100 * STEPS.index(step)
+                share = round(100 * min(1.0, done / total)) if total else 0
+                self.progress(f"{step}: {words}" if words else step, before + share, 100 * len(STEPS))
+
+        return told
 
 
 def _evidence(
@@ -259,7 +269,7 @@ def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
     return tuple(rows)
 
 
-def _data_symmetry(subject: Subject, seed: int, notes: list[str]) -> DataSymmetry | None:
+def _data_symmetry(subject: Subject, seed: int, notes: list[str], progress: Progress) -> DataSymmetry | None:
     """Whether the data has the symmetry; None, with a note, where that cannot be asked."""
     try:
         return data_symmetry(
@@ -268,6 +278,7 @@ def _data_symmetry(subject: Subject, seed: int, notes: list[str]) -> DataSymmetr
             target=_data_target(subject),
             class_names=subject.class_names,
             seed=seed,
+            progress=progress,
         )
     except InputError as error:
         notes.append(f"Whether the data has the symmetry was not asked: {error}")

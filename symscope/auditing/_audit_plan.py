@@ -65,7 +65,8 @@ def audit_plan(
     rough = len(elements) - len([g for g in elements if g in exact])
     calls = min(40, len(leaves(subject.module)))
     full = {
-        "table": (min(count, MOST_SAMPLES), len(elements) + 1),
+        # the error itself, and then the consequences
+        "table": (min(count, MOST_SAMPLES), 2 * len(elements) + 2),
         "grid": (min(count, TRIED), (rough + len(elements) + 2) if rough else 0),
         "fresh": (min(count, FRESH), SEEDS * (CONTROL + 1)),
         "layers": (min(count, LAYERS), 2 * CONTROL * (calls + 2)),

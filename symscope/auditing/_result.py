@@ -22,6 +22,8 @@ from symscope.numerics import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
+    from symscope.auditing._consequences import Consequences
+    from symscope.auditing._data_symmetry import DataSymmetry
     from symscope.auditing._repair import Repair
 
 FORMAT = 1
@@ -103,8 +105,8 @@ class Audit:
     local: LocalError | None
     smooth_error: float
     stability: str
-    consequences: Any
-    data_symmetry: Any
+    consequences: Consequences | None
+    data_symmetry: DataSymmetry | None
     repairs: tuple[Repair, ...]
     notes: tuple[str, ...]
     seconds: float

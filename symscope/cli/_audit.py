@@ -211,8 +211,7 @@ def _save(result: Audit, path: Path) -> None:
 
 
 def _own_target(name: str, group: str, acting: Any) -> Any:
-    """The user's own action on outputs, of the group that acts on samples: all axes of one output are its "
-    "own."""
+    """The user's own action on rows of outputs, of the group that acts on samples."""
     from symscope.data import Action, custom_action
     from symscope.groups import FiniteGroup, parse
     from symscope.user_code import load_user_function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -68,3 +69,24 @@ def test_a_first_token_that_stands_for_all_keeps_its_place():
 def test_quarter_turns_are_exact_and_eighths_are_not():
     assert exact_elements(rotation(8), rows(3, 6, 6)) == (0, 2, 4, 6)
     assert exact_elements(rotation(8), rows(3, 6, 6), [1, 2]) == (2,)
+
+
+class Functions(nn.Module):
+    """Functions, no layers, between a symmetric convolution and a linear layer on flattened maps."""
+
+    def __init__(self, pooled: bool):
+        super().__init__()
+        self.conv, self.pooled = TurnedConv(1, 2), pooled
+        self.out = nn.Linear(18 if pooled else 72, 3)
+
+    def forward(self, x):
+        x = torch.relu(self.conv(x))
+        return self.out((nn.functional.max_pool2d(x, 2) if self.pooled else x).flatten(1))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_maps_that_functions_changed_before_they_were_flattened_are_known(pooled):
+    x = rows(5, 6, 6)
+    errors, _ = own_errors(Functions(pooled), rotation(4), x)
+    assert errors["out"] == pytest.approx(errors["whole network"])  # all of it is the last layer's
+    assert errors["conv"] < ROUNDING
