@@ -97,6 +97,7 @@ def layers_figure(audit: Audit) -> Any:
 def symmetry_figure(audit: Audit) -> Any:
     """How well a classifier tells moved samples from others, by element, with intervals."""
     found = audit.data_symmetry
+    assert found is not None
     figure = new_figure(WIDTH, 3.0)
     with style():
         axes = figure.subplots()

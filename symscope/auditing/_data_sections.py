@@ -38,6 +38,7 @@ RECOMMENDED = {
 def consequences_section(audit: Audit) -> Section:
     """Accuracy, flips and calibration by element and class, or errors of numbers."""
     found = audit.consequences
+    assert found is not None
     blocks: list[Block] = [Text(sentence) for sentence in found.sentences]
     if found.elements:
         blocks.append(_answers_table(found))
@@ -120,6 +121,7 @@ def _flipped(audit: Audit) -> list[Block]:
     """Samples whose answer changes, each of another class while there are classes left."""
     subject = audit.subject
     kind = sample_kind(subject.action, tuple(subject.data.x.shape[1:]))
+    assert audit.consequences is not None
     if kind not in ("image", "series", "points") or not audit.consequences.flipped:
         return []
     counts: Counter[str] = Counter()
@@ -161,6 +163,7 @@ def _flipped(audit: Audit) -> list[Block]:
 def data_section(audit: Audit) -> Section:
     """Whether the data looks the same when moved, whether labels survive, and what to want."""
     found = audit.data_symmetry
+    assert found is not None
     outcome, words = RECOMMENDED[found.recommendation]
     *evidence, advice = found.evidence
     blocks: list[Block] = [
@@ -191,6 +194,7 @@ def data_section(audit: Audit) -> Section:
 
 def _label_table(audit: Audit) -> Table:
     subject = audit.subject
+    assert audit.data_symmetry is not None
 
     def name(label: int) -> str:
         return str(label) if subject.class_names is None else subject.class_names[label]
