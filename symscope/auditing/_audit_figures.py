@@ -28,10 +28,7 @@ def causes_figure(audit: Audit) -> Any:
         places = range(len(causes))
         shares = [one.share for one in causes]
         axes.barh(places, shares, color=[COLOURS[0] if k == 0 else FAINT for k in places], height=0.6)
-        spread = [
-            [max(0.0, one.share - one.low) for one in causes],
-            [max(0.0, one.high - one.share) for one in causes],
-        ]
+        spread = _spread([(one.share, one.low, one.high) for one in causes])
         axes.errorbar(shares, places, xerr=spread, fmt="none", ecolor=INK, capsize=3, linewidth=1)
         axes.set_yticks(list(places), [one.kind for one in causes])
         axes.invert_yaxis()
@@ -105,10 +102,7 @@ def symmetry_figure(audit: Audit) -> Any:
             rows = [(k, one) for k, one in enumerate(found.elements) if one.verdict == verdict]
             if rows:
                 values = [one.accuracy for _, one in rows]
-                spread = [
-                    [one.accuracy - one.low for _, one in rows],
-                    [one.high - one.accuracy for _, one in rows],
-                ]
+                spread = _spread([(one.accuracy, one.low, one.high) for _, one in rows])
                 axes.errorbar(
                     [k for k, _ in rows], values, yerr=spread, fmt="o", color=colour, capsize=3, label=verdict
                 )
@@ -171,7 +165,7 @@ def repairs_figure(repairs: Sequence[Repair]) -> Any:
                 axes.errorbar(
                     [after.value],
                     [k + offset],
-                    xerr=[[after.value - after.low], [after.high - after.value]],
+                    xerr=_spread([(after.value, after.low, after.high)]),
                     fmt="o",
                     color=colour,
                     capsize=3,
@@ -233,6 +227,14 @@ def _percent() -> Any:
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(1.0)
+
+
+def _spread(rows: Sequence[tuple[float, float, float]]) -> list[list[float]]:
+    """What stands below and above each value; rounding makes neither negative."""
+    return [
+        [max(0.0, value - low) for value, low, _ in rows],
+        [max(0.0, high - value) for value, _, high in rows],
+    ]
 
 
 def _named_ticks(axes: Any, names: Sequence[str]) -> None:

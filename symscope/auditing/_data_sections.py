@@ -43,7 +43,7 @@ def consequences_section(audit: Audit) -> Section:
     if found.elements:
         blocks.append(_answers_table(found))
         blocks += _class_map(found)
-        blocks += _flipped(audit)
+        blocks += flip_pictures(audit)
     elif found.predictions:
         blocks.append(_predictions_table(found))
     blocks += [Note(note) for note in found.notes]
@@ -95,7 +95,7 @@ def _table_of(rows: Sequence[Any], row_of: str) -> tuple[list[str], list[str], T
     """Names of rows and columns, and accuracies; elements are thinned out, the largest rows come first."""
     names = list(dict.fromkeys(getattr(one, row_of) for one in rows))[:MOST_ROWS]
     elements = list(dict.fromkeys(one.element_name for one in rows))
-    elements = elements[:: -(-len(elements) // MOST_COLUMNS)]
+    elements = elements[:: max(1, -(-len(elements) // MOST_COLUMNS))]
     values = torch.full((len(names), len(elements)), float("nan"), dtype=torch.float64)
     for one in rows:
         if getattr(one, row_of) in names and one.element_name in elements:
@@ -117,7 +117,7 @@ def _class_map(found: Any) -> list[Block]:
     ]
 
 
-def _flipped(audit: Audit) -> list[Block]:
+def flip_pictures(audit: Audit) -> list[Block]:
     """Samples whose answer changes, each of another class while there are classes left."""
     subject = audit.subject
     kind = sample_kind(subject.action, tuple(subject.data.x.shape[1:]))

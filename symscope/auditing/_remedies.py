@@ -204,6 +204,8 @@ def possible_remedies(
         return make
 
     interpolation = "what interpolation changes, transformations between these elements"
+    if len(action.group.subgroup(plan.averaged)) > len(plan.averaged):
+        interpolation += "; they are no group, so that moving a sample still changes its answer"
     half = _thinned(subject, plan.averaged, max(2, len(plan.averaged) // 2))
     remedies = [
         Remedy(

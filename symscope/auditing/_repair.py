@@ -168,7 +168,7 @@ def repair(
 def best_repair(repairs: Sequence[Repair]) -> Repair | None:
     """The remedy with the best score over all transformations, of those that helped; None if none did.
 
-    Of remedies that are within each other's intervals it is the one with the fewest forward passes.
+    Of remedies within the interval of the best it is the one with the fewest forward passes.
     """
     good = [one for one in repairs if one.outcome in ("better", "smaller error") and one.everywhere_after]
     if not good:
@@ -176,8 +176,10 @@ def best_repair(repairs: Sequence[Repair]) -> Repair | None:
     tops = [(one.everywhere_after, one) for one in good if one.everywhere_after is not None]
     sign = 1 if good[0].classes else -1
     top = max((estimate for estimate, _ in tops), key=lambda estimate: sign * estimate.value)
-    near = [one for estimate, one in tops if top.low <= estimate.value <= top.high]
-    return min(near or good, key=lambda one: one.passes)
+    near = [
+        (one.passes, -sign * value.value, one) for value, one in tops if top.low <= value.value <= top.high
+    ]
+    return min(near, key=lambda row: row[:2])[2] if near else min(good, key=lambda one: one.passes)
 
 
 def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measurement, seed: int) -> Repair:

@@ -19,7 +19,6 @@ from symscope.auditing._remedies import repair_plan, wanted_elements
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
 from symscope.auditing._target_survival import TargetTest
-from symscope.auditing.repairs import Averaged
 from symscope.data import Action, LabelledData
 from symscope.data.vectors import linear_action
 from symscope.dynamics import build_module, declare_network
@@ -31,13 +30,13 @@ from tests.tolerances import SINGLE
 @pytest.fixture(scope="module")
 def classes() -> tuple[Subject, dict[str, Repair]]:
     subject = bar_subject()
-    return subject, {one.name: one for one in repair(subject, seconds=600, steps=200)}
+    return subject, {one.name: one for one in repair(subject, seconds=600, steps=120)}
 
 
 @pytest.fixture(scope="module")
 def numbers() -> tuple[Subject, dict[str, Repair]]:
     subject = tilt_subject()
-    return subject, {one.name: one for one in repair(subject, seconds=600, steps=200)}
+    return subject, {one.name: one for one in repair(subject, seconds=600, steps=120)}
 
 
 def test_all_remedies_are_tried_and_help_a_network_trained_on_aligned_data(classes):
@@ -247,9 +246,9 @@ def test_declared_layers_are_projected():
 
 def test_averages_of_large_groups_are_thinned_to_a_subgroup():
     subject = audit_subject(classifier(), bar_subject(24).data, "C36 rotation")
-    averaged = repair(subject, steps=30)[0].module
-    assert isinstance(averaged, Averaged)
-    assert averaged.elements == tuple(range(0, 36, 3))
+    plan = repair_plan(subject, tuple(range(36)), 60, 0)
+    assert plan.averaged == tuple(range(0, 36, 3))
+    assert len(plan.measured) == 11
 
 
 def test_a_repair_says_in_one_line_what_it_did(classes):
