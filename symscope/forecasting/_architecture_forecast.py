@@ -26,6 +26,7 @@ from symscope.forecasting._kernel_prediction import (
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
 from symscope.forecasting._projected_kernel import projected_prediction
 from symscope.forecasting._question import Question
+from symscope.forecasting._regression_cost import pairs_cost, resample_cost
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
@@ -34,6 +35,7 @@ from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
 from symscope.numerics import Progress, check_finite
 
+LEAST_PAIRS = 0.5  # seconds for classes two by two, whatever the budget
 CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
 
@@ -48,19 +50,27 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
         options = replace(options, per_class=count)
     assert options.per_class is not None
     points = options.per_class * classes * order
-    estimated = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
-    if options.method == "auto" and estimated * options.resamples > 2 * KERNEL_SHARE * options.seconds:
-        if estimated > KERNEL_SHARE * options.seconds:
+    gram = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
+    each = gram + resample_cost(classes, options.per_class, question.group, question.coverage is None).seconds
+    pairs, allowed = pairs_cost(classes, question.group).seconds, KERNEL_SHARE * options.seconds
+    solved = True
+    if options.method == "auto":
+        if each > allowed:
             note = (
-                f"What the architecture alone predicts was left out: its kernel would take about "
-                f"{estimated:.0f} s for {samples_text(options.per_class)} of each {question.task.words.one}."
+                f"What the architecture alone predicts was left out: its kernel would take about {each:.0f} "
+                f"s for {samples_text(options.per_class)} of each {question.task.words.one}."
             )
             return replace(result, notes=(*result.notes, note))
-        options = replace(options, resamples=1)
-    prediction = _architecture_prediction(question, network, tangent, options, say)
+        if each * options.resamples > 2 * allowed:
+            options = replace(options, resamples=1)
+        solved = pairs <= max(LEAST_PAIRS, allowed - each * options.resamples)
+        if not solved:
+            note = f"Classes two by two, which would take about {pairs:.0f} s, were left out."
+            result = replace(result, notes=(*result.notes, note))
+    prediction = _architecture_prediction(question, network, tangent, options, solved, say)
     say("kernel regression on all samples", 0, 0)
-    allowed = KERNEL_SHARE * options.seconds / 2  # estimates are rough
-    arguments = (tangent, question, trainer.samples, options.ridge, allowed, trainer.device, say)
+    # half: estimates are rough
+    arguments = (tangent, question, trainer.samples, options.ridge, allowed / 2, trainer.device, say)
     if tangent.kind == "infinite":
         whole = full_kernel_prediction(*arguments, trainings.measured)
     else:
@@ -89,6 +99,7 @@ def _architecture_prediction(
     network: UserModel,
     tangent: TangentKernel,
     options: ForecastOptions,
+    solved: bool,
     say: Progress,
 ) -> KernelPrediction:
     """Everything that needs no training."""
@@ -104,7 +115,7 @@ def _architecture_prediction(
         masks = None if question.coverage is None else question.missing_masks(resample.indices)
         predictions.insert(0, resample_prediction(gram, resample, group, masks, options.ridge))
     say(f"{question.task.words.many} two by two", 0, 0)
-    pairs = class_pairs(gram, resample, group, predictions[0].ridge)
+    pairs = class_pairs(gram, resample, group, predictions[0].ridge, solved)
     confusions = [one.confusion for one in predictions if one.confusion is not None]
     return KernelPrediction(
         kernel=tangent.name,

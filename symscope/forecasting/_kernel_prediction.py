@@ -287,7 +287,7 @@ class ClassPairs:
     Attributes:
         error: `[a, b]`: mean of one minus label times prediction at the missing images of a, where only these
             two classes are learned, with labels +1 and -1; 0 perfect, above 1 wrong. NaN on the diagonal, and
-            everywhere if there are too many pairs or for regression, where classes are groups.
+            everywhere if there are too many pairs, no time, or for regression, where classes are groups.
         separation: `[a, b]`: mean over samples of the squared distance of their orbits' centres, over the
             mean squared norm of a point.
         density: One over the mean radius of each class's orbits, in units of the points' own norm: large
@@ -303,7 +303,7 @@ class ClassPairs:
 
 @explained
 def class_pairs(
-    gram: Float[Tensor, "p p"], resample: Resample, group: FiniteGroup, ridge: float
+    gram: Float[Tensor, "p p"], resample: Resample, group: FiniteGroup, ridge: float, solved: bool = True
 ) -> ClassPairs:
     """Errors, separations and densities of all classes, two by two.
 
@@ -312,12 +312,13 @@ def class_pairs(
         resample: Samples and their orbits.
         group: Group that acts.
         ridge: Absolute number added to the diagonal.
+        solved: Whether errors are computed, which take time for many classes and large groups.
     """
     classes = resample.labels.unique()
     count = len(classes)
     members = [(resample.labels == label).nonzero()[:, 0] for label in classes]
     error = torch.full((count, count), float("nan"), dtype=torch.float64)
-    if resample.targets is None and count * (count - 1) // 2 <= MOST_PAIRS:
+    if solved and resample.targets is None and count * (count - 1) // 2 <= MOST_PAIRS:
         profile = projected_profile(gram, group).profile
         for a in range(count):
             for b in range(a + 1, count):

@@ -139,6 +139,17 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     assert whole.training_cost == pytest.approx(4 * 48 / (2 * 16 + 4 * 16))
 
 
+@pytest.mark.parametrize("seen", ["0,1: upright", None])
+def test_building_the_symmetry_in_is_priced_without_new_samples_too(seen):
+    """With fewer than five samples of a class none is kept apart, and nothing is augmented."""
+    result = forecast(small_net, blobs(items=4), "C4", seen=seen, training=SHORT, options=PILOT)
+    assert result.pilot.new is None
+    [built] = [one for one in result.advice if one.kind == "build in"]
+    [average] = [one for one in result.advice if one.kind == "average"]
+    assert (built.accuracy, built.inference_cost) == (average.accuracy, 1)
+    assert built.evidence.startswith("The pilot networks")
+
+
 def test_a_sweep_reads_augmentation_from_what_the_pilot_has_seen(swept):
     [augment] = [one for one in swept.advice if one.kind == "augment"]
     assert augment.accuracy == swept.pilot.covered.mean

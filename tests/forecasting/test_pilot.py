@@ -58,6 +58,34 @@ def test_plans_keep_to_the_budget_and_never_train_longer_than_the_whole(
     assert plan.cost == plan.steps / (10 * full)
 
 
+@given(
+    st.integers(3, 2000),
+    st.integers(1, 2),
+    st.floats(1.0, 1e3),
+    st.floats(0, 20),
+    st.integers(0, 4),
+    st.integers(1, 6),
+)
+def test_trainings_at_a_time_are_scheduled_and_not_divided(full, designs, budget, asked, tried, at_once):
+    """The estimate is that of a real schedule: longest first, each to the first worker that is free."""
+    alone = pilot_plan(0.1, full, designs, 10, budget, asked, tried)
+    plan = pilot_plan(0.1, full, designs, 10, budget, asked, tried, at_once)
+    if plan is None:
+        assert alone is None
+        return
+    long, short = [plan.lengths[1]] * (plan.repeats * designs), [plan.lengths[0]] * ((1 + tried) * designs)
+    free = [0.0] * at_once
+    for steps in (*long, *short):
+        free[free.index(min(free))] += 0.1 * (steps + asked)
+    assert plan.seconds <= budget * (1 + 1e-9)
+    assert plan.seconds >= max(free) * (1 - 1e-9)
+    assert plan.seconds <= 1.5 * max(free)
+    assert plan.seconds >= 0.1 * (sum(long) + sum(short)) / at_once - 1e-9
+    if alone is not None:
+        assert plan.lengths >= alone.lengths
+    assert smallest_budget(0.1, designs, asked, at_once) <= smallest_budget(0.1, designs, asked) + 1e-9
+
+
 def samples_of(action="C4", classes=3, **asked):
     question = as_question(blobs(items=10, classes=classes), action, **asked)
     return question, forecast_samples(question, seed=0)
