@@ -49,7 +49,7 @@ def audit(
     name: str | None = None,
     device: torch.device | str = "cpu",
     repairs: bool = True,
-    seconds: float = 120.0,
+    seconds: float | int = 120.0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Audit:
@@ -116,8 +116,12 @@ def audit(
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
     answers = None
     if lawful:
-        drawn = replace(used, data=used.data.take(order[: plan.table].sort().values))
+        places = order[: plan.table].sort().values
+        drawn = replace(used, data=used.data.take(places))
         answers = consequences(drawn, seed=seed, progress=told.part("consequences"))
+        if answers is not None:
+            flipped = (replace(one, index=int(places[one.index])) for one in answers.flipped)
+            answers = replace(answers, flipped=tuple(flipped))  # positions in all of the data
     fixed: tuple[Repair, ...] = ()
     if repairs and lawful and not clean:
         fixed = repair(

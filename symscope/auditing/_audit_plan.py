@@ -39,7 +39,7 @@ class AuditPlan:
     fresh: int
     layers: int
     local: int
-    seconds: float
+    seconds: float | int
     notes: tuple[str, ...]
 
 
@@ -50,7 +50,7 @@ def measured_elements(subject: Subject) -> tuple[int, ...]:
 
 
 def audit_plan(
-    subject: Subject, elements: tuple[int, ...], exact: tuple[int, ...], seconds: float
+    subject: Subject, elements: tuple[int, ...], exact: tuple[int, ...], seconds: float | int
 ) -> AuditPlan:
     """Samples for each part, so that the forward passes take about as long as they may.
 

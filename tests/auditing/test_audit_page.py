@@ -108,6 +108,17 @@ def flips(found: Audit) -> str:
     return picture.element
 
 
+def test_flipped_samples_are_those_of_the_data_though_only_some_were_asked():
+    found = audit(classifier(), bars(200, seed=1), "C4 rotation", seconds=1e-6, repairs=False)
+    assert found.samples < 200
+    subject = found.subject
+    assert max(one.index for one in found.consequences.flipped) >= found.samples
+    for one in found.consequences.flipped:
+        x = subject.data.x[one.index][None]
+        answers = subject.decisions(subject.outputs(torch.cat([x, subject.moved(one.element, x)])))
+        assert answers.tolist() == [int(one.before), int(one.after)]
+
+
 def test_series_are_drawn_as_lines_and_points_as_points(classes):
     empty = classes
     generator = torch.Generator().manual_seed(0)
