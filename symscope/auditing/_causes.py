@@ -286,19 +286,27 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
     if symmetry is None:
         return "Whether the data has the symmetry was not asked.", "Nothing to do."
     why = " ".join(symmetry.evidence[:2])
+    shows = (
+        "The data does not show the symmetry, and a network learns what it is shown."
+        if symmetry.aligned
+        else "The data shows the symmetry."
+    )
     if symmetry.labels:
-        mixed = [one for one in symmetry.evidence if "can hardly be told from" in one]
+        subject = evidence.subject
+        names = subject.class_names or {one: str(one) for pair in symmetry.labels for one in pair.classes}
+        elements = [subject.element_name(g) for g in subject.action.group.elements]
+        mixed = symmetry.labels[0].sentence(names, elements)
         return (
-            f"Labels do not survive: {' '.join(mixed[:2])} {why}",
-            "Ask for the part of the symmetry that keeps labels apart.",
+            f"{shows} {why} Not all labels survive: {mixed}",
+            "Augment the training data by the elements that keep labels apart, and by no others.",
         )
     if symmetry.aligned:
         return (
-            f"The data does not show the symmetry, and a network learns what it is shown. {why}",
+            f"{shows} {why}",
             "Augment the training data by the elements that it lacks, or average over the group at "
             "inference.",
         )
-    return f"The data shows the symmetry. {why}", "Nothing to do."
+    return f"{shows} {why}", "Nothing to do."
 
 
 def _training_words(evidence: Evidence) -> tuple[str, str]:
@@ -312,10 +320,12 @@ def _training_words(evidence: Evidence) -> tuple[str, str]:
             f"The trained network has an error of {now:.1%}.",
             "Train with all transformations of each sample.",
         )
+    errors = f"error {evidence.start:.1%} with {evidence.start_words}, {now:.1%} trained."
+    if evidence.symmetry is not None and evidence.symmetry.aligned:
+        return f"The data does not show the symmetry to training: {errors}", "Nothing to do."
     moved = "left it" if evidence.start < now / 3 else "did not reach it"
     return (
-        f"The data allows the symmetry and training {moved}: error {evidence.start:.1%} with "
-        f"{evidence.start_words}, {now:.1%} trained.",
+        f"The data allows the symmetry and training {moved}: {errors}",
         "Train with every transformation of each sample, more samples or a penalty on the error; or average "
         "over the group at inference.",
     )

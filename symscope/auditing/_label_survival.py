@@ -68,6 +68,11 @@ class LabelTest:
     samples: int
 
     @property
+    def classes(self) -> tuple[int, int]:
+        """The class that is moved, and the one it is compared with."""
+        return self.first, self.second
+
+    @property
     def overlap(self) -> float:
         """Share of each class that lies where the other one does, as far as the classifier sees."""
         return min(1.0, 2 * (1 - self.accuracy))

@@ -10,6 +10,7 @@ from typing import Any, final
 import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from symscope.auditing._target_action import same_action
 from symscope.data import Action
@@ -90,6 +91,7 @@ def layer_calls(module: nn.Module, inputs: Tensor) -> list[LayerCall]:
     """Every call, in its order, of a part without parts of its own that takes one tensor and returns one."""
     result: list[LayerCall] = []
     given: dict[str, Tensor] = {}
+    maps = _Maps(inputs)
     hooks = []
 
     def before(name: str) -> Callable[[nn.Module, Any, Any], None]:
@@ -103,8 +105,8 @@ def layer_calls(module: nn.Module, inputs: Tensor) -> list[LayerCall]:
     def after(name: str) -> Callable[[nn.Module, Any, Any], None]:
         def hook(part: nn.Module, arguments: Any, out: Any) -> None:
             if name in given and isinstance(out, Tensor) and out.ndim >= 2:
-                maps = _flattened_maps(given[name], [inputs, *(one.output for one in result)], result)
-                result.append(LayerCall(name, part, given[name], out.detach().clone(), maps))
+                shape = _flattened_maps(given[name], maps.made, result)
+                result.append(LayerCall(name, part, given[name], out.detach().clone(), shape))
 
         return hook
 
@@ -112,11 +114,30 @@ def layer_calls(module: nn.Module, inputs: Tensor) -> list[LayerCall]:
         hooks.append(part.register_forward_pre_hook(before(name), with_kwargs=True))
         hooks.append(part.register_forward_hook(after(name)))
     try:
-        module(inputs)
+        with maps:
+            module(inputs)
     finally:
         for hook in hooks:
             hook.remove()
     return result
+
+
+@final
+class _Maps(TorchFunctionMode):
+    """Remembers every tensor with positions that a forward pass makes, by layers or by functions.
+
+    A forward that pools and flattens with functions gives its linear layer rows that no layer returned.
+    """
+
+    def __init__(self, inputs: Tensor) -> None:
+        super().__init__()
+        self.made = [inputs]
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and result.ndim > 2:
+            self.made.append(result.detach())
+        return result
 
 
 def leaves(module: nn.Module) -> list[tuple[str, nn.Module]]:
@@ -131,7 +152,7 @@ def leaves(module: nn.Module) -> list[tuple[str, nn.Module]]:
 def _flattened_maps(
     given: Tensor, before: Sequence[Tensor], calls: Sequence[LayerCall]
 ) -> tuple[int, ...] | None:
-    """Shape of the maps that were flattened into rows, if they were some layer's output or the inputs."""
+    """Shape of the maps that were flattened into rows, if they were made on the way or are the inputs."""
     if given.ndim != 2:
         return None
     for out in reversed(before):

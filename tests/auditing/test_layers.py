@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from symscope.auditing import exact_elements, layer_errors
+from symscope.auditing._layers import layer_calls
 from symscope.data import rotation
 from symscope.data.images import shift
 from tests.auditing.planted_networks import TurnedConv
@@ -90,3 +91,18 @@ def test_maps_that_functions_changed_before_they_were_flattened_are_known(pooled
     errors, _ = own_errors(Functions(pooled), rotation(4), x)
     assert errors["out"] == pytest.approx(errors["whole network"])  # all of it is the last layer's
     assert errors["conv"] < ROUNDING
+
+
+def test_maps_that_a_function_flattened_are_known():
+    class Written(nn.Module):
+        """Pools and flattens by functions, as most networks that people write do."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.head = nn.Conv2d(1, 3, 3, padding=1), nn.Linear(12, 4)
+
+        def forward(self, x):
+            return self.head(torch.relu(torch.max_pool2d(self.conv(x), 3)).view(len(x), -1))
+
+    calls = layer_calls(Written(), torch.rand(5, 1, 6, 6))
+    assert [(one.name, one.maps) for one in calls] == [("conv", None), ("head", (3, 2, 2))]
