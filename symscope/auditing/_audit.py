@@ -156,7 +156,7 @@ class _Steps:
     """Progress in the steps of an audit, each a hundred parts of the whole."""
 
     def __init__(self, progress: Progress | None) -> None:
-        self.progress = progress
+        self.progress, self.done = progress, 0
 
     def begin(self, step: str, parts: int = 1) -> Callable[[], object]:
         """Tell of a step, and give what tells of each of its parts."""
@@ -170,9 +170,9 @@ class _Steps:
 
         def told(words: str, done: int, total: int) -> None:
             if self.progress is not None:
-                before = 100 * STEPS.index(step)
                 share = round(100 * min(1.0, done / total)) if total else 0
-                self.progress(f"{step}: {words}" if words else step, before + share, 100 * len(STEPS))
+                self.done = max(self.done, 100 * STEPS.index(step) + share)  # steps may count parts anew
+                self.progress(f"{step}: {words}" if words else step, self.done, 100 * len(STEPS))
 
         return told
 
@@ -239,23 +239,30 @@ def _control(
 ) -> tuple[Subject, tuple[int, ...]]:
     """The subject with elements that act exactly: its own, else quarter turns, else all there are."""
     still = tuple(g for g in elements if g in exact)
+    quarter = _quarter_turns(subject, x) if not still or subject.action.group.order % 4 == 0 else None
+    if quarter is not None:
+        return quarter, QUARTER
     if still:
         return subject, still[:: -(-len(still) // CONTROL)]
-    action = subject.action
-    if (
-        is_builtin_action(action)
-        and action.name.partition(":")[0] == "rotation"
-        and x.shape[-1] == x.shape[-2]
-    ):
-        quarter = rotation(4)
-        if subject.target is None:
-            return replace(subject, action=quarter), QUARTER
-        if subject.target.name == "vector":
-            return replace(subject, action=quarter, target=plane_vectors(quarter, (2,))), QUARTER
     notes.append(
         "No element moves samples exactly: layers and fresh networks are measured with interpolation."
     )
     return subject, elements[:: -(-len(elements) // CONTROL)]
+
+
+def _quarter_turns(subject: Subject, x: Tensor) -> Subject | None:
+    """The subject under quarter turns, which permute pixels, in place of finer rotations; None for others."""
+    action, quarter = subject.action, rotation(4)
+    turns = is_builtin_action(action) and action.name.partition(":")[0] == "rotation"
+    if not turns or action.group.cyclic_factors is None or x.shape[-1] != x.shape[-2]:
+        return None
+    if subject.target is None:
+        return replace(subject, action=quarter)
+    if subject.target.name == "vector":
+        return replace(subject, action=quarter, target=plane_vectors(quarter, (2,)))
+    if is_builtin_action(subject.target) and subject.target.name == action.name:
+        return replace(subject, action=quarter, target=quarter)
+    return None
 
 
 def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:

@@ -73,6 +73,7 @@ def layer_shares(
         )
         calls = layer_calls(chosen, start)
         movers = [output_mover(call, subject.action, x)[0] for call in calls]
+        right: dict[tuple[int, int], Tensor] = {}  # what a call should return under an element
         plain = subject.call(chosen, start).double().cpu()
         spread = (plain - plain.mean(0)).flatten(1).square().sum(1).mean().clamp_min(1e-300)
 
@@ -81,7 +82,10 @@ def layer_shares(
             total = torch.zeros(len(x), dtype=torch.float64)
             for g in elements:
                 inputs = subject.inputs(subject.moved(g, x), chosen)
-                out = _put_right(chosen, inputs, calls, movers, g, places)
+                for k in places:
+                    if (k, g) not in right and (mover := movers[k]) is not None:
+                        right[k, g] = mover(g, calls[k].output)
+                out = _put_right(chosen, inputs, calls, {k: right[k, g] for k in places})
                 back = subject.moved_back(g, out.double().cpu())
                 total += (back - plain).flatten(1).square().sum(1)
             return total / len(elements) / spread
@@ -149,18 +153,8 @@ def _listed(calls: list[LayerCall], movers: list[Mover | None], own: dict[str, f
     return sorted({*loud, *known[:: -(-len(known) // spare)], known[-1]})
 
 
-def _put_right(
-    module: nn.Module,
-    inputs: Tensor,
-    calls: list[LayerCall],
-    movers: list[Mover | None],
-    g: int,
-    places: frozenset[int],
-) -> Tensor:
-    """The outputs when these calls return their output for the samples, moved by g."""
-    if not places:
-        result: Tensor = module(inputs)
-        return result if result.ndim > 1 else result[:, None]
+def _put_right(module: nn.Module, inputs: Tensor, calls: list[LayerCall], right: dict[int, Tensor]) -> Tensor:
+    """The outputs when some calls, by number, return what they should."""
     numbers: dict[str, list[int]] = {}
     for k, call in enumerate(calls):
         numbers.setdefault(call.name, []).append(k)
@@ -173,17 +167,14 @@ def _put_right(
             place = seen.get(name, 0)
             seen[name] = place + 1
             mine = numbers.get(name, [])
-            if place >= len(mine) or mine[place] not in places:
-                return None
-            mover, call = movers[mine[place]], calls[mine[place]]
-            assert mover is not None
-            return mover(g, call.output) if call.output.shape == out.shape else None
+            wanted = right.get(mine[place]) if place < len(mine) else None
+            return wanted.clone() if wanted is not None and wanted.shape == out.shape else None
 
         return replaced
 
     hooks = [part.register_forward_hook(hook(name)) for name, part in leaves(module)]
     try:
-        result = module(inputs)
+        result: Tensor = module(inputs)
     finally:
         for one in hooks:
             one.remove()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import torch
+from torch import Tensor
 from torch.nn import functional
 
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData
-from symscope.dynamics import DeclaredNetwork, TrainingProblem, stability
+from symscope.dynamics import DeclaredNetwork, TrainingProblem, build_module, stability
 from symscope.errors import InputError
-from symscope.networks import named_loss
 
 MOST_SAMPLES = 64
 UNKNOWN = (
@@ -25,7 +24,7 @@ def stability_words(subject: Subject) -> str:
         subject: Network and data.
     """
     network = getattr(subject.module, "network", None)
-    layers = getattr(subject.module, "weights", None)
+    layers = getattr(subject.module, "matrices", None)
     if not isinstance(network, DeclaredNetwork) or not callable(layers):
         return UNKNOWN
     x = subject.data.x[:MOST_SAMPLES].flatten(1).double()
@@ -35,10 +34,16 @@ def stability_words(subject: Subject) -> str:
     else:
         y = subject.data.targets[:MOST_SAMPLES].double()
     try:
-        with torch.no_grad():
-            weights = tuple(layer.detach().double().cpu() for layer in layers())
-        result = stability(TrainingProblem(network, named_loss("squared"), x, y), weights)
+        own = [layer.detach().double().cpu() for layer in layers()]
+        weights = build_module(network, own, equivariant=True).matrices()  # projected on equivariant ones
+        at = [layer.detach() for layer in weights]
+        result = stability(TrainingProblem(network, _squared, x, y), at)
     except InputError as error:
         return f"Not available: {error}"
     rate = f"rate {result.growth_rate:.2g}, penalty that makes it stable {result.stabilising_penalty:.2g}"
-    return f"Augmented training near these layers is {result.verdict} ({rate})."
+    return f"Augmented training near the equivariant part of the layers is {result.verdict} ({rate})."
+
+
+def _squared(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Squared distance of each sample."""
+    return (outputs - targets).square().sum(-1)
