@@ -16,6 +16,7 @@ from torch.nn import functional
 from symscope.data import Action
 
 NOT_PICTURES = ("nodes", "pixels", "shift")  # actions on two axes that do not turn or mirror a picture
+ANY_SIZE = ("dihedral", "flip", "rotation")  # actions that do the same to pictures of any size
 SMALLEST_SIDE = 6  # pixels of a picture's side
 BLUR = 1.0  # standard deviation of the smoothing, in pixels
 CENTRED = 1 / 14  # part of a side by which a picture may be moved to its centre
@@ -24,6 +25,15 @@ COARSE = 16  # pixels of a side after averaging over neighbours
 CELLS = 4  # cells of a side in which the energy of gradients is counted
 KEPT = 0.99  # of a constant image that must be left at a pixel under every element
 FEWEST_KEPT = 0.25  # share of pixels below which samples are no pictures
+
+
+def small_pictures(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m *t"]:
+    """Samples that are cheap to move: large pictures averaged, where the action takes any size."""
+    kind = action.name.partition(":")[0].partition("-")[0]
+    if kind not in ANY_SIZE or min(x.shape[-2:]) < 2 * FINE:
+        return x
+    images = x.float().reshape(len(x), -1, *x.shape[-2:])
+    return functional.adaptive_avg_pool2d(images, FINE).reshape(*x.shape[:-2], FINE, FINE)
 
 
 def kept_pixels(action: Action, shape: tuple[int, ...]) -> Bool[Tensor, "h w"] | None:

@@ -15,16 +15,16 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-from symscope.auditing._comparable import comparable_features, kept_pixels
+from symscope.auditing._comparable import comparable_features, kept_pixels, small_pictures
 from symscope.auditing._input_invariance import MOST_COMPARED, ElementTest, element_tests, with_inverses
 from symscope.auditing._label_survival import LabelTest, label_tests, one_of_each_pair
 from symscope.auditing._symmetry_advice import (
     MOST_PAIRS,
-    OVERLAPPING,
     advice_sentence,
     class_sentences,
     elements_to_want,
     input_sentences,
+    overlaps,
     target_sentences,
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
@@ -36,7 +36,7 @@ from symscope.numerics import Progress, checked, seeded
 MOST_DRAWN = 2000  # samples that are moved
 MOST_ELEMENTS = 12  # elements that are tried, each with its inverse; larger groups are thinned out
 MOST_CLASSES = 20  # classes that are tested by themselves
-MOST_CONTROLS = 3  # elements whose interpolation is tested
+MOST_CONTROLS = 2  # elements whose interpolation is tested
 EXACT = 1e-6  # relative distance after moving there and back below which nothing was interpolated
 TRIED = 4  # samples on which this is measured
 FEW = 50  # samples of a class below which only classes that become another one entirely are seen
@@ -133,16 +133,19 @@ def data_symmetry(
     drawn = data.to("cpu").take(torch.randperm(len(data), generator=seeded(seed, 41))[:MOST_DRAWN])
     others = [g for g in group.elements if g != group.identity and g <= group.inverse(g)]
     others = others[:: -(-len(others) // MOST_ELEMENTS)]  # the inverse of each is tested with it
-    inside = kept_pixels(action, tuple(drawn.x.shape[1:]))
-    features = _moved_features(drawn.x, action, (group.identity, *others), inside, say)
+    x = small_pictures(action, drawn.x)
+    inside = kept_pixels(action, tuple(x.shape[1:]))
+    features = _moved_features(x, action, (group.identity, *others), inside, say)
     half = len(drawn) // 2  # the order is random: the first half is moved, the other is not
     moved, unmoved = dict(zip(others, features[1:, :half], strict=True)), features[0, half:]
-    interpolation = _interpolation(drawn.x[:half], unmoved, action, others, inside, seed)
+    interpolation = _interpolation(x[:half], unmoved, action, others, inside, seed)
     elements = [action.element_name(g) for g in group.elements]
     places = _class_places(drawn, class_names, half) if isinstance(drawn, LabelledData) else {}
     tests, by_class = (
         with_inverses(found, elements, group)
-        for found in element_tests(moved, unmoved, places, elements, interpolation or 0.0, seed, say)
+        for found in element_tests(
+            moved, features[0, :half], unmoved, places, elements, interpolation or 0.0, seed, say
+        )
     )
     labels: tuple[LabelTest, ...] = ()
     targets: tuple[TargetTest, ...] = ()
@@ -268,7 +271,7 @@ def _target_tests(
         g: (one, numbers[:half] if target is None else target.act(g, numbers[:half]))
         for g, one in moved.items()
     }
-    comparable = [one.element for one in tests if one.verdict != "different" or one.accuracy <= OVERLAPPING]
+    comparable = [one.element for one in tests if one.verdict != "different" or overlaps(one)]
     fitted = (unmoved[half:][:MOST_COMPARED], numbers[half:][:MOST_COMPARED])
     return target_tests(fitted, (unmoved[:half], numbers[:half]), asked, comparable)
 

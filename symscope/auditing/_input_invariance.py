@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
+import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
-from symscope.auditing._two_sample import FEWEST, TwoSampleTest, holm, two_sample_test
+from symscope.auditing._two_sample import FEWEST, TwoSampleTest, holm, two_sample_test, typical_square
 from symscope.groups import FiniteGroup
 from symscope.numerics import Progress
 
@@ -35,6 +37,7 @@ class ElementTest:
         high: Upper end of its 95 % interval.
         p_value: By permutations, corrected for all elements, or for all elements and classes (Holm).
         samples: Samples of both sides together.
+        displacement: Median distance of a sample from itself moved, in typical distances between samples.
         verdict: "same" where the whole interval is below 0.6, "different" where the p-value is at most 0.05
             and the interval is above what interpolation alone shows, else "unknown": the samples are too few
             to tell.
@@ -48,11 +51,13 @@ class ElementTest:
     high: float
     p_value: float
     samples: int
+    displacement: float
     verdict: str
 
 
 def element_tests(
     moved: Mapping[int, Float64[Tensor, "m d"]],
+    before: Float64[Tensor, "m d"],
     unmoved: Float64[Tensor, "k d"],
     classes: Mapping[str, tuple[Int64[Tensor, "a"], Int64[Tensor, "b"]]],
     names: Sequence[str],
@@ -64,6 +69,7 @@ def element_tests(
 
     Args:
         moved: Features of one half of the samples, moved by each element that is tried.
+        before: Features of the same half, as they are.
         unmoved: Features of the other half, as they are.
         classes: For each class by name, its places in the moved half and in the other one.
         names: Names of the elements.
@@ -71,20 +77,26 @@ def element_tests(
         seed: Seed for folds and permutations.
         progress: Called as `progress("comparing", tests done, tests)`.
     """
+    everyone = (torch.arange(len(before)), torch.arange(len(unmoved)))
     usable = {name: at for name, at in classes.items() if min(map(len, at)) >= FEWEST}
+    families = (({None: everyone}, MOST_COMPARED // 2), (usable, MOST_OF_CLASS // 2))
     total = len(moved) * (1 + len(usable))
-    whole, single = [], []
-    for g, features in moved.items():
-        most = MOST_COMPARED // 2
-        count = min(MOST_PERMUTATIONS, PERMUTATIONS * len(moved))
-        whole.append((g, None, two_sample_test(features[:most], unmoved[:most], seed, count)))
-        for name, (first, second) in usable.items():
-            most, count = MOST_OF_CLASS // 2, min(MOST_PERMUTATIONS, PERMUTATIONS * len(moved) * len(usable))
-            test = two_sample_test(features[first[:most]], unmoved[second[:most]], seed, count)
-            single.append((g, name, test))
-        if progress is not None:
-            progress("comparing", len(whole) + len(single), total)
-    return _judged(whole, names, interpolation), _judged(single, names, interpolation)
+    found, done = [], 0
+    for family, most in families:
+        permutations = min(MOST_PERMUTATIONS, PERMUTATIONS * len(moved) * len(family))
+        tests = []
+        for name, (first, second) in family.items():
+            own, other = before[first[:most]], unmoved[second[:most]]
+            typical = math.sqrt(typical_square(torch.cdist(own, own).square()))
+            for g, features in moved.items():
+                there = features[first[:most]]
+                apart = float((there - own).norm(dim=1).median()) / typical
+                tests.append((g, name, two_sample_test(there, other, seed, permutations), apart))
+                done += 1
+                if progress is not None:
+                    progress("comparing", done, total)
+        found.append(_judged(tests, names, interpolation))
+    return found[0], found[1]
 
 
 def with_inverses(
@@ -100,16 +112,16 @@ def with_inverses(
 
 
 def _judged(
-    tests: Sequence[tuple[int, str | None, TwoSampleTest]], names: Sequence[str], interpolation: float
+    tests: Sequence[tuple[int, str | None, TwoSampleTest, float]], names: Sequence[str], interpolation: float
 ) -> tuple[ElementTest, ...]:
-    corrected = holm([test.p_value for _, _, test in tests])
+    corrected = holm([test.p_value for _, _, test, _ in tests])
     result = []
-    for (g, name, test), p in zip(tests, corrected, strict=True):
+    for (g, name, test, apart), p in zip(tests, corrected, strict=True):
         verdict = "unknown"
         if test.high <= SAME:
             verdict = "same"
         elif p <= SIGNIFICANCE and test.low > interpolation:
             verdict = "different"
         ends = (test.accuracy, test.low, test.high)
-        result.append(ElementTest(g, names[g], name, *ends, p, test.samples, verdict))
+        result.append(ElementTest(g, names[g], name, *ends, p, test.samples, apart, verdict))
     return tuple(result)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symscope.auditing._input_invariance import ElementTest
+from symscope.auditing._input_invariance import SAME, ElementTest
 from symscope.auditing._label_survival import LabelTest
 from symscope.auditing._target_survival import TargetTest
 from symscope.groups import FiniteGroup
 
-OVERLAPPING = 0.75  # accuracy at most: half of the moved samples, or more, look like samples of the data
+OVERLAPPING = 0.75  # accuracy up to which small displacements leave samples within the data
+SMALL = 0.7  # displacement, in typical distances between samples
 NAMED = 6  # elements that a sentence lists by name
 MOST_PAIRS = 3  # pairs of classes that sentences are written for
 _INPUTS = {
@@ -31,9 +32,10 @@ def elements_to_want(
 ) -> tuple[int, ...]:
     """Elements a network should have: those it will meet, and those that leave samples and labels alike.
 
-    Not met, an element g is wanted where at least half of the samples moved by it look like the data, and
-    where no label changes: with g its inverse is taken, and no quotient `h^-1 g` of two elements taken may
-    make a class another one, since augmenting by both gives one sample two labels.
+    Not met, an element g is wanted where samples moved by it look like the data (or seem to, as far as few
+    samples show), or change little and overlap with it; and where no label changes: with g its inverse is
+    taken, and no quotient `h^-1 g` of two elements taken may make a class another one, since augmenting by
+    both gives one sample two labels.
 
     Args:
         group: Group that acts.
@@ -48,11 +50,20 @@ def elements_to_want(
     for one in sorted(tests, key=lambda one: one.accuracy):
         pair = {one.element, group.inverse(one.element)}
         clash = any(_quotient(group, h, g) in mixing for h in result | pair for g in pair)
-        if one.accuracy <= OVERLAPPING and not clash:
+        near = one.accuracy <= SAME if one.verdict == "unknown" else overlaps(one)
+        if (one.verdict == "same" or near) and not clash:
             result |= pair
     result |= set(met)
     tried = {group.identity, *(one.element for one in tests)}
     return tuple(group.elements) if tried <= result else tuple(sorted(result))
+
+
+def overlaps(test: ElementTest) -> bool:
+    """Whether an element moves samples so little that many still look like samples of the data.
+
+    The accuracy alone does not tell: that of a classifier that is too weak for the data is low, too.
+    """
+    return test.accuracy <= OVERLAPPING and test.displacement <= SMALL
 
 
 def _quotient(group: FiniteGroup, h: int, g: int) -> int:
@@ -74,10 +85,10 @@ def input_sentences(tests: Sequence[ElementTest], interpolation: float | None) -
                     samples=chosen[0].samples,
                 )
             )
-    partly = [one for one in tests if one.verdict == "different" and one.accuracy <= OVERLAPPING]
+    partly = [one for one in tests if one.verdict == "different" and overlaps(one)]
     if partly:
         result.append(
-            f"Moved by {listed([one.element_name for one in partly])}, at least half of the samples still "
+            f"Moved by {listed([one.element_name for one in partly])}, samples change little and many still "
             f"look like samples of the data (accuracy {percent_range([one.accuracy for one in partly])})."
         )
     if interpolation is not None:

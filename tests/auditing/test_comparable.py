@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from symscope.auditing._comparable import comparable_features, kept_pixels
+from symscope.auditing._comparable import comparable_features, kept_pixels, small_pictures
 from symscope.auditing._two_sample import two_sample_test
 from symscope.data import custom_action, mnist_sample, rotation
 from symscope.data.images import flip, shift
@@ -61,3 +61,12 @@ def test_interpolation_alone_is_not_told_apart(textured):
     if textured:
         pixels = two_sample_test(returned.flatten(1), images[150:].flatten(1), 0, 99)
         assert pixels.accuracy > 0.9
+
+
+def test_large_pictures_are_averaged_before_they_are_moved():
+    x = torch.rand(2, 3, 96, 96, generator=seeded(4))
+    small = small_pictures(rotation(8), x)
+    torch.testing.assert_close(small, torch.nn.functional.avg_pool2d(x, 3))
+    torch.testing.assert_close(rotation(4).act(1, small), small_pictures(rotation(4), rotation(4).act(1, x)))
+    assert small_pictures(shift(4), x) is x  # cyclic shifts depend on the size
+    assert small_pictures(rotation(8), x[..., :40, :40]).shape[-1] == 40

@@ -159,3 +159,25 @@ def test_bad_input():
         data_symmetry(data, flip("x"), class_names=["b"])
     with pytest.raises(InputError, match="square images"):
         data_symmetry(LabelledData(data.x[:, :9], data.labels, "cut", "tests"), rotation(8))
+
+
+def test_a_weak_classifier_does_not_make_a_large_change_wanted():
+    """Noise with a faint mark: hard to tell from its mirror image, which is far from it all the same."""
+    x = torch.randn(300, 12, 12, generator=seeded(5))
+    x[:, :3] += 0.2 * torch.linspace(-1, 1, 12)
+    data = LabelledData(x, torch.arange(300) % 2, "noise", "tests")
+    found = data_symmetry(data, flip("x"))
+    (one,) = found.elements
+    assert one.verdict == "different"
+    assert one.accuracy < 0.75
+    assert one.displacement > 0.7
+    assert found.recommendation == "not"
+
+
+def test_displacement_is_the_median_distance_over_that_between_samples():
+    x = points(4)
+    found = data_symmetry(MeasuredData(x, x[:, 0], "points", "tests"), reflected())
+    apart = torch.pdist(x).median()
+    assert found.elements[0].displacement == pytest.approx(
+        float((2 * x[:, 1]).abs().median() / apart), rel=0.1
+    )
