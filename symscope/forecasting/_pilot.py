@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
@@ -135,7 +136,8 @@ def pilot_forecast(
             done = sum(one.plan.steps for one in jobs[: len(answers)])
             answers.append(trainings.answer(job, partial_progress(progress, done, plan.steps)))
     except KeyboardInterrupt as stop:
-        finished, shorter, missing = _finished_part(plan, answers)
+        rest = [trainings.kept(job) for job in jobs[len(answers) :]]
+        finished, shorter, missing = _finished_part(plan, [*answers, *rest])
         if not finished:
             raise
         spent = time.perf_counter() - start
@@ -145,19 +147,23 @@ def pilot_forecast(
 
 
 def _finished_part(
-    plan: PilotPlan, answers: list[TrainedAnswer]
+    plan: PilotPlan, answers: Sequence[TrainedAnswer | None]
 ) -> tuple[list[TrainedAnswer], PilotPlan, str]:
-    """Of the first answers of a plan those that make a smaller plan, that plan, and what it lacks."""
-    designs = plan.designs
-    repeats = len(answers) // designs - 1  # of the longer training, each complete
-    if repeats > 0:
-        missing = f"{repeats} of {plan.repeats} repeats of its longer trainings are finished"
-        return answers[: (1 + repeats) * designs], replace(plan, repeats=repeats), missing
-    count = min(len(answers), designs)
-    missing = f"its trainings of {plan.lengths[1]:,} steps are missing, those of {plan.lengths[0]:,} are here"
-    if count < designs:
-        missing += f" for {count} of {designs} parts of the classes"
-    return answers[:count], replace(plan, lengths=plan.lengths[:1], repeats=1, designs=count), missing
+    """Of a plan's answers those that make a smaller plan, that plan, and what it lacks."""
+    runs = [answers[k : k + plan.designs] for k in range(0, len(answers), plan.designs)]  # the shorter first
+    finished = [[one for one in run if one is not None] for run in runs]
+    long = [run for run in finished[1:] if len(run) == plan.designs]
+    if long and len(finished[0]) == plan.designs:
+        missing = f"{len(long)} of {plan.repeats} repeats of its longer trainings are finished"
+        return sum(long, finished[0]), replace(plan, repeats=len(long)), missing
+    used = [one for run in long for one in run] or max(finished, key=len)
+    which = 0 if used is finished[0] else 1
+    repeats, (length, other) = max(1, len(long)), (plan.lengths[which], plan.lengths[1 - which])
+    count = len(used) // repeats
+    missing = f"its trainings of {other:,} steps are missing, those of {length:,} are here"
+    if count < plan.designs:
+        missing += f" for {count} of {plan.designs} parts of the classes"
+    return used, replace(plan, lengths=(length,), repeats=repeats, designs=count), missing
 
 
 def _extrapolated_pilot(

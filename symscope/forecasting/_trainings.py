@@ -56,6 +56,7 @@ class Trainings:
         self._samples: tuple[ForecastSamples, str, bytes | str] | None = None
         self._identities: dict[Training, dict[str, Any]] = {}
         self._question: str = ""
+        self._lost = False
         self.files = ExitStack()
 
     @property
@@ -104,7 +105,7 @@ class Trainings:
 
     def announce(self, trainings: Sequence[Training]) -> None:
         """Hand trainings to the workers, in this order; without workers nothing happens yet."""
-        if self.workers is None:
+        if self.workers is None or self._lost:
             return
         tasks = []
         for one in trainings:
@@ -132,32 +133,48 @@ class Trainings:
 
         Raises:
             InputError: A loss that is not finite, an error of the user's code, a folder that is damaged or
-                cannot be written, a worker that died.
+                cannot be written, a cluster that gives up.
         """
         if self.folder is None and self.workers is None:
             return training.run(progress)
         identity = self._identity(training)
-        key = identity["key"]
-        while key in self._expected:
+        while identity["key"] in self._expected:
             self._take(*next(chain.from_iterable(self._sources)))
-        record = self._record(key)
-        if record is None:
+        answer = self.kept(training)
+        if answer is None:
             start = time.perf_counter()
             answer = training.run(progress)
             self._keep(cell_record(identity, plain_answer(answer), time.perf_counter() - start))
-            return answer
-        if progress is not None:
+        elif progress is not None:
             progress("trained", training.plan.steps, training.plan.steps)
+        return answer
+
+    def kept(self, training: Training) -> TrainedAnswer | None:
+        """The answer of a training that is finished already; None where it is not, or is kept nowhere.
+
+        Raises:
+            InputError: A folder in which it is damaged.
+        """
+        if self.folder is None and self.workers is None:
+            return None
+        key = self._identity(training)["key"]
+        record = self._record(key)
+        if record is None:
+            return None
         try:
             return answer_from_plain(record["tables"], training.trainer.samples)
         except InputError as error:
-            raise InputError(f"{self.folder and self.folder.path}, cell {key}: {error}; delete it") from error
+            where = "" if self.folder is None else f"{self.folder.path}, "
+            raise InputError(f"{where}cell {key}: {error}; delete it") from error
 
     def close(self) -> None:
         """End workers, and forget what was written for them."""
-        for source in self._sources:
-            source.close()
+        self._end_workers()
         self.files.close()
+
+    def _end_workers(self) -> None:
+        while self._sources:
+            self._sources.pop().close()
 
     def _identity(self, training: Training) -> dict[str, Any]:
         if training not in self._identities:
@@ -185,12 +202,14 @@ class Trainings:
             self._refuse(str(record["parameters"]["network"]), record["reason"])
         elif "message" in record:
             raise InputError(record["message"])
-        elif not record.get("worker", "here"):
-            raise InputError(
-                "a worker process ended before its training did (killed, out of memory, or started by a "
-                'script without `if __name__ == "__main__":`); finished trainings are kept, ask again with '
-                "fewer workers"
+        elif record.get("worker") == "":  # lost with its worker; new workers would be lost as well
+            self.notes.append(
+                "A worker process ended before its training did (killed, out of memory, or a script without "
+                '`if __name__ == "__main__":`), so the remaining trainings ran in this one.'
             )
+            self._expected.clear()
+            self._lost = True
+            self._end_workers()
         else:
             raise RuntimeError(f"a training failed in a worker:\n{record['traceback']}")
 

@@ -162,6 +162,7 @@ def dask_slots(address: str) -> int:
 @contextlib.contextmanager
 def _client(address: str, seconds: float = 10.0) -> Iterator[Any]:
     try:
+        import dask
         from distributed import Client
         from distributed.security import Security
     except ImportError as error:
@@ -172,7 +173,8 @@ def _client(address: str, seconds: float = 10.0) -> Iterator[Any]:
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..TLS__CLIENT__CERT and ..TLS__CLIENT__KEY"
         )
     # quiet: a lost worker or scheduler is ours to report, in one line, not theirs who wait for it
-    with _quiet("distributed", "tornado", "asyncio", "concurrent"):
+    silent = {"distributed.admin.large-graph-warning-threshold": "1TB"}  # a cell may bring its data
+    with _quiet("distributed", "tornado", "asyncio", "concurrent"), dask.config.set(silent):
         try:
             client = Client(address, timeout=seconds, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:

@@ -21,11 +21,11 @@ from symscope.forecasting._extrapolation import (
     score_logits,
     shifted_scores,
 )
-from symscope.forecasting._pilot import predict_table
-from symscope.forecasting._pilot_plan import pilot_plan, smallest_budget
+from symscope.forecasting._pilot import _finished_part, predict_table
+from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
 from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
@@ -84,6 +84,30 @@ def test_trainings_at_a_time_are_scheduled_and_not_divided(full, designs, budget
     if alone is not None:
         assert plan.lengths >= alone.lengths
     assert smallest_budget(0.1, designs, asked, at_once) <= smallest_budget(0.1, designs, asked) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("finished", "lengths", "repeats", "designs", "used"),
+    [
+        ("ab......", (10,), 1, 2, "ab"),
+        ("a.......", (10,), 1, 1, "a"),
+        ("abcd....", (10, 30), 1, 2, "abcd"),
+        ("abcdef..", (10, 30), 2, 2, "abcdef"),
+        ("abcde...", (10, 30), 1, 2, "abcd"),
+        ("..cd.f..", (30,), 1, 2, "cd"),
+        ("..cdef..", (30,), 2, 2, "cdef"),
+        ("...d....", (30,), 1, 1, "d"),
+        ("........", (10,), 1, 0, ""),
+    ],
+)
+def test_what_is_finished_of_a_pilot_is_a_smaller_pilot(finished, lengths, repeats, designs, used):
+    """Two designs: the shorter training of each, then three repeats of the longer; letters are answers."""
+    plan = PilotPlan((10, 30), 3, 2, 30, 9, 0, 1.0)
+    answers = {letter: TrainedAnswer(*[table([[0.5]])] * 5, (), 0.0, 0) for letter in "abcdefgh"}
+    part, smaller, words = _finished_part(plan, [answers.get(letter) for letter in finished])
+    assert [id(one) for one in part] == [id(answers[letter]) for letter in used]
+    assert (smaller.lengths, smaller.repeats, smaller.designs) == (lengths, repeats, designs)
+    assert words
 
 
 def samples_of(action="C4", classes=3, **asked):

@@ -13,7 +13,7 @@ from torch import nn
 
 from symscope.data import LabelledData
 from symscope.errors import InputError
-from symscope.forecasting import ForecastStopped, _remedy_trials, forecast
+from symscope.forecasting import ForecastStopped, _remedy_trials, _trainings, forecast, forecast_page
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
@@ -225,17 +225,34 @@ def test_a_network_that_cannot_be_sent_is_trained_here_and_said_so():
     assert "top level of a file" in note
 
 
-def test_workers_that_die_or_fail_are_reported():
+def test_workers_that_fail_are_reported():
     training, trainings = training_of(), Trainings(None, Workers(1))
     identity = training.identity("")
     task = TrainingTask(identity, 1, "cpu", b"", b"", (), "")
     for record, kind, words in (
         ({"status": "failed", "message": "it is too wide"}, InputError, "it is too wide"),
-        ({"status": "failed", "worker": "", "traceback": "lost"}, InputError, "a worker process ended"),
         ({"status": "failed", "traceback": "line 1"}, RuntimeError, "line 1"),
     ):
         with pytest.raises(kind, match=words):
             trainings._take(task, {**identity, **record})
+
+
+def test_trainings_of_lost_workers_run_here_and_no_worker_is_started_again(monkeypatch):
+    training, other = training_of(), training_of(seed=1)
+
+    def lost(run, tasks, workers):
+        for task in tasks:
+            yield task, {**task.identity, "status": "failed", "worker": "", "traceback": "lost"}
+
+    monkeypatch.setattr(_trainings, "finished_cells", lost)
+    trainings = Trainings(None, Workers(1))
+    trainings.announce([training])
+    assert plain_answer(trainings.answer(training)) == plain_answer(training.run())
+    assert "so the remaining trainings ran in this one" in trainings.notes[0]
+    monkeypatch.setattr(_trainings, "finished_cells", lambda *_: pytest.fail("workers are lost"))
+    trainings.announce([other])
+    assert plain_answer(trainings.answer(other)) == plain_answer(other.run())
+    trainings.close()
 
 
 def test_measured_times_are_those_of_the_first_call(tmp_path):
@@ -286,3 +303,26 @@ def test_a_cluster_changes_no_digit():
         trainings.announce([training])
         assert plain_answer(trainings.answer(training)) == plain_answer(training.run())
         assert trainings.notes == []
+
+
+@pytest.mark.parametrize(("finished", "asked"), [(1, [0, 2]), (2, [0, 1, 2])])
+def test_a_stopped_pilot_answers_for_the_classes_of_its_finished_designs(finished, asked, monkeypatch):
+    """Under a group of two elements half of the classes lack one in each of two trainings."""
+    run, count = Training.run, 0
+
+    def pressed(self, progress=None):
+        nonlocal count
+        count += 1
+        if count > finished:
+            raise KeyboardInterrupt
+        return run(self, progress)
+
+    monkeypatch.setattr(Training, "run", pressed)
+    with pytest.raises(ForecastStopped) as stop:
+        forecast(build, DATA, "flip", method="pilot", budget="1h", steps=9, batch=8)
+    result = stop.value.result
+    assert (~result.class_accuracy.isnan()).nonzero()[:, 0].tolist() == asked
+    assert ("for 1 of 2 parts of the classes" in result.notes[-2]) == (finished == 1)
+    low, high = result.interval
+    assert 0 <= low <= result.accuracy <= high <= 1
+    assert "Pilot trainings of 3 steps" in forecast_page(result)
