@@ -50,8 +50,8 @@ def elements_to_want(
     for one in sorted(tests, key=lambda one: one.accuracy):
         pair = {one.element, group.inverse(one.element)}
         clash = any(_quotient(group, h, g) in mixing for h in result | pair for g in pair)
-        near = one.accuracy <= SAME if one.verdict == "unknown" else overlaps(one)
-        if (one.verdict == "same" or near) and not clash:
+        alike = one.verdict == "same" or (one.verdict == "unknown" and one.accuracy <= SAME)
+        if (alike or overlaps(one)) and not clash:
             result |= pair
     result |= set(met)
     tried = {group.identity, *(one.element for one in tests)}

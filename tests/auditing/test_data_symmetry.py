@@ -53,7 +53,7 @@ def test_the_part_of_the_group_that_the_data_holds_is_named():
 
 
 def test_a_range_of_small_rotations_is_wanted_but_no_subgroup():
-    data = turned(letters(130, 2, "FJ"), rotation(36), [33, 34, 35, 0, 1, 2, 3])
+    data = turned(letters(100, 2, "FJ"), rotation(36), [33, 34, 35, 0, 1, 2, 3])
     found = data_symmetry(data, rotation(18))  # 20 degrees against data within 30
     assert found.recommendation == "part"
     assert found.wanted_elements == (0, 1, 17)
@@ -100,7 +100,7 @@ def test_few_samples_cannot_tell():
 
 
 def test_inverse_elements_share_a_test_and_large_groups_are_thinned_out():
-    data = mnist_sample().of_classes(3, 7).per_class(20, 0)
+    data = mnist_sample().of_classes(3, 7).per_class(12, 0)
     found = data_symmetry(data, rotation(60))
     tests = {one.element: one for one in found.elements}
     assert len(tests) == 20
