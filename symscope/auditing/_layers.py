@@ -161,22 +161,7 @@ def _flattened_maps(
     for one in reversed(calls):  # a layer that left flattened maps as they were arranged
         if one.maps is not None and _keeps_positions(one) and torch.equal(one.output, given):
             return one.maps
-    return _reshaped(before[-1], given.shape[1])
-
-
-def _reshaped(last: Tensor, width: int) -> tuple[int, ...] | None:
-    """Shape of maps between the last layer's output and rows of this width, after functions and pooling."""
-    if last.ndim < 3 or width % last.shape[1]:
-        return None
-    if last[0].numel() == width:
-        return tuple(last.shape[1:])
-    positions = width // last.shape[1]
-    if positions == 1:
-        return None  # pooled over all positions
-    if last.ndim == 3:
-        return (last.shape[1], positions)
-    side = math.isqrt(positions)
-    return (last.shape[1], side, side) if last.ndim == 4 and side * side == positions else None
+    return None
 
 
 def _keeps_positions(call: LayerCall) -> bool:
