@@ -19,6 +19,7 @@ from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._error_table import ErrorTable, error_table
 from symscope.auditing._fresh import SHUFFLED, fresh_networks
 from symscope.auditing._grid import GridPart, grid_part, local_error
+from symscope.auditing._kept_branch import keeps_symmetry
 from symscope.auditing._layer_shares import LayerShare, layer_shares
 from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._layers import exact_elements
@@ -222,6 +223,7 @@ def _evidence(
         )
     starts: list[float] = []
     fresh_shares: list[tuple[LayerShare, ...]] = []
+    kept = any(keeps_symmetry(control, x[: plan.layers], still, module) for module in fresh[:1])
     for module in fresh:
         try:
             starts.append(error_table(control, x[: plan.fresh], still, module=module).error())
@@ -230,7 +232,18 @@ def _evidence(
         if not fresh_shares:
             fresh_shares.append(layer_shares(control, x[: plan.layers], still, module))
     return Evidence(
-        used, table, fault, corrected, exact, grid, shares, tuple(fresh_shares), tuple(starts), how, symmetry
+        used,
+        table,
+        fault,
+        corrected,
+        exact,
+        grid,
+        shares,
+        tuple(fresh_shares),
+        tuple(starts),
+        how,
+        symmetry,
+        kept,
     )
 
 

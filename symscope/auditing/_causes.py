@@ -10,8 +10,8 @@ remove it; each part is a difference of two measured errors, and the parts add u
 2. **grid**. Of each element that interpolates, what exceeds the error of exact ones, at most what the round
    trip `g^-1 (g x)` changes in the outputs.
 3. What is left is the network's own, and is first divided by layers (`_layer_shares`), each of which is put
-   right in turn. Is the network made for the symmetry? Yes, if in fresh networks some layer that has weights
-   and mixes positions keeps it.
+   right in turn. Is the network made for the symmetry? Yes, if in fresh networks some layer or part that has
+   weights and mixes positions keeps it.
    - Made for it: what is added by layers that break the symmetry in fresh networks is the
      **architecture**'s, whatever the data: with those layers mended no weights could break it. What other
      layers add came with training.
@@ -90,6 +90,7 @@ class Evidence:
         start_errors: Errors of fresh networks over the exact elements.
         start_words: How fresh networks were made.
         symmetry: Whether the data has the symmetry; None if it was not asked.
+        kept: Whether some part of a fresh network keeps the symmetry by itself.
     """
 
     subject: Subject
@@ -103,6 +104,7 @@ class Evidence:
     start_errors: tuple[float, ...]
     start_words: str
     symmetry: DataSymmetry | None
+    kept: bool = False
 
     @property
     def start(self) -> float:
@@ -113,7 +115,7 @@ class Evidence:
     def made_for(self) -> bool:
         """Whether the network is made for the symmetry."""
         mixing = [one for shares in self.fresh_shares for one in shares if one.mixes]
-        if any(one.own <= QUIET for one in mixing):
+        if self.kept or any(one.own <= QUIET for one in mixing):
             return True
         if any(isinstance(part, nn.MultiheadAttention) for part in self.subject.module.modules()):
             return True

@@ -1,13 +1,15 @@
 """A second list of planted faults, written after the rules of the audit were set, and not used to set them.
 
 Other networks, sizes, groups and kinds of samples than in `planted`: residual networks, series, colour
-images, vectors, transformers, mirrors, and a C4 network under C8. On its first run 14 of 15 were named first;
-the miss (a linear layer on maps that functions, not layers, had changed) was mended afterwards.
+images, vectors, transformers, mirrors, and a C4 network under C8. On its first run 14 of 16 were named first;
+the misses (a linear layer on maps that functions had changed, and e3nn's layers, whose inside the group moves
+in its own way) were mended afterwards.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -204,6 +206,33 @@ def shuffled_columns() -> dict[str, Any]:
     return subject(net, aligned(), action, target_action=target)
 
 
+def e3nn_layers(broken: bool = False) -> dict[str, Any]:
+    """Two vectors in space to three invariants by e3nn's tensor product, turned in fifths about an axis."""
+    from e3nn import o3
+
+    class Product(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.product = o3.FullyConnectedTensorProduct("2x1o", "2x1o", "8x0e")
+            self.out = nn.Sequential(nn.SiLU(), nn.Linear(8, CLASSES))
+            self.free = nn.Linear(6, CLASSES)
+
+        def forward(self, x: Tensor) -> Tensor:
+            invariant = self.out(self.product(x, x))
+            return invariant + 0.3 * self.free(x) if broken else invariant
+
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(120, 6, generator=generator, dtype=torch.float64)
+    data = LabelledData(x, torch.arange(120) % CLASSES, "pairs of vectors", "drawn")
+    steps = [o3.angles_to_matrix(*torch.tensor([0.0, 0.0, 2 * torch.pi * k / 5])) for k in range(5)]
+    wigner = [o3.Irrep("1o").D_from_matrix(one).double() for one in steps]
+
+    def turn(g: int, v: Tensor) -> Tensor:
+        return (v.reshape(len(v), 2, 3) @ wigner[g].to(v).T).reshape(v.shape)
+
+    return subject(fresh(Product), data, own(cyclic(5), turn, 1, "turn in space"), builder=Product)
+
+
 MORE: tuple[Fault, ...] = (
     Fault("residual network, padding", residual_padding, ("architecture",), ("padding",)),
     Fault("residual network, pooling", residual_stride, ("architecture",), ("AvgPool2d",)),
@@ -220,9 +249,15 @@ MORE: tuple[Fault, ...] = (
     Fault("images, zero padding", image_target_padding, ("architecture",), ("padding",)),
     Fault("images turned backwards", wrong_direction_image, ("action",), ("target",)),
     Fault("automorphism of C8", shuffled_columns, ("action",), ("target", "umber")),
+    *(
+        [Fault("e3nn with a free layer", partial(e3nn_layers, True), ("architecture",), ("'free'",))]
+        if find_spec("e3nn")
+        else []
+    ),
 )
 
 MORE_CLEAN: tuple[Fault, ...] = (
     Fault("residual network", lambda: shifts(Residual, aligned()), ()),
     Fault("series", partial(series, "circular", False), ()),
+    *([Fault("e3nn tensor product", e3nn_layers, ())] if find_spec("e3nn") else []),
 )
