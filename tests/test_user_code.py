@@ -14,8 +14,10 @@ from symscope.user_code import (
     bind_seed,
     load_user_function,
     load_user_module,
+    module_source,
     user_error,
     user_errors,
+    user_files,
 )
 
 
@@ -158,3 +160,18 @@ def test_input_errors_and_interrupts_stay_as_they_are():
         raise KeyboardInterrupt
     with pytest.raises(InputError, match=r"^C0$"), user_errors("it"):
         raise InputError("C0")
+
+
+def test_files_and_sources_are_known_for_other_processes(tmp_path):
+    file = tmp_path / "of_another_user.py"
+    file.write_text("value = 3\n")
+    module = load_user_module("--model", str(file))
+    assert str(file.resolve()) in user_files()
+    assert all(name.endswith(".py") for name in user_files())
+    file.write_text("value = 4\n")
+    assert load_user_module("--model", str(file)) is module
+    assert module_source(module) in ("value = 3\n", "value = 4\n")
+    first = module_source(module)
+    file.write_text("value = 5\n")
+    assert module_source(module) == first  # of the module as it is in this process
+    assert module_source(sys) is None

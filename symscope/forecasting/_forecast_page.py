@@ -169,7 +169,7 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
     map_caption = f"{frames}; other cells are what it has been seen in."
     steps = (
         f"Pilot trainings of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
-        + (f" (the longer {plan.repeats} times)" if plan.repeats > 1 else "")
+        + (f" ({'the longer ' * (len(plan.lengths) > 1)}{plan.repeats} times)" if plan.repeats > 1 else "")
         + f", each with its learning rate run down to 0, and what {plan.full:,} steps are predicted to reach."
     )
     return [

@@ -124,6 +124,25 @@ def test_one_run_is_held_by_one_process(folder):
         pass
 
 
+def test_a_folder_of_cells_alone_keeps_its_kind(tmp_path, folder):
+    cells = RunFolder(tmp_path / "kept")
+    cells.open_cells("trainings")
+    cells.open_cells("trainings")
+    assert sorted(path.name for path in cells.path.iterdir()) == ["cells", "cells.json"]
+    with pytest.raises(InputError, match=r"holds other cells \('trainings'\); choose another folder"):
+        cells.open_cells("kernels")
+    with pytest.raises(InputError, match="is not empty and holds no trainings"):
+        folder.open_cells("trainings")
+    (cells.path / "cells.json").write_text("{}")
+    with pytest.raises(DamagedRunError, match="expected a field 'format'"):
+        cells.open_cells("trainings")
+    (cells.path / "cells").rmdir()
+    (cells.path / "cells").symlink_to(tmp_path)
+    cells.write_json("cells.json", {"format": 1, "kind": "trainings"})
+    with pytest.raises(InputError, match="is a link"):
+        cells.open_cells("trainings")
+
+
 def test_folders_that_are_something_else_are_refused(tmp_path, folder):
     with pytest.raises(InputError, match=r"not a run folder: it has no run.json"):
         RunFolder(tmp_path).description()
