@@ -264,9 +264,10 @@ def class_findings(rows: Sequence[ElementAnswers], by_class: Sequence[ClassAnswe
         result.append("No transformation surely lowers the accuracy.")
     else:
         one = worst[0]
+        names = [other.element_name for other in rows if other in worst]
         result.append(
             f"Moved by {one.element_name} it is {one.accuracy:.0%} ({one.low:.0%} to {one.high:.0%}); "
-            f"transformations that surely lower it: {listed([one.element_name for one in worst])}."
+            f"transformations that surely lower it: {listed(names)}."
         )
     most = max(rows, key=lambda one: one.flips)
     if most.flips:

@@ -214,3 +214,11 @@ def test_large_data_and_groups_are_thinned_out_with_a_note():
     assert found.samples == MOST_SAMPLES
     assert len(found.elements) == 25
     assert len(found.notes) == 2
+
+
+def test_harmful_transformations_are_listed_in_the_groups_order():
+    data = letters(40, 0, "bdFJ")
+    found = consequences(audit_subject(trained(data), data, "C8 rotation"))
+    assert found.worst_elements[0] != 1
+    assert set(found.worst_elements) == set(range(1, 8))
+    assert "7 elements from 45° to 315°" in found.sentences[1]
