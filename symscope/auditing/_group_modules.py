@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from symscope.data import Action
 from symscope.errors import InputError
+from symscope.numerics import check_finite, explained
 
 VARIANCE = 0.95  # share of what varies between samples that a frame holds
 LARGEST_FRAME = 64  # directions
@@ -128,6 +129,7 @@ class Canonical(nn.Module):
         self.shape = None if shape is None else tuple(shape)
         self.score = "confidence" if frame is None else "frame"
         if frame is not None:
+            _check_frame(frame)
             self.register_buffer("frame_mean", frame[0])
             self.register_buffer("frame_directions", frame[1])
 
@@ -152,7 +154,8 @@ class Canonical(nn.Module):
         assert result is not None
         return result
 
-    def best_elements(self, x: Tensor) -> Tensor:
+    @explained
+    def best_elements(self, x: Float[Tensor, "n *s"]) -> Int64[Tensor, "n"]:
         """For each sample the element that brings it into its canonical pose, `[n]`."""
         with torch.no_grad():
             scores = torch.stack([self._scores(_moved(self.action, g, x, self.shape)) for g in self.elements])
@@ -170,15 +173,22 @@ class Canonical(nn.Module):
         return {"elements": list(self.elements), "shape": None if self.shape is None else list(self.shape)}
 
 
+@explained
 def data_frame(x: Float[Tensor, "n *s"]) -> tuple[Float[Tensor, "d"], Float[Tensor, "k d"]]:
     """Mean and main directions of samples in the pose they have, for `Canonical`.
 
     The directions are principal components: as few as hold 95 % of the variance, at most 64.
 
+    Raises:
+        InputError: Fewer than two samples, or numbers that are not finite.
+
     >>> mean, directions = data_frame(torch.tensor([[1.0, 0.0], [3.0, 0.0], [5.0, 0.0]]))
     >>> mean.tolist(), directions.abs().tolist()
     ([3.0, 0.0], [[1.0, 0.0]])
     """
+    if x.ndim < 2 or len(x) < 2 or x[0].numel() == 0:
+        raise InputError(f"expected two samples or more, [n, ...], got shape {tuple(x.shape)}.")
+    check_finite("samples of a frame", x)
     rows = x.flatten(1).double()
     mean = rows.mean(0)
     _, sizes, directions = torch.linalg.svd(rows - mean, full_matrices=False)
@@ -191,6 +201,15 @@ def _confidences(outputs: Tensor) -> Tensor:
     """The largest probability of each row, or the size of a single output, which says one of two classes."""
     rows = outputs.reshape(len(outputs), -1)
     return rows.abs()[:, 0] if rows.shape[1] == 1 else rows.softmax(1).amax(1)
+
+
+def _check_frame(frame: Any) -> None:
+    """Refuses something else than a mean and directions of one length."""
+    tensors = (
+        isinstance(frame, (tuple, list)) and len(frame) == 2 and all(isinstance(one, Tensor) for one in frame)
+    )
+    if not tensors or frame[0].ndim != 1 or frame[1].ndim != 2 or frame[1].shape[1] != len(frame[0]):
+        raise InputError("frame: expected a mean [d] and directions [k, d], as data_frame gives them.")
 
 
 def _checked_elements(action: Action, elements: Sequence[int] | None) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from symscope.auditing._remedies import (
 from symscope.auditing._repair_files import describe_action, weights_hash
 from symscope.auditing._subject import Subject
 from symscope.errors import InputError
-from symscope.numerics import Progress
+from symscope.numerics import Progress, check_count
 
 NOT_APPLIED = ("average over the group", "canonical pose", "refit of the last layer", "fine-tuning")
 LEAST_FITTED = 8  # samples
@@ -142,7 +143,13 @@ def repair(
         steps: Most steps of fine-tuning; fewer where the time does not allow them.
         seed: Seed for the split, fine-tuning and resamples.
         progress: Called as `progress(words, done, total)`.
+
+    Raises:
+        InputError: A time that is not positive, or no steps.
     """
+    if not 0 < seconds < math.inf:
+        raise InputError(f"seconds: expected a time above 0, got {seconds}.")
+    check_count("steps", steps)
     elements, reason = wanted_elements(subject, data_symmetry)
     if reason:
         return tuple(

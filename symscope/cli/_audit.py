@@ -269,6 +269,8 @@ def _share(value: float) -> str:
 
 
 def _print_repairs(console: Any, result: Audit) -> None:
+    from symscope.auditing import best_repair
+
     rows = []
     for one in result.repairs:
         if one.error_before is None or one.error_after is None:
@@ -286,6 +288,9 @@ def _print_repairs(console: Any, result: Audit) -> None:
     columns = ("remedy", "outcome", "error", "score over all transformations", "inference time")
     console.print(simple_table("Remedies, applied to a copy and measured on other samples", columns, rows))
     console.print()
+    best = best_repair(result.repairs)
+    if best is not None:
+        console.print(f"Best remedy: {best.name}; --save-repaired FILE keeps it.", soft_wrap=True)
 
 
 def _change(before: Any, after: Any) -> str:

@@ -117,3 +117,16 @@ def test_wrong_elements_are_refused(elements):
 def test_probabilities_that_move_are_refused():
     with pytest.raises(InputError, match="probabilities"):
         Averaged(nn.Identity(), rotation(4), rotation(4), probabilities=True)
+
+
+@pytest.mark.parametrize(
+    "x", [torch.zeros(3), torch.zeros(1, 4), torch.full((3, 4), float("nan")), torch.zeros(0, 2)]
+)
+def test_a_frame_needs_samples(x):
+    with pytest.raises(InputError, match="samples"):
+        data_frame(x)
+
+
+def test_directions_of_another_length_are_refused():
+    with pytest.raises(InputError, match="a mean"):
+        Canonical(nn.Identity(), rotation(4), frame=(torch.zeros(3), torch.zeros(2, 4)))

@@ -22,6 +22,7 @@ from symscope.auditing._target_survival import TargetTest
 from symscope.data import Action, LabelledData
 from symscope.data.vectors import linear_action
 from symscope.dynamics import build_module, declare_network
+from symscope.errors import InputError
 from symscope.groups import cyclic, permutation
 from tests.auditing.trained import bar_subject, classifier, tilt_subject
 from tests.tolerances import SINGLE
@@ -258,3 +259,9 @@ def test_a_repair_says_in_one_line_what_it_did(classes):
     assert "load_repaired" in one.recipe
     assert one.passes == 4
     assert one.does_not_fix
+
+
+@pytest.mark.parametrize("options", [{"seconds": 0}, {"seconds": float("inf")}, {"steps": 0}])
+def test_times_and_steps_that_make_no_sense_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        repair(bar_subject(24), **options)

@@ -12,6 +12,24 @@ import torch
 from torch import nn
 
 
+def auditing() -> None:
+    from symscope.auditing import audit, audit_page, best_repair
+    from symscope.auditing.repairs import Averaged, Canonical, load_repaired, save_repaired
+    from symscope.data import LabelledData, rotation
+
+    x = torch.rand(24, 3, 3, generator=torch.Generator().manual_seed(0))
+    samples = LabelledData(x, torch.arange(24) % 2, "few", "made")
+    net = nn.Sequential(nn.Flatten(), nn.Linear(9, 2))
+    result = audit(net, samples, "C4 rotation", seconds=0.1)
+    audit_page(result, "symscope audit")
+    best_repair(result.repairs)
+    result.to_dict()
+    save_repaired(result.repairs[0], "net.pt")
+    load_repaired("net.pt", net)
+    Averaged(net, rotation(4), elements=[0, 2])(x)
+    Canonical(net, rotation(4)).best_elements(x)
+
+
 def data() -> None:
     from symscope.data import LabelledData, MeasuredData, action_from_source
     from symscope.data.periodic import rotation_basis
@@ -201,4 +219,4 @@ def training() -> None:
     module_outputs(net, points)
 
 
-CALLS = (data, discovery, dynamics, forecasts, groups, kernels, networks, pages, training)
+CALLS = (auditing, data, discovery, dynamics, forecasts, groups, kernels, networks, pages, training)
