@@ -14,6 +14,7 @@ from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._label_survival import mixed_labels
 from symscope.auditing._layers import exact_elements, layer_errors
 from symscope.auditing._repair import Repair, best_repair, repair
+from symscope.auditing._repair_files import save_repaired
 from symscope.auditing._result import Audit
 from symscope.auditing._subject import Subject, audit_subject
 
@@ -39,6 +40,7 @@ __all__ = [
     "Repair",
     "best_repair",
     "repair",
+    "save_repaired",
     # equivariance by layer
     "exact_elements",
     "layer_errors",

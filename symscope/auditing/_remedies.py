@@ -66,7 +66,7 @@ def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple
     changed = [] if found is None else [one for one in found.targets if one.verdict == "changes"]
     if found is None or not (found.labels or changed):
         return everyone, ""
-    alike = [replace(one, accuracy=0.5) for one in found.elements]
+    alike = [replace(one, verdict="same") for one in found.elements]
     wanted = elements_to_want(group, alike, found.labels, found.targets, ())
     if len(wanted) > 1:
         return tuple(g for g in everyone if g in wanted), ""

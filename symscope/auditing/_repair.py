@@ -152,9 +152,7 @@ def repair(
     check_count("steps", steps)
     elements, reason = wanted_elements(subject, data_symmetry)
     if reason:
-        return tuple(
-            Repair(name, None, reason) for name in ("average over the group", "fine-tuning", "refit")
-        )
+        return tuple(Repair(name, None, reason) for name in NOT_APPLIED)
     plan = repair_plan(subject, elements, seconds, seed)
     before = _measured(subject, plan, plan.tried(1))
     error = before.error(seed)

@@ -198,8 +198,7 @@ def _audit(
 
 def _save(result: Audit, path: Path) -> None:
     """The network after the best remedy, with the lines that load it."""
-    from symscope.auditing import best_repair
-    from symscope.auditing.repairs import save_repaired
+    from symscope.auditing import best_repair, save_repaired
 
     best = best_repair(result.repairs)
     if best is None:

@@ -181,7 +181,7 @@ def test_what_takes_longer_is_measured_on_fewer_samples():
 def symmetry(action: Action, *mixing: int) -> DataSymmetry:
     """What is found in data that looks different under every element, classes 0 and 1 mixed up by some."""
     others = range(1, action.group.order)
-    tests = tuple(ElementTest(g, str(g), None, 0.9, 0.8, 1.0, 0.01, 60, "different") for g in others)
+    tests = tuple(ElementTest(g, str(g), None, 0.9, 0.8, 1.0, 0.01, 60, 1.0, "different") for g in others)
     labels = tuple(LabelTest(0, 1, g, 0.5, 0.4, 0.6, 1.0, 0.9, 0.01, 60) for g in mixing)
     found = ("bars", "C4 rotation", 60, tests, (), None, True, (0,), labels, (), "not", (0,), ("Do not.",))
     return DataSymmetry(*found)
