@@ -1,4 +1,4 @@
-"""How many planted faults does an audit name first? `python -m benchmarks.audit_faults`; a minute or two.
+"""How many planted faults does an audit name first? `python -m benchmarks.audit_faults [SEED]`; a minute.
 
 The first list was fixed before the rules of the audit were tuned, the second was written afterwards
 (`tests/auditing/planted.py`, `planted_more.py`). Named first: the first cause is of the planted kind, and
@@ -7,15 +7,17 @@ where the fault has a place its sentence says it. Clean subjects must have no ca
 
 from __future__ import annotations
 
+import sys
 import time
 
 import symscope
-from tests.auditing.planted import CLEAN, FAULTS, Fault, is_named
+from tests.auditing.planted import CLEAN, DRAW, FAULTS, Fault, is_named
 from tests.auditing.planted_more import MORE, MORE_CLEAN
 
 
 def main() -> None:
     """Print a row for each subject, then the rates."""
+    DRAW["seed"] = int(sys.argv[1]) if len(sys.argv) > 1 else 0
     lists = {"first list": FAULTS, "second list": MORE, "clean": (*CLEAN, *MORE_CLEAN)}
     rates = []
     for title, faults in lists.items():

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from symscope.auditing._error_table import ErrorTable, error_table
+from symscope.auditing._error_table import ErrorTable, clean_error, error_table
 from symscope.auditing._image_motion import ImageMotion, image_motion
 from symscope.auditing._subject import Subject
 from symscope.auditing._target_action import target_of
@@ -39,7 +39,6 @@ REMAINING = 0.2  # of the squared error at most, with a corrected action, for th
 OFF_CENTRE = 0.2  # pixels
 STEP = 4.0  # degrees that a fitted angle may be off
 WIDEST = 32  # outputs whose own representation is fitted
-SMALL = 1e-3  # errors that need no explanation
 
 
 @final
@@ -75,7 +74,7 @@ def action_fault(subject: Subject, x: Shaped[Tensor, "m *s"], table: ErrorTable)
         table: Errors of the network on them.
     """
     broken = _broken_law(subject, x)
-    if broken is not None or table.error() < SMALL:
+    if broken is not None or table.error() < clean_error(subject):
         return broken
     x = x[:TRIAL_SAMPLES]
     elements = table.elements[:: -(-len(table.elements) // TRIAL_ELEMENTS)]

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
-from symscope.auditing._causes import CLEAN, Evidence, error_interval, find_causes
+from symscope.auditing._causes import Evidence, error_interval, find_causes
 from symscope.auditing._consequences import consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
-from symscope.auditing._error_table import ErrorTable, error_table
+from symscope.auditing._error_table import ErrorTable, clean_error, error_table
 from symscope.auditing._fresh import SHUFFLED, fresh_networks
 from symscope.auditing._grid import GridPart, grid_part, local_error
 from symscope.auditing._kept_branch import keeps_symmetry
@@ -113,7 +113,7 @@ def audit(
     used = subject if fault is None or fault.corrected is None else fault.corrected
     lawful = fault is None or fault.corrected is not None
     symmetry = _data_symmetry(used, seed, notes, told.part("data")) if lawful else None
-    clean = fault is None and table.error() < CLEAN
+    clean = fault is None and table.error() < clean_error(subject)
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
     answers = None
     if lawful:

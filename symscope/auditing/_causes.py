@@ -44,7 +44,6 @@ from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._subject import Subject
 
 KINDS = ("action", "grid", "architecture", "data", "training")
-CLEAN = 1e-3  # error below which a network counts as equivariant
 START = 1e-4  # squared error that a layer adds in fresh networks if it breaks the symmetry there
 OPAQUE = 0.5  # error of fresh networks whose layers are not known, below which they are made for the symmetry
 MOST_LAYERS = 3  # layers that a sentence names

@@ -17,6 +17,7 @@ from symscope.numerics import seeded
 
 RESAMPLES = 400  # bootstrap resamples of the samples
 CONFIDENCE = 0.95
+CLEAN, ROUNDINGS = 1e-4, 4.0  # errors below which a network counts as equivariant: this, or so many roundings
 CONSTANT = 1e-7  # of the outputs' size: what varies between samples below it is rounding (in float32)
 
 
@@ -97,6 +98,19 @@ def error_table(
             step()
     squares = torch.stack(columns, 1) if columns else torch.zeros(len(x), 0, dtype=torch.float64)
     return ErrorTable(tuple(elements), squares, away)
+
+
+def clean_error(subject: Subject) -> float:
+    """The error below which a network counts as equivariant: above rounding in its own dtype.
+
+    >>> from symscope.auditing import audit_subject
+    >>> data = (torch.rand(6, 4, 4), [0, 1] * 3)
+    >>> net = nn.Sequential(nn.Flatten(), nn.Linear(16, 2))
+    >>> clean_error(audit_subject(net, data, "C4")), clean_error(audit_subject(net.bfloat16(), data, "C4"))
+    (0.0001, 0.03125)
+    """
+    dtype = next((w.dtype for w in subject.module.parameters() if w.is_floating_point()), torch.float64)
+    return max(CLEAN, ROUNDINGS * torch.finfo(dtype).eps)
 
 
 def resample_weights(count: int, seed: int) -> Float64[Tensor, "r m"]:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from symscope._version import __version__
-from symscope.auditing._causes import CLEAN, Cause
+from symscope.auditing._causes import Cause
+from symscope.auditing._error_table import clean_error
 from symscope.auditing._grid import LocalError
 from symscope.auditing._subject import Subject
 from symscope.errors import InputError
@@ -134,7 +135,7 @@ class Audit:
         first = self.causes[0]
         size = f"{self.error:.0%}" if self.error >= 0.1 else f"{self.error:.1%}"
         begin = f"{self.subject.name} is not {kept} under {self.symmetry} ({size})"
-        if self.error < CLEAN:
+        if self.error < clean_error(self.subject):
             begin = f"The error of {self.subject.name} under {self.symmetry} ({self.error:.1g}) says nothing"
         return (
             f"{begin}. First cause: {first.kind} ({first.share:.0%} of the squared error). {first.sentence}"

@@ -34,6 +34,7 @@ from tests.auditing.planted_networks import (
 )
 
 CLASSES = 3
+DRAW = {"seed": 0}  # added to all seeds: other patterns, samples and weights
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Fault:
 
 def patterns(side: int = 8, channels: int = 0, seed: int = 5) -> Tensor:
     """One smooth asymmetric pattern for each class, dark outside the inscribed circle."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed + 1000 * DRAW["seed"])
     rough = torch.randn(CLASSES, max(1, channels), side, side, generator=generator, dtype=torch.float64)
     smooth = functional.avg_pool2d(functional.pad(rough, (1, 1, 1, 1)), 3, 1) * 3
     away = torch.arange(side) - (side - 1) / 2
@@ -70,7 +71,7 @@ def aligned(
     count: int = 240, side: int = 8, channels: int = 0, noise: float = 0.5, seed: int = 0
 ) -> LabelledData:
     """Samples that all stand upright."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed + 1000 * DRAW["seed"])
     base = patterns(side, channels)
     labels = torch.arange(count) % CLASSES
     drawn = torch.randn(count, *base.shape[1:], generator=generator, dtype=torch.float64)
@@ -99,7 +100,7 @@ def trained(
 ) -> nn.Module:
     """The network after full-batch training with Adam, in evaluation mode."""
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        torch.manual_seed(seed + 1000 * DRAW["seed"])
         net = build().train()
         x = data.x.float() if data.x.ndim == 4 else data.x.float()[:, None]
         optimiser = torch.optim.Adam(net.parameters(), rate)
@@ -115,7 +116,7 @@ def trained(
 def fresh(build: Callable[[], nn.Module], seed: int = 3) -> nn.Module:
     """The network at its initial weights, a little larger, as training would leave them."""
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        torch.manual_seed(seed + 1000 * DRAW["seed"])
         return build().eval()
 
 
