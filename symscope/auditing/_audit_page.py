@@ -144,5 +144,6 @@ def _repeat(audit: Audit, command: str) -> Section:
         ("device", str(subject.device)),
         ("time", f"{audit.seconds:.0f} s"),
     )
-    call = f'symscope.audit(net, (X, y), "{audit.symmetry}")'
+    moved = "" if subject.target is None else ", target_action=..."
+    call = f'symscope.audit(net, (X, y), "{audit.symmetry}"{moved})'
     return Section("How to repeat it", (Command(command or call), Facts(facts)), anchor="repeat")

@@ -24,7 +24,7 @@ from symscope.auditing._symmetry_advice import (
     class_sentences,
     elements_to_want,
     input_sentences,
-    overlaps,
+    looks_alike,
     target_sentences,
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
@@ -271,7 +271,7 @@ def _target_tests(
         g: (one, numbers[:half] if target is None else target.act(g, numbers[:half]))
         for g, one in moved.items()
     }
-    comparable = [one.element for one in tests if one.verdict != "different" or overlaps(one)]
+    comparable = [one.element for one in tests if looks_alike(one)]
     fitted = (unmoved[half:][:MOST_COMPARED], numbers[half:][:MOST_COMPARED])
     return target_tests(fitted, (unmoved[:half], numbers[:half]), asked, comparable)
 

@@ -17,7 +17,7 @@ def repairs_section(audit: Audit) -> Section:
     """What was applied, what it changed and cost, and how to keep the best."""
     applied = [one for one in audit.repairs if one.module is not None]
     best = best_repair(audit.repairs)
-    blocks: list[Block] = [Text(_best_words(best))]
+    blocks: list[Block] = [Text(_best_words(best) if applied else "No remedy was applied.")]
     if applied and len(applied[0].elements) < len(audit.elements):
         blocks.append(Note(f"Remedies are for these elements alone: {', '.join(applied[0].elements)}."))
     if any(one.everywhere_after and not math.isnan(one.everywhere_after.value) for one in applied):

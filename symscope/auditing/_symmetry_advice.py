@@ -50,12 +50,17 @@ def elements_to_want(
     for one in sorted(tests, key=lambda one: one.accuracy):
         pair = {one.element, group.inverse(one.element)}
         clash = any(_quotient(group, h, g) in mixing for h in result | pair for g in pair)
-        alike = one.verdict == "same" or (one.verdict == "unknown" and one.accuracy <= SAME)
-        if (alike or overlaps(one)) and not clash:
+        if looks_alike(one) and not clash:
             result |= pair
     result |= set(met)
     tried = {group.identity, *(one.element for one in tests)}
     return tuple(group.elements) if tried <= result else tuple(sorted(result))
+
+
+def looks_alike(test: ElementTest) -> bool:
+    """Whether samples moved by an element look like the data, seem to, or overlap with it."""
+    seems = test.verdict == "unknown" and test.accuracy <= SAME
+    return test.verdict == "same" or seems or overlaps(test)
 
 
 def overlaps(test: ElementTest) -> bool:

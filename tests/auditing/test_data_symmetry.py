@@ -6,12 +6,14 @@ import pytest
 import torch
 
 from symscope.auditing._data_symmetry import data_symmetry
+from symscope.auditing._target_action import plane_vectors
 from symscope.data import LabelledData, MeasuredData, custom_action, mnist_sample, rotation
 from symscope.data.images import flip, flip_both
 from symscope.data.synthetic import letters
 from symscope.errors import InputError
 from symscope.groups import cyclic
 from symscope.numerics import seeded
+from tests.auditing.trained import tilts
 
 
 def turned(data, action, elements, seed=0):
@@ -181,3 +183,11 @@ def test_displacement_is_the_median_distance_over_that_between_samples():
     assert found.elements[0].displacement == pytest.approx(
         float((2 * x[:, 1]).abs().median() / apart), rel=0.1
     )
+
+
+def test_numbers_are_not_judged_where_moved_samples_do_not_look_like_the_data():
+    found = data_symmetry(tilts(120, seed=1), rotation(8), target=plane_vectors(rotation(8), (2,)))
+    assert (
+        min(one.accuracy for one in found.elements) > 0.9
+    )  # few and interpolated: "unknown", and told apart
+    assert {one.verdict for one in found.targets} == {"not testable"}
