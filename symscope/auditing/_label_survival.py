@@ -13,7 +13,7 @@ from typing import final
 
 import torch
 from jaxtyping import Float64, Int64
-from scipy import stats
+from scipy.special import bdtrc
 from torch import Tensor
 
 from symscope.auditing._comparable import comparable_features, kept_pixels
@@ -165,7 +165,8 @@ def label_tests(
             upright[pair] = told_apart(0, *pair).accuracy
         test = told_apart(k, first, second)
         confused, usual = round((1 - test.accuracy) * test.samples), 1 - upright[pair]
-        chance = float(stats.binom.sf(confused - 1, test.samples, min(1.0, usual + TOLERATED)))
+        # the tail of the binomial distribution, without all of scipy.stats, which takes a second to load
+        chance = float(bdtrc(confused - 1, test.samples, min(1.0, usual + TOLERATED))) if confused else 1.0
         share = float(assigned[k, first, second])
         ends = (test.accuracy, test.low, test.high, 1 - usual)
         found.append(LabelTest(first, second, elements[k], *ends, share, chance, test.samples))
