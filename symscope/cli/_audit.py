@@ -285,7 +285,11 @@ def _print_repairs(console: Any, result: Audit) -> None:
             )
         )
     columns = ("remedy", "outcome", "error", "score over all transformations", "inference time")
-    console.print(simple_table("Remedies, applied to a copy and measured on other samples", columns, rows))
+    title = "Remedies, applied to a copy and measured on other samples"
+    tried = next((one.elements for one in result.repairs if one.elements), ())
+    if tried and len(tried) < len(result.elements):
+        title += f", moved by {', '.join(tried)} alone"
+    console.print(simple_table(title, columns, rows))
     console.print()
     best = best_repair(result.repairs)
     if best is not None:
