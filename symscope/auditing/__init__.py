@@ -6,7 +6,7 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 - `symscope.auditing.repairs`: networks averaged over a group or shown one pose, and their files
 """
 
-from symscope.auditing._audit import audit
+from symscope.auditing._audit import audit, names_note
 from symscope.auditing._audit_page import audit_page
 from symscope.auditing._causes import Cause
 from symscope.auditing._consequences import Consequences, consequences
@@ -21,6 +21,7 @@ from symscope.auditing._subject import Subject, audit_subject
 __all__ = [
     # ask
     "audit",
+    "names_note",
     # the answer
     "Audit",
     "Cause",

@@ -25,6 +25,7 @@ from symscope.auditing._subject import Subject
 from symscope.auditing._target_action import target_of
 from symscope.data import (
     Action,
+    LabelledData,
     check_action,
     custom_action,
     dihedral_action,
@@ -35,6 +36,7 @@ from symscope.errors import InputError
 
 LAW_SAMPLES = 4
 TRIAL_SAMPLES, TRIAL_ELEMENTS = 96, 4  # with which corrected actions are tried
+RIGHT = 0.25  # squared error at most under an action that is the right one
 REMAINING = 0.2  # of the squared error at most, with a corrected action, for the given one to be at fault
 OFF_CENTRE = 0.2  # pixels
 STEP = 4.0  # degrees that a fitted angle may be off
@@ -85,7 +87,7 @@ def action_fault(subject: Subject, x: Shaped[Tensor, "m *s"], table: ErrorTable)
             left = float(error_table(candidate.subject, x, elements).square())
         except InputError:  # an action that these samples or outputs cannot take
             continue
-        if left <= REMAINING * given and (best is None or left < 0.5 * best[0]):
+        if left <= min(REMAINING * given, RIGHT) and (best is None or left < 0.5 * best[0]):
             best = left, candidate
     if best is None:
         return None
@@ -247,7 +249,13 @@ def _y_down(action: Action, g: int, y: Tensor) -> Tensor:
 
 
 def _fitted_target(subject: Subject, x: Tensor, elements: tuple[int, ...]) -> Iterator[_Candidate]:
-    """Some linear action on rows of outputs, fitted to one half of the samples for the other half."""
+    """Some linear action on rows of outputs, fitted to one half of the samples for the other half.
+
+    Not for scores of classes: those that change in some regular way are still of a network that is not
+    invariant.
+    """
+    if isinstance(subject.data, LabelledData):
+        return
     y = subject.outputs(x)
     if y.ndim != 2 or y.shape[1] > WIDEST or len(x) < 6 * (y.shape[1] + 1):
         return
@@ -282,4 +290,4 @@ def _round_trip(fits: dict[int, Tensor], inverses: list[int], y: Tensor) -> floa
 
 
 def _fitted(fits: dict[int, Tensor], g: int, y: Tensor) -> Tensor:
-    return torch.cat([y, torch.ones(len(y), 1).to(y)], 1) @ fits[g] if g in fits else y
+    return torch.cat([y, torch.ones(len(y), 1).to(y)], 1) @ fits[g].to(y) if g in fits else y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from symscope.errors import InputError
 from symscope.numerics import Progress, explained, seeded
 
 STEPS = ("error", "action", "data", "grid", "layers", "fresh networks", "consequences", "remedies")
+FEWEST_REPAIRED = 20  # samples that remedies are fitted to and judged on
 QUARTER = (1, 2, 3)
 
 
@@ -68,7 +70,7 @@ def audit(
         weights: A saved state dict.
         builder: Function that builds a fresh network, where a trained module cannot be drawn anew.
         task: "auto", "classification" or "regression".
-        class_names: Names of classes 0, 1, ...
+        class_names: Names of the network's outputs 0, 1, ...; labels that are words are matched to them.
         name: Name of the network in reports.
         device: Device of the network.
         repairs: Whether remedies are applied and measured.
@@ -85,6 +87,10 @@ def audit(
     True
     """
     started = time.perf_counter()
+    if not 0 < seconds < math.inf:
+        raise InputError(f"seconds: expected a time above 0, got {seconds}.")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed: expected a whole number from 0 to 2^63 - 1, got {seed}.")
     subject = audit_subject(
         model,
         data,
@@ -108,6 +114,8 @@ def audit(
     told.begin("action")
     fault = action_fault(subject, x[: plan.table], table)
     notes = list(plan.notes)
+    if class_names is None and subject.class_names is not None:
+        notes.append(names_note(subject.class_names))
     if len(elements) < len(subject.others):
         notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")
     used = subject if fault is None or fault.corrected is None else fault.corrected
@@ -124,7 +132,12 @@ def audit(
             flipped = (replace(one, index=int(places[one.index])) for one in answers.flipped)
             answers = replace(answers, flipped=tuple(flipped))  # positions in all of the data
     fixed: tuple[Repair, ...] = ()
-    if repairs and lawful and not clean:
+    if repairs and lawful and not clean and len(subject.data) < FEWEST_REPAIRED:
+        notes.append(
+            f"Remedies are not tried on {len(subject.data)} samples: {FEWEST_REPAIRED} at least, half of "
+            "them to fit and half to judge."
+        )
+    elif repairs and lawful and not clean:
         fixed = repair(
             used, data_symmetry=symmetry, seconds=seconds / 2, seed=seed, progress=told.part("remedies")
         )
@@ -150,6 +163,16 @@ def audit(
         repairs=fixed,
         notes=tuple(notes),
         seconds=time.perf_counter() - started,
+    )
+
+
+def names_note(names: Sequence[str]) -> str:
+    """How labels that are words were matched to outputs, in a sentence."""
+    listed = ", ".join(f"{place} {name}" for place, name in enumerate(names[:8]))
+    more = ", ..." if len(names) > 8 else ""
+    return (
+        f"Labels are words: the network's outputs are taken as {listed}{more}; class_names (--class-names) "
+        "in the order of its outputs changes that."
     )
 
 

@@ -42,6 +42,7 @@ from symscope.auditing._grid import GridPart
 from symscope.auditing._layer_shares import QUIET, LayerShare
 from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._subject import Subject
+from symscope.groups import FiniteGroup
 
 KINDS = ("action", "grid", "architecture", "data", "training")
 START = 1e-4  # squared error that a layer adds in fresh networks if it breaks the symmetry there
@@ -186,7 +187,7 @@ def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -
     symmetry = evidence.symmetry
     if symmetry is None:
         return 0.0
-    table, lacks = evidence.corrected, lacking_elements(symmetry)
+    table, lacks = evidence.corrected, lacking_elements(symmetry, evidence.subject.action.group)
     lacking = [g for g in table.elements if g in lacks]
     held = [g for g in table.elements if g not in lacks]
     if not lacking:
@@ -198,10 +199,9 @@ def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -
     return beyond / (table.square(None, weights) * len(table.elements)).clamp_min(1e-300)
 
 
-def lacking_elements(symmetry: DataSymmetry) -> set[int]:
-    """Elements under which the data looks different, or labels do not survive; untested ones as the "
-    "nearest."""
-    mixing = {one.element for one in symmetry.labels}
+def lacking_elements(symmetry: DataSymmetry, group: FiniteGroup) -> set[int]:
+    """Elements under which the data looks different, or labels do not survive; untested as the nearest."""
+    mixing = {g for one in symmetry.labels for g in (one.element, group.inverse(one.element))}
     different = {one.element: one.verdict == "different" for one in symmetry.elements}
     listed = sorted(different)
     result = set()
@@ -324,9 +324,12 @@ def _training_words(evidence: Evidence) -> tuple[str, str]:
     errors = f"error {evidence.start:.1%} with {evidence.start_words}, {now:.1%} trained."
     if evidence.symmetry is not None and evidence.symmetry.aligned:
         return f"The data does not show the symmetry to training: {errors}", "Nothing to do."
+    if evidence.symmetry is not None and evidence.symmetry.labels:
+        return f"Labels do not survive, so that training has no symmetry to learn: {errors}", "Nothing to do."
     moved = "left it" if evidence.start < now / 3 else "did not reach it"
+    allowed = "The data allows the symmetry and training" if evidence.symmetry else "Training"
     return (
-        f"The data allows the symmetry and training {moved}: {errors}",
+        f"{allowed} {moved}: {errors}",
         "Train with every transformation of each sample, more samples or a penalty on the error; or average "
         "over the group at inference.",
     )

@@ -129,11 +129,11 @@ def mixes_positions(call: LayerCall, flattened: bool) -> bool:
         return flattened
     if given.ndim == 3:
         return not isinstance(call.part, nn.Linear)
-    if given.shape[2:] != out.shape[2:]:
-        return True
     size = getattr(call.part, "kernel_size", None)
     if isinstance(size, tuple):
         return max(size) > 1
+    if given.shape[2:] != out.shape[2:]:
+        return True
     changed = given.clone()
     changed[..., 0, 0] += 1.0  # does another position notice?
     difference = (call.part(changed) - out).abs().sum((0, 1))

@@ -84,11 +84,19 @@ def load_repaired(
     """
     saved = _read(Path(path))
     kind, state = saved["kind"], saved["state"]
+    for name, value in state.items():
+        if value.numel() * value.element_size() > value.untyped_storage().nbytes():
+            raise InputError(f"{path}: {name} is larger than what the file holds of it; save it again.")
     if weights_hash(state) != saved["certificate"].get("weights_sha256"):
         raise InputError(f"{path}: its weights are not those of its certificate; save the network again.")
     made = copy.deepcopy(module)
     if kind != "plain":
         acting = action or _action(saved.get("action"), path, "action")
+        if acting.group.name != saved["certificate"].get("group"):
+            raise InputError(
+                f"{path}: it was repaired for {saved['certificate'].get('group')}, got an action of "
+                f"{acting.group.name}."
+            )
         target = target_action or _target(saved, acting, path)
         made = _wrapped(kind, made, acting, target, saved["settings"], state)
     try:

@@ -30,6 +30,8 @@ from symscope.user_code import user_errors
 
 BATCH = 256  # samples in one forward pass
 LARGEST_BATCH = 2**22  # numbers in one batch of inputs
+MOST_ELEMENTS = 1024  # of a group: every one is tried on some samples
+MOVED = 1e-6  # relative distance below which a sample has not moved
 TRIED = 3  # samples on which a network and an action are tried
 REPEATED = 1e-6  # relative difference of two calls in evaluation mode that rounding may make (on GPUs)
 
@@ -153,7 +155,7 @@ def audit_subject(
         builder: Function that builds a fresh network, where a trained module cannot be drawn anew by its
             layers' own `reset_parameters`.
         task: "auto", "classification" or "regression".
-        class_names: Names of classes 0, 1, ...
+        class_names: Names of the network's outputs 0, 1, ...; labels that are words are matched to them.
         name: Name of the network in reports.
         device: Device of the network.
 
@@ -178,13 +180,35 @@ def audit_subject(
     dtype = next((w.dtype for w in module.parameters() if w.is_floating_point()), torch.float64)
     module = module.to(where).eval()
     samples = samples.to("cpu")
-    names = names if class_names is None else tuple(str(one) for one in class_names)
+    names, samples = _named_classes(samples, names, class_names)
     made = None if fresh is None else (lambda seed: fresh(seed).to(where, dtype).eval())
     trained = isinstance(model, nn.Module) or weights is not None
     subject = Subject(module, called, samples, acting, None, "as is", names, made, where, trained)
     subject = _with_target(subject, target_action)
     _check_action(subject)
     return replace(subject, data=_checked_labels(subject))
+
+
+def _named_classes(
+    samples: LabelledData | MeasuredData, words: tuple[str, ...] | None, given: Sequence[str] | None
+) -> tuple[tuple[str, ...] | None, LabelledData | MeasuredData]:
+    """Names of the network's outputs, and the samples with its numbers: words by their places in the names.
+
+    Raises:
+        InputError: A label that is not among the names.
+    """
+    if given is not None:
+        names = tuple(str(one) for one in given)
+        if words is None or not isinstance(samples, LabelledData):
+            return names, samples
+        foreign = [word for word in words if word not in names]
+        if foreign:
+            raise InputError(
+                f"class_names: expected every label of the data, {foreign[0]!r} is not among {list(names)}."
+            )
+        places = torch.tensor([names.index(word) for word in words])
+        return names, replace(samples, labels=places[samples.labels])
+    return words, samples
 
 
 def _name(model: Any) -> str:
@@ -315,8 +339,14 @@ def _check_repeatable(subject: Subject, given: Tensor, out: Tensor) -> None:
 
 def _check_action(subject: Subject) -> None:
     """Refuses transformations that the data cannot take: another shape, or numbers that are not finite."""
-    x = subject.data.x[:TRIED]
-    for g in subject.action.group.elements:
+    x, group = subject.data.x[:TRIED], subject.action.group
+    if group.order > MOST_ELEMENTS:
+        raise InputError(
+            f"action: expected at most {MOST_ELEMENTS:,} elements, got the {group.order:,} of {group.name}; "
+            "take a smaller group that acts in the same way."
+        )
+    still = True
+    for g in group.elements:
         moved = subject.moved(g, x)
         if moved.shape != x.shape:
             raise InputError(
@@ -324,8 +354,14 @@ def _check_action(subject: Subject) -> None:
                 f"got {tuple(moved.shape[1:])}."
             )
         check_finite(f"samples moved by {subject.element_name(g)}", moved)
-    if subject.action.group.order < 2:
-        raise InputError(f"action: expected two elements or more, got {subject.action.group.name}.")
+        still = still and float((moved - x).norm()) <= MOVED * float(x.norm())
+    if group.order < 2:
+        raise InputError(f"action: expected two elements or more, got {group.name}.")
+    if still:
+        raise InputError(
+            f"action {subject.action.name}: no element moves the samples, so that nothing would be tested; "
+            "give samples that are not symmetric themselves, and an action that moves them."
+        )
     if subject.target is not None:
         back = subject.moved_back(subject.others[0], subject.outputs(x))
         check_finite("outputs moved by the target action", back)

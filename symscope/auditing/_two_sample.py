@@ -112,7 +112,7 @@ def two_sample_test(
     side = torch.cat([torch.ones(len(first)), -torch.ones(len(second))])
     fold = balanced_folds(side > 0, seed)
     inverse = kernel_inverse(torch.cat([first, second]))
-    columns = torch.cat([side[:, None], _permuted(side, fold, permutations, seed)], 1)
+    columns = torch.cat([side[:, None], _permuted(side, fold, permutations, seed)], 1).float()
     right = (cross_predictions(inverse.float(), fold, columns) > 0) == (columns > 0)
     # sets of the same sizes in every column, weighted equally
     found = [(right & ((columns > 0) == own)).sum(0).double() for own in (True, False)]

@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,6 +75,15 @@ def audit(
             "(their last axis is x and y), or your own MODULE:FUNCTION (g, y) -> g y.",
         ),
     ] = "same",
+    class_names: Annotated[
+        str,
+        typer.Option(
+            "--class-names",
+            metavar="A,B,...",
+            help="Names of the network's outputs in their order, where labels are words; default: "
+            "alphabetical, as folders of images are read.",
+        ),
+    ] = "",
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", help="Samples to take from the data, at most.")
     ] = None,
@@ -141,10 +151,16 @@ def audit(
     if not as_json:
         check_page_path(out)
     if save_to is not None:
-        check_page_path(save_to)
+        check_page_path(save_to, "--save-repaired")
         if no_repair:
             raise InputError("--save-repaired: there is nothing to save with --no-repair")
-    options = {"task": task, "device": usable_device_name(device), "seconds": seconds, "seed": seed}
+    options: dict[str, Any] = {
+        "task": task,
+        "device": usable_device_name(device),
+        "seconds": seconds,
+        "seed": seed,
+        "names": [name.strip() for name in class_names.split(",")] if class_names else None,
+    }
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
         result = _audit(model, weights, data, group, action, target_action, limit, not no_repair, options)
     if as_json:
@@ -172,28 +188,36 @@ def _audit(
     options: dict[str, Any],
 ) -> Audit:
     from symscope.auditing import audit as audit_of
-    from symscope.data import as_samples
+    from symscope.auditing import names_note
+    from symscope.data import LabelledData, as_samples
     from symscope.user_code import load_user_function, user_errors
 
-    samples, names = as_samples(data, options.pop("task"), limit)
+    samples, words = as_samples(data, options.pop("task"), limit)
+    names = options.pop("names")
     acting = named_action(group, action, tuple(samples.x.shape[1:]))
     network: Any = load_user_function("--model", model) if ":" in model or model.endswith(".py") else model
     target: Any = target_action
     if ":" in target_action:
         target = _own_target(target_action, group, acting)
+    given: Any = samples
+    if words is not None and isinstance(samples, LabelledData):
+        given = (samples.x, [words[label] for label in samples.labels.tolist()])
     with ForecastProgress() as progress, user_errors("your code", mixed=True):
-        return audit_of(
+        result = audit_of(
             network,
-            samples,
+            given,
             acting,
             target_action=target,
             weights=weights,
-            class_names=names,
+            class_names=names or words,
             name=model,
             repairs=repairs,
             progress=partial(progress, model),
             **options,
         )
+    if words is not None and names is None:
+        return replace(result, notes=(*result.notes, names_note(words)))
+    return result
 
 
 def _save(result: Audit, path: Path) -> None:

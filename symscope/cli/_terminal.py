@@ -115,21 +115,22 @@ def one_line(message: str) -> str:
     return "".join(escaped)
 
 
-def check_page_path(out: Path) -> None:
+def check_page_path(out: Path, option: str = "--out") -> None:
     """Refuses a page that cannot be written: better said now than after minutes of work.
 
     Args:
         out: Path of the page.
+        option: Option that named it.
 
     Raises:
         InputError: A folder, or a file in a folder that is not there or cannot be written.
     """
     if out.is_dir():
-        raise InputError(f"--out {out}: this is a folder; name the page to write")
+        raise InputError(f"{option} {out}: this is a folder; name the file to write")
     folder = out.absolute().parent
     if not folder.is_dir():
-        raise InputError(f"--out {out}: there is no folder {folder}; make it first")
-    check_writable(folder, f"--out {out}: cannot write to {folder}")
+        raise InputError(f"{option} {out}: there is no folder {folder}; make it first")
+    check_writable(folder, f"{option} {out}: cannot write to {folder}")
 
 
 def check_writable(folder: Path, problem: str) -> None:

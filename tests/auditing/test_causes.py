@@ -16,6 +16,7 @@ from symscope.auditing._grid import GridPart
 from symscope.auditing._input_invariance import ElementTest
 from symscope.auditing._label_survival import LabelTest
 from symscope.auditing._layer_shares import LayerShare
+from symscope.groups import cyclic
 from tests.auditing.planted import aligned, fresh, mlp
 
 COUNT = 40
@@ -35,7 +36,7 @@ def found(*verdicts: str, labels: tuple[LabelTest, ...] = (), elements: tuple[in
     """Data with a verdict for each element."""
     places = elements or range(1, len(verdicts) + 1)
     tests = tuple(
-        ElementTest(g, str(g), None, 0.5, 0.4, 0.6, 1.0, 40, word)
+        ElementTest(g, str(g), None, 0.5, 0.4, 0.6, 1.0, 40, 0.0, word)
         for g, word in zip(places, verdicts, strict=True)
     )
     seen = (0, *(one.element for one in tests if one.verdict == "same"))
@@ -125,6 +126,6 @@ def test_a_corrected_action_takes_what_it_removes_and_broken_laws_take_everythin
 
 
 def test_elements_that_were_not_tested_are_as_the_nearest_one():
-    assert lacking_elements(found("same", "different", elements=(1, 5))) == {4, 5}
+    assert lacking_elements(found("same", "different", elements=(1, 5)), cyclic(8)) == {4, 5}
     mixed = LabelTest(6, 9, 1, 0.5, 0.4, 0.6, 1.0, 0.9, 0.0, 40)
-    assert lacking_elements(found("same", labels=(mixed,))) == {1}
+    assert lacking_elements(found("same", "same", "same", labels=(mixed,)), cyclic(4)) == {1, 3}

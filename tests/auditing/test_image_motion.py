@@ -24,7 +24,7 @@ def test_angles_of_rotations(k):
 def test_mirrors_have_a_negative_determinant_and_the_turn_that_follows_them(g):
     motion = image_motion(dihedral_action(4), (12, 12), g)
     assert motion.determinant == pytest.approx(-1, abs=1e-6)
-    assert motion.turn % 360 == pytest.approx(90 * (g - 4), abs=0.1)
+    assert (motion.turn - 90 * (g - 4) + 180) % 360 - 180 == pytest.approx(0, abs=0.1)
     assert motion.centre_distance < 1e-6
 
 

@@ -12,7 +12,7 @@ from symscope.auditing import audit_subject
 from symscope.auditing._repair import Repair, repair
 from symscope.auditing._repair_files import weights_hash
 from symscope.auditing.repairs import load_repaired, save_repaired
-from symscope.data import custom_action
+from symscope.data import custom_action, rotation
 from symscope.errors import InputError
 from symscope.groups import cyclic
 from tests.auditing.trained import bar_subject, classifier, regressor, tilt_subject
@@ -117,3 +117,16 @@ def test_another_network_is_refused(repairs, tmp_path):
 def test_what_was_not_applied_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="nothing to save"):
         save_repaired(Repair("refit", None, "no linear layer"), tmp_path / "net.pt")
+
+
+def test_a_file_that_claims_more_than_it_holds_and_another_group_are_refused(repairs, tmp_path):
+    saved = tmp_path / "net.pt"
+    save_repaired(repairs[0], saved)
+    with pytest.raises(InputError, match="repaired for C4, got an action of C8"):
+        load_repaired(saved, build(), action=rotation(8))
+    content = torch.load(saved, weights_only=True)
+    name = next(iter(content["state"]))
+    content["state"][name] = torch.zeros(1).expand(10**9)
+    torch.save(content, saved)
+    with pytest.raises(InputError, match="larger than what the file holds"):
+        load_repaired(saved, build())

@@ -1,0 +1,113 @@
+"""Verdicts and refusals that people met: ordinary classifiers, lost labels, words, samples that stay."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from symscope import InputError, audit
+from symscope.auditing import audit_subject
+from symscope.auditing._action_faults import action_fault
+from symscope.auditing._error_table import error_table
+from symscope.auditing._two_sample import two_sample_test
+from symscope.data import custom_action, rotation
+from symscope.groups import cyclic
+
+
+def images(count: int, seed: int = 0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(count, 6, 6, generator=generator), torch.arange(count) % 3
+
+
+class Cyclic(nn.Module):
+    """Scores that a quarter turn permutes: they change linearly, and the network is not invariant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.rand(6, 6, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, x):
+        return torch.stack([(x[:, 0] * self.weights.rot90(k)).sum((1, 2)) for k in range(4)], 1)
+
+
+def test_scores_of_classes_that_change_linearly_are_not_the_action_s_fault():
+    x, y = images(90)
+    subject = audit_subject(Cyclic(), (x, y), "C4 rotation")
+    assert action_fault(subject, subject.data.x, error_table(subject, subject.data.x, (1, 2, 3))) is None
+    numbers = audit_subject(Cyclic(), (x, torch.rand(90, 4)), "C4 rotation", task="regression")
+    found = action_fault(numbers, numbers.data.x, error_table(numbers, numbers.data.x, (1, 2, 3)))
+    assert "can be fitted" in found.sentence
+    assert found.corrected.target.act(1, torch.rand(2, 4)).dtype == torch.float32  # of the outputs
+
+
+def test_labels_that_the_group_destroys_are_the_data_s_fault():
+    x = torch.randn(300, 4, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long()
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 2))
+    optimiser = torch.optim.Adam(net.parameters(), 0.02)
+    for _ in range(80):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(net(x), y).backward()
+        optimiser.step()
+    roll = custom_action(cyclic(4), lambda g, v: v.roll(g, -1), 1, "roll")
+    result = audit(net, (x, y), roll, repairs=False)
+    assert result.data_symmetry.recommendation == "not"
+    assert result.causes[0].kind == "data"
+    assert "by no others" in result.causes[0].remedy
+    training = next(one for one in result.causes if one.kind == "training")
+    assert training.remedy == "Nothing to do."
+
+
+def test_words_are_matched_to_outputs_by_name():
+    x, _ = images(12)
+    words = ["shoe", "bag", "coat"] * 4
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+    named = audit_subject(net, (x, words), "C4 rotation", class_names=["shoe", "bag", "coat"])
+    assert named.data.labels[:3].tolist() == [0, 1, 2]
+    assert audit_subject(net, (x, words), "C4 rotation").class_names == ("bag", "coat", "shoe")
+    notes = audit(net, (x, words), "C4 rotation", repairs=False).notes
+    assert any("0 bag, 1 coat, 2 shoe" in note for note in notes)
+    with pytest.raises(InputError, match="'coat' is not among"):
+        audit_subject(net, (x, words), "C4 rotation", class_names=["shoe", "bag"])
+
+
+def test_what_moves_nothing_and_groups_that_are_too_large_are_refused():
+    x, y = images(12)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+    with pytest.raises(InputError, match="no element moves the samples"):
+        audit_subject(net, (x, y), custom_action(cyclic(4), lambda g, v: v, 2, "nothing"))
+    symmetric = sum(x.rot90(k, (1, 2)) for k in range(4))
+    with pytest.raises(InputError, match="no element moves the samples"):
+        audit_subject(net, (symmetric, y), rotation(4))
+    with pytest.raises(InputError, match=r"at most 1,024 elements, got the 5,000"):
+        audit_subject(net, (x, y), "C5000 rotation")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_bad_seeds_and_times_are_refused_at_once(seed):
+    x, y = images(12)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+    with pytest.raises(InputError, match="seed"):
+        audit(net, (x, y), "C4 rotation", seed=seed)
+    for seconds in (0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="seconds"):
+            audit(net, (x, y), "C4 rotation", seconds=seconds)
+
+
+def test_remedies_need_samples_to_judge_them():
+    x, y = images(4)
+    result = audit(nn.Sequential(nn.Flatten(), nn.Linear(36, 3)), (x, y), "C4 rotation")
+    assert result.repairs == ()
+    assert any("Remedies are not tried on 4 samples" in note for note in result.notes)
+
+
+def test_a_default_of_double_precision_changes_nothing():
+    a = torch.randn(30, 3, generator=torch.Generator().manual_seed(0))
+    before = two_sample_test(a, a + 1, 0, 49)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert two_sample_test(a, a + 1, 0, 49).accuracy == pytest.approx(before.accuracy)
+    finally:
+        torch.set_default_dtype(torch.float32)
