@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import torch
 from jaxtyping import Bool, Float64, Int64
@@ -29,7 +29,7 @@ from symscope.auditing._symmetry_advice import (
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
 from symscope.auditing._two_sample import FEWEST, two_sample_test
-from symscope.data import Action, LabelledData, MeasuredData
+from symscope.data import Action, LabelledData, MeasuredData, as_samples, parse_named_action
 from symscope.errors import InputError
 from symscope.numerics import Progress, checked, seeded
 
@@ -90,8 +90,8 @@ class DataSymmetry:
 
 @checked
 def data_symmetry(
-    data: LabelledData | MeasuredData,
-    action: Action,
+    data: Any,
+    action: Action | str,
     *,
     target: Action | None = None,
     met_elements: Sequence[int] = (),
@@ -107,8 +107,8 @@ def data_symmetry(
     back. Labels are tested by `label_tests`.
 
     Args:
-        data: Samples with classes, or with numbers to predict.
-        action: Group action on the samples.
+        data: What `data.as_samples` takes, for example `(X, y)`: samples with classes, or with numbers.
+        action: Group action on the samples, or a few words such as "C8 rotation".
         target: Group action on the numbers to predict; None where they should stay the same.
         met_elements: Elements under which the network will meet samples, whatever the data shows.
         class_names: Names of classes 0, 1, ...
@@ -123,6 +123,11 @@ def data_symmetry(
     >>> found.recommendation, [(one.first, one.second) for one in found.labels]
     ('not', [(9, 6)])
     """
+    if not isinstance(data, (LabelledData, MeasuredData)):
+        data, words = as_samples(data, "auto")
+        class_names = words if class_names is None else class_names
+    if isinstance(action, str):
+        action = parse_named_action(action, tuple(data.x.shape[1:]))[1]
     group = action.group
     if group.order == 1:
         raise InputError("expected a group with an element other than the identity, got one of order 1.")

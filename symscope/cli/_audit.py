@@ -265,6 +265,10 @@ def _print(result: Audit) -> None:
     title = f"Error by transformation: {result.error:.1%} ({result.low:.1%} to {result.high:.1%})"
     console.print(simple_table(title, ("element", "error", "on the grid"), elements))
     console.print()
+    if result.consequences is not None:
+        for sentence in result.consequences.sentences:
+            console.print(sentence, soft_wrap=True)
+        console.print()
     layers = [
         (one.layer, one.kind, _share(one.own), f"{one.added:.0%}", one.reason)
         for one in result.layers
@@ -321,4 +325,6 @@ def _print_repairs(console: Any, result: Audit) -> None:
 
 
 def _change(before: Any, after: Any) -> str:
-    return "" if before is None or after is None else f"{before.value:.3f} to {after.value:.3f}"
+    if before is None or after is None or math.isnan(before.value):
+        return ""
+    return f"{before.value:.3f} to {after.value:.3f}"

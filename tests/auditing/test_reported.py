@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from symscope import InputError, audit
-from symscope.auditing import audit_subject
+from symscope.auditing import audit_subject, data_symmetry
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
 from symscope.auditing._two_sample import two_sample_test
@@ -111,3 +111,10 @@ def test_a_default_of_double_precision_changes_nothing():
         assert two_sample_test(a, a + 1, 0, 49).accuracy == pytest.approx(before.accuracy)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def test_the_data_s_symmetry_takes_what_an_audit_takes():
+    x, y = images(60)
+    found = data_symmetry((x, y), "C4 rotation")
+    assert found.recommendation == data_symmetry((x, y), rotation(4)).recommendation
+    assert found.samples == 60
