@@ -131,7 +131,7 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--device", "tpu9"), "--device tpu9: PyTorch cannot use it"),
         (("--device", "meta"), "--device meta: PyTorch cannot use it"),
         (("--out", "nowhere/at/all.html"), "there is no folder"),
-        (("--out", "."), "this is a folder; name the page to write"),
+        (("--out", "."), "this is a folder; name the file to write"),
     ],
 )
 def test_a_mistake_is_one_line_status_2_and_nothing_half_written(
