@@ -55,7 +55,7 @@ def digits(folder: str | None, per_class: int) -> tuple[Tensor, Tensor]:
     return chosen.x, chosen.labels
 
 
-def run(folder: str | None, per_class: int, new: int, check: int) -> dict[str, object]:
+def run(folder: str | None, per_class: int, new: int, check: int, device: str) -> dict[str, object]:
     """The regression, with its stages; `new` digits of each class that are not in the training data."""
     x, classes = digits(folder, per_class + new)
     action, training = data.rotation(8), torch.arange(len(x)).reshape(10, -1)[:, :per_class].flatten()
@@ -64,10 +64,13 @@ def run(folder: str | None, per_class: int, new: int, check: int) -> dict[str, o
     before = time.perf_counter(), cpu_seconds()
     every = action.orbit(x).flatten(2)
     turning = time.perf_counter() - before[0], cpu_seconds() - before[1]
-    points, fresh, labels = every[training], every[held_out], classes[training]
+    points, fresh, labels = every[training].to(device), every[held_out].to(device), classes[training]
     del every
     seen = ~spectral.class_masks(labels, action.group)
     one_hot, kernel = nn.functional.one_hot(labels, 10).double(), mlp_ntk()
+    if device != "cpu":  # the first call of a process loads libraries and compiles
+        spectral.coverage_regression(kernel, points[::100], one_hot[::100], seen[:, ::100], action.group)
+        torch.cuda.reset_peak_memory_stats()
     asked = {"outputs": 10, "new_samples": len(fresh)}
     cost = spectral.coverage_cost(kernel, points[:4], seen, action.group, **asked)
     stages: dict[str, tuple[float, float]] = {}
@@ -78,15 +81,23 @@ def run(folder: str | None, per_class: int, new: int, check: int) -> dict[str, o
         stages[what] = (time.perf_counter() - before[0], cpu_seconds() - before[1])
 
     result = spectral.coverage_regression(
-        kernel, points, one_hot, seen, action.group, new=fresh, progress=progress
+        kernel,
+        points,
+        one_hot,
+        seen,
+        action.group,
+        new=fresh,
+        memory="4GB" if device == "cpu" else "40GB",
+        progress=progress,
     )
     wall, cpu = time.perf_counter() - before[0], cpu_seconds() - before[1]
     operations = cost.operations + cost.entries * (2 * points[0, 0].numel() + STEP * HIDDEN)
-    difference = against_dense(kernel, points, one_hot, labels, fresh, check)
-    predicted, truth = result.new_prediction.argmax(-1), classes[held_out]
+    difference = against_dense(kernel, points.cpu(), one_hot, labels, fresh.cpu(), check)
+    predicted, truth = result.new_prediction.argmax(-1).cpu(), classes[held_out]
     return {
         "points": points.shape[0] * 8,
         "new points": len(fresh) * 8,
+        "device": torch.cuda.get_device_name() if device != "cpu" else "cpu",
         "threads": torch.get_num_threads(),
         "rotations s (CPU s)": turning,
         "wall s": wall,
@@ -100,9 +111,10 @@ def run(folder: str | None, per_class: int, new: int, check: int) -> dict[str, o
         "working bytes": cost.bytes,
         "seconds foretold": cost.seconds,
         "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "peak GB of the GPU": torch.cuda.max_memory_allocated() / 1e9 if device != "cpu" else 0.0,
         "invariance error": result.invariance_error,
         "ridge": result.ridge,
-        "accuracy, missing": _accuracy(result.prediction.argmax(-1), labels),
+        "accuracy, missing": _accuracy(result.prediction.argmax(-1).cpu(), labels),
         "accuracy, new, missing angle": _accuracy(predicted, truth),
         "accuracy, new, other angles": float((predicted[:, :, 1:] == truth[:, None]).double().mean()),
         "largest difference to dense regression": difference,
@@ -138,9 +150,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=400, help="training digits of each class (400)")
     parser.add_argument("--new", type=int, default=100, help="new digits of each class (100)")
     parser.add_argument("--check", type=int, default=5, help="digits of each class in the dense check (5)")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda (cpu)")
     parser.add_argument("--json", help="file for the numbers")
     asked = parser.parse_args()
-    result = run(asked.mnist, asked.samples, asked.new, asked.check)
+    result = run(asked.mnist, asked.samples, asked.new, asked.check, asked.device)
     print(json.dumps(result, indent=1))
     if asked.json:
         with open(asked.json, "w") as file:
