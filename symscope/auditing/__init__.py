@@ -8,15 +8,17 @@ of an audit is a function of it. For whoever puts a repaired network to use:
 
 from symscope.auditing._audit import audit, names_note
 from symscope.auditing._audit_page import audit_page
+from symscope.auditing._audit_subject import audit_subject
 from symscope.auditing._causes import Cause
 from symscope.auditing._consequences import Consequences, consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
 from symscope.auditing._label_survival import mixed_labels
 from symscope.auditing._layers import exact_elements, layer_errors
+from symscope.auditing._mask_data import audit_samples
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import save_repaired
 from symscope.auditing._result import Audit
-from symscope.auditing._subject import Subject, audit_subject
+from symscope.auditing._subject import Subject
 
 __all__ = [
     # ask
@@ -27,6 +29,7 @@ __all__ = [
     "Cause",
     # what is audited
     "Subject",
+    "audit_samples",
     "audit_subject",
     # what it does to answers
     "Consequences",

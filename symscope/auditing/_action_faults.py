@@ -25,7 +25,7 @@ from symscope.auditing._subject import Subject
 from symscope.auditing._target_action import target_of
 from symscope.data import (
     Action,
-    LabelledData,
+    MeasuredData,
     check_action,
     custom_action,
     dihedral_action,
@@ -251,10 +251,10 @@ def _y_down(action: Action, g: int, y: Tensor) -> Tensor:
 def _fitted_target(subject: Subject, x: Tensor, elements: tuple[int, ...]) -> Iterator[_Candidate]:
     """Some linear action on rows of outputs, fitted to one half of the samples for the other half.
 
-    Not for scores of classes: those that change in some regular way are still of a network that is not
-    invariant.
+    Only for numbers to predict: scores of classes that change in some regular way are still of a network that
+    is not invariant.
     """
-    if isinstance(subject.data, LabelledData):
+    if not isinstance(subject.data, MeasuredData):
         return
     y = subject.outputs(x)
     if y.ndim != 2 or y.shape[1] > WIDEST or len(x) < 6 * (y.shape[1] + 1):

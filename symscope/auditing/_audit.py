@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
+from symscope.auditing._audit_subject import audit_subject
 from symscope.auditing._causes import Evidence, error_interval, find_causes
 from symscope.auditing._consequences import consequences
 from symscope.auditing._data_symmetry import DataSymmetry, data_symmetry
@@ -24,12 +26,13 @@ from symscope.auditing._kept_branch import keeps_symmetry
 from symscope.auditing._layer_shares import LayerShare, layer_shares
 from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._layers import exact_elements
+from symscope.auditing._mask_data import MaskData
 from symscope.auditing._repair import Repair, repair
 from symscope.auditing._result import Audit, AuditedLayer, ElementError
 from symscope.auditing._stability_words import stability_words
-from symscope.auditing._subject import Subject, audit_subject
+from symscope.auditing._subject import Subject
 from symscope.auditing._target_action import plane_vectors
-from symscope.data import Action, LabelledData, is_builtin_action, rotation
+from symscope.data import Action, MeasuredData, custom_action, is_builtin_action, rotation
 from symscope.errors import InputError
 from symscope.numerics import Progress, explained, seeded
 
@@ -51,6 +54,7 @@ def audit(
     class_names: Sequence[str] | None = None,
     name: str | None = None,
     device: torch.device | str = "cpu",
+    augmented: bool = False,
     repairs: bool = True,
     seconds: float | int = 120.0,
     seed: int = 0,
@@ -64,7 +68,8 @@ def audit(
 
     Args:
         model: A trained module; or a function that builds one, or the name of one, with a file of weights.
-        data: What `data.as_samples` takes, for example `(X, y)`: samples as the network is used on them.
+        data: What `data.as_samples` takes, for example `(X, y)`: samples as the network is used on them. With
+            masks `[n, h, w]` for y, or X alone, which has no labels: then no accuracy is measured.
         action: Group action on the samples, or a few words such as "C8 rotation".
         target_action: "same" (or None) where outputs should not change, "image", "vector", or an `Action`.
         weights: A saved state dict.
@@ -73,6 +78,8 @@ def audit(
         class_names: Names of the network's outputs 0, 1, ...; labels that are words are matched to them.
         name: Name of the network in reports.
         device: Device of the network.
+        augmented: Whether it was trained on samples moved by random elements of the group, which the samples
+            given do not show.
         repairs: Whether remedies are applied and measured.
         seconds: Time for forward passes, which decides numbers of samples; remedies get half as much again.
         seed: Seed for drawing samples and resamples.
@@ -102,6 +109,7 @@ def audit(
         class_names=class_names,
         name=name,
         device=device,
+        augmented=augmented,
     )
     told = _Steps(progress)
     elements = measured_elements(subject)
@@ -131,6 +139,8 @@ def audit(
         if answers is not None:
             flipped = (replace(one, index=int(places[one.index])) for one in answers.flipped)
             answers = replace(answers, flipped=tuple(flipped))  # positions in all of the data
+    if isinstance(subject.data, MaskData) and subject.data.masks is None:
+        notes.append("The data has no labels: accuracy is not measured, and nothing is fitted to labels.")
     fixed: tuple[Repair, ...] = ()
     if repairs and lawful and not clean and len(subject.data) < FEWEST_REPAIRED:
         notes.append(
@@ -334,8 +344,15 @@ def _data_symmetry(subject: Subject, seed: int, notes: list[str], progress: Prog
 
 def _data_target(subject: Subject) -> Action | None:
     """The action on the numbers to predict, where they have the shape of the outputs."""
-    data = subject.data
-    if subject.target is None or isinstance(data, LabelledData):
+    data, target = subject.data, subject.target
+    if target is None or not isinstance(data, MeasuredData):
         return None
-    outputs = subject.outputs(data.x[:1])
-    return subject.target if outputs.shape[1:] == data.targets.shape[1:] else None
+    shape = subject.outputs(data.x[:1]).shape[1:]
+    if shape.numel() != data.targets.shape[1]:
+        return None
+    return custom_action(target.group, partial(_on_rows, target, tuple(shape)), 1, target.name)
+
+
+def _on_rows(target: Action, shape: tuple[int, ...], g: int, rows: Tensor) -> Tensor:
+    """An action on outputs of a shape, for outputs that are flattened."""
+    return target.act(g, rows.unflatten(-1, shape)).reshape(rows.shape)

@@ -19,7 +19,8 @@ remove it; each part is a difference of two measured errors, and the parts add u
      came with training; a network that was never trained is its architecture.
 4. What came with training is the **data**'s, where the training data does not show the symmetry: the error of
    elements that the data lacks, or that change labels, beyond the error of those it holds. The
-   rest is **training**'s: data that shows the symmetry, and a network that left it or did not learn it.
+   rest is **training**'s: data, or declared augmentation, shows the symmetry, and the network left it or did
+   not learn it.
 
 Shares are parts of T, with the middle 95 % of 400 resamples of the samples.
 """
@@ -187,7 +188,8 @@ def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -
     symmetry = evidence.symmetry
     if symmetry is None:
         return 0.0
-    table, lacks = evidence.corrected, lacking_elements(symmetry, evidence.subject.action.group)
+    table, subject = evidence.corrected, evidence.subject
+    lacks = lacking_elements(symmetry, subject.action.group, subject.augmented)
     lacking = [g for g in table.elements if g in lacks]
     held = [g for g in table.elements if g not in lacks]
     if not lacking:
@@ -199,15 +201,18 @@ def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -
     return beyond / (table.square(None, weights) * len(table.elements)).clamp_min(1e-300)
 
 
-def lacking_elements(symmetry: DataSymmetry, group: FiniteGroup) -> set[int]:
-    """Elements under which the data looks different, or labels do not survive; untested as the nearest."""
+def lacking_elements(symmetry: DataSymmetry, group: FiniteGroup, augmented: bool = False) -> set[int]:
+    """Elements under which the data looks different, or labels do not survive; untested as the nearest.
+
+    A training with augmentation saw all of them, and lacks labels alone.
+    """
     mixing = {g for one in symmetry.labels for g in (one.element, group.inverse(one.element))}
     different = {one.element: one.verdict == "different" for one in symmetry.elements}
     listed = sorted(different)
     result = set()
     for g in range(max(listed, default=0) + 1):
         nearest = min(listed, key=lambda one: abs(one - g))
-        if g in mixing or different[nearest]:
+        if g in mixing or (different[nearest] and not augmented):
             result.add(g)
     return result
 
@@ -286,12 +291,12 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
     symmetry = evidence.symmetry
     if symmetry is None:
         return "Whether the data has the symmetry was not asked.", "Nothing to do."
-    why = " ".join(symmetry.evidence[:2])
-    shows = (
-        "The data does not show the symmetry, and a network learns what it is shown."
-        if symmetry.aligned
-        else "The data shows the symmetry."
-    )
+    why, augmented = " ".join(symmetry.evidence[:2]), evidence.subject.augmented
+    shows = "The data shows the symmetry."
+    if symmetry.aligned:
+        shows = "The data does not show the symmetry, and a network learns what it is shown."
+    if augmented:
+        shows = "Training saw moved samples (augmentation), whatever the samples given show."
     if symmetry.labels:
         subject = evidence.subject
         names = subject.class_names or {one: str(one) for pair in symmetry.labels for one in pair.classes}
@@ -301,11 +306,11 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
             f"{shows} {why} Not all labels survive: {mixed}",
             "Augment the training data by the elements that keep labels apart, and by no others.",
         )
-    if symmetry.aligned:
+    if symmetry.aligned and not augmented:
         return (
             f"{shows} {why}",
             "Augment the training data by the elements that it lacks, or average over the group at "
-            "inference.",
+            "inference. If it was trained with augmentation, say so: augmented=True (--augmented).",
         )
     return f"{shows} {why}", "Nothing to do."
 
@@ -322,12 +327,19 @@ def _training_words(evidence: Evidence) -> tuple[str, str]:
             "Train with all transformations of each sample.",
         )
     errors = f"error {evidence.start:.1%} with {evidence.start_words}, {now:.1%} trained."
-    if evidence.symmetry is not None and evidence.symmetry.aligned:
+    augmented = evidence.subject.augmented
+    if evidence.symmetry is not None and evidence.symmetry.aligned and not augmented:
         return f"The data does not show the symmetry to training: {errors}", "Nothing to do."
     if evidence.symmetry is not None and evidence.symmetry.labels:
         return f"Labels do not survive, so that training has no symmetry to learn: {errors}", "Nothing to do."
     moved = "left it" if evidence.start < now / 3 else "did not reach it"
     allowed = "The data allows the symmetry and training" if evidence.symmetry else "Training"
+    if augmented:
+        return (
+            f"Training with augmentation {moved}: {errors}",
+            "Augmentation was not enough: train longer or with more transformations of each sample, add a "
+            "penalty on the error, build the symmetry in, or average over the group at inference.",
+        )
     return (
         f"{allowed} {moved}: {errors}",
         "Train with every transformation of each sample, more samples or a penalty on the error; or average "

@@ -255,11 +255,13 @@ def harmful(rows: Sequence[ElementAnswers]) -> list[ElementAnswers]:
     return sorted((one for one in rows if one.change_high < 0), key=lambda one: one.change)
 
 
-def class_findings(rows: Sequence[ElementAnswers], by_class: Sequence[ClassAnswers]) -> list[str]:
-    """The main findings in sentences."""
+def class_findings(
+    rows: Sequence[ElementAnswers], by_class: Sequence[ClassAnswers], what: str = "samples"
+) -> list[str]:
+    """The main findings in sentences, of samples or of positions."""
     worst = harmful(rows)
     plain = rows[0]
-    result = [f"Unmoved, {plain.accuracy:.0%} of samples are right ({plain.low:.0%} to {plain.high:.0%})."]
+    result = [f"Unmoved, {plain.accuracy:.0%} of {what} are right ({plain.low:.0%} to {plain.high:.0%})."]
     if not worst:
         result.append("No transformation surely lowers the accuracy.")
     else:
@@ -272,7 +274,7 @@ def class_findings(rows: Sequence[ElementAnswers], by_class: Sequence[ClassAnswe
     most = max(rows, key=lambda one: one.flips)
     if most.flips:
         result.append(
-            f"Moved by {most.element_name}, {most.flips:.0%} of samples get another answer "
+            f"Moved by {most.element_name}, {most.flips:.0%} of {what} get another answer "
             f"({most.flips_low:.0%} to {most.flips_high:.0%})."
         )
     before = {one.label: one.accuracy for one in by_class if one.element == plain.element}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -20,6 +21,8 @@ from symscope.auditing._class_answers import (
     harmful,
     probabilities,
 )
+from symscope.auditing._mask_answers import mask_answers
+from symscope.auditing._mask_data import AuditData, MaskData, mask_scores
 from symscope.auditing._number_predictions import (
     ElementPredictions,
     element_predictions,
@@ -27,7 +30,7 @@ from symscope.auditing._number_predictions import (
     number_findings,
 )
 from symscope.auditing._subject import Subject
-from symscope.data import LabelledData, MeasuredData
+from symscope.data import MeasuredData
 from symscope.numerics import Progress, seeded
 
 MOST_SAMPLES = 1000  # samples a network is asked about, each under every element
@@ -73,7 +76,7 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
         progress: Called as `progress("asking the network", elements done, elements)`.
 
     Returns:
-        None where outputs are neither scores of the classes nor the numbers to predict.
+        None where outputs are neither scores of the classes nor the numbers to predict, and without labels.
 
     >>> from symscope.auditing import audit_subject
     >>> from symscope.data import mnist_sample
@@ -82,6 +85,8 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
     50
     """
     group, data = subject.action.group, subject.data
+    if isinstance(data, MaskData) and data.masks is None:
+        return None
     others = [g for g in group.elements if g != group.identity]
     kept = (group.identity, *others[:: -(-len(others) // (MOST_ELEMENTS - 1)) if others else 1])
     chosen = torch.randperm(len(data), generator=seeded(seed, 43))[:MOST_SAMPLES].sort().values
@@ -90,14 +95,25 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
         notes.append(f"The network was asked about {len(chosen):,} of {len(data):,} samples.")
     if len(kept) < group.order:
         notes.append(f"The network was asked under {len(kept)} of {group.order} elements, evenly spread.")
-    drawn, answers = data.take(chosen), []
-    for k, g in enumerate(kept):
-        if progress is not None:
-            progress("asking the network", k, len(kept))
-        answers.append(subject.moved_back(g, subject.outputs(subject.moved(g, drawn.x))))
-        if not _fit(answers[-1], drawn):
-            return None
-    stacked = torch.stack(answers)
+    drawn = data.take(chosen)
+    if not _fit(subject.moved_back(group.identity, subject.outputs(drawn.x[:1])), drawn):
+        return None
+
+    def outputs() -> Iterator[Tensor]:
+        for k, g in enumerate(kept):
+            if progress is not None:
+                progress("asking the network", k, len(kept))
+            yield subject.moved_back(g, subject.outputs(subject.moved(g, drawn.x)))
+
+    if isinstance(drawn, MaskData):
+        assert drawn.masks is not None
+        rows, by_class = mask_answers(subject, kept, outputs(), drawn.masks, seed)
+        worst, found = (
+            tuple(one.element for one in harmful(rows)),
+            class_findings(rows, by_class, "positions"),
+        )
+        return Consequences(len(chosen), rows, by_class, (), worst, (), tuple(found), tuple(notes))
+    stacked = torch.stack(list(outputs()))
     if isinstance(drawn, MeasuredData):
         predictions = element_predictions(subject, kept, stacked.flatten(2), drawn, seed)
         worst, found = harmful_elements(predictions), number_findings(predictions)
@@ -110,9 +126,12 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
     return Consequences(len(chosen), rows, by_class, (), worst, flipped, tuple(found), tuple(notes))
 
 
-def _fit(outputs: Float64[Tensor, "m *t"], data: LabelledData | MeasuredData) -> bool:
-    """Whether outputs are the numbers to predict, or one row of scores with a place for each class."""
+def _fit(outputs: Float64[Tensor, "m *t"], data: AuditData) -> bool:
+    """Whether outputs for one sample are the numbers to predict, or scores with a place for each class."""
     if isinstance(data, MeasuredData):
-        return outputs.flatten(1).shape == data.targets.shape
+        return outputs[0].numel() == data.targets.shape[1]
+    if isinstance(data, MaskData):
+        masks = data.masks
+        return masks is not None and mask_scores(outputs, masks[:1], int(masks.max()) + 1) is not None
     width = outputs.shape[1] if outputs.ndim == 2 else 0
     return min(data.classes) >= 0 and max(data.classes) < (2 if width == 1 else width)

@@ -18,6 +18,7 @@ from torch import Tensor
 from symscope.auditing._comparable import comparable_features, kept_pixels, small_pictures
 from symscope.auditing._input_invariance import MOST_COMPARED, ElementTest, element_tests, with_inverses
 from symscope.auditing._label_survival import LabelTest, label_tests, one_of_each_pair
+from symscope.auditing._mask_data import AuditData, MaskData, audit_samples
 from symscope.auditing._symmetry_advice import (
     MOST_PAIRS,
     advice_sentence,
@@ -29,7 +30,7 @@ from symscope.auditing._symmetry_advice import (
 )
 from symscope.auditing._target_survival import TargetTest, target_tests
 from symscope.auditing._two_sample import FEWEST, two_sample_test
-from symscope.data import Action, LabelledData, MeasuredData, as_samples, parse_named_action
+from symscope.data import Action, LabelledData, MeasuredData, parse_named_action
 from symscope.errors import InputError
 from symscope.numerics import Progress, checked, seeded
 
@@ -107,7 +108,8 @@ def data_symmetry(
     back. Labels are tested by `label_tests`.
 
     Args:
-        data: What `data.as_samples` takes, for example `(X, y)`: samples with classes, or with numbers.
+        data: What `data.as_samples` takes, for example `(X, y)`: samples with classes, numbers or masks, or
+            X alone.
         action: Group action on the samples, or a few words such as "C8 rotation".
         target: Group action on the numbers to predict; None where they should stay the same.
         met_elements: Elements under which the network will meet samples, whatever the data shows.
@@ -123,8 +125,8 @@ def data_symmetry(
     >>> found.recommendation, [(one.first, one.second) for one in found.labels]
     ('not', [(9, 6)])
     """
-    if not isinstance(data, (LabelledData, MeasuredData)):
-        data, words = as_samples(data, "auto")
+    if not isinstance(data, (LabelledData, MeasuredData, MaskData)):
+        data, words = audit_samples(data, "auto")
         class_names = words if class_names is None else class_names
     if isinstance(action, str):
         action = parse_named_action(action, tuple(data.x.shape[1:]))[1]
@@ -160,6 +162,9 @@ def data_symmetry(
         called = _names(drawn, class_names)
         found = [one.sentence(called, elements) for one in one_of_each_pair(labels)[:MOST_PAIRS]]
         found = found or [_no_pair(drawn)]
+    elif isinstance(drawn, MaskData):
+        what = "There are no labels" if drawn.masks is None else "Labels are masks"
+        found = [f"{what}: whether they survive was not asked."]
     else:
         say("comparing numbers", 0, 1)
         targets = _target_tests(drawn.targets, moved, features[0], tests, target)
@@ -294,8 +299,8 @@ def _no_pair(data: LabelledData) -> str:
 
 
 def _notes(
-    data: LabelledData | MeasuredData,
-    drawn: LabelledData | MeasuredData,
+    data: AuditData,
+    drawn: AuditData,
     elements: int,
     action: Action,
     classes: int,

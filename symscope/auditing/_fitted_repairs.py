@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor, nn
 
+from symscope.auditing._mask_data import AuditData, MaskData, mask_scores, moved_masks
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork, build_module
@@ -51,9 +52,7 @@ def ridge_solution(
     return weight, centre - weight @ mean
 
 
-def refitted(
-    subject: Subject, samples: LabelledData | MeasuredData, elements: tuple[int, ...]
-) -> tuple[nn.Module, str]:
+def refitted(subject: Subject, samples: AuditData, elements: tuple[int, ...]) -> tuple[nn.Module, str]:
     """The network with its last linear layer fitted anew on features of all transformations of samples.
 
     Least squares in closed form, of class indicators or targets; the ridge is chosen on every fourth sample.
@@ -109,7 +108,7 @@ def refitted(
 
 def fine_tuned(
     subject: Subject,
-    samples: LabelledData | MeasuredData,
+    samples: AuditData,
     elements: tuple[int, ...],
     *,
     penalty: bool,
@@ -240,11 +239,13 @@ def _last_linear(subject: Subject, module: nn.Module, x: Tensor) -> tuple[str, n
 
 
 def _wanted(
-    subject: Subject, samples: LabelledData | MeasuredData, elements: tuple[int, ...], outputs: int
+    subject: Subject, samples: AuditData, elements: tuple[int, ...], outputs: int
 ) -> Float64[Tensor, "k n t"]:
     """What a linear layer should give for each transformation: class indicators, or targets moved."""
     if isinstance(samples, MeasuredData):
         return _truth(subject, samples, elements).double().flatten(2)
+    if isinstance(samples, MaskData):
+        raise InputError("its outputs have positions, a row of features for each sample is needed")
     if outputs == 1:
         rows = 2.0 * samples.labels.double()[:, None] - 1
     else:
@@ -253,11 +254,15 @@ def _wanted(
 
 
 def _truth(
-    subject: Subject, samples: LabelledData | MeasuredData, elements: tuple[int, ...]
+    subject: Subject, samples: AuditData, elements: tuple[int, ...]
 ) -> Float[Tensor, "k n *t"] | Tensor:
-    """Class, or targets `rho(g) y` in the shape of outputs, of every transformation of every sample."""
+    """Class, mask, or targets `rho(g) y` in the shape of outputs, of all transformations of all samples."""
     if isinstance(samples, LabelledData):
         return samples.labels.expand(len(elements), -1)
+    if isinstance(samples, MaskData):
+        if samples.masks is None:
+            raise InputError("the data has no labels")
+        return torch.stack([moved_masks(subject.target, g, samples.masks) for g in elements])
     shape = subject.outputs(samples.x[:1]).shape[1:]
     if samples.targets[0].numel() != shape.numel():
         raise InputError(f"its outputs {tuple(shape)} are not the {samples.targets.shape[1]} numbers given")
@@ -267,14 +272,23 @@ def _truth(
     return torch.stack([subject.target.act(g, targets) for g in elements])
 
 
-def _loss(samples: LabelledData | MeasuredData, shape: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
+def _loss(samples: AuditData, shape: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
     if isinstance(samples, MeasuredData):
         return lambda out, truth: (out.reshape(truth.shape) - truth.to(out.dtype)).square().mean()
+    if isinstance(samples, MaskData):
+        return _mask_loss
     if shape == (1,):
         return lambda out, truth: nn.functional.binary_cross_entropy_with_logits(
             out.reshape(-1), truth.to(out.dtype)
         )
     return nn.functional.cross_entropy
+
+
+def _mask_loss(out: Tensor, truth: Tensor) -> Tensor:
+    scores = mask_scores(out, truth)
+    if scores is None:
+        raise InputError("its outputs are no scores of the classes of the masks")
+    return nn.functional.cross_entropy(scores, truth)
 
 
 def _moved_outputs(subject: Subject, elements: tuple[int, ...], drawn: Tensor, out: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float64
 from torch import Tensor, nn
 
 from symscope.auditing._error_table import interval, resample_weights
+from symscope.auditing._mask_data import AuditData, MaskData, masks_right
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData, MeasuredData
 
@@ -44,7 +45,8 @@ class Measurement:
 
     Attributes:
         changes: `|rho(g)^-1 f(g x) - f(x)|^2`.
-        answers: Whether the class of the transformed sample is right; for numbers, the squared error.
+        answers: Whether the class of the transformed sample is right, or the share of positions where it is;
+            for numbers, the squared error.
         upright: The same of the sample itself.
         spread: `|f(x) - mean_x f(x)|^2`.
         tried: Elements that each sample was moved by; what is elsewhere was not measured.
@@ -115,7 +117,7 @@ def tried_elements(samples: int, elements: int, each: int) -> Bool[Tensor, "samp
 
 def measurement(
     subject: Subject,
-    samples: LabelledData | MeasuredData,
+    samples: AuditData,
     elements: tuple[int, ...],
     tried: Bool[Tensor, "m k"],
     module: nn.Module | None = None,
@@ -141,17 +143,17 @@ def measurement(
             answers[rows, column] = _answers(subject, part, back)
     spread = (plain - plain.mean(0)).flatten(1).square().sum(1)
     upright = _answers(subject, samples, plain)
-    return Measurement(changes, answers, upright, spread, tried, isinstance(samples, LabelledData))
+    return Measurement(changes, answers, upright, spread, tried, not isinstance(samples, MeasuredData))
 
 
-def _answers(
-    subject: Subject, samples: LabelledData | MeasuredData, outputs: Float64[Tensor, "m *t"]
-) -> Float64[Tensor, "m"]:
+def _answers(subject: Subject, samples: AuditData, outputs: Float64[Tensor, "m *t"]) -> Float64[Tensor, "m"]:
     """1 where the class is right, or the squared error, mean over targets; NaN where no target is known."""
     if isinstance(samples, LabelledData) and outputs.ndim == 2 and subject.target is None:
         return (subject.decisions(outputs) == samples.labels).double()
     if isinstance(samples, MeasuredData) and outputs[0].numel() == samples.targets.shape[1]:
         return (outputs.flatten(1) - samples.targets.double()).square().mean(1)
+    if isinstance(samples, MaskData) and samples.masks is not None:
+        return masks_right(outputs, samples.masks)
     return torch.full((len(outputs),), float("nan"), dtype=torch.float64)
 
 

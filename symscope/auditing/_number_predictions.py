@@ -13,6 +13,8 @@ from symscope.auditing._error_table import interval, resample_weights
 from symscope.auditing._subject import Subject
 from symscope.data import MeasuredData
 
+MOST_NUMBERS = 16  # numbers to predict whose errors are listed one by one
+
 
 @final
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class ElementPredictions:
 def element_predictions(
     subject: Subject, kept: Sequence[int], outputs: Float64[Tensor, "e m t"], data: MeasuredData, seed: int
 ) -> tuple[ElementPredictions, ...]:
-    """Errors of each number under each element, the first of which is the identity.
+    """Errors of each number under each element, the first of which is the identity; of many, of all together.
 
     Args:
         subject: Network, data and actions.
@@ -55,6 +57,8 @@ def element_predictions(
         seed: Seed for bootstrap resamples.
     """
     squares = (outputs - data.targets.double()).square()
+    if squares.shape[2] > MOST_NUMBERS:
+        squares = squares.mean(2, keepdim=True)
     weights = resample_weights(len(data), seed)
     plain, before = (weights @ squares[0]).sqrt(), squares[0].mean(0).sqrt()
     rows = []

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
+from symscope.auditing._mask_data import AuditData
 from symscope.auditing._measurement import Measurement, tried_elements
 from symscope.auditing._subject import Subject
 from symscope.auditing._symmetry_advice import elements_to_want
-from symscope.data import LabelledData, MeasuredData
+from symscope.data import LabelledData
 from symscope.dynamics import DeclaredNetwork
 from symscope.numerics import seeded
 
@@ -102,8 +103,8 @@ class RepairPlan:
     elements: tuple[int, ...]
     measured: tuple[int, ...]
     averaged: tuple[int, ...]
-    fitted: LabelledData | MeasuredData
-    judged: LabelledData | MeasuredData
+    fitted: AuditData
+    judged: AuditData
     seconds: float | int
     pass_seconds: float
 
@@ -118,7 +119,7 @@ class RepairPlan:
         count = min(len(self.judged), max(LEAST_JUDGED, possible // (1 + each)))
         return tried_elements(count, elements, each)
 
-    def first_fitted(self, passes: int, least: int) -> LabelledData | MeasuredData:
+    def first_fitted(self, passes: int, least: int) -> AuditData:
         """As many samples to fit as the time allows, where each takes so many passes."""
         count = min(len(self.fitted), max(least, self.passes() // passes))
         return self.fitted.take(torch.arange(count))
@@ -148,7 +149,7 @@ def repair_plan(subject: Subject, elements: tuple[int, ...], seconds: float | in
     )
 
 
-def _halves(data: LabelledData | MeasuredData, seed: int) -> tuple[Int64[Tensor, "a"], Int64[Tensor, "b"]]:
+def _halves(data: AuditData, seed: int) -> tuple[Int64[Tensor, "a"], Int64[Tensor, "b"]]:
     """Positions to fit and to judge, in random order, every class in equal parts."""
     order = torch.randperm(len(data), generator=seeded(seed, 7))
     if isinstance(data, LabelledData):
@@ -177,7 +178,7 @@ def possible_remedies(
     subject: Subject, plan: RepairPlan, before: Measurement, steps: int, seed: int
 ) -> list[Remedy]:
     """What can be tried on this network, the cheapest to make first."""
-    classes = before.classes and not bool(before.upright.isnan().any())
+    classes = isinstance(subject.data, LabelledData) and not bool(before.upright.isnan().any())
     shape = tuple(subject.data.x.shape[1:]) if subject.layout == "flat" else None
     module, action, target = subject.module, subject.action, subject.target
     budget = plan.seconds / 5
@@ -265,7 +266,7 @@ def possible_remedies(
     return remedies
 
 
-def _choosing(plan: RepairPlan, elements: tuple[int, ...]) -> LabelledData | MeasuredData:
+def _choosing(plan: RepairPlan, elements: tuple[int, ...]) -> AuditData:
     """Samples that choose between means of logits and of probabilities."""
     return plan.first_fitted(4 * len(elements), least=16)
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from symscope.auditing._subject import Subject
-from symscope.data import LabelledData
+from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork, TrainingProblem, build_module, stability
 from symscope.errors import InputError
 
@@ -31,8 +31,10 @@ def stability_words(subject: Subject) -> str:
     if isinstance(subject.data, LabelledData):
         width = subject.outputs(subject.data.x[:1]).shape[1]
         y = functional.one_hot(subject.data.labels[:MOST_SAMPLES], width).double()
-    else:
+    elif isinstance(subject.data, MeasuredData):
         y = subject.data.targets[:MOST_SAMPLES].double()
+    else:
+        return "Not available: the data has no classes or numbers for each sample."
     try:
         own = [layer.detach().double().cpu() for layer in layers()]
         weights = build_module(network, own, equivariant=True).matrices()  # projected on equivariant ones

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, final
 
 import torch
 from jaxtyping import Float, Float64, Int64, Shaped
 from torch import Tensor, nn
 
-from symscope.auditing._target_action import target_of
+from symscope.auditing._mask_data import AuditData
 from symscope.data import (
     Action,
-    LabelledData,
-    MeasuredData,
-    as_samples,
-    is_builtin_action,
-    parse_action,
-    parse_named_action,
 )
 from symscope.errors import InputError
-from symscope.networks import arrange_inputs, fitting_weights, network_builder
-from symscope.numerics import check_finite, explained, usable_device
+from symscope.networks import arrange_inputs
+from symscope.numerics import check_finite
 from symscope.user_code import user_errors
 
 BATCH = 256  # samples in one forward pass
 LARGEST_BATCH = 2**22  # numbers in one batch of inputs
-MOST_ELEMENTS = 1024  # of a group: every one is tried on some samples
-MOVED = 1e-6  # relative distance below which a sample has not moved
-TRIED = 3  # samples on which a network and an action are tried
-REPEATED = 1e-6  # relative difference of two calls in evaluation mode that rounding may make (on GPUs)
 
 
 @final
@@ -54,11 +41,12 @@ class Subject:
         builder: Function of a seed that gives a fresh network; None where none can be drawn.
         device: Device of the network.
         trained: Whether the weights are given ones; False for a network that was only built.
+        augmented: Whether training saw transformations of the samples by all elements.
     """
 
     module: nn.Module
     name: str
-    data: LabelledData | MeasuredData
+    data: AuditData
     action: Action
     target: Action | None
     layout: str
@@ -66,6 +54,7 @@ class Subject:
     builder: Callable[[int], nn.Module] | None
     device: torch.device
     trained: bool = True
+    augmented: bool = False
 
     def __repr__(self) -> str:
         group = f"{self.action.group.name} {self.action.name}"
@@ -128,156 +117,6 @@ class Subject:
         return self.action.element_name(g)
 
 
-@explained
-def audit_subject(
-    model: str | nn.Module | Callable[..., nn.Module],
-    data: Any,
-    action: Action | str,
-    *,
-    target_action: Action | str | None = None,
-    weights: str | os.PathLike[str] | None = None,
-    builder: Callable[..., nn.Module] | None = None,
-    task: str = "auto",
-    class_names: Sequence[str] | None = None,
-    name: str | None = None,
-    device: torch.device | str = "cpu",
-) -> Subject:
-    """A network, data and actions, checked against each other.
-
-    Args:
-        model: A trained module; or a function that builds one, or the name of one, with a file of weights.
-        data: What `data.as_samples` takes, for example `(X, y)`.
-        action: Group action on the samples, or a few words such as "C8 rotation".
-        target_action: "same" or None where outputs should not change; "image" where they have positions that
-            move with those of the samples; "vector" where their last axis is (x to the right, y up) in the
-            plane; or an `Action` of the same group.
-        weights: A saved state dict, read with `weights_only=True`.
-        builder: Function that builds a fresh network, where a trained module cannot be drawn anew by its
-            layers' own `reset_parameters`.
-        task: "auto", "classification" or "regression".
-        class_names: Names of the network's outputs 0, 1, ...; labels that are words are matched to them.
-        name: Name of the network in reports.
-        device: Device of the network.
-
-    Raises:
-        InputError: A network that fails on the data, gives something else than one tensor, or changes from
-            call to call; weights that do not fit; one class only; an action that the data cannot take.
-
-    >>> from symscope.data import mnist_sample
-    >>> net = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
-    >>> subject = audit_subject(net, mnist_sample(), "C4 rotation")
-    >>> subject, subject.outputs(subject.data.x[:5]).shape
-    (Subject(Sequential, MNIST sample: 2000 samples, C4 rotation), torch.Size([5, 10]))
-    """
-    samples, names = as_samples(data, task)
-    if isinstance(action, str) and samples.x.ndim == 2 and any(word in action for word in ("shift", "flip")):
-        samples = replace(samples, x=samples.x[:, None])  # series as images of one row
-    acting = _action(action, samples)
-    where = usable_device(device, samples.x)
-    called = name or _name(model)
-    fresh = _builder(builder or model, samples, called)
-    module = _module(model, fresh, weights, called)
-    dtype = next((w.dtype for w in module.parameters() if w.is_floating_point()), torch.float64)
-    module = module.to(where).eval()
-    samples = samples.to("cpu")
-    names, samples = _named_classes(samples, names, class_names)
-    made = None if fresh is None else (lambda seed: fresh(seed).to(where, dtype).eval())
-    trained = isinstance(model, nn.Module) or weights is not None
-    subject = Subject(module, called, samples, acting, None, "as is", names, made, where, trained)
-    subject = _with_target(subject, target_action)
-    _check_action(subject)
-    return replace(subject, data=_checked_labels(subject))
-
-
-def _named_classes(
-    samples: LabelledData | MeasuredData, words: tuple[str, ...] | None, given: Sequence[str] | None
-) -> tuple[tuple[str, ...] | None, LabelledData | MeasuredData]:
-    """Names of the network's outputs, and the samples with its numbers: words by their places in the names.
-
-    Raises:
-        InputError: A label that is not among the names.
-    """
-    if given is not None:
-        names = tuple(str(one) for one in given)
-        if words is None or not isinstance(samples, LabelledData):
-            return names, samples
-        foreign = [word for word in words if word not in names]
-        if foreign:
-            raise InputError(
-                f"class_names: expected every label of the data, {foreign[0]!r} is not among {list(names)}."
-            )
-        places = torch.tensor([names.index(word) for word in words])
-        return names, replace(samples, labels=places[samples.labels])
-    return words, samples
-
-
-def _name(model: Any) -> str:
-    if isinstance(model, str):
-        return model
-    return type(model).__name__ if isinstance(model, nn.Module) else str(getattr(model, "__name__", "model"))
-
-
-def _action(action: Action | str, samples: LabelledData | MeasuredData) -> Action:
-    """The action, which must fit the shape of the samples."""
-    shape = tuple(samples.x.shape[1:])
-    if isinstance(action, str):
-        return parse_named_action(action, shape)[1]
-    if not isinstance(action, Action):
-        raise InputError(
-            "action: expected words such as 'C8 rotation' or a symscope.data.Action, got "
-            f"{type(action).__name__}; make one with data.custom_action(group, function, sample_ndim)."
-        )
-    if is_builtin_action(action) and action.name.partition(":")[0] in ("rotation", "dihedral", "shift"):
-        parse_action(action.name, action.group, shape)  # refuses shapes that it does not move as meant
-    if len(shape) < action.sample_ndim:
-        raise InputError(
-            f"the action {action.name} moves samples with {action.sample_ndim} axes, the samples of "
-            f"{samples.name} have shape {shape}."
-        )
-    return action
-
-
-def _builder(
-    model: str | nn.Module | Callable[..., nn.Module], samples: LabelledData | MeasuredData, name: str
-) -> Callable[[int], nn.Module] | None:
-    classes = max(samples.classes) + 1 if isinstance(samples, LabelledData) else int(samples.targets.shape[1])
-    try:
-        return network_builder(model, tuple(samples.x.shape[1:]), classes, name)
-    except InputError:
-        if isinstance(model, nn.Module):  # a part without reset_parameters
-            return None
-        raise
-
-
-def _module(
-    model: str | nn.Module | Callable[..., nn.Module],
-    build: Callable[[int], nn.Module] | None,
-    weights: str | os.PathLike[str] | None,
-    name: str,
-) -> nn.Module:
-    """A copy of the network with its weights, in the dtype they have."""
-    if isinstance(model, nn.Module):
-        try:
-            module = copy.deepcopy(model)
-        except Exception as error:  # a module may hold anything
-            raise InputError(f"model {name}: it cannot be copied (copy.deepcopy): {error}") from error
-    else:
-        assert build is not None
-        module = build(0)
-    for parameter in module.parameters():
-        if isinstance(parameter, nn.parameter.UninitializedParameter):
-            raise InputError(f"model {name}: it has lazy layers; run it once on a batch before the audit.")
-    if weights is not None:
-        saved = fitting_weights(module, Path(weights))
-        kinds = {value.dtype for value in saved.values() if value.is_floating_point()}
-        if len(kinds) == 1 and not isinstance(model, nn.Module):
-            module = module.to(kinds.pop())
-        module.load_state_dict(dict(saved), strict=False)  # non-persistent buffers are the module's own
-    elif not isinstance(model, nn.Module):
-        module = module.to(torch.float32)
-    return module
-
-
 def _rows(out: Any, name: str, count: int) -> Tensor:
     """The outputs, if they are one tensor of one row for each sample."""
     if not isinstance(out, Tensor):
@@ -291,105 +130,3 @@ def _rows(out: Any, name: str, count: int) -> Tensor:
             f"shape {tuple(out.shape)} of {out.dtype}."
         )
     return out[:, None] if out.ndim == 1 else out
-
-
-def _with_target(subject: Subject, target: Action | str | None) -> Subject:
-    """The subject in the layout its network takes, with the action on its outputs."""
-    x, problems, first = subject.data.x[:TRIED], [], None
-    shape = tuple(x.shape[1:])
-    for layout in ("channel", "flat", "as is") if len(shape) in (2, 3) else ("as is", "flat"):
-        tried = replace(subject, layout=layout)
-        given = tried.inputs(x)
-        try:
-            out = tried.call(tried.module, given.clone())
-            chosen = target_of(target, tried.action, shape, tuple(out.shape[1:]))
-        except InputError as error:
-            problems.append(f"{tuple(given.shape)}: {error}")
-            continue
-        _check_repeatable(tried, given, out)
-        tried = replace(tried, target=chosen)
-        if chosen is not None or out.ndim == 2:
-            return tried
-        first = first or tried  # outputs with positions that should not change: only if nothing else fits
-    if first is not None:
-        return first
-    raise InputError(
-        f"model {subject.name}: it does not take the data, samples of shape {shape}. Tried "
-        + "; ".join(dict.fromkeys(problems))
-    )
-
-
-def _check_repeatable(subject: Subject, given: Tensor, out: Tensor) -> None:
-    """Refuses networks that change what they are given, or answer differently when asked again."""
-    fed = given.clone()
-    again = subject.call(subject.module, fed)
-    if not torch.equal(fed, given):
-        raise InputError(
-            f"model {subject.name}: its forward changes its input in place; write x = x - 1 instead of x -= "
-            "1, or begin with x = x.clone()."
-        )
-    check_finite(f"outputs of {subject.name}", out.double().cpu())
-    if again.shape != out.shape or float((again - out).norm()) > REPEATED * float(out.norm()):
-        raise InputError(
-            f"model {subject.name}: two calls on the same samples in evaluation mode give different outputs, "
-            "so that no error could be told from chance; draw nothing and keep no state in its forward when "
-            "self.training is False."
-        )
-
-
-def _check_action(subject: Subject) -> None:
-    """Refuses transformations that the data cannot take: another shape, or numbers that are not finite."""
-    x, group = subject.data.x[:TRIED], subject.action.group
-    if group.order > MOST_ELEMENTS:
-        raise InputError(
-            f"action: expected at most {MOST_ELEMENTS:,} elements, got the {group.order:,} of {group.name}; "
-            "take a smaller group that acts in the same way."
-        )
-    still = True
-    for g in group.elements:
-        moved = subject.moved(g, x)
-        if moved.shape != x.shape:
-            raise InputError(
-                f"action {subject.action.name}: expected {tuple(x.shape[1:])} for {subject.element_name(g)}, "
-                f"got {tuple(moved.shape[1:])}."
-            )
-        check_finite(f"samples moved by {subject.element_name(g)}", moved)
-        still = still and float((moved - x).norm()) <= MOVED * float(x.norm())
-    if group.order < 2:
-        raise InputError(f"action: expected two elements or more, got {group.name}.")
-    if still:
-        raise InputError(
-            f"action {subject.action.name}: no element moves the samples, so that nothing would be tested; "
-            "give samples that are not symmetric themselves, and an action that moves them."
-        )
-    if subject.target is not None:
-        back = subject.moved_back(subject.others[0], subject.outputs(x))
-        check_finite("outputs moved by the target action", back)
-
-
-def _checked_labels(subject: Subject) -> LabelledData | MeasuredData:
-    """Data of two classes or more, numbered as the network's outputs."""
-    data = subject.data
-    if isinstance(data, MeasuredData):
-        return data
-    if len(data.classes) < 2:
-        raise InputError(f"{data.name}: expected two classes or more, got one, {data.classes[0]}.")
-    if subject.class_names is not None and max(data.classes) >= len(subject.class_names):
-        raise InputError(
-            f"class_names: expected names for classes 0 to {max(data.classes)}, got "
-            f"{len(subject.class_names)}."
-        )
-    outputs = subject.outputs(data.x[:1])
-    if subject.target is not None or outputs.ndim > 2:
-        return data
-    count = 2 if outputs.shape[1] == 1 else outputs.shape[1]
-    if min(data.classes) >= 0 and max(data.classes) < count:
-        return data
-    if len(data.classes) != count:
-        raise InputError(
-            f"model {subject.name}: expected an output for each class, {data.classes[0]} to "
-            f"{data.classes[-1]}, got {outputs.shape[1]} outputs; if these are numbers to predict, say so: "
-            "task='regression' (--task regression)."
-        )
-    places = torch.searchsorted(torch.tensor(data.classes), data.labels)  # the network numbers them from 0
-    return replace(data, labels=places)

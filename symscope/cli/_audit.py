@@ -72,9 +72,10 @@ def audit(
             "--target-action",
             metavar="ACTION",
             help="How it acts on outputs: same (they do not change), image (they have positions), vector "
-            "(their last axis is x and y), or your own MODULE:FUNCTION (g, y) -> g y.",
+            "(their last axis is x and y), or your own MODULE:FUNCTION (g, y) -> g y. Default: same; image "
+            "where labels are masks.",
         ),
-    ] = "same",
+    ] = "",
     class_names: Annotated[
         str,
         typer.Option(
@@ -84,6 +85,10 @@ def audit(
             "alphabetical, as folders of images are read.",
         ),
     ] = "",
+    augmented: Annotated[
+        bool,
+        typer.Option("--augmented", help="It was trained on samples moved by random elements of the group."),
+    ] = False,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", help="Samples to take from the data, at most.")
     ] = None,
@@ -159,6 +164,7 @@ def audit(
         "device": usable_device_name(device),
         "seconds": seconds,
         "seed": seed,
+        "augmented": augmented,
         "names": [name.strip() for name in class_names.split(",")] if class_names else None,
     }
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
@@ -188,15 +194,15 @@ def _audit(
     options: dict[str, Any],
 ) -> Audit:
     from symscope.auditing import audit as audit_of
-    from symscope.auditing import names_note
-    from symscope.data import LabelledData, as_samples
+    from symscope.auditing import audit_samples, names_note
+    from symscope.data import LabelledData
     from symscope.user_code import load_user_function, user_errors
 
-    samples, words = as_samples(data, options.pop("task"), limit)
+    samples, words = audit_samples(data, options.pop("task"), limit)
     names = options.pop("names")
     acting = named_action(group, action, tuple(samples.x.shape[1:]))
     network: Any = load_user_function("--model", model) if ":" in model or model.endswith(".py") else model
-    target: Any = target_action
+    target: Any = target_action or None
     if ":" in target_action:
         target = _own_target(target_action, group, acting)
     given: Any = samples

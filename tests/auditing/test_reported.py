@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from symscope import InputError, audit
-from symscope.auditing import audit_subject, data_symmetry
+from symscope.auditing import audit_subject, best_repair, data_symmetry
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
 from symscope.auditing._two_sample import two_sample_test
@@ -118,3 +119,100 @@ def test_the_data_s_symmetry_takes_what_an_audit_takes():
     found = data_symmetry((x, y), "C4 rotation")
     assert found.recommendation == data_symmetry((x, y), rotation(4)).recommendation
     assert found.samples == 60
+
+
+def blobs(count: int = 60, seed: int = 0):
+    """Bright spots, and where they are."""
+    generator = torch.Generator().manual_seed(seed)
+    rough = torch.rand(count, 1, 4, 4, generator=generator)
+    x = nn.functional.interpolate(rough, size=(8, 8), mode="bilinear")[:, 0]
+    return x, (x > 0.5).long()
+
+
+class Shifted(nn.Module):
+    """Scores of two classes by brightness; rows below the middle are darker by what was learned."""
+
+    def __init__(self, dark: float) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(1, 2, 1)
+        self.dark = nn.Parameter(torch.tensor(dark))
+        with torch.no_grad():
+            self.conv.weight[:, 0, 0, 0] = torch.tensor([-20.0, 20.0])
+            self.conv.bias.copy_(torch.tensor([10.0, -10.0]))
+
+    def forward(self, x):
+        return self.conv(x - self.dark * (torch.arange(8) >= 4).to(x)[:, None])
+
+
+def test_masks_are_audited_position_by_position():
+    x, masks = blobs()
+    clean = audit(Shifted(0.0), (x, masks), "D4 dihedral", repairs=False)
+    assert clean.clean
+    assert clean.subject.target is not None  # masks move with samples
+    result = audit(Shifted(0.5), (x, masks), "D4 dihedral", seconds=3)
+    assert not result.clean
+    unmoved = result.consequences.elements[0]
+    scores = Shifted(0.5)(x[:, None]).argmax(1)
+    assert unmoved.accuracy == pytest.approx(float((scores == masks).double().mean()))
+    turned = Shifted(0.5)(x.rot90(1, (1, 2))[:, None]).argmax(1).rot90(-1, (1, 2))
+    quarter = next(one for one in result.consequences.elements if one.element_name in ("r", "90°"))
+    assert quarter.accuracy == pytest.approx(float((turned == masks).double().mean()), abs=1e-9)
+    averaged = next(one for one in result.repairs if one.name == "average over 8 elements")
+    assert averaged.error_after.value < 1e-5 < averaged.error_before.value
+    tuned = next(one for one in result.repairs if one.name == "fine-tuning with augmentation")
+    assert tuned.module is not None
+    assert tuned.everywhere_after.value > tuned.everywhere_before.value
+    assert "positions are right" in result.consequences.sentences[0]
+    assert any("masks" in sentence for sentence in result.data_symmetry.evidence)
+
+
+def test_masks_that_do_not_fit_are_refused():
+    x, masks = blobs(12)
+    net = Shifted(0.5)
+    with pytest.raises(InputError, match="classes 0 to 7"):
+        audit_subject(net, (x, masks * 7), "C4 rotation")
+    with pytest.raises(InputError, match="a mask for each of 12 samples, got 11"):
+        audit_subject(net, (x, masks[:11]), "C4 rotation")
+    with pytest.raises(InputError, match="classes from 0"):
+        audit_subject(net, (x, masks - 1), "C4 rotation")
+
+
+def test_maps_of_numbers_are_predicted_position_by_position():
+    x, _ = blobs()
+    result = audit(
+        nn.Conv2d(1, 1, 3, padding=1), (x, 0.3 + x), "C4 rotation", target_action="image", seconds=3
+    )
+    assert len({one.column for one in result.consequences.predictions}) == 1  # all positions together
+    assert {one.verdict for one in result.data_symmetry.targets} <= {"survives", "unknown", "not testable"}
+
+
+@pytest.mark.parametrize("form", ["array", "pair", "file"])
+def test_samples_without_labels_have_an_error_and_causes(form, tmp_path):
+    x, _ = blobs()
+    given = {"array": x, "pair": (x, None), "file": tmp_path / "data.npz"}[form]
+    np.savez(tmp_path / "data.npz", X=x.numpy())
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 3))
+    result = audit(net, given, "C4 rotation", seconds=2, repairs=form == "array")
+    assert result.causes
+    assert result.consequences is None
+    assert result.data_symmetry.elements
+    assert any("no labels" in note for note in result.notes)
+    if form == "array":
+        averaged = result.repairs[0]
+        assert averaged.outcome == "smaller error"
+        assert best_repair(result.repairs).error_after.value < 1e-5
+        refused = {one.name: one.reason for one in result.repairs if one.module is None}
+        assert "no targets" in refused["refit of the last layer"]
+
+
+def test_augmentation_that_was_declared_is_not_blamed_on_the_data():
+    x, y = blobs()[0], torch.arange(60) % 2
+    x = x + 0.5 * (torch.arange(8) / 8)  # brighter on the right
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
+    plain = audit(net, (x, y), "C4 rotation", repairs=False)
+    told = audit(net, (x, y), "C4 rotation", repairs=False, augmented=True)
+    assert plain.causes[0].kind == "data"
+    assert "--augmented" in plain.causes[0].remedy
+    assert told.causes[0].kind == "training"
+    assert "Training with augmentation" in told.causes[0].sentence
+    assert told.error == plain.error
