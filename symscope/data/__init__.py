@@ -6,7 +6,9 @@ datasets, files and folders. Beyond this index:
 
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
 - `symscope.data.vectors`: representations acting on vectors
-- `symscope.data.nodes`: permutations of the nodes of a graph
+- `symscope.data.nodes`: permutations of the nodes of a graph, or of the rows of a set
+- `symscope.data.point_clouds`: rotations and reflections of points in the plane and in space
+- `symscope.data.series`: shifts and reversals of series
 - `symscope.data.mnist_files`: MNIST and Fashion-MNIST from their four files, and the way to get them
 - `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
 - `symscope.data.periodic`: the basis behind rotations that are orthogonal and exactly periodic
@@ -17,7 +19,8 @@ from symscope.data._action import Action, ElementByElement, custom_action
 from symscope.data._action_errors import action_errors
 from symscope.data._laws import check_action
 from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
-from symscope.data._named_actions import is_builtin_action, parse_named_action, sample_kind
+from symscope.data._named_actions import parse_named_action
+from symscope.data._sample_kinds import is_builtin_action, sample_kind
 from symscope.data._rotation import dihedral_action, rotation
 
 # orbits

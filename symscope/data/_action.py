@@ -24,7 +24,7 @@ class Action:
     """A finite group acting on samples from the left: `g (h x) = (g h) x`, exactly or nearly.
 
     Make one with `rotation`, `shift`, `flip`, `dihedral_action`, `pixel_permutation`, `node_permutation`,
-    `linear_action`, `custom_action` or `parse_action`. How far it is
+    `point_rotation`, `linear_action`, `custom_action` or `parse_action`. How far it is
     from a group action is measured by `action_errors(action, x)`.
 
     Attributes:
@@ -33,6 +33,7 @@ class Action:
         transform: `(g [*a], x [*b, *sample]) -> [*c, *sample]`, where c is a broadcast with b; picklable
             (a module-level function, a `functools.partial` of one, or a picklable object with `__call__`).
         sample_ndim: How many trailing axes of x belong to one sample (2 for images, 1 for vectors).
+        note: What the finite group stands for, if for a continuous one, and what that is exact for.
 
     >>> from symscope.data import rotation
     >>> rotation(4).act(1, torch.tensor([[1, 2], [3, 4]])).tolist()
@@ -43,6 +44,7 @@ class Action:
     group: FiniteGroup
     transform: Callable[[Tensor, Tensor], Tensor]
     sample_ndim: int
+    note: str = ""
 
     def act(self, g: int | Int64[Tensor, "*elements"], x: Tensor) -> Tensor:
         """The transformed samples g x, on the device and in the dtype of x.
@@ -103,7 +105,8 @@ class Action:
         >>> rotation(16).element_name(3)
         '67.5°'
         """
-        if self.name.partition(":")[0] == "rotation" and self.group.cyclic_factors is not None:
+        turns = self.name.partition(":")[0] in ("rotation", "points")
+        if turns and self.group.cyclic_factors is not None:
             return f"{360 * g / self.group.order:g}°"
         return str(self.group.labels[g])
 

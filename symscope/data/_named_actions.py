@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-import torch
-
-from symscope.data._action import Action, ElementByElement, custom_action
+from symscope.data._action import Action, custom_action
 from symscope.data._rotation import dihedral_action, rotation
+from symscope.data._sample_kinds import looks_like_points, looks_like_series
 from symscope.data.images import check_divides, flip, flip_both, shift, shift_both
 from symscope.data.nodes import node_permutation
+from symscope.data.point_clouds import is_dihedral, point_flip, point_rotation
+from symscope.data.series import shift_and_reverse
 from symscope.errors import InputError, nearest
-from symscope.groups import FiniteGroup, Group, PermutationGroup, parse
-from symscope.groups import dihedral as dihedral_group
+from symscope.groups import CompactGroup, FiniteGroup, Group, finite_part, parse
 from symscope.numerics import checked
 from symscope.user_code import load_user_function
 
 ACTIONS: dict[str, str] = {
     "rotation": "turns square images by n steps, C<n>; also mirrors, D<n>. Add :orthogonal for an exact one",
     "dihedral": "turns and mirrors square images, D<n>. Add :orthogonal for an exact one",
-    "shift": "moves images cyclically along both axes, C<n>xC<m> (rows, columns); C<n> along x",
-    "shift-x": "moves images cyclically to the right, C<n>; n divides the width",
+    "shift": "moves images cyclically along both axes, C<n>xC<m> (rows, columns); C<n> along x; D<n> also "
+    "reverses series",
+    "shift-x": "moves images and series cyclically to the right, C<n>; n divides the width",
     "shift-y": "moves images cyclically down, C<n>; n divides the height",
-    "flip": "mirrors images left-right, C2; both ways, C2xC2",
-    "flip-x": "mirrors images left-right, C2",
-    "flip-y": "mirrors images up-down, C2",
-    "nodes": "permutes the nodes of graphs, any group of permutations of the nodes (S<n>, C<n>, ...)",
+    "flip": "mirrors images left-right, reverses series, mirrors the x of points, C2; both ways, C2xC2",
+    "flip-x": "mirrors images left-right, reverses series, mirrors the x of points, C2",
+    "flip-y": "mirrors images up-down, mirrors the y of points, C2",
+    "points": "turns clouds [points, 2] or [points, 3]: C<n>, D<n> (in space about z), T, O, I, Th, Oh, Ih; "
+    "points:3 where further columns are features",
+    "nodes": "permutes the nodes of graphs and the rows of sets, any group of permutations of them (S<n>, "
+    "C<n>, ...)",
 }
 
-_FINITE_PARTS = {
-    "SO(2)": "C8 (steps of 45°), C16 (22.5°) or C36 (10°)",
-    "O(2)": "D8 (steps of 45°, and mirrored), D16 (22.5°) or D36 (10°)",
-    "SO(3)": "O, the 24 rotations of the cube",
-    "O(3)": "O, the 24 rotations of the cube",
-    "T1": "C8 or C16, steps once around",
-    "T2": "C8xC8, steps once around each way",
-}
-MOST_ROWS = 4  # of a series: signals measured at the same time
+TURNING = ("rotation", "dihedral", "points")
+MOST_SHIFTS = {1: 16, 2: 8}  # steps along each of so many axes for a torus
 _CHANNELS = (3, 4)  # axes of this length at the end are colours
 
 
@@ -46,8 +44,10 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     """The action with a given name, of a given group, on samples of a given shape.
 
     Args:
-        name: One of `ACTIONS`; "rotation" and "dihedral" may end in ":spline" or ":orthogonal".
-        group: A group or its name, such as "C8" or "C14xC14".
+        name: One of `ACTIONS`; "rotation" and "dihedral" may end in ":spline" or ":orthogonal", "points" in
+            the number of coordinates.
+        group: A group or its name, such as "C8" or "C14xC14"; for SO(2), O(2), SO(3), O(3) and tori a finite
+            part of it acts, and the action's `note` says which.
         shape: Shape of one sample, such as (28, 28), or with channels (3, 28, 28).
 
     Raises:
@@ -63,27 +63,38 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     what, _, method = name.strip().partition(":")
     if what not in ACTIONS:
         raise InputError(f"expected the name of an action, got {name!r}; {nearest(what, ACTIONS)}")
-    if ":" in name and what not in ("rotation", "dihedral"):
+    if ":" in name and what not in TURNING:
         raise InputError(f"expected {what} without ':{method}': only rotations have a method.")
-    listed = _listed(known)
     if len(shape) < 2:
         raise InputError(
             f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; series are "
             "moved by shift-x and flip, as images of one row, X[:, None]."
         )
+    listed, note = _listed(known, what, shape)
+    action = _acting(what, method, listed, shape)
+    return replace(action, note=note) if note else action
+
+
+def _acting(what: str, method: str, group: FiniteGroup, shape: Sequence[int]) -> Action:
     if what == "nodes":
-        return _nodes(listed, shape[-2:])
+        return _nodes(group, shape[-2:])
+    cloud = looks_like_points(shape)
+    if what == "points" or (cloud and what in TURNING and not method):
+        return _points(group, shape, method)
+    if cloud and what.startswith("flip"):
+        return _point_flip(what, group, shape[-1])
     _check_channels_first(shape)
-    if what in ("rotation", "dihedral"):
-        return _rotation(what, listed, shape[-2:], method or "spline")
-    return _shift(what, listed, shape[-2:]) if what.startswith("shift") else _flip(what, listed)
+    if what in TURNING:
+        return _rotation(what, group, shape, method or "spline")
+    return _shift(what, group, shape[-2:]) if what.startswith("shift") else _flip(what, group)
 
 
 def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, Action]:
     """An action from a few words: a group and how it acts, either of which may be left out.
 
     `C8` and `C8 rotation` turn images, `D4` also mirrors them, `C14xC14` shifts, `flip` is `C2 flip`,
-    `S4 nodes` permutes the nodes of graphs; `rotation` alone is `C8 rotation`.
+    `S4 nodes` permutes the nodes of graphs; `rotation` alone is `C8 rotation`. Without a word for how it
+    acts, the shape decides: series are shifted, clouds of points are turned.
 
     Returns:
         The name of the family of actions, and the action.
@@ -105,16 +116,15 @@ def parse_named_action(text: str, shape: tuple[int, ...]) -> tuple[str | None, A
             how = word.removesuffix("s") if word in ("shifts", "rotations", "flips") else word
     if group is None:
         usual = {"rotation": "C8", "dihedral": "D4", "shift": "C8" if shape[-2:-1] == (1,) else "C2xC2"}
+        usual["points"] = "C8" if shape[-1:] == (2,) else "I"
         group = usual.get((how or "").partition(":")[0], "C2")
     if how is None:
-        how = _usual_action(group)
+        how = _usual_action(group, shape)
     action = parse_action(how, group, shape)
-    plain = how.partition(":")[0]
-    if plain == "rotation" and not group.startswith("C"):
-        plain = "dihedral"
-    if plain == "shift" and "x" not in group:
+    plain, acting = how.partition(":")[0], action.group
+    if plain == "shift" and acting.cyclic_factors is not None and len(acting.cyclic_factors) == 1:
         plain = "shift-x"
-    return (how if plain in ("rotation", "dihedral", "shift-x", "shift-y") else None), action
+    return (how if plain in (*TURNING, "shift-x", "shift-y") else None), action
 
 
 def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
@@ -123,70 +133,57 @@ def action_from_source(name: str, group: str, shape: tuple[int, ...]) -> Action:
     Raises:
         InputError: A function that cannot be loaded, or a group that is not listed.
     """
-    acting = _listed(parse(group))
+    known = parse(group)
+    acting, note = _listed(known, "", shape)
+    if note:
+        raise InputError(
+            f"expected a listed finite group, got {known.name}: your function is given the number of "
+            f"an element; take {acting.name}."
+        )
     function = load_user_function("--action", name)
     return custom_action(acting, function, len(shape), getattr(function, "__name__", "custom"))
 
 
-def is_builtin_action(action: Action) -> bool:
-    """Whether an action is made of symscope's own functions alone, which are known to be actions.
-
-    >>> from symscope.data import custom_action, rotation
-    >>> from symscope.groups import cyclic
-    >>> is_builtin_action(rotation(8)), is_builtin_action(custom_action(cyclic(2), torch.mul, 1))
-    (True, False)
-    """
-    made = action.transform
-    function = made.function if isinstance(made, ElementByElement) else getattr(made, "func", made)
-    return str(getattr(function, "__module__", "")).startswith("symscope.")
-
-
-def sample_kind(action: Action, shape: Sequence[int]) -> str:
-    """What samples are, as far as their shape and the action show it.
-
-    Returns:
-        "image"; "series" for a few rows that shifts or flips move; "points" for a user's own action on rows,
-        or columns, of two or three coordinates; "graph" for nodes; "other".
-
-    >>> from symscope.data import custom_action, rotation
-    >>> from symscope.data.images import shift
-    >>> from symscope.groups import cyclic
-    >>> own = custom_action(cyclic(4), torch.mul, sample_ndim=2)
-    >>> sample_kind(rotation(8), (28, 28)), sample_kind(shift(8), (1, 64)), sample_kind(own, (20, 3))
-    ('image', 'series', 'points')
-    """
-    if action.sample_ndim != 2:
-        return "other"
-    if action.name == "nodes":
-        return "graph"
-    few = min(shape[-2:])
-    if is_builtin_action(action):
-        return "series" if shape[-2] == few <= MOST_ROWS and shape[-1] > MOST_ROWS else "image"
-    return "points" if few in (2, 3) else "image"
-
-
-def _usual_action(group: str) -> str:
+def _usual_action(group: str, shape: Sequence[int]) -> str:
+    """How a group acts on samples of a shape where nobody says it."""
     known = parse(group)
     factors = getattr(known, "cyclic_factors", None)
-    if factors is not None and len(factors) == 2:
+    if (factors is not None and len(factors) == 2) or re.match(r"T\d", group):
         return "shift"
-    if group.startswith("D"):
-        return "dihedral"
-    return "rotation" if group.startswith("C") else "nodes"
+    if not isinstance(known, CompactGroup) and group[0] in "SAQ":
+        return "nodes"
+    if looks_like_points(shape) or getattr(known, "matrices", None) is not None:
+        return "points"
+    mirrors = group[0] in "DO"
+    if looks_like_series(shape):
+        return "shift" if mirrors else "shift-x"
+    return "dihedral" if mirrors else "rotation"
 
 
-def _listed(group: Group) -> FiniteGroup:
-    """Refuses groups without a list of elements, with finite ones to take instead."""
+def _listed(group: Group, what: str, shape: Sequence[int]) -> tuple[FiniteGroup, str]:
+    """The group, or a finite part of a continuous one with a note that says so.
+
+    Raises:
+        InputError: A group of permutations too large to list, or a continuous one without a finite part.
+    """
     if isinstance(group, FiniteGroup):
-        return group
-    if isinstance(group, PermutationGroup):
-        degree = group.degree
-        has = f"{group.order:,} elements"
-        instead = f"C{degree} or D{degree}, which permute the same {degree} points"
-    else:
-        has = "infinitely many elements"
-        instead = _FINITE_PARTS.get(group.name, "a finite subgroup of it")
-    raise InputError(f"expected a listed finite group, got {group.name}, which has {has}; take {instead}.")
+        return group, ""
+    if isinstance(group, CompactGroup):
+        steps = _shift_steps(group, what, shape) if what.startswith("shift") else None
+        part = finite_part(group, steps)
+        return part.group, part.text
+    raise InputError(
+        f"expected a listed finite group, got {group.name}, which has {group.order:,} elements; take "
+        f"C{group.degree} or D{group.degree}, which permute the same {group.degree} points."
+    )
+
+
+def _shift_steps(group: CompactGroup, what: str, shape: Sequence[int]) -> tuple[int, ...]:
+    """Steps of a torus along the axes it shifts: the most that divide the size, up to a limit."""
+    both = group.name == "T2" and what == "shift"
+    sizes = shape[-2:] if both else (shape[-2 if what == "shift-y" else -1],)
+    most = MOST_SHIFTS[len(sizes)]
+    return tuple(max(n for n in range(1, most + 1) if size % n == 0) for size in sizes)
 
 
 def _check_channels_first(shape: Sequence[int]) -> None:
@@ -202,25 +199,53 @@ def _check_channels_first(shape: Sequence[int]) -> None:
         )
 
 
+def _points(group: FiniteGroup, shape: Sequence[int], dimension: str) -> Action:
+    columns = shape[-1]
+    if dimension and dimension not in ("2", "3"):
+        raise InputError(f"points:{dimension}: expected points:2 or points:3, the number of coordinates.")
+    size = int(dimension) if dimension else columns
+    if len(shape) != 2 or size not in (2, 3) or columns < size:
+        where = "; for [3, points] use X.transpose(0, 2, 1)" if len(shape) == 2 and shape[0] in (2, 3) else ""
+        raise InputError(
+            f"expected clouds [points, 2] or [points, 3] to turn, or points:3 where further columns are "
+            f"features, got samples of shape {tuple(shape)}{where}."
+        )
+    action = point_rotation(group, size)
+    return replace(action, name=f"points:{size}") if dimension else action
+
+
+def _point_flip(what: str, group: FiniteGroup, dimension: int) -> Action:
+    if group.cyclic_factors != (2,):
+        raise _misfit(what, group)
+    return point_flip("y" if what == "flip-y" else "x", dimension)
+
+
 def _rotation(what: str, group: FiniteGroup, shape: Sequence[int], method: str) -> Action:
-    if shape[0] != shape[1]:
-        raise InputError(f"expected square images to rotate, got {tuple(shape)}. Pad or crop them first.")
+    if group.matrices is not None:
+        raise InputError(
+            f"expected clouds [points, 3] for {group.name}, which turns space, got samples of shape "
+            f"{tuple(shape)}; images are turned by C<n>, D<n>, SO(2) or O(2)."
+        )
+    height, width = shape[-2:]
+    if height != width:
+        hint = (
+            f"Clouds of points are [points, {height}]: use X.transpose(0, 2, 1)."
+            if len(shape) == 2 and height in (2, 3)
+            else "Pad or crop them first."
+        )
+        raise InputError(f"expected square images to rotate, got {(height, width)}. {hint}")
     if what == "rotation" and group.cyclic_factors is not None and len(group.cyclic_factors) == 1:
         return rotation(group.order, method)
-    if group.order % 2 == 0 and _is_dihedral(group):
+    if is_dihedral(group):
         return dihedral_action(group.order // 2, method)
     raise _misfit(what, group)
 
 
-def _is_dihedral(group: FiniteGroup) -> bool:
-    """Whether products with the generators r and s, of which all others are made, are those of D_n."""
-    n = group.order // 2
-    elements, steps = torch.arange(group.order)[:, None], torch.tensor([1, n])
-    return torch.equal(group.law(elements, steps), dihedral_group(n).law(elements, steps))
-
-
 def _shift(what: str, group: FiniteGroup, shape: Sequence[int]) -> Action:
     factors = group.cyclic_factors
+    if factors is None and what == "shift" and looks_like_series(shape) and is_dihedral(group):
+        check_divides(group.order // 2, shape[1], "length")
+        return shift_and_reverse(group.order // 2)
     if factors is None or len(factors) > (2 if what == "shift" else 1):
         raise _misfit(what, group)
     if len(factors) == 2:

@@ -3,10 +3,12 @@
 A group comes from its name, `parse("C8")`, from a constructor, or from generators or a table. A
 `Representation` is a linear action of a group on vectors. Beyond this index, for specialists:
 
-- `symscope.groups.named_groups`: every group with a name, alternating, quaternion and octahedral among them
+- `symscope.groups.named_groups`: every group with a name, alternating and quaternion among them
+- `symscope.groups.polyhedral`: rotations of the regular solids, with and without inversion
 - `symscope.groups.group_products`: direct and semidirect products
 - `symscope.groups.subgroups`: conjugacy classes, subgroups, stabilisers, cosets
 - `symscope.groups.compact`: SO(n), O(n), tori and their products with finite groups
+- `symscope.groups.finite_parts`: finite groups that stand for continuous ones, and what they are exact for
 - `symscope.groups.spin`: irreps of SO(2), SO(3) and O(3)
 - `symscope.groups.constructions`: defining and regular representations, and those from functions and blocks
 - `symscope.groups.irreducible`: character tables and tests of irreducibility
@@ -21,6 +23,7 @@ from symscope.groups._generated import from_generators
 from symscope.groups.named_groups import GRAMMAR, Group, parse
 from symscope.groups._permutation import PermutationGroup
 from symscope.groups.compact import CompactGroup
+from symscope.groups.finite_parts import finite_part
 from symscope.groups.group_products import direct_product
 from symscope.groups.named_groups import cyclic, dihedral, symmetric
 
@@ -52,6 +55,7 @@ __all__ = [
     "cyclic",
     "dihedral",
     "direct_product",
+    "finite_part",
     "from_generators",
     "from_table",
     "parse",

@@ -88,7 +88,7 @@ def permutation(group: FiniteGroup | PermutationGroup, points: Tensor | None = N
 def defining(group: Group) -> Representation:
     """The representation a group comes with: its matrices, otherwise its permutations.
 
-    >>> from symscope.groups.named_groups import octahedral
+    >>> from symscope.groups.polyhedral import octahedral
 
     >>> from symscope.groups.compact import so
     >>> defining(octahedral()).dim, defining(so(3)).dim

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from symscope.errors import InputError, nearest
 from symscope.groups._finite_group import LARGEST_ORDER, FiniteGroup
-from symscope.groups._generated import from_generators
 from symscope.groups._group_laws import CyclicLaw, DihedralLaw, PermutationLaw, TableLaw, listed_moves
 from symscope.groups._permutation import LARGEST_DEGREE, PermutationGroup
 from symscope.groups.compact import CompactGroup, compact_product, o, so, torus
 from symscope.groups.group_products import direct_product
+from symscope.groups.polyhedral import icosahedral, octahedral, tetrahedral
 from symscope.numerics import check_count, shortened
 
-__all__ = ["alternating", "cyclic", "dihedral", "octahedral", "quaternion", "symmetric"]
+__all__ = ["alternating", "cyclic", "dihedral", "quaternion", "symmetric"]
 
 LARGEST_LISTED_DEGREE = 7  # 7! = 5,040
 
@@ -103,25 +103,6 @@ def quaternion() -> FiniteGroup:
     return FiniteGroup("Q8", TableLaw(table), (2, 4), ("1", "-1", "i", "-i", "j", "-j", "k", "-k"))
 
 
-def octahedral() -> FiniteGroup:
-    """O, the 24 rotations of the cube, made from quarter turns about two axes; it permutes the 6 faces.
-
-    >>> o = octahedral(); o.order, tuple(o.permutations.shape), tuple(o.matrices.shape)
-    (24, (24, 6), (24, 3, 3))
-    """
-    about_z = torch.tensor([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]], dtype=torch.float64)
-    about_x = torch.tensor([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]], dtype=torch.float64)
-    group = from_generators([about_z, about_x], name="O")
-    assert group.matrices is not None
-    matrices = group.matrices.round()
-    faces = torch.cat([torch.eye(3), -torch.eye(3)]).to(torch.float64)
-    moved = torch.einsum("gij,fj->gfi", matrices, faces)
-    permutations = torch.einsum("gfi,ei->gfe", moved, faces).argmax(dim=2)
-    return FiniteGroup(
-        "O", group.law, group.generators, group.labels, partial(listed_moves, permutations), matrices=matrices
-    )
-
-
 def _listed_permutations(name: str, perms: torch.Tensor, generators: list[list[int]]) -> FiniteGroup:
     law = PermutationLaw(perms)
     steps = torch.tensor(generators, dtype=torch.int64).reshape(-1, perms.shape[1])
@@ -167,7 +148,8 @@ GRAMMAR: dict[str, str] = {
     "S<n>": "symmetric: all permutations of n points (not listed beyond S7)",
     "A<n>": "alternating: even permutations of n points (not listed beyond A7)",
     "Q8": "quaternion",
-    "O": "octahedral: the 24 rotations of the cube",
+    "T, O, I": "rotations of the tetrahedron (12), the cube (24), the icosahedron (60)",
+    "Th, Oh, Ih": "the same with inversion",
     "SO(<n>), O(<n>)": "rotations, rotations and reflections of n-space",
     "T<k>": "torus: k independent rotations",
     "GxH": "direct product, as in C14xC14 or S4xSO(3)",
@@ -183,7 +165,8 @@ _FAMILIES: dict[str, Callable[[int], Group]] = {
     "A": alternating,
     "T": torus,
 }
-_EXAMPLES = ("C8", "D4", "S3", "A4", "Q8", "O", "T2", "SO(2)", "SO(3)", "O(2)", "O(3)")
+_SOLIDS = {"T": tetrahedral, "O": octahedral, "I": icosahedral}
+_EXAMPLES = ("C8", "D4", "S3", "A4", "Q8", "T", "O", "I", "Oh", "Ih", "T2", "SO(2)", "SO(3)", "O(2)", "O(3)")
 
 
 def parse(text: str) -> Group:
@@ -213,8 +196,8 @@ def _product(a: Group, b: Group) -> Group:
 
 def _factor(text: str, whole: str) -> Group:
     text = text.strip()
-    if text == "O":
-        return octahedral()
+    if match := re.fullmatch(r"([TOI])(h?)", text):
+        return _SOLIDS[match[1]](bool(match[2]))
     if text == "Q8":
         return quaternion()
     if match := re.fullmatch(r"(SO|O)\((\d+)\)", text):

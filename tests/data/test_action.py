@@ -22,7 +22,7 @@ def _scaled_roll(g: int, x: torch.Tensor) -> torch.Tensor:
     return torch.roll(x, g, dims=-1)
 
 
-ALTERNATING, OCTAHEDRAL = groups.named_groups.alternating(4), groups.named_groups.octahedral()
+ALTERNATING, OCTAHEDRAL = groups.named_groups.alternating(4), groups.polyhedral.octahedral()
 EXACT: dict[str, tuple[Callable[[], Action], tuple[int, ...]]] = {
     "rotation 2": (lambda: rotation(2), (5, 5)),
     "rotation 4": (lambda: rotation(4), (6, 6)),

@@ -23,6 +23,18 @@ CASES = [
     ("flip-y", "C2", (3, 4), "flip-y", "C2"),
     ("nodes", "S4", (4, 4), "nodes", "S4"),
     ("nodes", "C5", (5, 2), "nodes", "C5"),
+    ("shift", "D4", (2, 8), "shift", "D4"),
+    ("rotation", "C4", (5, 2), "points", "C4"),
+    ("points", "D3", (4, 3), "points", "D3"),
+    ("points", "I", (3, 3), "points", "I"),
+    ("points:3", "Oh", (4, 5), "points:3", "Oh"),
+    ("flip-y", "C2", (5, 3), "flip-y", "C2"),
+    ("rotation", "SO(2)", (6, 6), "rotation", "C16"),
+    ("dihedral", "O(2)", (5, 5), "dihedral", "D16"),
+    ("points", "SO(3)", (5, 3), "points", "I"),
+    ("points", "O(3)", (5, 3), "points", "Ih"),
+    ("shift", "T2", (6, 4), "shift", "C6xC4"),
+    ("shift-x", "T1", (1, 20), "shift-x", "C10"),
 ]
 
 
@@ -64,7 +76,15 @@ def test_groups_may_be_given_as_values() -> None:
         ("flip-x", "C4", (4, 4), "fits the action flip-x, got C4. flip-x: mirrors"),
         ("nodes", "S4", (5, 5), "expected samples of 4 nodes, as S4 permutes, got shape"),
         ("nodes", "S10", (10, 10), "expected a listed finite group, got S10"),
-        ("rotation", "SO(2)", (4, 4), "expected a listed finite group, got SO"),
+        ("rotation", "SO(3)", (4, 4), r"expected clouds \[points, 3\] for I.*images are turned by C<n>"),
+        ("rotation", "C8", (3, 9), r"Clouds of points are \[points, 3\]: use X.transpose\(0, 2, 1\)"),
+        ("points", "C8", (9, 5), r"or points:3 where further columns are features, got .*\(9, 5\)"),
+        ("points", "I", (3, 9), r"for \[3, points\] use X.transpose"),
+        ("points:4", "I", (5, 9), "expected points:2 or points:3"),
+        ("points", "S3", (5, 3), "turns points in 3 dimensions, got S3: T, O, I"),
+        ("points", "I", (5, 2), "turns points in 2 dimensions, got I: C<n> or D<n>"),
+        ("flip", "C4", (5, 3), "fits the action flip, got C4"),
+        ("shift", "D3", (1, 8), r"divides the length 8"),
         ("rotation", "C8", (4, 5), r"expected square images to rotate, got \(4, 5\)"),
         ("rotation", "C8", (16,), r"expected samples with two axes for rotation.*\(16,\)"),
         ("rotation", "K8", (4, 4), "K8"),
@@ -86,17 +106,43 @@ def test_an_action_of_one_s_own():
 @pytest.mark.parametrize(
     ("group", "said"),
     [
-        ("SO(2)", r"SO\(2\), which has infinitely many elements; take C8 \(steps of 45°\), C16"),
-        ("O(2)", "take D8"),
-        ("SO(3)", "take O, the 24 rotations of the cube"),
-        ("T2", "take C8xC8"),
         ("S8", "S8, which has 40,320 elements; take C8 or D8, which permute the same 8 points"),
-        ("C4xSO(2)", "take a finite subgroup"),
+        ("C4xSO(2)", "which have a standard finite part, got C4xSO"),
+        ("SO(4)", r"standard finite part, got SO\(4\); name a finite group"),
     ],
 )
-def test_groups_without_a_list_of_elements_get_finite_ones_to_take(group, said):
+def test_groups_without_a_finite_part_are_refused(group, said):
     with pytest.raises(InputError, match=said):
         parse_action("rotation", group, (8, 8))
+
+
+def test_a_continuous_group_says_what_stands_for_it():
+    note = parse_action("rotation", "SO(2)", (8, 8)).note
+    assert note == "SO(2) through C16: exact for functions of the angle up to frequency 7"
+    assert "exact up to degree 5" in parse_action("points", "O(3)", (8, 3)).note
+    assert parse_action("rotation", "C16", (8, 8)).note == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "how", "group"),
+    [
+        ("C8", (28, 28), "rotation", "C8"),
+        ("C8", (1, 64), "shift-x", "C8"),
+        ("D8", (2, 64), "shift", "D8"),
+        ("C8", (20, 3), "points", "C8"),
+        ("I", (20, 3), "points", "I"),
+        ("SO(2)", (20, 2), "points", "C16"),
+        ("SO(2)", (28, 28), "rotation", "C16"),
+        ("SO(3)", (20, 3), "points", "I"),
+        ("O(2)", (28, 28), "dihedral", "D16"),
+        ("flip", (20, 3), "flip-x", "C2"),
+        ("T1", (1, 32), "shift-x", "C16"),
+        ("S4", (4, 3), "nodes", "S4"),
+    ],
+)
+def test_the_shape_decides_how_a_group_acts_where_nobody_says(text, shape, how, group):
+    action = parse_named_action(text, shape)[1]
+    assert (action.name, action.group.name) == (how, group)
 
 
 @pytest.mark.parametrize("name", ["rotation", "flip", "shift-x"])

@@ -13,7 +13,7 @@ from symscope.groups.compact import so
 from symscope.groups.constructions import defining, regular
 from tests.tolerances import ROUNDING
 
-OCTAHEDRAL = groups.from_matrices(groups.named_groups.octahedral(), groups.named_groups.octahedral().matrices)
+OCTAHEDRAL = groups.from_matrices(groups.polyhedral.octahedral(), groups.polyhedral.octahedral().matrices)
 
 
 @given(g=st.integers(0, 23), seed=st.integers(0, 1000))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from symscope.groups import FiniteGroup, cyclic, dihedral, direct_product, from_generators, symmetric
 from symscope.groups.group_products import semidirect_product
-from symscope.groups.named_groups import alternating, octahedral, quaternion
+from symscope.groups.named_groups import alternating, quaternion
+from symscope.groups.polyhedral import octahedral
 
 
 def frobenius() -> FiniteGroup:

@@ -8,7 +8,7 @@ from symscope.errors import InputError
 from symscope.groups import cyclic, dihedral, from_matrices, parse, permutation, symmetric, trivial
 from symscope.groups.compact import so
 from symscope.groups.constructions import block, defining, from_function, regular
-from symscope.groups.named_groups import octahedral
+from symscope.groups.polyhedral import octahedral
 from symscope.testing import assert_representation
 from tests.groups.strategies import normal, simple_groups
 

@@ -23,7 +23,8 @@ from symscope.groups._group_laws import TableLaw
 from symscope.groups.compact import so
 from symscope.groups.constructions import regular
 from symscope.groups.irreducible import character_table, schur_error, trivial_index
-from symscope.groups.named_groups import octahedral, quaternion
+from symscope.groups.named_groups import quaternion
+from symscope.groups.polyhedral import octahedral
 from symscope.groups.subgroups import as_group, conjugacy_classes
 from symscope.testing import assert_representation
 from tests.groups.strategies import finite_groups, frobenius, heisenberg

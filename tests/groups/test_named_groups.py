@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from symscope.errors import InputError
 from symscope.groups import PermutationGroup, cyclic, dihedral, parse, symmetric
-from symscope.groups.named_groups import alternating, octahedral, quaternion
+from symscope.groups.named_groups import alternating, quaternion
+from symscope.groups.polyhedral import octahedral
 from symscope.groups.subgroups import conjugacy_classes
 
 

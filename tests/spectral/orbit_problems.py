@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from symscope.groups import FiniteGroup, cyclic, dihedral, direct_product, symmetric
-from symscope.groups.named_groups import octahedral, quaternion
+from symscope.groups.named_groups import quaternion
+from symscope.groups.polyhedral import octahedral
 from symscope.spectral import leave_out_residual, precision, profile_gram
 
 GROUPS = {
