@@ -23,7 +23,7 @@ from symscope.auditing._error_table import ErrorTable, clean_error, error_table
 from symscope.auditing._fresh import SHUFFLED, fresh_networks
 from symscope.auditing._grid import GridPart, grid_part, local_error
 from symscope.auditing._kept_branch import keeps_symmetry
-from symscope.auditing._layer_shares import LayerShare, layer_shares
+from symscope.auditing._layer_shares import QUIET, LayerShare, layer_shares
 from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._layers import exact_elements
 from symscope.auditing._mask_data import MaskData
@@ -314,14 +314,13 @@ def _quarter_turns(subject: Subject, x: Tensor) -> Subject | None:
 def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
     whole = sum(max(0.0, float(one.added.mean())) for one in evidence.shares)
     fresh: dict[str, LayerShare] = {one.layer: one for shares in evidence.fresh_shares for one in shares}
-    modules = dict(evidence.subject.module.named_modules())
     rows = []
     for one in evidence.shares:
         share = max(0.0, float(one.added.mean())) / whole if whole > 0 else 0.0
         before = fresh[one.layer].own if one.layer in fresh else float("nan")
         reason = ""
-        if share > 0.01:
-            reason = layer_reason(one, modules.get(one.layer), evidence.subject.action)
+        if share > 0.01 or (not one.counted and one.own > QUIET):
+            reason = layer_reason(one, evidence.subject.module, evidence.subject.action)
         rows.append(AuditedLayer(one.layer, one.kind, one.own, share, before, reason))
     return tuple(rows)
 

@@ -276,12 +276,11 @@ def named_layers(evidence: Evidence) -> list[str]:
     broken = [one for one in evidence.shares if evidence.breaks_fresh(one.layer)]
     parts = {id(one): max(0.0, float(one.added.mean())) for one in broken}
     whole = sum(max(0.0, float(one.added.mean())) for one in evidence.shares)
-    modules = dict(evidence.subject.module.named_modules())
     result = []
     for one in sorted(broken, key=lambda one: -parts[id(one)])[:MOST_LAYERS]:
         if whole == 0 or parts[id(one)] < NAMED * whole:
             continue
-        reason = layer_reason(one, modules.get(one.layer), evidence.subject.action)
+        reason = layer_reason(one, evidence.subject.module, evidence.subject.action)
         name = "After the last layer" if not one.kind else f"Layer {one.layer!r} ({one.kind})"
         result.append(f"{name} adds {parts[id(one)] / whole:.0%}: {reason}")
     return result

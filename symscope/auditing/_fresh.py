@@ -27,13 +27,29 @@ def fresh_networks(subject: Subject, x: Shaped[Tensor, "m *s"], seeds: int) -> t
         seeds: Number of networks.
     """
     if subject.builder is not None:
-        made = [subject.builder(seed) for seed in range(seeds)]
+        made = [_with_fixed_parts(subject.builder(seed), subject.module) for seed in range(seeds)]
         how = FRESH
     else:
         made, how = [_shuffled(subject.module, seed) for seed in range(seeds)], SHUFFLED
     for module in made:
         _take_statistics(subject, module, x)
     return made, how
+
+
+def _with_fixed_parts(fresh: nn.Module, trained: nn.Module) -> nn.Module:
+    """The fresh network with what no training changes as it was saved: buffers and weights without gradients.
+
+    A map of positions that a file brings along is the architecture's, though a fresh network has none yet.
+    """
+    own = dict(fresh.named_parameters())
+    fixed = {name: value for name, value in own.items() if not value.requires_grad}
+    fixed = {} if len(fixed) == len(own) else fixed  # all of them: frozen to be used
+    given = {**dict(trained.named_parameters()), **dict(trained.named_buffers())}
+    with torch.no_grad():
+        for name, value in {**fixed, **dict(fresh.named_buffers())}.items():
+            if name in given and given[name].shape == value.shape:
+                value.copy_(given[name])
+    return fresh
 
 
 def _shuffled(module: nn.Module, seed: int) -> nn.Module:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import torch
@@ -40,6 +40,9 @@ class LayerShare:
         given: Shape of its input.
         flattened: Whether its input is maps, flattened.
         mixes: Whether it has weights and mixes positions.
+        inherited: Name of a layer before it that breaks the symmetry and whose part is counted here; "" for
+            none.
+        counted: Whether it was put right; False for one whose part is counted with the next layer.
     """
 
     layer: str
@@ -49,6 +52,8 @@ class LayerShare:
     given: tuple[int, ...]
     flattened: bool
     mixes: bool
+    inherited: str = ""
+    counted: bool = True
 
 
 def layer_shares(
@@ -92,17 +97,20 @@ def layer_shares(
 
         done: frozenset[int] = frozenset()
         before = apart(done)
-        shares, last = [], -1
+        shares, last, left = [], -1, ""
         for k in _listed(calls, movers, own):
             after = apart(done | {k})
             if float(after.mean()) > WORSE * float(before.mean()) + 1e-12:
+                skipped = _share(calls[k], own, torch.zeros_like(before), start)
+                left = left or (skipped.layer if skipped.own > QUIET else "")
+                shares.append(replace(skipped, mixes=False, counted=False))
                 continue
             done |= {k}
             # a stride may leave maps that the group cannot move: what follows is that layer's
             unknown = next((j for j in range(last + 1, k) if movers[j] is None), k)
-            shares.append(_share(calls[unknown], own, before - after, start))
-            before, last = after, k
-    rest = LayerShare("outputs", "", float("nan"), before, tuple(plain.shape[1:]), False, False)
+            shares.append(replace(_share(calls[unknown], own, before - after, start), inherited=left))
+            before, last, left = after, k, ""
+    rest = LayerShare("outputs", "", float("nan"), before, tuple(plain.shape[1:]), False, False, left)
     return (*shares, rest)
 
 

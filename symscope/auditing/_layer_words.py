@@ -12,16 +12,19 @@ from symscope.data import Action
 PADS = (nn.ZeroPad2d, nn.ConstantPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d)
 
 
-def layer_reason(share: LayerShare, part: nn.Module | None, action: Action) -> str:
-    """What in a layer breaks the symmetry, in a few words.
+def layer_reason(share: LayerShare, module: nn.Module, action: Action) -> str:
+    """What in a layer, or between it and the one before, breaks the symmetry, in a few words.
 
     Args:
         share: What the layer adds.
-        part: The layer; None for what stands after the last one.
+        module: The network.
         action: Group action on the samples.
     """
+    part = dict(module.named_modules()).get(share.layer) if share.kind else None
+    if not share.counted:
+        return "counted with the next layer: put right alone, the error is larger"
     if part is None or share.own <= QUIET:
-        return "positions enter before it: an added positional encoding, coordinates or a reshape"
+        return _between_reason(share, module, part)
     if isinstance(part, nn.Linear) and share.flattened:
         return "flatten + linear: every position has weights of its own"
     if isinstance(part, nn.modules.batchnorm._BatchNorm) and share.flattened:
@@ -38,6 +41,37 @@ def layer_reason(share: LayerShare, part: nn.Module | None, action: Action) -> s
     if any(tuple(one.shape[-2:]) == sizes and max(sizes) > 1 for one in part.parameters(recurse=False)):
         return "weights of its own for every position"
     return "it is not equivariant by itself"
+
+
+def _between_reason(share: LayerShare, module: nn.Module, part: nn.Module | None) -> str:
+    """Why what comes before a layer breaks the symmetry: a layer counted here, positions, or a function."""
+    if share.inherited:
+        return f"it keeps the symmetry itself: the part of layer {share.inherited!r} before it counts here"
+    where = "it" if part is not None else "the outputs"
+    held = positional_tensors(module, share.given)
+    if held:
+        return f"positions enter before {where}: {held[0]} has values of its own for every position"
+    return (
+        f"the forward does something before {where} that is not equivariant: positions that are added, "
+        "coordinates, a reshape, or a function with a stride or padding"
+    )
+
+
+def positional_tensors(module: nn.Module, shape: tuple[int, ...]) -> list[str]:
+    """Names of tensors that parts with layers of their own hold, with a value for every position of maps."""
+    if len(shape) < 2:
+        return []
+    sides = tuple(shape[-2:]) if len(shape) > 2 else (shape[0],)  # of maps, or of tokens
+    result = []
+    for name, part in module.named_modules():
+        if next(part.children(), None) is None:
+            continue
+        own = (*part.named_parameters(name, recurse=False), *part.named_buffers(name, recurse=False))
+        for called, tensor in own:
+            sizes = tuple(tensor.shape[-2:]) if len(shape) > 2 else tuple(tensor.shape[-2:-1])
+            if sizes == sides and max(sides) > 1:
+                result.append(called)
+    return result
 
 
 def _window_reason(share: LayerShare, part: nn.Module, action: Action) -> str:

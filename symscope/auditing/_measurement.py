@@ -60,13 +60,6 @@ class Measurement:
     tried: Bool[Tensor, "m k"]
     classes: bool
 
-    def restricted(self, tried: Bool[Tensor, "n k"]) -> Measurement:
-        """The first samples with some of their elements alone."""
-        n = len(tried)
-        return Measurement(
-            self.changes[:n], self.answers[:n], self.upright[:n], self.spread[:n], tried, self.classes
-        )
-
     def everywhere(self) -> Float64[Tensor, "m"]:
         """Mean answer of each sample over all transformations, the identity among them."""
         count = self.answers.shape[1]
@@ -140,13 +133,15 @@ def measurement(
             part = samples.take(rows)
             back = subject.moved_back(g, subject.outputs(subject.moved(g, part.x), module))
             changes[rows, column] = (back - plain[rows]).flatten(1).square().sum(1)
-            answers[rows, column] = _answers(subject, part, back)
+            answers[rows, column] = answer_scores(subject, part, back)
     spread = (plain - plain.mean(0)).flatten(1).square().sum(1)
-    upright = _answers(subject, samples, plain)
+    upright = answer_scores(subject, samples, plain)
     return Measurement(changes, answers, upright, spread, tried, not isinstance(samples, MeasuredData))
 
 
-def _answers(subject: Subject, samples: AuditData, outputs: Float64[Tensor, "m *t"]) -> Float64[Tensor, "m"]:
+def answer_scores(
+    subject: Subject, samples: AuditData, outputs: Float64[Tensor, "m *t"]
+) -> Float64[Tensor, "m"]:
     """1 where the class is right, or the squared error, mean over targets; NaN where no target is known."""
     if isinstance(samples, LabelledData) and outputs.ndim == 2 and subject.target is None:
         return (subject.decisions(outputs) == samples.labels).double()

@@ -16,7 +16,7 @@ from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
 from symscope.auditing._mask_data import AuditData
-from symscope.auditing._measurement import Measurement, tried_elements
+from symscope.auditing._measurement import tried_elements
 from symscope.auditing._subject import Subject
 from symscope.auditing._symmetry_advice import elements_to_want
 from symscope.data import LabelledData
@@ -109,11 +109,11 @@ class RepairPlan:
     pass_seconds: float
 
     def tried(self, passes: int) -> Bool[Tensor, "m k"]:
-        """Elements by which each sample is moved to measure a network of so many passes.
+        """Elements by which each sample is moved to measure networks of so many passes together.
 
         All where the time allows it, else two of them: many samples tell more than many elements of a few.
         """
-        possible = self.passes() // passes
+        possible = REMEDIES * self.passes() // passes
         elements = len(self.measured)
         each = elements if possible >= LEAST_JUDGED * (1 + elements) else min(2, elements)
         count = min(len(self.judged), max(LEAST_JUDGED, possible // (1 + each)))
@@ -175,10 +175,18 @@ def _thinned(subject: Subject, elements: tuple[int, ...], limit: int) -> tuple[i
 
 
 def possible_remedies(
-    subject: Subject, plan: RepairPlan, before: Measurement, steps: int, seed: int
+    subject: Subject, plan: RepairPlan, scored: bool, steps: int, seed: int
 ) -> list[Remedy]:
-    """What can be tried on this network, the cheapest to make first."""
-    classes = isinstance(subject.data, LabelledData) and not bool(before.upright.isnan().any())
+    """What can be tried on this network, the cheapest to make first.
+
+    Args:
+        subject: The network, samples and actions.
+        plan: Samples and elements.
+        scored: Whether labels say which outputs are right.
+        steps: Most steps of fine-tuning.
+        seed: Seed for fine-tuning.
+    """
+    classes = isinstance(subject.data, LabelledData) and scored
     shape = tuple(subject.data.x.shape[1:]) if subject.layout == "flat" else None
     module, action, target = subject.module, subject.action, subject.target
     budget = plan.seconds / 5

@@ -17,7 +17,7 @@ from symscope._version import __version__
 from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import STEPS
 from symscope.auditing._group_modules import Averaged
-from symscope.auditing._measurement import Estimate, Measurement, measurement
+from symscope.auditing._measurement import Estimate, Measurement, answer_scores, measurement
 from symscope.auditing._remedies import (
     Remedy,
     RepairPlan,
@@ -33,6 +33,7 @@ from symscope.numerics import Progress, check_count
 
 NOT_APPLIED = ("average over the group", "canonical pose", "refit of the last layer", "fine-tuning")
 LEAST_FITTED = 8  # samples
+SMALL = 1e-3  # errors below it are as good as none
 ROUNDING = 1e-5  # an error this small is rounding in float32
 
 
@@ -41,7 +42,7 @@ ROUNDING = 1e-5  # an error this small is rounding in float32
 class Repair:
     """One remedy, applied to a copy of the network, with what it changed.
 
-    Errors and scores before and after are of the same held-out samples, fewer for remedies that take longer.
+    Errors and scores before and after are of the same held-out samples, the same for all remedies.
     Scores are accuracies, or root mean square errors in units of the targets.
 
     Attributes:
@@ -101,11 +102,14 @@ class Repair:
         """What became of the score over all transformations, or, where it did not change, of the error."""
         if self.gain is None or self.error_before is None or self.error_after is None:
             return "not applied"
+        larger = self.error_after.low > self.error_before.high
+        smaller = self.error_after.high < self.error_before.low
         if self.gain.low > 0:
-            return "better"
+            return "better score, larger error" if larger else "better"
         if self.gain.high < 0:
             return "worse"
-        smaller = self.error_after.high < self.error_before.low
+        if larger:
+            return "larger error"
         return "smaller error" if smaller else "about the same"
 
     def __repr__(self) -> str:
@@ -154,12 +158,15 @@ def repair(
     if reason:
         return tuple(Repair(name, None, reason) for name in NOT_APPLIED)
     plan = repair_plan(subject, elements, seconds, seed)
-    before = _measured(subject, plan, plan.tried(1))
+    first = subject.data.take(torch.arange(1))
+    scored = not bool(answer_scores(subject, first, subject.outputs(first.x)).isnan())
+    remedies = possible_remedies(subject, plan, scored, steps, seed)
+    tried = plan.tried(1 + sum(one.passes for one in remedies))
+    before = _measured(subject, plan, tried)
     error = before.error(seed)
     if error.high <= ROUNDING:
         none = f"there is nothing to repair, the error is {error.value:.1g}"
         return tuple(Repair(name, None, none) for name in NOT_APPLIED)
-    remedies = possible_remedies(subject, plan, before, steps, seed)
     results = []
     for done, remedy in enumerate(remedies):
         if progress:
@@ -173,18 +180,29 @@ def repair(
 def best_repair(repairs: Sequence[Repair]) -> Repair | None:
     """The remedy with the best score over all transformations, of those that helped; None if none did.
 
-    Of remedies within the interval of the best it is the one with the fewest forward passes.
+    Among remedies within the interval of the best score it is the one with the smallest error, and among
+    errors that are about as small (at most twice, or below 0.1 %) the one with the fewest forward passes.
     """
     good = [one for one in repairs if one.outcome in ("better", "smaller error") and one.everywhere_after]
     if not good:
         return None
-    tops = [(one.everywhere_after, one) for one in good if one.everywhere_after is not None]
     sign = 1 if good[0].classes else -1
-    top = max((estimate for estimate, _ in tops), key=lambda estimate: sign * estimate.value)
-    near = [
-        (one.passes, -sign * value.value, one) for value, one in tops if top.low <= value.value <= top.high
-    ]
-    return min(near, key=lambda row: row[:2])[2] if near else min(good, key=lambda one: one.passes)
+
+    def score(one: Repair) -> float:
+        assert one.everywhere_after is not None
+        value = one.everywhere_after.value
+        return 0.0 if math.isnan(value) else sign * value  # without labels all are the same
+
+    def error(one: Repair) -> float:
+        assert one.error_after is not None
+        return one.error_after.value
+
+    top = max(good, key=score).everywhere_after
+    assert top is not None
+    if not math.isnan(top.value):
+        good = [one for one in good if sign * score(one) >= top.low and sign * score(one) <= top.high]
+    small = max(2 * min(map(error, good)), SMALL)
+    return min((one for one in good if error(one) <= small), key=lambda one: (one.passes, -score(one)))
 
 
 def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measurement, seed: int) -> Repair:
@@ -197,11 +215,9 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
     try:
         module, details = remedy.make()
         spent = time.perf_counter() - start
-        tried = plan.tried(remedy.passes)
-        after = _measured(subject, plan, tried, module.eval())
+        after = _measured(subject, plan, before.tried, module.eval())
     except InputError as error:
         return Repair(remedy.name, None, str(error).rstrip("."))
-    before = before.restricted(tried)
     slowdown = pass_seconds(subject, module) / max(pass_seconds(subject, subject.module), 1e-9)
     result = Repair(
         remedy.name,
@@ -222,7 +238,7 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
         slowdown=slowdown,
         seconds=spent,
         fitted=remedy.fitted,
-        judged=len(tried),
+        judged=len(before.tried),
         elements=tuple(subject.element_name(g) for g in plan.measured),
         sample_shape=tuple(subject.data.x.shape[1:]),
         output_shape=tuple(subject.outputs(subject.data.x[:1]).shape[1:]),

@@ -65,7 +65,7 @@ def _best_words(best: Repair | None) -> str:
 
 def _repair_table(applied: Sequence[Repair]) -> Table:
     classes = applied[0].classes
-    what = "accuracy" if classes else "error"
+    what = "accuracy" if classes else "root mean square error"
 
     def change(before: Any, after: Any, form: str) -> str:
         if before is None or math.isnan(after.value):

@@ -278,7 +278,7 @@ def _print(result: Audit) -> None:
     layers = [
         (one.layer, one.kind, _share(one.own), f"{one.added:.0%}", one.reason)
         for one in result.layers
-        if one.added >= 0.01
+        if one.added >= 0.01 or one.reason
     ]
     if layers:
         columns = ("layer", "class", "own error", "adds", "why")
@@ -318,7 +318,9 @@ def _print_repairs(console: Any, result: Audit) -> None:
                 f"x {one.slowdown:.1f}",
             )
         )
-    columns = ("remedy", "outcome", "error", "score over all transformations", "inference time")
+    classes = next((one.classes for one in result.repairs if one.module is not None), True)
+    what = "accuracy" if classes else "root mean square error"
+    columns = ("remedy", "outcome", "error", f"{what}, all transformations", "inference time")
     title = "Remedies, applied to a copy and measured on other samples"
     tried = next((one.elements for one in result.repairs if one.elements), ())
     if tried and len(tried) < len(result.elements):

@@ -71,7 +71,7 @@ def test_numbers_have_errors_in_their_units_instead_of_accuracy(numbers):
     ]
     assert len(tables[0].rows) == 8  # two numbers, four elements
     columns = next(b for b in repairs_section(numbers).blocks if isinstance(b, Table)).columns
-    assert "error, all transformations" in columns
+    assert "root mean square error, all transformations" in columns
 
 
 def test_an_invariant_network_has_a_page_without_causes():

@@ -14,6 +14,7 @@ from symscope.auditing._error_table import error_table
 from symscope.auditing._two_sample import two_sample_test
 from symscope.data import custom_action, rotation
 from symscope.groups import cyclic
+from tests.auditing.planted_networks import TurnedConv
 
 
 def images(count: int, seed: int = 0):
@@ -216,3 +217,50 @@ def test_augmentation_that_was_declared_is_not_blamed_on_the_data():
     assert told.causes[0].kind == "training"
     assert "Training with augmentation" in told.causes[0].sentence
     assert told.error == plain.error
+
+
+class Placed(nn.Module):
+    """Symmetric layers, with a fixed map of positions that a fresh network does not have yet."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.first, self.last = nn.Conv2d(1, 4, 1), nn.Linear(4, 3)
+        self.mix = TurnedConv(4, 4)
+        self.register_buffer("places", torch.zeros(8, 8) if how == "buffer" else None)
+        self.frozen = nn.Parameter(torch.zeros(8, 8), requires_grad=False) if how == "frozen" else None
+
+    def forward(self, x):
+        places = self.places if self.frozen is None else self.frozen
+        x = torch.relu(self.first(x)) + (torch.arange(8.0) / 4 if places is None else places).to(x)
+        return self.last(torch.relu(self.mix(x)).mean((2, 3)))
+
+
+@pytest.mark.parametrize("how", ["buffer", "frozen", "function"])
+def test_a_fixed_map_of_positions_is_the_architecture_s_not_training_s(how):
+    x = sum(blobs(120)[0].rot90(k, (1, 2)) * (torch.arange(120) % 4 == k)[:, None, None] for k in range(4))
+    torch.manual_seed(0)
+    net = Placed(how)
+    if how != "function":
+        getattr(net, "places" if how == "buffer" else "frozen").data[:4] = 1.0
+    result = audit(net, (x, torch.arange(120) % 3), "C4 rotation", builder=lambda: Placed(how), repairs=False)
+    first = result.causes[0]
+    assert first.kind == "architecture"
+    named = {"buffer": "places has values", "frozen": "frozen has values", "function": "the forward does"}
+    assert named[how] in first.sentence
+
+
+def test_every_layer_that_breaks_the_symmetry_is_in_the_table():
+    torch.manual_seed(3)
+    x, y = images(60)
+    net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 4, 3), nn.Flatten(), nn.Linear(16, 3))
+    with torch.no_grad():  # the second layer undoes what the first does: putting the first right is worse
+        for layer, place in ((net[0], 0), (net[2], 2)):
+            layer.weight.zero_()
+            layer.bias.zero_()
+            layer.weight[:, :, place, place] = 1.0
+        net[4].weight.copy_(net[4].weight[:, :1] + 0.05 * torch.randn(3, 16))
+    result = audit(net, (x, y), "C4 rotation", repairs=False)
+    listed = {one.layer: one for one in result.layers}
+    assert {"0", "2", "4"} <= set(listed)
+    assert listed["0"].own > 0.1
+    assert "next layer" in listed["0"].reason
