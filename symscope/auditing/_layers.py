@@ -48,6 +48,7 @@ def layer_errors(
     action: Action,
     elements: Sequence[int],
     x: Shaped[Tensor, "m *s"],
+    target: Action | None = None,
 ) -> tuple[dict[str, float], dict[str, tuple[str, str]]]:
     """For the whole network, which comes first, and each layer, the mean error, and its class and target.
 
@@ -57,6 +58,8 @@ def layer_errors(
         action: Group action on the samples.
         elements: Elements to take the mean over.
         x: Samples.
+        target: Group action on rows of outputs; None where they should not change. With it nothing is known
+            of rows inside the network.
 
     Returns:
         `|L(g a) - g L(a)| / |L(a)|`, mean over elements, for each layer whose output the group moves in a
@@ -73,18 +76,37 @@ def layer_errors(
     kinds: dict[str, tuple[str, str]] = {}
     totals: dict[str, float] = {}
     for name, call in listed.items():
-        after, target = output_mover(call, action, x)
+        after, word = output_mover(call, action, x)
         before = input_mover(call, listed.values(), inputs, start, action, x)
+        if target is not None:
+            after, word = _with_target(after, word, call, listed[WHOLE].output, target)
+            before = None if _plain_rows(call, start) else before
         if after is None or before is None:
             kinds[name] = (type(call.part).__name__, "")
             continue
-        kinds[name] = (type(call.part).__name__, target)
+        kinds[name] = (type(call.part).__name__, word)
         size = float(call.output.norm())
         apart = [  # a copy: the layer may work in place
             float((call.part(before(g).clone()) - after(g, call.output)).norm()) for g in elements
         ]
         totals[name] = sum(apart) / len(apart) / size if size > 0 else 0.0
     return totals, kinds
+
+
+def _with_target(
+    after: Mover | None, word: str, call: LayerCall, outputs: Tensor, target: Action
+) -> tuple[Mover | None, str]:
+    """How a layer's output should change where outputs of the network do: unknown for rows before them."""
+    if call.output.numel() == outputs.numel() and torch.equal(call.output.flatten(1), outputs.flatten(1)):
+        return (lambda g, a: target.act(g, a.flatten(1)).reshape(a.shape)), "equivariant"
+    return (None, "") if word == "invariant" else (after, word)
+
+
+def _plain_rows(call: LayerCall, start: Tensor) -> bool:
+    """Whether a layer is given rows that are neither the inputs nor maps that were flattened."""
+    given = call.given
+    inputs = given.numel() == start.numel() and torch.equal(given.flatten(), start.flatten())
+    return given.ndim == 2 and call.maps is None and not inputs
 
 
 def layer_calls(module: nn.Module, inputs: Tensor) -> list[LayerCall]:

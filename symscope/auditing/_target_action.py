@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
 
 from symscope.data import Action, custom_action, parse_action
 from symscope.errors import InputError, nearest
-from symscope.groups import FiniteGroup
+from symscope.groups import FiniteGroup, Representation
 
 TARGETS = ("same", "image", "vector")
+TargetAction = Action | Representation | Callable[[int, torch.Tensor], torch.Tensor] | str
+"""How targets change: "same", "image", "vector", an action, a representation, or a function (g, y) -> g y."""
 
 
 def target_of(
-    target: Action | str | None, action: Action, shape: tuple[int, ...], outputs: tuple[int, ...]
+    target: TargetAction | None, action: Action, shape: tuple[int, ...], outputs: tuple[int, ...]
 ) -> Action | None:
     """The action on outputs of a shape that a user named or gave; None where they should not change.
 
     Args:
-        target: None, "same", "image", "vector", or an action.
+        target: None, "same", "image", "vector", an action, a representation that acts on the last axis of
+            outputs, or a function `(g, y) -> g y` of an element and outputs `[b, *outputs]`.
         action: Action on the samples.
         shape: Shape of one sample.
         outputs: Shape of the outputs for one sample.
@@ -54,9 +58,15 @@ def target_of(
             f"target action: expected same, image, vector or an Action, got {target!r}; "
             f"{nearest(target, TARGETS)}"
         )
+    if isinstance(target, Representation):
+        target = _represented(target, outputs)
+    elif not isinstance(target, Action) and callable(target):
+        name = getattr(target, "__name__", "custom")
+        target = custom_action(action.group, target, len(outputs), name)
     if not isinstance(target, Action):
         raise InputError(
-            f"target action: expected same, image, vector or an Action, got {type(target).__name__}."
+            "target action: expected same, image, vector, an Action, a Representation or a function (g, y), "
+            f"got {type(target).__name__}."
         )
     if not same_group(target.group, action.group):
         raise InputError(
@@ -70,6 +80,24 @@ def target_of(
         )
     target.act(action.group.identity, torch.zeros(1, *outputs, dtype=torch.float64))  # refuses other shapes
     return target
+
+
+def _represented(representation: Representation, outputs: tuple[int, ...]) -> Action:
+    """A representation on the last axis of outputs, as an action."""
+    group, size = representation.group, outputs[-1] if outputs else 0
+    if not isinstance(group, FiniteGroup):
+        raise InputError(f"target action: expected a listed finite group, got {group.name}.")
+    if size != representation.dim:
+        raise InputError(
+            f"target action {representation.name}: it acts on {representation.dim} numbers, the last axis of "
+            f"outputs of shape {outputs} has {size}."
+        )
+    matrices = representation.matrices
+    if matrices.is_complex():
+        raise InputError(
+            f"target action {representation.name}: expected real matrices, got {matrices.dtype}."
+        )
+    return custom_action(group, partial(_multiplied, matrices), 1, representation.name)
 
 
 def same_group(one: FiniteGroup, other: FiniteGroup) -> bool:

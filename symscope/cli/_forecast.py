@@ -52,9 +52,20 @@ def forecast(
             "--task",
             metavar="TASK",
             help="auto, classification or regression; auto: whole numbers and words y are classes, others "
-            "are numbers to predict, which no transformation changes.",
+            "are numbers to predict.",
         ),
     ] = "auto",
+    target_action: Annotated[
+        str | None,
+        typer.Option(
+            "--target-action",
+            metavar="HOW",
+            help="How numbers to predict change with the sample: same; vector (x to the right, y up); image "
+            "(maps that move as the samples do); or your own FILE.py:FUNCTION (g, y) -> g y. Must be said "
+            "for vectors of two or three numbers and for maps.",
+            show_default=False,
+        ),
+    ] = None,
     group: Group = "C8",
     action: Annotated[
         str,
@@ -241,6 +252,8 @@ def forecast(
 
       [cyan]symscope forecast --data ages.npz --task regression --group C4[/cyan]
 
+      [cyan]symscope forecast --data forces.npz --group C8 --target-action vector[/cyan]
+
       [cyan]symscope forecast --model mlp --model conv-gap --train[/cyan]     two networks on one page
 
       [cyan]symscope forecast --model nets.py:build --budget 8h --resume trainings --workers 4[/cyan]
@@ -273,7 +286,7 @@ def forecast(
             dask=dask,
         ),
     }
-    asked = _Asked(data, task, group, action, new, limit)
+    asked = _Asked(data, task, group, action, new, limit, target_action)
     result: list[Forecast] = []
     stopped = False
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
@@ -306,6 +319,7 @@ class _Asked:
     action: str
     new: str | None
     limit: int | None
+    target_action: str | None
 
 
 def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> Iterator[Forecast]:
@@ -319,6 +333,9 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
     samples, names = as_samples(asked.data, asked.task, asked.limit)
     elements = own_elements(asked.data, asked.limit)
     acting = named_action(asked.group, asked.action, tuple(samples.x.shape[1:]))
+    moving: Any = asked.target_action
+    if moving is not None and ":" in moving:
+        moving = load_user_function("--target-action", moving)
     networks: list[Any] = [
         load_user_function("--model", one) if ":" in one or one.endswith(".py") else one for one in models
     ]
@@ -330,6 +347,7 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
                     samples,
                     acting,
                     new=asked.new,
+                    target_action=moving,
                     elements=elements,
                     class_names=names,
                     name=name,

@@ -1,7 +1,8 @@
-"""Inputs with numbers to predict, the same numbers for every transformation of an input."""
+"""Inputs with numbers to predict."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -22,9 +23,11 @@ class MeasuredData:
 
     Attributes:
         x: The inputs, [n, *shape], floating point.
-        targets: The numbers of each input, [n, t], floating point; [n] is taken as [n, 1].
+        targets: The numbers of each input, [n, t], floating point; [n] is taken as [n, 1], and numbers with
+            positions, [n, h, w] or [n, c, h, w], are flattened.
         name: What a plot or a message calls the set.
         source: Origin of the data: a file, a package, a formula with its parameters.
+        target_shape: Shape of the numbers of one input before they were flattened.
 
     Raises:
         InputError: Not one row of finite numbers for each input.
@@ -38,6 +41,7 @@ class MeasuredData:
     targets: Shaped[Tensor, "*targets"]
     name: str
     source: str
+    target_shape: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         x = self.x
@@ -46,10 +50,17 @@ class MeasuredData:
             raise InputError(
                 f"{self.name}: expected inputs [n, *shape], at least one, got shape {tuple(x.shape)}."
             )
-        if targets.ndim != 2 or 0 in targets.shape:
+        if targets.ndim < 2 or 0 in targets.shape:
             raise InputError(
-                f"{self.name}: expected targets [n] or [n, t], one row for each item, got shape "
-                f"{tuple(targets.shape)}."
+                f"{self.name}: expected targets [n] or [n, *t], one or more numbers for each sample, got "
+                f"shape {tuple(targets.shape)}."
+            )
+        shape = self.target_shape or tuple(targets.shape[1:])
+        targets = targets.flatten(1)
+        if math.prod(shape) != targets.shape[1]:
+            raise InputError(
+                f"{self.name}: expected targets of shape {shape}, got {targets.shape[1]} numbers for each "
+                "sample."
             )
         for what, values in (("inputs", x), ("targets", targets)):
             if not values.is_floating_point():
@@ -64,6 +75,7 @@ class MeasuredData:
         check_finite(self.name, x)
         check_finite(f"{self.name}, targets", targets)
         object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "target_shape", shape)
 
     def __len__(self) -> int:
         return len(self.x)

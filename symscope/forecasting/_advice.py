@@ -52,8 +52,8 @@ class Remedies:
         pilot: The forecast for the network as it is.
         training: Batch and optimiser of a whole training.
         seed: Seed of the forecast.
-        invariance: Whether remedies that make the network invariant are in the list: not where it is
-            invariant already, or labels do not survive the transformation.
+        invariance: Whether remedies that make the network invariant, or equivariant, are in the list: not
+            where it is already, or labels do not survive the transformation.
         trainings: Where trainings run and are kept.
     """
 
@@ -70,6 +70,16 @@ class Remedies:
         """Whether scores are shares of points."""
         return self.question.task.kind == "classification"
 
+    @property
+    def _back(self) -> str:
+        """What is done to outputs before they are averaged, in words."""
+        return "" if self.question.target_action is None else ", moved back (ρ(g)⁻¹ f(g x)),"
+
+    @property
+    def _target_too(self) -> str:
+        """What augmentation does to targets, in words."""
+        return "" if self.question.target_action is None else ", its target moved with it (ρ(g) y)"
+
     def free(self) -> list[Advice]:
         """What the pilot trainings have already shown."""
         if not self.invariance:
@@ -79,7 +89,7 @@ class Remedies:
         rows = [
             self._row(
                 "average",
-                f"Average the outputs over the {order} transformed inputs of every test sample.",
+                f"Average the outputs{self._back} over the {order} transformed inputs of every test sample.",
                 answer.averaged,
                 answer.headline,
                 1.0,
@@ -92,7 +102,7 @@ class Remedies:
         if self.question.coverage is None:
             trained += f", which lack one element of each {self.question.task.words.one}"
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
-            text = f"Augment: train on all {order} elements of {group} of every sample."
+            text = f"Augment: train on all {order} elements of {group} of every sample{self._target_too}."
             evidence = "New samples at transformations that the pilot's training data had."
             share = order / (order - 1)
             change = Change(elements=order)
@@ -118,7 +128,8 @@ class Remedies:
         """Advice to train on some or all elements of every sample as well."""
         group, count = self.question.group, trial.elements
         which = "all" if count == group.order else f"{count} of"
-        text = f"Augment: train on {which} {group.order} elements of {group.name} of every sample."
+        text = f"Augment: train on {which} {group.order} elements of {group.name} of every sample"
+        text += f"{self._target_too}."
         first = trial.trainings[0]
         assert first.asked is not None
         share = float(first.design.seen.sum() / first.asked.seen.sum())
@@ -131,10 +142,10 @@ class Remedies:
         return [*rows, self._built_in(answer.averaged, self._short, evidence[:-1])]
 
     def _built_in(self, averaged: ScoreTable, now: ScoreTable, trained: str) -> Advice:
-        """What a function that is exactly invariant reaches: a trained one, averaged over the group."""
-        group = self.question.group.name
-        text = f"Build the symmetry in: an architecture that is invariant under {group}."
-        evidence = f"{trained}, averaged over the group: invariant, as such an architecture is."
+        """What a function with exactly the symmetry reaches: a trained one, averaged over the group."""
+        group, word = self.question.group.name, self.question.symmetric
+        text = f"Build the symmetry in: an architecture that is {word} under {group}."
+        evidence = f"{trained}, averaged over the group: {word}, as such an architecture is."
         return self._row("build in", text, averaged, now, 1.0, 1, evidence, Change(remedy="build in"))
 
     def _more_samples(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
@@ -173,7 +184,8 @@ class Remedies:
         order = self.question.group.order
         return self._row(
             "combined",
-            f"{one.text[:-1]}, and average the outputs over the {order} transformed inputs of test samples.",
+            f"{one.text[:-1]}, and average the outputs{self._back} over the {order} transformed inputs "
+            "of test samples.",
             answer.averaged,
             self._short,
             one.training_cost,

@@ -15,6 +15,7 @@ from symscope.forecasting._kernel_choice import (
     TangentKernel,
     default_per_class,
     kernel_seconds,
+    outputs_reason,
     tangent_kernel,
 )
 from symscope.forecasting._kernel_prediction import (
@@ -45,6 +46,9 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
     classes, order = len(question.data.classes), question.group.order
     fewest = (options.per_class or 2) * classes * order
     tangent = tangent_kernel(network, question.shape, options.kernel, fewest, options.effort)
+    if question.target_action is not None:
+        exact = outputs_reason(tangent, network, question.shape)
+        tangent = replace(tangent, reason=f"{tangent.reason} {exact}")
     if options.per_class is None:
         count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
         options = replace(options, per_class=count)

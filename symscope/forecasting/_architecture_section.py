@@ -93,7 +93,11 @@ def _groups(result: Forecast) -> Table:
     expected, resample = result.prediction.resample_prediction, result.prediction.resample
     targets = resample.targets
     assert targets is not None
-    predicted, true = targets.in_units(expected.prediction), targets.values[expected.samples]
+    predicted = targets.in_units(expected.prediction)
+    true = targets.at(expected.samples, expected.elements)
+    sizes = targets.moves  # means of vectors in all directions would say nothing
+    if sizes:
+        predicted, true = ((one - targets.mean).norm(dim=1, keepdim=True) for one in (predicted, true))
     owner = resample.positions[expected.samples]
     rows = tuple(
         (
@@ -106,9 +110,9 @@ def _groups(result: Forecast) -> Table:
         if bool((owner == c).any())
     )
     return Table(
-        "Groups of samples by their numbers, first resample, in the numbers' own units: targets and "
-        "predictions at missing inputs. Density is one over the orbits' radius, – where no "
-        "transformation moves them.",
+        "Groups of samples by their numbers, first resample, in the numbers' own units: "
+        f"{'sizes of ' * sizes}targets and predictions at missing inputs. Density is one over the orbits' "
+        "radius, – where no transformation moves them.",
         ("group", "mean target", "mean prediction", "orbit density"),
         rows,
         numeric=(False, True, True, True),

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from symscope.auditing import mixed_labels
 from symscope.data import default_tolerance, fixing_elements
-from symscope.forecasting._equivariance import exact_subgroup
+from symscope.forecasting._equivariance import exact_subgroup, is_symmetric
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import ForecastSamples
@@ -97,6 +97,26 @@ def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[
                 "the symmetry in cost accuracy there."
             )
     return tuple(whole[:MOST_PAIRS]), tuple(part[:MOST_PAIRS])
+
+
+def target_cautions(
+    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
+) -> tuple[str, ...]:
+    """A warning where targets change with the sample and the network's outputs cannot.
+
+    Args:
+        module: The network.
+        model: Layout of its inputs.
+        question: Actions on samples and targets.
+        images: Some samples.
+    """
+    if question.target_action is None or not is_symmetric(module, model, question, images):
+        return ()
+    return (
+        f"{model.name} is invariant under {question.group.name} by its architecture, so that its outputs "
+        "cannot change with the sample as the targets do, whatever it is trained on; take a network that "
+        "keeps positions up to its outputs.",
+    )
 
 
 def layer_cautions(

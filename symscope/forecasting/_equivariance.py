@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from symscope.auditing import exact_elements, layer_errors
 from symscope.data import Action, rotation
+from symscope.forecasting._orbit_points import standardise_points
 from symscope.forecasting._question import Question
-from symscope.forecasting._resample import standardise_points
 from symscope.forecasting._short_repr import short_repr
 from symscope.linear import asymmetry_loss
 from symscope.networks import UserModel, arrange_inputs
@@ -56,9 +56,10 @@ class Equivariance:
     """How equivariant one network is.
 
     Attributes:
-        asymmetry: `mean_x |f(x) - mean_g f(g x)|` of the outputs, over the mean norm of the outputs.
+        asymmetry: `mean_x |f(x) - mean_g rho(g)^-1 f(g x)|` of the outputs, over their mean norm; rho is
+            the action on targets, which leaves them as they are where none was named.
         layers: Error of every layer by itself.
-        whole: Error of the whole network, `|f(g x) - f(x)| / |f(x)|`; what breaks the symmetry between
+        whole: Error of the whole network, `|f(g x) - rho(g) f(x)| / |f(x)|`; what breaks the symmetry between
             layers, such as positions that are added to tokens, shows here alone.
         control: The exact elements that the model's part is measured with.
         skipped: Layers whose outputs the group does not act on in a known way.
@@ -85,7 +86,7 @@ def equivariance(
         images: Samples before standardisation; the first few are used.
     """
     x = images[:MEASURED_SAMPLES].double().cpu()
-    module = module.to("cpu", torch.float64).eval()
+    module, target = module.to("cpu", torch.float64).eval(), question.target_action
 
     def inputs(samples: Tensor) -> Tensor:
         points = standardise_points(samples[None], question.standardised, question.data.name)[0]
@@ -93,20 +94,21 @@ def equivariance(
 
     with torch.no_grad():
         size = float(module(inputs(x)).norm(dim=1).mean())
-        loss = float(asymmetry_loss(lambda samples: module(inputs(samples)), x, question.action))
+        loss = float(asymmetry_loss(lambda samples: module(inputs(samples)), x, question.action, target))
         elements = _measured_elements(question.action)
         exact = list(exact_elements(question.action, x, elements))
         rough = [g for g in elements if g not in exact]
-        totals, kinds = layer_errors(module, inputs, question.action, exact, x)
+        totals, kinds = layer_errors(module, inputs, question.action, exact, x, target)
         control = f"{len(exact)} elements of {question.group.name} that act exactly"
         if not exact:
-            quarter = rotation(4) if question.family and x.shape[-1] == x.shape[-2] else None
+            square = question.family and x.shape[-1] == x.shape[-2]
+            quarter = rotation(4) if square and target is None else None
             if quarter is not None:
                 totals, kinds = layer_errors(module, inputs, quarter, [1, 2, 3], x)
                 control = "quarter turns of the same images"
             else:
                 control = "no element: none is exact on this grid"
-        rough_totals, rough_kinds = layer_errors(module, inputs, question.action, rough, x)
+        rough_totals, rough_kinds = layer_errors(module, inputs, question.action, rough, x, target)
     kinds = {**rough_kinds, **kinds}
     rows = [
         _row(name, *kinds[name], totals.get(name), rough_totals.get(name)) for name in kinds if kinds[name][1]
@@ -115,16 +117,21 @@ def equivariance(
     return Equivariance(loss / max(size, 1e-300), tuple(rows[1:]), rows[0], control, skipped)
 
 
-def is_invariant(
-    module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
+def is_symmetric(
+    module: nn.Module,
+    model: UserModel,
+    question: Question,
+    images: Float[Tensor, "m *s"],
+    target: Action | None = None,
 ) -> bool:
-    """Whether a network's outputs are invariant by its architecture: with other weights than its own too.
+    """Whether outputs are invariant, or equivariant, by the architecture: with other weights too.
 
     Args:
         module: The network, which is left as it is.
         model: Layout of its inputs.
         question: Action on the samples.
         images: Samples before standardisation; the first two are used.
+        target: Group action on rows of outputs; None asks whether they are invariant.
 
     >>> from symscope.data import mnist_sample
     >>> from symscope.forecasting._question import as_question
@@ -133,7 +140,7 @@ def is_invariant(
     >>> whole = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
     >>> mean = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 10))
     >>> pairs = [(net, user_model(net, (28, 28), 10)) for net in (whole, mean)]
-    >>> [is_invariant(net, model, question, question.data.x[:2]) for net, model in pairs]
+    >>> [is_symmetric(net, model, question, question.data.x[:2]) for net, model in pairs]
     [False, True]
     """
     other = copy.deepcopy(module).to("cpu", torch.float64).eval()
@@ -150,7 +157,7 @@ def is_invariant(
             noise = torch.randn(weights.shape, generator=generator, dtype=weights.dtype)
             weights.add_(noise, alpha=OTHER_WEIGHTS)
         size = float(outputs(x).norm(dim=1).mean())
-        return float(asymmetry_loss(outputs, x, question.action)) < INVARIANT * size
+        return float(asymmetry_loss(outputs, x, question.action, target)) < INVARIANT * size
 
 
 def _row(layer: str, kind: str, target: str, exact: float | None, rough: float | None) -> LayerError:

@@ -13,15 +13,16 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from symscope.auditing import TargetAction
 from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
-from symscope.forecasting._cautions import label_cautions, layer_cautions
+from symscope.forecasting._cautions import label_cautions, layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
-from symscope.forecasting._equivariance import equivariance, is_invariant
+from symscope.forecasting._equivariance import equivariance, is_symmetric
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
@@ -62,6 +63,7 @@ def forecast(
     action: Action | str = "C8 rotation",
     *,
     task: str = "auto",
+    target_action: TargetAction | None = None,
     seen: Cases | None = None,
     missing: Cases | None = None,
     elements: Shaped[Tensor, "m"] | Sequence[str] | None = None,
@@ -83,16 +85,19 @@ def forecast(
     and of new ones. Short trainings of the network, as many as the budget allows, are extrapolated to a whole
     one; beside it stands what the architecture alone predicts, by regression with its tangent kernel.
     Numbers to predict are standardised and treated in the same way, with up to five groups of samples in the
-    place of classes.
+    place of classes. Where they change with the sample, `f(g x) = rho(g) y`, say how: `target_action`.
 
     Args:
         model: "mlp", "conv-fc", "conv-gap", "vit"; a function that returns a module; or a module.
         data: `(X, y)` of arrays or tensors, a map-style torch dataset of pairs, `LabelledData`,
-            `MeasuredData` (numbers that no transformation changes), or what `--data` takes; see
-            `data.as_samples`.
+            `MeasuredData` (numbers to predict), or what `--data` takes; see `data.as_samples`.
         action: An `Action`, or a group and how it acts: "C8 rotation", "D4", "C14xC14 shift", "flip".
         task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
             words are classes.
+        target_action: How transformations change numbers to predict: "same"; "vector" for vectors in the
+            plane (x to the right, y up); "image" for maps `[n, h, w]` or `[n, c, h, w]` that move as the
+            samples do; an `Action`, a `Representation`, or a function `(g, y) -> g y`. Must be said for
+            vectors of two or three numbers and for maps.
         seen: What the training data holds, in words, "cats: 0°", "3,5: ±45°", "upright", "once"; or for
             each class its elements, `{3: [0, 1]}`. Classes that are not named hold every element.
         missing: What it lacks, in the same words.
@@ -136,8 +141,16 @@ def forecast(
         elements,
         fresh,
         options.seed,
+        target_action,
     )
-    network = user_model(model, question.shape, question.outputs, name=name, weights=weights)
+    network = user_model(
+        model,
+        question.shape,
+        question.outputs,
+        name=name,
+        weights=weights,
+        maps=len(question.target_shape) > 1,
+    )
     question.task.check(question, network)
     result: Forecast | None = None
     part = ""
@@ -204,8 +217,12 @@ def _growing_forecast(
         samples.per_class(),
         plan,
         equivariance=equivariance(module, network, question, images),
-        cautions=layer_cautions(module, network, question, images),
+        cautions=(
+            *target_cautions(module, network, question, images),
+            *layer_cautions(module, network, question, images),
+        ),
         notes=(*needless, *mixed, *samples.notes),
+        variance=samples.variance,
     )
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
@@ -232,6 +249,8 @@ def _timed_for(
 ) -> dict[str, Any]:
     """What times that are measured for planning are about, as plain data: all that is asked."""
     tensors = {"x": question.data.x, "labels": question.data.labels}
+    if question.targets is not None:
+        tensors["targets"] = question.targets.values
     if question.coverage is not None:
         tensors["seen"] = question.coverage.seen
     if question.new_data is not None:
@@ -255,11 +274,11 @@ def _needless_invariance(
     samples: ForecastSamples,
     images: Float[Tensor, "m *s"],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Why remedies that make the network invariant are left out of the price list, if they are, and notes."""
-    if is_invariant(module, network, question, images):
+    """Why remedies that give it the symmetry are left out of the price list, if they are, and notes."""
+    if is_symmetric(module, network, question, images, question.target_action):
         note = (
-            f"{network.name} is invariant under {question.group.name} already: augmenting, averaging and "
-            "building the symmetry in change nothing and are left out of the price list."
+            f"{network.name} is {question.symmetric} under {question.group.name} already: augmenting, "
+            "averaging and building the symmetry in change nothing and are left out of the price list."
         )
         return (note,), ()
     return label_cautions(samples, question)

@@ -31,6 +31,7 @@ def forecast_data(forecast: Forecast) -> dict[str, Any]:
         "answer": forecast.answer,
         "accuracy": forecast.accuracy,
         "interval": list(forecast.interval),
+        "error": forecast.error,
         "class_accuracy": forecast.class_accuracy,
         "question": _question_data(forecast.question),
         "model": {
@@ -72,6 +73,7 @@ def _question_data(question: Question) -> dict[str, Any]:
         "data": {"name": question.data.name, "samples": len(question.data)},
         "group": question.group.name,
         "action": question.action.name,
+        "target_action": _target_name(question),
         "elements": list(question.element_names),
         "classes": list(question.data.classes),
         "class_names": list(question.class_names),
@@ -79,6 +81,13 @@ def _question_data(question: Question) -> dict[str, Any]:
         "seen_share": None if coverage is None else _class_shares(question, coverage.seen),
         "target": question.target,
     }
+
+
+def _target_name(question: Question) -> str | None:
+    """How numbers to predict change; None for classes."""
+    if question.targets is None:
+        return None
+    return "same" if question.target_action is None else question.target_action.name
 
 
 def _class_shares(question: Question, seen: Bool[Tensor, "m n"]) -> Float[Tensor, "c n"]:
@@ -155,6 +164,7 @@ def _check_data(forecast: Forecast) -> dict[str, Any] | None:
         return None
     return {
         "accuracy": there.accuracy,
+        "error": forecast.trained_error,
         "class_accuracy": there.class_accuracy,
         "known_accuracy": there.known_accuracy,
         "second_accuracy": there.second_accuracy,

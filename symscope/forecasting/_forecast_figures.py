@@ -18,6 +18,7 @@ SHOWN = 8  # pictures in a row
 LONGEST = 17  # letters of a line above a picture
 NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
 LETTER = 0.085  # inches of a letter below an axis
+MOST_NUMBERS = 3  # numbers of a target that are written out
 MOST_TICKS = 70
 COLUMNS = 16  # transformations whose numbers fit
 
@@ -85,11 +86,10 @@ def _pilot_cases(result: Forecast) -> list[ShownCase]:
     for case, right in ranked:
         if case.wanted is not None:
             assert question.targets is not None
-            numbers = [
-                number_text(question.targets.in_units(one[None].double())[0])
-                for one in (case.output, case.wanted)
-            ]
-            title = f"predicted {numbers[0]}\nis {numbers[1]}"
+            output, wanted = (
+                question.targets.in_units(one[None].double())[0] for one in (case.output, case.wanted)
+            )
+            title = _number_title(output, wanted, case.score)
         else:
             title = _class_title(question.class_names, case.position, int(case.output.argmax()))
         shown.append((case.point, f"{title}\n{question.element_names[case.element]}", right))
@@ -117,10 +117,18 @@ def _case_title(result: Forecast, k: int) -> str:
     targets = result.prediction.resample.targets
     if targets is not None:
         predicted = targets.in_units(expected.prediction[k : k + 1])[0]
-        return f"predicted {number_text(predicted)}\nis {number_text(targets.values[s])}"
+        wanted = targets.at(expected.samples[k : k + 1], expected.elements[k : k + 1])[0]
+        return _number_title(predicted, wanted, float(expected.margin[k]))
     assert expected.predicted_class is not None
     true, other = int(result.prediction.resample.positions[s]), int(expected.predicted_class[k])
     return _class_title(result.question.class_names, true, other)
+
+
+def _number_title(predicted: Float[Tensor, "t"], true: Float[Tensor, "t"], explained: float) -> str:
+    """Predicted and true numbers, or what is explained of many."""
+    if len(true) > MOST_NUMBERS:
+        return f"explained {explained:.2f}\nof {len(true)} numbers"
+    return f"predicted {number_text(predicted)}\nis {number_text(true)}"
 
 
 def _class_title(names: Sequence[str], true: int, other: int) -> str:

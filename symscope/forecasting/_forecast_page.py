@@ -100,7 +100,8 @@ def _answer(result: Forecast, prefix: str) -> Section:
     whose = "new samples" if result.about_new else "samples seen in other transformations"
     blocks: list[Block] = [
         JudgedClaim(
-            f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}.",
+            f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}"
+            f"{'' if result.error is None else f'; error {result.error:.3g} in units of the targets'}.",
             *REACHED[result.answer],
             threshold=f"{result.question.target:.0%}",
             why=f"{result.basis[0].upper()}{result.basis[1:]}.",
@@ -234,6 +235,7 @@ def _check(result: Forecast, prefix: str) -> Section:
         ("trained", f"{float(trained.nanmean()):.2f}"),
         (f"difference per {words.one}", f"{result.difference:.2f}"),
         ("noise floor", f"{there.noise_floor:.2f}"),
+        *([] if result.trained_error is None else [("trained, in units", f"{result.trained_error:.3g}")]),
         ("on seen points", f"{there.first.fitted:.2f}"),
         ("time", f"{there.seconds:.0f} s"),
     ]
@@ -295,19 +297,21 @@ def cheapest(result: Forecast) -> str:
 def _equivariance(result: Forecast) -> Section:
     above = _symmetry(result)
     blocks: list[Block] = [Note(caution) for caution in result.cautions if caution not in above]
-    blocks += _layer_errors("at initialisation", result.equivariance)
+    moved = result.question.target_action is not None
+    blocks += _layer_errors("at initialisation", result.equivariance, moved)
     if result.check is not None:
-        blocks += _layer_errors("after training", result.check.equivariance)
+        blocks += _layer_errors("after training", result.check.equivariance, moved)
     return Section("Equivariance of the network", tuple(blocks), anchor="equivariance")
 
 
-def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
+def _layer_errors(name: str, measured: Equivariance, moved: bool) -> list[Block]:
+    whole = ", |f(gx) - ρ(g) f(x)| / |f(x)|, layers on rows inside it left out" if moved else ""
     errors = (*measured.layers, measured.whole)
     rough = not all(math.isnan(one.discretisation) for one in errors)
     caption = (
         f"Equivariance error {name}: each layer by itself, |L(ga) - g L(a)| / |L(a)| for what it is given, "
-        "a, so that what earlier layers break is not counted again; and of the whole network. Measured on "
-        f"{measured.control}"
+        f"a, so that what earlier layers break is not counted again; and of the whole network{whole}. "
+        f"Measured on {measured.control}"
     )
     columns: tuple[str, ...] = ("layer", "kind", "should be", "model")
     rows: list[tuple[str, ...]] = [
@@ -322,6 +326,14 @@ def _layer_errors(name: str, measured: Equivariance) -> list[Block]:
     return [text, table]
 
 
+def _target_fact(result: Forecast) -> list[tuple[str, str]]:
+    """How targets change, where they are numbers."""
+    if result.question.targets is None:
+        return []
+    moving = result.question.target_action
+    return [("targets", "the same under every element" if moving is None else f"move: {moving.name}")]
+
+
 def repeat_section(result: Forecast, command: str) -> Section:
     """How to repeat a forecast: the command, and everything its numbers depend on."""
     blocks: list[Block] = [Command(command)] if command else []
@@ -332,6 +344,7 @@ def repeat_section(result: Forecast, command: str) -> Section:
         ("data", f"{result.question.data.name}, {settings}"),
         ("training samples", f"{samples_text(*result.samples)} of each {result.question.task.words.one}"),
         ("group and action", f"{result.question.group.name}, {result.question.action.name}"),
+        *_target_fact(result),
         (
             "coverage",
             "each in turn lacks the identity"

@@ -148,11 +148,15 @@ def regression_tables(
     return total[0], total[1], total[2]
 
 
-def class_targets(samples: ForecastSamples) -> Float64[Tensor, "m c"]:
-    """One-hot classes in the order of their places, or standardised numbers."""
+def class_targets(samples: ForecastSamples) -> Float64[Tensor, "p c"]:
+    """One-hot classes in the order of their places, or standardised numbers, of each sample.
+
+    Of each point, sample after sample, where numbers change with the element.
+    """
     known = samples.known
     if known.wanted.is_floating_point():
-        return known.wanted.double()
+        wanted = known.wanted.double()
+        return wanted[:, 0] if samples.target_action is None else wanted.flatten(0, 1)
     return torch.nn.functional.one_hot(known.positions, samples.classes).double()
 
 
@@ -179,7 +183,7 @@ def _table(
     at = mask.nonzero()
     chosen, positions = outputs[at[:, 0], at[:, 1]], orbit.positions[at[:, 0]]
     if orbit.wanted.is_floating_point():
-        scores = samples.scores(chosen, orbit.wanted[at[:, 0]])
+        scores = samples.scores(chosen, orbit.wanted[at[:, 0], at[:, 1]])
     else:
         scores = (chosen.argmax(1) == positions).double()
     cells = positions * samples.order + at[:, 1]

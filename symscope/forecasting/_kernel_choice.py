@@ -138,6 +138,44 @@ def leading_data_part(module: nn.Module) -> tuple[nn.Module, nn.Module]:
     return nn.Sequential(*parts[:count]), nn.Sequential(*parts[count:])
 
 
+def outputs_reason(tangent: TangentKernel, model: UserModel, shape: Sequence[int]) -> str:
+    """Whether regression is exact for targets that change with the sample, in a sentence.
+
+    It is for a kernel that is one number times the identity over outputs, because then each output is
+    learned by itself, with labels that vary within orbits.
+
+    >>> from symscope.networks import user_model
+    >>> dense = nn.Sequential(nn.Flatten(), nn.Linear(9, 4), nn.ReLU(), nn.Linear(4, 9))
+    >>> maps = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 1, 1), nn.Flatten())
+    >>> models = [user_model(net, (3, 3), 9) for net in (dense, maps)]
+    >>> [outputs_reason(tangent_kernel(one, (3, 3)), one, (3, 3))[:9] for one in models]
+    ['Over outp', 'It is a m']
+    """
+    if tangent.kind == "infinite" and _dense_readout(model, shape):
+        return "Over outputs it is a multiple of the identity, so that regression is exact for them."
+    return (
+        "It is a matrix over outputs, of which the mean over outputs is used: for targets that change with "
+        "the sample this is not exact."
+    )
+
+
+def _dense_readout(model: UserModel, shape: Sequence[int]) -> bool:
+    """Whether the outputs are those of a linear layer on rows, so that no two share weights."""
+    module, made = model.builder(0), list[Tensor]()
+
+    def hook(part: nn.Module, given: tuple[Tensor, ...], out: Tensor) -> None:
+        if given[0].ndim == 2:
+            made.append(out)
+
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            part.register_forward_hook(hook)
+    x = torch.rand(2, *shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    with torch.no_grad():
+        outputs = module(arrange_inputs(x, model.layout))
+    return bool(made) and made[-1].shape == outputs.shape and torch.equal(made[-1], outputs)
+
+
 def default_per_class(tangent: TangentKernel, classes: int, order: int, smallest: int, effort: float) -> int:
     """Samples of each class that the budget allows, from 2 to 8."""
     if tangent.kind == "finite":

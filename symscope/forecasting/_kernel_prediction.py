@@ -193,7 +193,7 @@ def resample_prediction(
         result = leave_out(projection.profile, resample.outputs, masks, group, ridge)
     if result.explanation:
         notes.append(result.explanation)
-    scores = resample.scores(result.prediction, result.samples)
+    scores = resample.scores(result.prediction, result.samples, result.elements)
     truth, classes = resample.positions[result.samples], resample.classes
     confusion, margin, predicted_class = None, scores, None
     if resample.targets is None:
@@ -221,8 +221,7 @@ def dense_prediction(
     gram: Float[Tensor, "p p"], resample: Resample, mask: Bool[Tensor, "m n"], ridge: float
 ) -> Float[Tensor, "k c"]:
     """Predictions at the missing points of one set, by dense regression: for kernels without symmetry."""
-    order = mask.shape[1]
-    labels = resample.outputs.repeat_interleave(order, 0)
+    labels = resample.point_outputs
     at = mask.flatten().nonzero()[:, 0]
     return labels[at] - leave_out_residual(precision(gram, ridge), labels, at)
 
@@ -237,14 +236,15 @@ def _table(
     table = gram.new_full((resample.classes, group.order), float("nan"))
     if len(gram) > DENSE_POINTS or resample.stabilisers is not None:
         return table
-    labels = resample.outputs.repeat_interleave(group.order, 0)
+    labels = resample.point_outputs
     try:
         inverse = precision(gram, ridge)
     except InputError:  # points that coincide: the group form has treated them as one
         return table
 
     def scores(at: Int64[Tensor, "k"]) -> Float64[Tensor, "k"]:
-        return resample.scores(labels[at] - leave_out_residual(inverse, labels, at), at // group.order)
+        prediction = labels[at] - leave_out_residual(inverse, labels, at)
+        return resample.scores(prediction, at // group.order, at % group.order)
 
     if missing is not None:
         at = missing.flatten().nonzero()[:, 0]
@@ -262,7 +262,9 @@ def _class_errors(result: LeaveOut, resample: Resample) -> Float64[Tensor, "c"]:
     errors = torch.full((resample.classes,), float("nan"), dtype=torch.float64)
     for c in truth.unique().tolist():
         here = truth == c
-        errors[c] = resample.task.error(result.prediction[here], resample, result.samples[here])
+        errors[c] = resample.task.error(
+            result.prediction[here], resample, result.samples[here], result.elements[here]
+        )
     return errors
 
 

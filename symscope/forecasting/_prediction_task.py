@@ -95,48 +95,65 @@ class PredictionTask:
     Attributes:
         kind: "classification" or "regression".
         words: Wording of the task.
-        scores: `scores(prediction, resample, samples)`: score of each point, 1 is perfect.
+        scores: `scores(prediction, resample, samples, elements)`: score of each point, 1 is perfect.
         correct: Which scores of single points count as correct.
-        error: `error(prediction, resample, samples)`: error of several points together.
+        error: `error(prediction, resample, samples, elements)`: error of several points together.
         interval: `interval(class_accuracy, class_spread, per_class)`: 95 % interval of new resamples.
         check: Refuses a network whose outputs do not fit the question.
     """
 
     kind: str
     words: TaskWording
-    scores: Callable[[Tensor, Resample, Tensor], Tensor]
+    scores: Callable[[Tensor, Resample, Tensor, Tensor], Tensor]
     correct: Callable[[Tensor], Tensor]
-    error: Callable[[Tensor, Resample, Tensor], float]
+    error: Callable[[Tensor, Resample, Tensor, Tensor], float]
     interval: Callable[[Tensor, Tensor, int], tuple[float, float]]
     check: Callable[[Question, UserModel], None]
 
 
 def _class_scores(
-    prediction: Float[Tensor, "p c"], resample: Resample, samples: Int64[Tensor, "p"]
+    prediction: Float[Tensor, "p c"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
 ) -> Float64[Tensor, "p"]:
     """1 where the largest output is that of the class, else 0."""
     return (prediction.argmax(1) == resample.positions.to(prediction.device)[samples]).double()
 
 
 def _number_scores(
-    prediction: Float[Tensor, "p t"], resample: Resample, samples: Int64[Tensor, "p"]
+    prediction: Float[Tensor, "p t"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
 ) -> Float64[Tensor, "p"]:
     """`1 - |f - y|^2 / V`, V the variance over the resample: 0 is as good as the mean, below 0 worse."""
-    assert resample.targets is not None
-    wanted = resample.outputs.to(prediction.device)[samples]
-    return 1 - (prediction - wanted).double().square().sum(1) / resample.targets.variance
+    targets = resample.targets
+    assert targets is not None
+    wanted = targets.standard(targets.at(samples, elements)).to(prediction)
+    return 1 - (prediction - wanted).double().square().sum(1) / targets.variance
 
 
-def _class_error(prediction: Float[Tensor, "p c"], resample: Resample, samples: Int64[Tensor, "p"]) -> float:
+def _class_error(
+    prediction: Float[Tensor, "p c"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
+) -> float:
     """Mean of `1 - f_true`."""
     own = prediction.gather(1, resample.positions[samples][:, None])[:, 0]
     return float((1 - own).mean())
 
 
-def _number_error(prediction: Float[Tensor, "p t"], resample: Resample, samples: Int64[Tensor, "p"]) -> float:
+def _number_error(
+    prediction: Float[Tensor, "p t"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
+) -> float:
     """Root mean square of `|f - y|` in the numbers' own units."""
     assert resample.targets is not None
-    apart = resample.targets.in_units(prediction.double()) - resample.targets.values[samples]
+    apart = resample.targets.in_units(prediction.double()) - resample.targets.at(samples, elements)
     return float(apart.square().sum(1).mean().sqrt())
 
 

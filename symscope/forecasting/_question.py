@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeVar, final
 
 import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
+from symscope.auditing import TargetAction
 from symscope.data import (
     ACTIONS,
     Action,
@@ -24,14 +25,16 @@ from symscope.data import (
 )
 from symscope.errors import InputError
 from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
+from symscope.forecasting._orbit_points import orbit_from_upright, sample_points
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
-from symscope.forecasting._resample import sample_points
+from symscope.forecasting._target_rows import row_action
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup
 from symscope.numerics import checked, explained
 from symscope.spectral import class_masks
 from symscope.user_code import user_errors
 
+AnyData = TypeVar("AnyData", bound=LabelledData | MeasuredData)
 ACTION_TRIALS = 4  # samples on which a user's action is tried
 MOST_OUTPUTS = 2**16  # classes below it are numbers of outputs, as they are
 SERIES = re.compile(r"\b(shift|flip)")  # moves series too, taken as images of one row
@@ -57,6 +60,8 @@ class Question:
         new_data: New samples to be asked about; None to keep some of the data apart.
         target: Accuracy, or share of the variation explained, that is good enough.
         sources: Position of each sample where the data comes from, for messages.
+        target_action: Group action on rows of numbers to predict; None where no element changes them.
+        target_shape: Shape of the numbers of one sample, before they were flattened to rows.
     """
 
     data: LabelledData
@@ -70,6 +75,8 @@ class Question:
     new_data: LabelledData | None = None
     target: float = 0.9
     sources: Int64[Tensor, "m"] | None = None
+    target_action: Action | None = None
+    target_shape: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         asked = "each class in turn" if self.coverage is None else self.coverage.text
@@ -83,14 +90,14 @@ class Question:
     @property
     def outputs(self) -> int:
         """How many outputs a network needs."""
-        return max(self.data.classes) + 1 if self.targets is None else self.targets.values.shape[1]
+        return max(self.data.classes) + 1 if self.targets is None else self.targets.values.shape[2]
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Names of the classes, or of the groups of numbers, in tables."""
         classes = self.data.classes
         if self.targets is not None:
-            return group_names(len(classes))
+            return group_names(len(classes), self.targets.moves)
         return tuple(self.class_label(label) for label in classes)
 
     def class_label(self, label: int) -> str:
@@ -132,6 +139,11 @@ class Question:
         return sample_kind(self.action, self.shape)
 
     @property
+    def symmetric(self) -> str:
+        """What a network with the symmetry is: "invariant", or "equivariant" where targets change."""
+        return "invariant" if self.target_action is None else "equivariant"
+
+    @property
     def smallest_class(self) -> int:
         """Samples in the class that has fewest."""
         return int(self.data.labels.unique(return_counts=True)[1].min())
@@ -149,6 +161,7 @@ def as_question(
     elements: Shaped[Tensor, "m"] | Sequence[str] | None = None,
     new: LabelledData | None = None,
     seed: int = 0,
+    target_action: TargetAction | None = None,
 ) -> Question:
     """Data, action, coverage and target, checked against each other.
 
@@ -164,29 +177,38 @@ def as_question(
         elements: Element, or angle, in which the data holds each sample, each of them once.
         new: New samples to be asked about.
         seed: Seed for coverage at random.
+        target_action: How elements change numbers to predict, as `auditing.target_of` takes it; it must be
+            said for vectors of two or three numbers and for maps.
 
     Raises:
         InputError: One class only, a class of one sample or without a name, numbers that are all the same,
             samples that are constant, coverage of what is not there or in which nothing is missing, or an
             action that does not fit the samples, changes their shape, or is clearly none of its group
-            (`data.check_action`).
+            (`data.check_action`); or a target action that is missing, no representation, or of another group.
     """
     if not 0 < target <= 1:
         raise InputError(f"target: expected an accuracy (or share) above 0 and at most 1, got {target}.")
-    targets = None
-    if isinstance(data, MeasuredData):
-        if class_names is not None:
-            raise InputError(f"class_names: {data.name} has numbers to predict, no classes; leave them out.")
-        data, targets = grouped(data)
-    if not isinstance(data, LabelledData):
+    if not isinstance(data, (LabelledData, MeasuredData)):
         raise InputError(
             f"data: expected LabelledData or MeasuredData, got {type(data).__name__}; see data.as_samples."
         )
+    if isinstance(data, MeasuredData) and class_names is not None:
+        raise InputError(f"class_names: {data.name} has numbers to predict, no classes; leave them out.")
     if isinstance(action, str) and SERIES.search(action):
         data, new = _with_rows(data), None if new is None else _with_rows(new)
+    family, acting = _action_of(action, data)
+    targets, moving = None, None
+    shape: tuple[int, ...] = ()
+    if isinstance(data, MeasuredData):
+        moving, shape = row_action(target_action, data, acting), data.target_shape
+        data, targets = grouped(data, moving)
+    elif target_action is not None and target_action != "same":
+        raise InputError(
+            f"target action: {data.name} has classes, which no transformation changes; leave it out, or say "
+            "that these are numbers to predict: task='regression' (--task regression)."
+        )
     names = None if class_names is None else _checked_names(class_names, data.classes)
     _check_class_sizes(data, names)
-    family, acting = _action_of(action, data)
     usual = sample_kind(acting, data.x.shape[1:]) in ("image", "series")
     standardised = usual if standardise is None else standardise
     if min(data.classes) < 0 or max(data.classes) >= MOST_OUTPUTS:
@@ -195,9 +217,24 @@ def as_question(
         data = replace(data, labels=_places(data))
     sources = data.indices
     data = replace(data, indices=None)  # positions in what was given
-    question = Question(data, acting, standardised, family, targets, names, target=target, sources=sources)
+    question = Question(
+        data,
+        acting,
+        standardised,
+        family,
+        targets,
+        names,
+        target=target,
+        sources=sources,
+        target_action=moving,
+        target_shape=shape,
+    )
     coverage, own = _coverage(question, seen, missing, elements, seed)
-    question = replace(question, coverage=coverage, elements=own, new_data=_new_data(question, new))
+    if own is not None and targets is not None and targets.moves:
+        targets = replace(targets, values=orbit_from_upright(targets.values, own, acting.group))
+    question = replace(
+        question, coverage=coverage, elements=own, new_data=_new_data(question, new), targets=targets
+    )
     sample_points(question, data.take(torch.tensor([0])))  # refuses what the action cannot take
     if not is_builtin_action(acting):
         tried = torch.linspace(0, len(data) - 1, min(ACTION_TRIALS, len(data))).long()
@@ -206,7 +243,7 @@ def as_question(
     return question
 
 
-def _with_rows(data: LabelledData) -> LabelledData:
+def _with_rows(data: AnyData) -> AnyData:
     """Series as images of one row."""
     return data if data.x.ndim > 2 else replace(data, x=data.x[:, None])
 
@@ -300,7 +337,7 @@ def _check_class_sizes(data: LabelledData, names: Sequence[str] | None) -> None:
         )
 
 
-def _action_of(action: Action | str, data: LabelledData) -> tuple[str | None, Action]:
+def _action_of(action: Action | str, data: LabelledData | MeasuredData) -> tuple[str | None, Action]:
     """The family of an action that is given or named, and the action, which must fit the data."""
     shape, family = tuple(data.x.shape[1:]), None
     if isinstance(action, str):

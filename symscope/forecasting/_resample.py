@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -10,14 +9,13 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, default_tolerance, fixing_elements
+from symscope.data import LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
+from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
-from symscope.forecasting._targets import Targets
-from symscope.groups import FiniteGroup
-from symscope.numerics import checked, explained, out_of_range
-from symscope.user_code import user_errors
+from symscope.forecasting._targets import Targets, check_kept_targets
+from symscope.numerics import checked, explained
 
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
@@ -73,18 +71,31 @@ class Resample:
         return len(self.labels.unique())
 
     @property
-    def outputs(self) -> Float[Tensor, "m c"]:
-        """What a perfect network predicts for each sample: `one_hot`, or the standardised numbers."""
-        return self.one_hot if self.targets is None else self.targets.standardised.to(self.points.dtype)
+    def outputs(self) -> Float[Tensor, "p c"]:
+        """What a perfect network predicts: `one_hot` or standardised numbers, of each sample.
+
+        Of each point, sample after sample, where numbers change with the element.
+        """
+        if self.targets is None:
+            return self.one_hot
+        return self.targets.standardised.flatten(0, 1).to(self.points.dtype)
+
+    @property
+    def point_outputs(self) -> Float[Tensor, "p c"]:
+        """The same of each point, sample after sample."""
+        rows, points = self.outputs, self.points.shape[0] * self.points.shape[1]
+        return rows if len(rows) == points else rows.repeat_interleave(self.points.shape[1], 0)
 
     @property
     def columns(self) -> Int64[Tensor, "c"]:
         """The network's outputs that `outputs` are about: those of classes that occur, or all."""
         return self.labels.unique() if self.targets is None else torch.arange(self.outputs.shape[1])
 
-    def scores(self, prediction: Float[Tensor, "p c"], samples: Int64[Tensor, "p"]) -> Float64[Tensor, "p"]:
-        """How good predictions at points of these samples are; 1 is perfect."""
-        return self.task.scores(prediction, self, samples)
+    def scores(
+        self, prediction: Float[Tensor, "p c"], samples: Int64[Tensor, "p"], elements: Int64[Tensor, "p"]
+    ) -> Float64[Tensor, "p"]:
+        """How good predictions at points, samples under elements, are; 1 is perfect."""
+        return self.task.scores(prediction, self, samples, elements)
 
 
 @explained
@@ -109,6 +120,7 @@ def draw_resample(question: Question, per_class: int, seed: int) -> Resample:
     stabilisers = None if free or not bool(closed.all()) else tuple(fixing)
     assert chosen.indices is not None
     targets = _resample_targets(question, chosen)
+    check_kept_targets(question, targets, fixing, chosen.indices.cpu())
     return Resample(points, images, chosen.labels, stabilisers, chosen.indices.cpu(), targets)
 
 
@@ -123,102 +135,3 @@ def _resample_targets(question: Question, chosen: LabelledData) -> Targets | Non
             "that there is nothing to tell apart; draw more of each group (per_class)."
         )
     return targets
-
-
-def sample_points(
-    question: Question, samples: LabelledData, fresh: bool = False
-) -> tuple[Float[Tensor, "m n *s"], Float[Tensor, "m n *s"]]:
-    """The orbits of samples as they are, and as the network sees them.
-
-    Args:
-        question: Action, and the element in which the data holds each sample.
-        samples: Samples of the question's data.
-        fresh: Whether they are new ones instead, which are upright.
-    """
-    moved = action_orbit(question.action, samples.x)
-    if question.elements is not None and samples.indices is not None and not fresh:
-        moved = _from_upright(moved, question.elements[samples.indices.cpu()], question.group)
-    images = _in_range(moved, question.standardised, question.data.name)
-    shown = samples.indices
-    if not fresh and shown is not None and question.sources is not None:
-        shown = question.sources[shown]
-    return images, standardise_points(images, question.standardised, question.data.name, shown)
-
-
-def _from_upright(
-    moved: Float[Tensor, "m n *s"], elements: Int64[Tensor, "m"], group: FiniteGroup
-) -> Float[Tensor, "m n *s"]:
-    """Orbits of samples that the data holds in these elements, counted from the upright: `g h^-1` on h x."""
-    back = [[group.multiply(g, group.inverse(h)) for g in group.elements] for h in elements.tolist()]
-    return moved[torch.arange(len(moved))[:, None], torch.tensor(back)]
-
-
-def _in_range(images: Float[Tensor, "m n *s"], standardised: bool, name: str) -> Float[Tensor, "m n *s"]:
-    """Orbits whose squares, and those of kernels, stay within the range of their type.
-
-    A sample that will be standardised is divided by its largest number, which changes no point.
-
-    Raises:
-        InputError: Numbers too large or too small that are to stay as they are.
-    """
-    largest = images.flatten(1).abs().amax(1)
-    extreme, allowed = out_of_range(largest)
-    if not bool(extreme.any()):
-        return images
-    if not standardised:
-        raise InputError(
-            f"{name}: expected samples whose largest number is {allowed}, so that their squares are numbers "
-            f"too, got {float(largest[extreme][0]):.0e}; multiply the data by a constant."
-        )
-    return images / torch.where(extreme, largest, 1).reshape(-1, *[1] * (images.ndim - 1))
-
-
-def action_orbit(action: Action, x: Float[Tensor, "m *s"]) -> Float[Tensor, "m n *s"]:
-    """Every element on every sample, channels moved together.
-
-    Raises:
-        InputError: The action's own function fails, or changes the shape.
-    """
-    with user_errors(f"action {action.name}: its function"):
-        moved = action.orbit(x)
-    if moved.shape != (len(x), action.group.order, *x.shape[1:]):
-        raise InputError(
-            f"action {action.name}: expected samples to keep their shape {tuple(x.shape[1:])}, got "
-            f"{tuple(moved.shape[2:])}; crop or pad inside the action."
-        )
-    if not bool(moved.isfinite().all()):
-        raise InputError(f"action {action.name}: it made values that are not finite.")
-    return moved
-
-
-def standardise_points(
-    images: Float[Tensor, "m n *s"],
-    standardised: bool,
-    name: str,
-    indices: Int64[Tensor, "m"] | None = None,
-) -> Float[Tensor, "m n *s"]:
-    """Each point centred and scaled to a mean square of 1, if wanted.
-
-    Args:
-        images: Orbits of some samples.
-        standardised: Whether to do so.
-        name: Name of the data in messages.
-        indices: Position of each sample in the data; None where only its place in the resample is known.
-
-    Raises:
-        InputError: A point that is constant.
-
-    >>> standardise_points(torch.tensor([[[1.0, 3.0]]]), True, "two").tolist()
-    [[[-1.0, 1.0]]]
-    """
-    if not standardised:
-        return images
-    flat = images.flatten(2)
-    centred = flat - flat.mean(2, keepdim=True)
-    size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
-    constant = (size <= 1e-12 * flat.abs().amax(2, keepdim=True)).flatten(1).any(1)
-    if bool(constant.any()):
-        at = int(constant.nonzero()[0])
-        which = f"{at} of those drawn" if indices is None else str(int(indices[at]))
-        raise InputError(f"{name}: sample {which} is constant, as it is or transformed; leave it out.")
-    return (centred / size).reshape(images.shape)

@@ -58,6 +58,7 @@ class Forecast:
         combinations: Two changes at a time, where the trainings of the price list show them.
         notes: What was left out or made smaller.
         seconds: Time it took.
+        variance: Variance of standardised numbers over the training samples; 1 for classes.
     """
 
     question: Question
@@ -74,6 +75,27 @@ class Forecast:
     combinations: tuple[Advice, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    variance: float = 1.0
+
+    @property
+    def error(self) -> float | None:
+        """Predicted root mean square error in the targets' units.
+
+        None for classes, and for several numbers that each have a scale of their own.
+        """
+        return self._in_units(self.accuracy)
+
+    @property
+    def trained_error(self) -> float | None:
+        """The same of the first trained networks; None if the forecast was not checked."""
+        return None if self.check is None else self._in_units(self.check.accuracy)
+
+    def _in_units(self, explained: float) -> float | None:
+        """The root mean square error of a share of the variation explained."""
+        targets = self.question.targets
+        if targets is None or not (targets.moves or len(targets.scale) == 1):
+            return None
+        return float(targets.scale[0]) * math.sqrt(max(0.0, 1 - explained) * self.variance)
 
     @property
     def method(self) -> str:
@@ -169,9 +191,10 @@ class Forecast:
         what = unseen if question.coverage is None else f"what is missing ({question.coverage.text})"
         whose = "new samples at " if self.about_new else "its own samples at "
         does = words.prediction(self.accuracy, whose + what)
+        error = "" if self.error is None else f", error {self.error:.3g} in units of the targets"
         text = (
             f"{self.answer}: {self.model.name} is predicted to {does}; 95 % interval "
-            f"{interval_words(self.interval)}, target {question.target:.0%}; {self.basis}"
+            f"{interval_words(self.interval)}, target {question.target:.0%}{error}; {self.basis}"
         )
         if self.check is not None:
             text += (

@@ -12,10 +12,11 @@ import torch
 from jaxtyping import Float, Float64, Int64, Shaped
 from torch import Tensor
 
-from symscope.data import LabelledData
+from symscope.data import Action, LabelledData, default_tolerance, fixing_elements
 from symscope.forecasting._coverage import Coverage
+from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._prediction_task import PredictionTask
-from symscope.forecasting._resample import sample_points
+from symscope.forecasting._targets import check_kept_targets
 from symscope.numerics import Progress, byte_text, checked, explained, partial_progress, seeded
 
 if TYPE_CHECKING:
@@ -38,14 +39,15 @@ class OrbitSamples:
         points: `points[s, g]` is element g on sample s.
         labels: Class, or group of numbers, of each sample.
         positions: Place of each sample's class among those of the data.
-        wanted: What the network is trained to give: the class, or standardised numbers `[m, t]`.
+        wanted: What the network is trained to give at each point: the class, or standardised numbers
+            `[m, n, t]`.
         indices: Position of each sample in the data.
     """
 
     points: Float[Tensor, "m n *s"]
     labels: Int64[Tensor, "m"]
     positions: Int64[Tensor, "m"]
-    wanted: Shaped[Tensor, "m *t"]
+    wanted: Shaped[Tensor, "m n *t"]
     indices: Int64[Tensor, "m"]
 
     def __repr__(self) -> str:
@@ -75,6 +77,7 @@ class ForecastSamples:
         task: Classification or regression.
         columns: Outputs of the network that are about classes of the data, or all.
         notes: What was left out, in words.
+        target_action: Group action on outputs; None where no element changes what is predicted.
     """
 
     known: OrbitSamples
@@ -84,6 +87,7 @@ class ForecastSamples:
     task: PredictionTask
     columns: Int64[Tensor, "c"]
     notes: tuple[str, ...] = ()
+    target_action: Action | None = None
 
     @property
     def classes(self) -> int:
@@ -105,6 +109,12 @@ class ForecastSamples:
         if not wanted.is_floating_point():
             return (self.columns[outputs[:, self.columns].argmax(1)] == wanted).double()
         return 1 - (outputs.double() - wanted.double()).square().sum(1) / self.variance
+
+    def moved_back(self, outputs: Float[Tensor, "m n t"]) -> Float[Tensor, "m n t"]:
+        """Outputs for samples under every element, each moved back by its element: `rho(g)^-1 f(g x)`."""
+        if self.target_action is None:
+            return outputs
+        return self.target_action.act(self.target_action.group.inverses, outputs)
 
 
 @explained
@@ -168,6 +178,7 @@ def forecast_samples(
         question.task,
         data.labels.unique() if targets is None else torch.arange(question.outputs),
         tuple(notes),
+        question.target_action,
     )
 
 
@@ -270,5 +281,14 @@ def _orbits(
     points = orbit_points(question, data, at, torch.float32, progress)
     labels = data.labels[at]
     positions = torch.searchsorted(question.data.labels.unique(), labels)
-    wanted = labels if question.targets is None else question.targets.standardised[at].float()
+    order, targets = question.group.order, question.targets
+    if targets is None:
+        return OrbitSamples(points, labels, positions, labels[:, None].expand(-1, order), at)
+    own = targets.take(at)
+    if own.moves:
+        flat, identity = points.flatten(2), question.group.identity
+        tolerance = default_tolerance(flat.dtype)
+        fixing = fixing_elements(flat, flat[:, identity], question.group, tolerance)[0]
+        check_kept_targets(question, own, fixing, at)
+    wanted = own.standardised.float().expand(-1, order, -1)
     return OrbitSamples(points, labels, positions, wanted, at)

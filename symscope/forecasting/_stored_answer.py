@@ -90,7 +90,7 @@ def _case(plain: Mapping[str, Any], samples: ForecastSamples) -> MissingCase:
     output = torch.tensor(plain["output"], dtype=torch.float32)
     if output.ndim != 1:
         raise ValueError("outputs of one sample")
-    wanted = orbit.wanted[sample]
+    wanted = orbit.wanted[sample, element]
     return MissingCase(
         sample,
         orbit.points[sample, element],

@@ -245,7 +245,7 @@ class DesignTrainer:
         at = (mask & first_of_each(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
         points = orbit.points[at[:, 0], at[:, 1]]
         outputs = module_outputs(module, arrange_inputs(points, self.model.layout).to(self.device))
-        wanted, positions = orbit.wanted[at[:, 0]], orbit.positions[at[:, 0]]
+        wanted, positions = orbit.wanted[at[:, 0], at[:, 1]], orbit.positions[at[:, 0]]
         scores, margins = self.samples.scores(outputs, wanted), None
         if not wanted.is_floating_point():
             outputs = outputs[:, self.samples.columns]
@@ -273,19 +273,25 @@ class DesignTrainer:
         return tuple(result)
 
     def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> tuple[ScoreTable, float]:
-        """Scores of outputs averaged over the group, of probabilities or numbers; and their asymmetry."""
+        """Scores of outputs averaged over the group, `mean_g rho(g)^-1 f(g x)`; and their asymmetry.
+
+        Probabilities are averaged for classes, and numbers that elements change are moved back first.
+        """
         chosen = first_of_each(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
         inputs = arrange_inputs(orbit.points[chosen].flatten(0, 1), self.model.layout).to(self.device)
         outputs = module_outputs(module, inputs)
-        orbits = outputs.double().unflatten(0, (len(chosen), self.samples.order))
+        rows = (len(chosen), self.samples.order)
+        orbits = self.samples.moved_back(outputs.double().unflatten(0, rows))
         middle = orbits.mean(1, keepdim=True)
         norm = float(middle.norm(dim=-1).mean()) or 1.0
         asymmetry = float((orbits - middle).norm(dim=-1).mean()) / norm
         if self.samples.task.kind == "classification":
             outputs = outputs[:, self.samples.columns].softmax(1)
             outputs = _spread_columns(outputs, self.samples.columns)
-        mean = outputs.unflatten(0, (len(chosen), self.samples.order)).mean(1)
-        scores = self.samples.scores(mean, orbit.wanted[chosen])
+            mean = outputs.unflatten(0, rows).mean(1)
+        else:
+            mean = middle[:, 0].float()
+        scores = self.samples.scores(mean, orbit.wanted[chosen, 0])
         cells = design.missing[orbit.positions[chosen]]
         total = torch.zeros(design.missing.shape, dtype=torch.float64)
         count = torch.zeros_like(total)
@@ -303,7 +309,7 @@ class DesignTrainer:
         owner, element = at // order, at % order
         inputs = arrange_inputs(orbit.points.flatten(0, 1)[at], self.model.layout).to(self.device)
         outputs = module_outputs(module, inputs)
-        scores = self.samples.scores(outputs, orbit.wanted[owner])
+        scores = self.samples.scores(outputs, orbit.wanted[owner, element])
         cells = orbit.positions[owner] * order + element
         result = []
         for mask in masks:
@@ -321,7 +327,7 @@ class DesignTrainer:
     def _training_data(self) -> tuple[Tensor, Tensor]:
         known = self.samples.known
         points = arrange_inputs(known.points.flatten(0, 1), self.model.layout).contiguous()
-        wanted = known.wanted.repeat_interleave(self.samples.order, 0)
+        wanted = known.wanted.flatten(0, 1)
         return points.to(self.device), wanted.to(self.device)
 
 

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, final
 
@@ -131,7 +131,7 @@ def pickled_training(training: Training) -> bytes:
     trainer = training.trainer
     model = (trainer.model.name, trainer.model.layout, trainer.model.outputs, trainer.model.parameters)
     parts = (training.design, training.plan, training.seed, training.asked, training.keeps_weights)
-    return pickle.dumps((trainer.model.builder(training.seed), model, parts))
+    return pickle.dumps((trainer.model.builder(training.seed), model, trainer.samples.target_action, parts))
 
 
 def run_training(task: TrainingTask) -> dict[str, Any]:
@@ -145,11 +145,12 @@ def run_training(task: TrainingTask) -> dict[str, Any]:
     try:
         with _user_modules(task):
             received = pickle.loads(task.training)  # noqa: S301  # from the process that started this one
-            module, (name, layout, outputs, parameters), parts = received
+            module, (name, layout, outputs, parameters), target_action, parts = received
     except Exception as error:  # whatever the user's network raises in a process where it is not known
         return {**task.identity, "status": "refused", "reason": f"{type(error).__name__}: {error}"}
     model = UserModel(name, lambda seed: module, layout, outputs, parameters)
-    trainer = DesignTrainer(model, _received_samples(task.samples), torch.device(task.device))
+    samples = replace(_received_samples(task.samples), target_action=target_action)
+    trainer = DesignTrainer(model, samples, torch.device(task.device))
     before = torch.get_num_threads()
     torch.set_num_threads(task.threads)
     try:

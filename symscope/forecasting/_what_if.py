@@ -45,7 +45,7 @@ def what_if(result: Forecast) -> Choices:
     menus = [
         ("Samples", tuple(TIMES[count] for count in samples)),
         ("Transformations seen", tuple(_seen(count, order) for count in elements)),
-        ("Remedy", tuple(REMEDIES.get(name, f"architecture like {name}") for name in remedies)),
+        ("Remedy", tuple(_remedy(name, result.question.target_action is not None) for name in remedies)),
     ]
     offered = [k for k, (_, options) in enumerate(menus) if len(options) > 1]
     lowest = min([0.0, *(row.low for row in rows)])
@@ -63,3 +63,10 @@ def _seen(count: int, order: int) -> str:
     if count == 0:
         return "as now"
     return f"all {order}" if count == order else f"{count} of {order}"
+
+
+def _remedy(name: str, moved: bool) -> str:
+    """A remedy in words; outputs that change with the sample are moved back before they are averaged."""
+    if name == "average" and moved:
+        return "average the outputs, moved back, at test time"
+    return REMEDIES.get(name, f"architecture like {name}")

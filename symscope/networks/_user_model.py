@@ -59,6 +59,7 @@ def user_model(
     *,
     name: str | None = None,
     weights: str | os.PathLike[str] | None = None,
+    maps: bool = False,
 ) -> UserModel:
     """What the user named, gave or can build, as a `UserModel` that was tried on inputs of the data's shape.
 
@@ -70,6 +71,7 @@ def user_model(
         classes: Number of outputs that are needed.
         name: Name in reports; the model's own name when not given.
         weights: A saved state dict to start from, read with `weights_only=True`; then seeds change nothing.
+        maps: Whether its outputs may have positions, `[n, h, w]` or `[n, c, h, w]`, which are flattened.
 
     Raises:
         InputError: An unknown name, a function that fails or returns something else, weights that are not
@@ -88,6 +90,8 @@ def user_model(
     build = network_builder(model, tuple(shape), classes, called)
     if weights is not None:
         build = _with_weights(build, Path(weights))
+    if maps:
+        build = _with_rows(build)
     first = build(0)
     layout, outputs = _layout(first, tuple(shape), called)
     count = sum(weight.numel() for weight in first.parameters() if weight.requires_grad)
@@ -227,6 +231,18 @@ def _with_weights(build: Callable[[int], nn.Module], path: Path) -> Callable[[in
         module = build(seed)
         module.load_state_dict(state, strict=False)  # non-persistent buffers are the module's own
         return module
+
+    return made
+
+
+def _with_rows(build: Callable[[int], nn.Module]) -> Callable[[int], nn.Module]:
+    """Networks whose outputs are flattened to rows."""
+
+    def made(seed: int) -> nn.Module:
+        module = build(seed)
+        if type(module) is nn.Sequential:  # its layers keep their names
+            return module.append(nn.Flatten())
+        return nn.Sequential(module, nn.Flatten()).eval()
 
     return made
 

@@ -16,6 +16,7 @@ def test_numbers_instead_of_classes(tmp_path, capsys):
     data, page = spots(items=20, both=True), tmp_path / "page.html"
     np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.targets.numpy())
     own = ("--model", f"{OWN}:two_numbers", "--data", str(tmp_path / "mine.npz"), "-g", "C4")
+    own += ("--target-action", "same")
     few = ("--method", "kernel", "--per-class", "2", "--resamples", "2")
     assert called(*own, *few, "--train", "--steps", "3", "--out", str(page)) == 0
     out = capsys.readouterr().out
@@ -165,3 +166,26 @@ def test_channels_last_images_get_one_line_with_what_to_do(tmp_path, capsys):
     for group in ("C4", "flip", "D4"):
         assert called("--data", str(tmp_path / "colour.npz"), "--group", group) == 2
         assert "X.transpose(0, 3, 1, 2)" in capsys.readouterr().err
+
+
+def test_targets_that_change_with_the_sample(tmp_path, capsys):
+    data, page = spots(items=20, both=True), tmp_path / "page.html"
+    np.savez(tmp_path / "mine.npz", X=data.x.numpy(), y=data.targets.numpy())
+    own = ("--model", f"{OWN}:two_numbers", "--data", str(tmp_path / "mine.npz"), "-g", "C4", *KERNEL)
+    assert called(*own, "--out", str(page)) == 2
+    said = capsys.readouterr().err
+    assert "--target-action vector, same or FILE.py:FUNCTION" in said
+    assert "The data cannot tell" in said
+    assert said.count("\n") == 1
+    assert not page.exists()
+    assert called(*own, "--target-action", "vector", "--out", str(page)) == 0
+    assert "in units of the targets" in capsys.readouterr().out
+    assert "move: vector" in page.read_text(encoding="utf-8")
+    assert called(*own, "--target-action", f"{OWN}:turned_back", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["question"]["target_action"] == "turned_back"
+    for word, message in (
+        ("image", "expected outputs with 2 axes"),
+        (f"{OWN}:grown", "no representation of C4"),
+    ):
+        assert called(*own, "--target-action", word) == 2
+        assert message in capsys.readouterr().err

@@ -29,8 +29,8 @@ def test_scalars_become_a_column_and_rows_stay_with_their_inputs():
     [
         (X[:, 0], Y, r"expected inputs \[n, \*shape\]"),
         (X, Y[:3], "got 4 inputs, 3 targets"),
-        (X, X[:, :, None], r"expected targets \[n\] or \[n, t\]"),
-        (X, X[:, :0], r"expected targets \[n\] or \[n, t\]"),
+        (X, X[0, 0], r"expected targets \[n\] or \[n, \*t\]"),
+        (X, X[:, :0], r"expected targets \[n\] or \[n, \*t\]"),
         (X, torch.arange(4), "expected floating-point targets"),
         (X.long(), Y, "expected floating-point inputs"),
         (X, torch.tensor([0.5, torch.nan, torch.inf, 1.0]), r"targets: expected finite numbers, got 2 of 4"),
@@ -48,3 +48,15 @@ def test_positions_that_are_not_there():
         data.take(torch.tensor([0, 4]))
     with pytest.raises(InputError, match="at least one position"):
         data.take(torch.tensor([], dtype=torch.int64))
+
+
+def test_numbers_with_positions_are_flattened_and_keep_their_shape():
+    x, maps = torch.rand(4, 3), torch.arange(24.0).reshape(4, 2, 3)
+    data = MeasuredData(x, maps, "maps", "made")
+    assert data.target_shape == (2, 3)
+    assert torch.equal(data.targets, maps.flatten(1))
+    some = data.take(torch.tensor([2])).to(dtype=torch.float64)
+    assert some.target_shape == (2, 3)
+    assert torch.equal(some.targets.unflatten(1, (2, 3))[0], maps[2].double())
+    with pytest.raises(InputError, match=r"expected targets of shape \(2, 2\), got 6 numbers"):
+        MeasuredData(x, maps, "maps", "made", target_shape=(2, 2))

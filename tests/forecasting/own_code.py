@@ -111,3 +111,15 @@ def numbers() -> Dataset:
 def two_numbers(seed: int) -> nn.Module:
     """A network for 6 x 6 images that returns two numbers."""
     return nn.Sequential(nn.Flatten(), nn.Linear(36, 16), nn.Tanh(), nn.Linear(16, 2))
+
+
+def turned_back(g: int, y: torch.Tensor) -> torch.Tensor:
+    """C4 on vectors: quarter turns, clockwise."""
+    for _ in range(g):
+        y = torch.stack([y[..., 1], -y[..., 0]], -1)
+    return y
+
+
+def grown(g: int, y: torch.Tensor) -> torch.Tensor:
+    """No representation of C4."""
+    return (1 + g) * y

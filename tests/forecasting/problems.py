@@ -67,3 +67,28 @@ def spots(items: int = 30, side: int = 6, seed: int = 0, both: bool = False) -> 
 def number_net(outputs: int = 1) -> nn.Module:
     """A network of 36 pixels that returns numbers."""
     return nn.Sequential(nn.Flatten(), nn.Linear(36, 20), nn.ReLU(), nn.Linear(20, outputs))
+
+
+def arrows(items: int = 40, side: int = 7, seed: int = 0, right: bool = False) -> MeasuredData:
+    """A bright spot off the centre; the target is where it is, a vector (x to the right, y up)."""
+    generator = torch.Generator().manual_seed(seed)
+    places = 0.5 + (side - 2) * torch.rand(items, 2, generator=generator, dtype=torch.float64)
+    if right:  # no sample looks like another one turned
+        places = torch.stack([1.5 + (places[:, 0] - 1.5) / 2, 3.5 + places[:, 1] / 2.5], 1)
+    grid = torch.arange(side, dtype=torch.float64)
+    rows, columns = ((grid - places[:, k, None]).square() for k in (0, 1))
+    x = torch.exp(-(rows[:, :, None] + columns[:, None, :]) / 2)
+    x = x + 0.05 * torch.rand(x.shape, generator=generator, dtype=torch.float64)
+    middle = (side - 1) / 2
+    return MeasuredData(x, torch.stack([places[:, 1] - middle, middle - places[:, 0]], 1), "arrows", "tests")
+
+
+def arrow_net() -> nn.Module:
+    """A network of 49 pixels that returns two numbers."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(49, 30), nn.ReLU(), nn.Linear(30, 2))
+
+
+def own_turn(g: int, y: Tensor) -> Tensor:
+    """C4 on vectors: quarter turns."""
+    return torch.stack([y, torch.stack([-y[..., 1], y[..., 0]], -1), -y,
+                        torch.stack([y[..., 1], -y[..., 0]], -1)])[g]  # fmt: skip

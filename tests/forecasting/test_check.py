@@ -33,7 +33,7 @@ def test_a_training_is_full_batch_descent_with_its_schedule_run_to_the_end(numbe
     plan = StepPlan(30, int(seen.sum()), Optimiser("sgd", 0.1))
     check, module = training_check(trainer, question, TrainingOptions(), plan, seed=7)
     net = trainer.model.builder(1007).float().train()
-    x, y = known.points[seen].flatten(1), known.wanted[:, None].expand(-1, 4, *known.wanted.shape[1:])[seen]
+    x, y = known.points[seen].flatten(1), known.wanted[seen]
     loss_of = nn.functional.mse_loss if numbers else nn.functional.cross_entropy
     for step in range(30):
         net.zero_grad()
@@ -49,7 +49,7 @@ def test_a_training_is_full_batch_descent_with_its_schedule_run_to_the_end(numbe
     new = trainer.samples.new
     with torch.no_grad():
         outputs = net(new.points[new.positions == 0, 1][:, None])
-    scores = trainer.samples.scores(outputs, new.wanted[new.positions == 0])
+    scores = trainer.samples.scores(outputs, new.wanted[new.positions == 0, 1])
     assert float(check.class_accuracy[0]) == pytest.approx(float(scores.mean()), abs=1e-3)
     assert check.class_accuracy.isnan().tolist() == [False] + [True] * (len(check.class_accuracy) - 1)
     floor = (check.class_accuracy - check.second_accuracy).abs().nanmean()

@@ -19,14 +19,14 @@ def dense(kernel, samples, points, new_points, seen):
     """Regression by a solve over the seen points, for known and for new samples."""
     known = samples.known
     wanted = (
-        known.wanted.double()
+        known.wanted.double().flatten(0, 1)
         if known.wanted.is_floating_point()
-        else torch.nn.functional.one_hot(known.positions).double()
+        else torch.nn.functional.one_hot(known.positions).double().repeat_interleave(4, 0)
     )
     at = seen.flatten()
     train = points.flatten(0, 1)[at]
     gram = kernel(train)
-    weights = torch.linalg.solve(gram, wanted.repeat_interleave(4, 0)[at])
+    weights = torch.linalg.solve(gram, wanted[at])
     predicted = [kernel(x.flatten(0, 1), train) @ weights for x in (points, new_points)]
     return [one.unflatten(0, (-1, 4)) for one in predicted]
 
@@ -64,7 +64,7 @@ def test_scores_are_those_of_dense_regression(numbers, seen):
             own = orbit.positions == c
             for g in lacks[c].nonzero()[:, 0].tolist():
                 scores = (
-                    samples.scores(outputs[own, g], orbit.wanted[own])
+                    samples.scores(outputs[own, g], orbit.wanted[own, g])
                     if numbers
                     else (outputs[own, g].argmax(1) == c).double()
                 )

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from symscope import InputError
+from symscope.forecasting._orbit_points import standardise_points
 from symscope.forecasting._question import as_question
-from symscope.forecasting._resample import draw_resample, standardise_points
+from symscope.forecasting._resample import draw_resample
 from tests.forecasting.problems import blobs
 
 

@@ -25,10 +25,10 @@ def test_groups_are_of_equal_size_and_in_order(quarters):
     counts = data.labels.bincount()
     assert len(counts) == min(5, len(values) // 2) == len(group_names(len(counts)))
     assert int(counts.max() - counts.min()) <= 1
-    numbers = targets.values[:, 0]
+    numbers = targets.values[:, 0, 0]
     for c in range(len(counts) - 1):
         assert float(numbers[data.labels == c].max()) <= float(numbers[data.labels == c + 1].min())
-    assert torch.allclose(targets.standardised.mean(0), torch.zeros(1).double(), atol=1e-6)
+    assert torch.allclose(targets.standardised.mean((0, 1)), torch.zeros(1).double(), atol=1e-6)
 
 
 def test_several_numbers_are_ordered_along_their_largest_common_part():
@@ -56,7 +56,7 @@ def test_what_cannot_be_predicted_is_refused():
     both = torch.stack([torch.arange(6.0), torch.full((6,), 7.0)], 1)
     with pytest.raises(InputError, match=r"target 1 \(of 0 .. 1\) is 7 for every sample"):
         grouped(measured(both))
-    assert Targets(both, torch.zeros(2), torch.ones(2)).variance == pytest.approx(35 / 12)
+    assert Targets(both[:, None], torch.zeros(2), torch.ones(2)).variance == pytest.approx(35 / 12)
 
 
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e160, 1e300])
