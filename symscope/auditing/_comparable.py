@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from symscope.data import Action
 
-NOT_PICTURES = ("nodes", "pixels", "shift")  # actions on two axes that do not turn or mirror a picture
+NOT_PICTURES = ("nodes", "pixels", "points", "shift")  # on two axes, but not moving a picture
 ANY_SIZE = ("dihedral", "flip", "rotation")  # actions that do the same to pictures of any size
 SMALLEST_SIDE = 6  # pixels of a picture's side
 BLUR = 1.0  # standard deviation of the smoothing, in pixels

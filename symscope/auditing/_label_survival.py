@@ -25,7 +25,7 @@ from symscope.auditing._two_sample import (
     two_sample_test,
     typical_square,
 )
-from symscope.data import Action
+from symscope.data import Action, with_invariants
 from symscope.groups import FiniteGroup
 
 MOST_SAMPLES = 200  # of a class that are compared
@@ -113,7 +113,12 @@ def mixed_labels(
     [{0, 1}]
     """
     inside = kept_pixels(action, tuple(points.shape[2:]))
-    features = torch.stack([comparable_features(one, inside) for one in points.unbind(1)])
+    features = torch.stack(
+        [
+            with_invariants(one, action) if inside is None else comparable_features(one, inside)
+            for one in points.unbind(1)
+        ]
+    )
     return one_of_each_pair(label_tests(features, positions, elements, action.group, seed))
 
 

@@ -146,7 +146,7 @@ def named_action(group: str, action: str, shape: tuple[int, ...]) -> Action | st
     """What --group and --action name: words for the library, or the user's own function as an action."""
     from symscope.data import action_from_source
 
-    if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral"):
+    if ":" in action and action.partition(":")[0] not in ("rotation", "dihedral", "points"):
         return action_from_source(action, group, shape)
     if group.startswith("flip") and not action:
         return group

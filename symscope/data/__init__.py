@@ -20,8 +20,10 @@ from symscope.data._action_errors import action_errors
 from symscope.data._laws import check_action
 from symscope.data._named_actions import ACTIONS, action_from_source, parse_action
 from symscope.data._named_actions import parse_named_action
-from symscope.data._sample_kinds import is_builtin_action, sample_kind
+from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
 from symscope.data._rotation import dihedral_action, rotation
+
+from symscope.data._invariants import with_invariants
 
 # orbits
 from symscope.data._orbits import orbits
@@ -50,8 +52,10 @@ __all__ = [
     "is_builtin_action",
     "parse_action",
     "parse_named_action",
+    "point_coordinates",
     "rotation",
     "sample_kind",
+    "with_invariants",
     # orbits
     "default_tolerance",
     "fixing_elements",

@@ -68,7 +68,8 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
     if len(shape) < 2:
         raise InputError(
             f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; series are "
-            "moved by shift-x and flip, as images of one row, X[:, None]."
+            "moved by shift-x and flip (--action), as images of one row, X[:, None]; flattened images need "
+            "their height and width."
         )
     listed, note = _listed(known, what, shape)
     action = _acting(what, method, listed, shape)

@@ -43,6 +43,21 @@ def looks_like_points(shape: Sequence[int]) -> bool:
     return len(shape) == 2 and shape[1] in (2, 3) and shape[0] != shape[1]
 
 
+def point_coordinates(action: Action, shape: Sequence[int]) -> int | None:
+    """How many of the last axis's columns are coordinates of points; None where samples are none.
+
+    >>> from symscope.data import parse_action
+    >>> point_coordinates(parse_action("points:3", "I", (20, 7)), (20, 7))
+    3
+    """
+    if sample_kind(action, shape) != "points":
+        return None
+    made = action.transform
+    if isinstance(made, PointTransform):
+        return made.matrices.shape[-1]
+    return shape[-1] if shape[-1] in (2, 3) else None
+
+
 def sample_kind(action: Action, shape: Sequence[int]) -> str:
     """What samples are, as far as their shape and the action show it.
 

@@ -1,7 +1,8 @@
 """Coverage: which transformations of which samples the training data holds, in users' words.
 
 A sentence is "CLASSES: ELEMENTS", or ELEMENTS alone for every class: "cats: 0°", "F,L: 0..90°", "±30°",
-"upright only", "others: every 2nd", "3 random". Angles for rotations, names of elements for every group.
+"upright only", "others: every 2nd", "3 random"; for rotations of space "within 90° of upright" (turned by so
+much at most, about any axis) and "about z". Angles for rotations, names of elements for every group.
 """
 
 from __future__ import annotations
@@ -106,6 +107,11 @@ class ElementWords:
             return list(range(order))
         if plain.lower() in ("upright", "identity"):
             return [self.group.identity]
+        turned = re.fullmatch(rf"within ({NUMBER})\s*(?:°|deg|degrees)?(?: of upright)?", plain)
+        if turned:
+            return self._within(float(turned[1]), word)
+        if re.fullmatch("about [xyz]", plain):
+            return self._about(plain, word)
         if plain.lower() == "mirrored" and self.group.cyclic_factors is None and self.step is not None:
             return list(range(order // 2, order))
         every = re.fullmatch(rf"every ({NUMBER})\s*(st|nd|rd|th|-th|°|deg|degrees)?", plain)
@@ -160,6 +166,24 @@ class ElementWords:
         if self.group.cyclic_factors is None or len(self.group.cyclic_factors) != 1:
             raise InputError(f"{word!r}: {self.group.name} is no cyclic group; name its elements.")
         return list(range(0, count, round(size)))
+
+    def _within(self, most: float, word: str) -> list[int]:
+        """Elements that turn by so much at most, about any axis, and do not mirror."""
+        if self.step is not None:
+            return self._between(-most, most, word)
+        turns = [re.fullmatch(r"(\d+)° about .*", name) for name in self.names]
+        if not any(turns):
+            raise InputError(f"{word!r}: angles are for rotations; name elements of {self.group.name}.")
+        angles = [None if one is None else int(one[1]) for one in turns]
+        angles[self.group.identity] = 0
+        return [g for g, a in enumerate(angles) if a is not None and min(a, 360 - a) <= most + 0.5]
+
+    def _about(self, axis: str, word: str) -> list[int]:
+        """The rotations about an axis of space."""
+        found = [g for g, name in enumerate(self.names) if re.fullmatch(rf"\d+° {axis}", name)]
+        if not found:
+            raise InputError(f"{word!r}: {self.group.name} has no rotation {axis}; name elements of it.")
+        return [self.group.identity, *found]
 
     def _between(self, low: float, high: float, word: str) -> list[int]:
         if self.step is None:

@@ -89,7 +89,9 @@ def equivariance(
     module, target = module.to("cpu", torch.float64).eval(), question.target_action
 
     def inputs(samples: Tensor) -> Tensor:
-        points = standardise_points(samples[None], question.standardised, question.data.name)[0]
+        points = standardise_points(
+            samples[None], question.standardised, question.data.name, coordinates=question.coordinates
+        )[0]
         return arrange_inputs(points, model.layout)
 
     with torch.no_grad():
@@ -148,7 +150,9 @@ def is_symmetric(
     x = images[:2].double().cpu()
 
     def outputs(samples: Tensor) -> Tensor:
-        points = standardise_points(samples[None], question.standardised, question.data.name)[0]
+        points = standardise_points(
+            samples[None], question.standardised, question.data.name, coordinates=question.coordinates
+        )[0]
         result: Tensor = other(arrange_inputs(points, model.layout))
         return result
 

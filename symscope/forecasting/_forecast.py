@@ -221,7 +221,7 @@ def _growing_forecast(
             *target_cautions(module, network, question, images),
             *layer_cautions(module, network, question, images),
         ),
-        notes=(*needless, *mixed, *samples.notes),
+        notes=(*question.group_notes, *needless, *mixed, *samples.notes),
         variance=samples.variance,
     )
     if options.method != "pilot":

@@ -73,6 +73,7 @@ def _question_data(question: Question) -> dict[str, Any]:
         "data": {"name": question.data.name, "samples": len(question.data)},
         "group": question.group.name,
         "action": question.action.name,
+        "stands_for": question.action.note or None,
         "target_action": _target_name(question),
         "elements": list(question.element_names),
         "classes": list(question.data.classes),

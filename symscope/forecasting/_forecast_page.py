@@ -56,7 +56,7 @@ def forecast_page(result: Forecast, command: str = "") -> str:
         command: Command line that made it, for the section on how to repeat it.
     """
     sections = [*forecast_sections(result), repeat_section(result, command)]
-    title = f"Will {result.model.name} learn {result.question.group.name} by {result.question.action.name}?"
+    title = f"Will {result.model.name} learn {result.question.group_words} by {result.question.action.name}?"
     return page(title=title, lead=result.verdict, sections=sections)
 
 
@@ -343,7 +343,7 @@ def repeat_section(result: Forecast, command: str) -> Section:
         ("network", f"{result.model.name}, {result.model.parameters:,} weights"),
         ("data", f"{result.question.data.name}, {settings}"),
         ("training samples", f"{samples_text(*result.samples)} of each {result.question.task.words.one}"),
-        ("group and action", f"{result.question.group.name}, {result.question.action.name}"),
+        ("group and action", f"{result.question.group_words}, {result.question.action.name}"),
         *_target_fact(result),
         (
             "coverage",

@@ -36,7 +36,9 @@ def sample_points(
     shown = samples.indices
     if not fresh and shown is not None and question.sources is not None:
         shown = question.sources[shown]
-    return images, standardise_points(images, question.standardised, question.data.name, shown)
+    return images, standardise_points(
+        images, question.standardised, question.data.name, shown, question.coordinates
+    )
 
 
 def orbit_from_upright(
@@ -90,14 +92,17 @@ def standardise_points(
     standardised: bool,
     name: str,
     indices: Int64[Tensor, "m"] | None = None,
+    coordinates: int | None = None,
 ) -> Float[Tensor, "m n *s"]:
-    """Each point centred and scaled to a mean square of 1, if wanted.
+    """Each point centred and scaled to a mean square of 1, if wanted, in a way the group commutes with.
 
     Args:
         images: Orbits of some samples.
         standardised: Whether to do so.
         name: Name of the data in messages.
         indices: Position of each sample in the data; None where only its place in the resample is known.
+        coordinates: Columns that are coordinates, where samples are clouds: only these are changed, and a
+            cloud is centred by the mean of its points.
 
     Raises:
         InputError: A point that is constant.
@@ -107,8 +112,14 @@ def standardise_points(
     """
     if not standardised:
         return images
+    if coordinates is not None and coordinates < images.shape[-1]:
+        places = standardise_points(images[..., :coordinates], True, name, indices, coordinates)
+        return torch.cat([places, images[..., coordinates:]], dim=-1)
     flat = images.flatten(2)
-    centred = flat - flat.mean(2, keepdim=True)
+    if coordinates is None:
+        centred = flat - flat.mean(2, keepdim=True)
+    else:
+        centred = (images - images.mean(-2, keepdim=True)).flatten(2)
     size = centred.norm(dim=2, keepdim=True) / math.sqrt(flat.shape[2])
     constant = (size <= 1e-12 * flat.abs().amax(2, keepdim=True)).flatten(1).any(1)
     if bool(constant.any()):

@@ -21,6 +21,7 @@ from symscope.data import (
     is_builtin_action,
     parse_action,
     parse_named_action,
+    point_coordinates,
     sample_kind,
 )
 from symscope.errors import InputError
@@ -50,7 +51,8 @@ class Question:
     Attributes:
         data: Samples with their classes, or with the groups their numbers put them into.
         action: Group action on the samples.
-        standardised: Whether each point is centred and scaled to a mean square of 1.
+        standardised: Whether each point is centred and scaled to a mean square of 1; clouds by the mean of
+            their points, which commutes with turning them.
         family: Name of the action if finer or coarser groups act in the same way, for example "rotation".
         targets: Numbers to predict; None for classification.
         names: Names of classes 0, 1, ...; None where they are numbered.
@@ -129,19 +131,34 @@ class Question:
     def degrees(self) -> float | None:
         """Degrees from one element to the next where the group turns samples, else None."""
         plain = (self.family or "").partition(":")[0]
-        if plain not in ("rotation", "dihedral"):
+        if plain not in ("rotation", "dihedral", "points") or self.group.matrices is not None:
             return None
         return 360 / (self.group.order if self.group.cyclic_factors is not None else self.group.order // 2)
 
     @property
     def kind(self) -> str:
-        """What the samples are: "image", "series", "points", "graph" or "other"."""
+        """What the samples are: "image", "series", "points", "set", "graph" or "other"."""
         return sample_kind(self.action, self.shape)
 
     @property
     def symmetric(self) -> str:
         """What a network with the symmetry is: "invariant", or "equivariant" where targets change."""
         return "invariant" if self.target_action is None else "equivariant"
+
+    @property
+    def coordinates(self) -> int | None:
+        """Columns of a sample that are coordinates, which are centred and scaled together."""
+        return point_coordinates(self.action, self.shape)
+
+    @property
+    def group_words(self) -> str:
+        """The group as the user wrote it: the finite part that acts, and of what."""
+        return self.action.note.partition(":")[0].partition(",")[0] or self.group.name
+
+    @property
+    def group_notes(self) -> tuple[str, ...]:
+        """What the finite group stands for, and what that is exact for, if it stands for another."""
+        return (f"{self.action.note}.",) if self.action.note else ()
 
     @property
     def smallest_class(self) -> int:
@@ -343,7 +360,8 @@ def _action_of(action: Action | str, data: LabelledData | MeasuredData) -> tuple
     if isinstance(action, str):
         family, action = parse_named_action(action, shape)
     elif isinstance(action, Action) and isinstance(action.name, str):
-        family = action.name if action.name in ("rotation", "shift-x", "shift-y", "dihedral") else None
+        known = ("rotation", "shift-x", "shift-y", "dihedral", "points")
+        family = action.name if action.name.removesuffix(":3") in known else None
         if action.name in ACTIONS and is_builtin_action(action):
             parse_action(action.name, action.group, shape)  # refuses shapes that it does not move as meant
     if not isinstance(action, Action):

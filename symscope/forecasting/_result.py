@@ -187,7 +187,7 @@ class Forecast:
         'No'
         """
         question, words = self.question, self.question.task.words
-        unseen = f"unseen transformations ({question.group.name}, {question.action.name})"
+        unseen = f"unseen transformations ({question.group_words}, {question.action.name})"
         what = unseen if question.coverage is None else f"what is missing ({question.coverage.text})"
         whose = "new samples at " if self.about_new else "its own samples at "
         does = words.prediction(self.accuracy, whose + what)

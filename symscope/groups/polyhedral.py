@@ -14,12 +14,11 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from symscope.errors import InputError
 from symscope.groups._finite_group import FiniteGroup
 from symscope.groups._generated import from_generators
 from symscope.groups._group_laws import CyclicLaw, PairLaw, listed_moves
 
-__all__ = ["icosahedral", "octahedral", "rotation_angles", "tetrahedral"]
+__all__ = ["icosahedral", "octahedral", "tetrahedral"]
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 ENTRIES = (0.0, 0.5, 1.0, GOLDEN / 2, (GOLDEN - 1) / 2)  # every entry of every matrix, up to its sign
@@ -57,31 +56,14 @@ def icosahedral(inversion: bool = False) -> FiniteGroup:
 
     The largest finite group of rotations without a special axis.
 
-    >>> i = icosahedral(); i.order, i.degree, sorted(set(rotation_angles(i).round().tolist()))
-    (60, 12, [0.0, 72.0, 120.0, 144.0, 180.0])
+    >>> i = icosahedral(); i.order, i.degree, sorted(set(i.element_orders.tolist()))
+    (60, 12, [1, 2, 3, 5])
     """
     small, large = (GOLDEN - 1) / 2, GOLDEN / 2
     fifth = ((small, -large, 0.5), (large, 0.5, small), (-0.5, small, large))  # of a turn, about (0, 1, phi)
     ends = [(0.0, a, b * GOLDEN) for a in (1.0, -1.0) for b in (1.0, -1.0)]
     corners = torch.tensor([end[k:] + end[:k] for k in range(3) for end in ends], dtype=torch.float64)
     return _solid("I", (fifth, CYCLE), corners, inversion)
-
-
-def rotation_angles(group: FiniteGroup) -> Float64[Tensor, "n"]:
-    """Degrees, 0 to 180, by which each element turns space; of `-R`, by which R does.
-
-    Raises:
-        InputError: A group without 3 x 3 matrices.
-
-    >>> rotation_angles(octahedral()).round().unique(return_counts=True)[1].tolist()  # 0, 90, 120, 180
-    [1, 6, 8, 9]
-    """
-    matrices = group.matrices
-    if matrices is None or matrices.shape[1:] != (3, 3):
-        raise InputError(f"expected a group of rotations of space, such as T, O or I, got {group.name}.")
-    signs = torch.linalg.det(matrices).sign()
-    traces = signs * matrices.diagonal(dim1=1, dim2=2).sum(1)
-    return torch.rad2deg(torch.arccos(((traces - 1) / 2).clamp(-1, 1)))
 
 
 def _solid(

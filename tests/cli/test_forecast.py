@@ -251,12 +251,17 @@ def test_what_the_user_s_code_prints_is_not_in_the_answer(few, tmp_path, capsys)
     assert all(word in streams.err for word in ("importing", "building", "running"))
 
 
-@pytest.mark.parametrize(
-    ("group", "said"),
-    [("SO(2)", "take C8 (steps of 45°), C16"), ("S8", "take C8 or D8, which permute the same 8 points")],
-)
-def test_groups_that_are_not_listed_get_one_line_with_what_to_take(few, group, said, capsys):
-    assert called(*few, "--group", group) == 2
-    assert said in capsys.readouterr().err
-    assert called(*few, "--group", group, "--action", f"{OWN}:negative") == 2
-    assert said in capsys.readouterr().err
+def test_groups_that_are_not_listed_get_one_line_with_what_to_take(few, capsys):
+    assert called(*few, "--group", "S8") == 2
+    assert "take C8 or D8, which permute the same 8 points" in capsys.readouterr().err
+    assert called(*few, "--group", "SO(2)", "--action", f"{OWN}:negative") == 2
+    assert "take C16" in capsys.readouterr().err
+    assert called(*few, "--group", "SO(4)") == 2
+    assert "name a finite group" in capsys.readouterr().err
+
+
+def test_a_continuous_group_acts_through_a_finite_part(few, capsys):
+    assert called(*few, "--group", "SO(2)", "--seen", "0: ±30°", "--json") == 0
+    asked = json.loads(capsys.readouterr().out)["question"]
+    assert (asked["group"], asked["coverage"]) == ("C16", "0: ±30°")
+    assert asked["stands_for"].endswith("up to frequency 7")

@@ -150,3 +150,20 @@ def test_numbers_without_measure_are_refused(word):
         words.elements(word)
     with pytest.raises(InputError, match="eight digits or more"):
         words.element(word)
+
+
+def test_rotations_of_space_by_angle_and_axis():
+    cube = parse("O")
+    words = ElementWords(cube, cube.labels)
+    assert len(words.elements("within 90° of upright")) == 7
+    assert len(words.elements("within 120")) == 15
+    assert len(words.elements("about z")) == 4
+    assert [cube.labels[g] for g in words.elements("90° about x, e")] == ["90° about x", "e"]
+    full = parse("Oh")
+    assert len(ElementWords(full, full.labels).elements("within 180°")) == 24  # none that mirrors
+    plane = ElementWords(cyclic(16), tuple(f"{22.5 * k:g}°" for k in range(16)), 22.5)
+    assert plane.elements("within 30°") == plane.elements("±30°") == [15, 0, 1]
+    with pytest.raises(InputError, match="C3xC3 has no rotation about z"):
+        ElementWords(parse("C3xC3"), parse("C3xC3").labels).elements("about z")
+    with pytest.raises(InputError, match="angles are for rotations; name elements of S3"):
+        ElementWords(parse("S3"), parse("S3").labels).elements("within 30°")

@@ -5,11 +5,10 @@ import math
 import pytest
 import torch
 
-from symscope.errors import InputError
-from symscope.groups import character, irreps, parse
+from symscope.groups import irreps, parse
 from symscope.groups.constructions import defining
-from symscope.groups.named_groups import alternating, cyclic, symmetric
-from symscope.groups.polyhedral import icosahedral, octahedral, rotation_angles, tetrahedral
+from symscope.groups.named_groups import alternating, symmetric
+from symscope.groups.polyhedral import icosahedral, octahedral, tetrahedral
 from symscope.groups.spin import spin
 from symscope.groups.subgroups import conjugacy_classes
 from symscope.testing import assert_representation
@@ -64,11 +63,6 @@ def test_names_say_axis_and_angle():
     assert quarter.tolist() == [[1, 0, 0], [0, 0, 1], [0, -1, 0]]
     assert o.matrices[o.labels.index("mirror across x")].diagonal().tolist() == [-1, 1, 1]
     assert len(set(icosahedral(inversion=True).labels)) == 120
-
-
-def test_angles_follow_the_character():
-    angles = rotation_angles(icosahedral())
-    spin_one = character(defining(icosahedral())).real
-    assert torch.allclose(1 + 2 * torch.cos(angles * math.pi / 180), spin_one.double(), atol=1e-12)
-    with pytest.raises(InputError, match="such as T, O or I, got C4"):
-        rotation_angles(cyclic(4))
+    for name, matrix in zip(icosahedral().labels[1:], icosahedral().matrices[1:], strict=True):
+        angle = math.radians(float(name.partition("°")[0]))  # rounded to a degree
+        assert abs(float(matrix.trace()) - 1 - 2 * math.cos(angle)) < 1e-12
