@@ -13,8 +13,8 @@ latent_experiment = Experiment(
     id="spectral/latent",
     paper=PAPER,
     figure="beyond the paper",
-    shows="Objects turned out of the image plane, seen in projection: errors at unseen poses beside those for "
-    "turns of the image; neither the group form nor invariance under image turns carries over.",
+    shows="Objects turned out of the image plane, seen in projection: errors at unseen poses beside those "
+    "for turns of the image; neither the group form nor invariance under image turns carries over.",
     config=Latent,
     presets={
         "quick": Preset(
