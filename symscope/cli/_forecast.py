@@ -40,8 +40,9 @@ def forecast(
         typer.Option(
             "--model",
             metavar="NETWORK",
-            help="mlp, conv-fc, conv-gap, vit; or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
-            "nothing, or a seed, and returns an nn.Module. Several: one page that compares them. Default: "
+            help="mlp, conv-fc, conv-gap, vit, deepsets, pointnet, message-passing, conv1d, gru (`symscope "
+            "list networks`); or your own MODULE:FUNCTION or FILE.py:FUNCTION, which takes nothing, "
+            "or a seed, and returns an nn.Module. Several: one page that compares them. Default: "
             "mlp.",
         ),
     ] = None,

@@ -14,8 +14,9 @@ DATA = {
     "sample": "200 MNIST digits of each class, bundled: nothing to download (the default)",
     "mnist": "all 60,000 training digits, after `symscope data fetch mnist`",
     "fashion-mnist": "60,000 pictures of clothes, after `symscope data fetch fashion-mnist`",
-    "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width], and y [n]; angles or "
-    "elements [n] if samples are transformed already",
+    "FILE.npz": "your own arrays: X [n, height, width] or [n, channels, height, width] for images, [n, "
+    "length] or [n, channels, length] for series, [n, points, 2 or 3] for clouds, [n, nodes, nodes] for "
+    "graphs; and y [n]; angles or elements [n] if samples are transformed already",
     "FOLDER": "a folder of images for each class, named after it; or MNIST's IDX files, plain or .gz",
     "FILE.py:FUNCTION": "a function of yours that returns a torch dataset",
 }
@@ -23,11 +24,11 @@ DATA = {
 
 def catalogue(
     what: Annotated[
-        str, typer.Argument(help="all, experiments, groups, actions or data.", metavar="WHAT")
+        str, typer.Argument(help="all, experiments, groups, actions, networks or data.", metavar="WHAT")
     ] = "all",
     modules: Modules = None,
 ) -> None:
-    """Experiments, groups, actions and data sources by name.
+    """Experiments, groups, actions, networks and data sources by name.
 
     Examples:
 
@@ -49,6 +50,7 @@ def catalogue(
         ),
         "groups": ("Groups (--group)", ("name", "what it is"), _groups),
         "actions": ("Actions on data (--action)", ("name", "what it does"), _actions),
+        "networks": ("Networks (--model)", ("name", "what it is"), _networks),
         "data": ("Data (--data)", ("name", "what it is"), lambda: list(DATA.items())),
     }
     if what != "all" and what not in sections:
@@ -104,3 +106,9 @@ def _actions() -> list[tuple[str, ...]]:
     from symscope.data import ACTIONS
 
     return list(ACTIONS.items())
+
+
+def _networks() -> list[tuple[str, ...]]:
+    from symscope.networks import NETWORKS
+
+    return [(name, network.description) for name, network in NETWORKS.items()]

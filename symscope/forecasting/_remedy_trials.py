@@ -22,7 +22,13 @@ from symscope.forecasting._trainings import Trainings
 from symscope.networks import user_model
 from symscope.training import StepPlan
 
-ARCHITECTURES = ("conv-fc", "conv-gap")
+ARCHITECTURES = {
+    "image": ("conv-fc", "conv-gap"),
+    "series": ("conv1d",),
+    "points": ("deepsets",),
+    "set": ("deepsets",),
+    "graph": ("message-passing",),
+}
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 
@@ -56,8 +62,8 @@ def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int
 
 
 def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
-    """Names of architectures that are tried instead: for images."""
-    return [name for name in ARCHITECTURES if question.kind == "image" and name != trainer.model.name]
+    """Names of architectures that are tried instead, for what the samples are."""
+    return [name for name in ARCHITECTURES.get(question.kind, ()) if name != trainer.model.name]
 
 
 def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:

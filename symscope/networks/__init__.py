@@ -3,6 +3,7 @@
 Beyond this index, for the papers and specialists:
 
 - `symscope.networks.architectures`: the papers' networks, and weights that depend on a seed alone
+- `symscope.networks.structured`: networks for sets, point clouds, graphs and series
 - `symscope.networks.losses`: losses by name and as functions, one number per sample
 """
 
@@ -15,6 +16,7 @@ from symscope.networks._functional import (
     functional_module,
 )
 from symscope.networks._jacobian import Jacobian
+from symscope.networks._named_networks import NETWORKS
 from symscope.networks._stack import Stack, batched_outputs, stack_networks
 from symscope.networks._torch_private import is_view
 from symscope.networks._tracing import UntraceableModule, trace_module
@@ -52,6 +54,7 @@ __all__ = [
     "named_loss",
     "sample_losses",
     # a user's own network, or one by name
+    "NETWORKS",
     "UserModel",
     "arrange_inputs",
     "build_network",

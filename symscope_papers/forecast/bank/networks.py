@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
 from symscope.networks.architectures import seeded_weights, vit
+from symscope.networks.structured import DeepSets, RowGRU
 
 NETWORKS: dict[str, str] = {
     "mlp": "MLP 512-128",
@@ -123,32 +124,6 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.shortcut(x) + self.second(self.first(x))
-
-
-class RowGRU(nn.Module):
-    """Reads an image row by row, all channels of a row at once; the last state is classified."""
-
-    def __init__(self, inputs: int, classes: int) -> None:
-        super().__init__()
-        self.gru = nn.GRU(inputs, 128, batch_first=True)
-        self.head = nn.Linear(128, classes)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if x.ndim == 4:
-            x = x.movedim(1, 2).flatten(2)
-        return self.head(self.gru(x)[0][:, -1])
-
-
-class DeepSets(nn.Module):
-    """The same layers for every point, their mean, and layers on it: the order of points is nothing to it."""
-
-    def __init__(self, coordinates: int, classes: int) -> None:
-        super().__init__()
-        self.point = nn.Sequential(nn.Linear(coordinates, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU())
-        self.whole = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, classes))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.whole(self.point(x).mean(-2))
 
 
 def parameter_count(module: nn.Module) -> int:
