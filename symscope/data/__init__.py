@@ -8,6 +8,7 @@ datasets, files and folders. Beyond this index:
 - `symscope.data.vectors`: representations acting on vectors
 - `symscope.data.nodes`: permutations of the nodes of a graph, or of the rows of a set
 - `symscope.data.point_clouds`: rotations and reflections of points in the plane and in space
+- `symscope.data.molecules`: real molecules with dipoles and handedness, from biotite's dictionary
 - `symscope.data.series`: shifts and reversals of series
 - `symscope.data.mnist_files`: MNIST and Fashion-MNIST from their four files, and the way to get them
 - `symscope.data.synthetic`: the papers' synthetic sets, circles, graphs, toys of regression
