@@ -171,12 +171,10 @@ class ElementWords:
         """Elements that turn by so much at most, about any axis, and do not mirror."""
         if self.step is not None:
             return self._between(-most, most, word)
-        turns = [re.fullmatch(r"(\d+)° about .*", name) for name in self.names]
-        if not any(turns):
+        angles = turned_degrees(self.names)
+        if not any(angles):
             raise InputError(f"{word!r}: angles are for rotations; name elements of {self.group.name}.")
-        angles = [None if one is None else int(one[1]) for one in turns]
-        angles[self.group.identity] = 0
-        return [g for g, a in enumerate(angles) if a is not None and min(a, 360 - a) <= most + 0.5]
+        return [g for g, angle in enumerate(angles) if angle is not None and angle <= most + 0.5]
 
     def _about(self, axis: str, word: str) -> list[int]:
         """The rotations about an axis of space."""
@@ -353,6 +351,17 @@ def _text(
         whose = f"{called}: " if called else ""
         parts.append(f"{whose}{elements}" if holds else f"{whose}without {elements}")
     return "; ".join(parts)
+
+
+def turned_degrees(names: Sequence[str]) -> list[int | None]:
+    """How far elements turn space, by their names, from 0 to 180°; None for what mirrors, or does not turn.
+
+    >>> turned_degrees(("e", "240° about (1, 1, 1)", "mirror across x"))
+    [0, 120, None]
+    """
+    found = [re.fullmatch(r"(\d+)° about .*", name) for name in names]
+    angles = [None if one is None else min(int(one[1]), 360 - int(one[1])) for one in found]
+    return [0 if name == "e" else angle for name, angle in zip(names, angles, strict=True)]
 
 
 def _listed(text: str) -> list[str]:

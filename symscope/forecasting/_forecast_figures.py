@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from symscope.forecasting._coverage import turned_degrees
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._trained_answer import class_scores
 from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_sample, irrep_figure, new_figure, style
@@ -20,6 +21,7 @@ NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
 LETTER = 0.085  # inches of a letter below an axis
 MOST_NUMBERS = 3  # numbers of a target that are written out
 MOST_TICKS = 70
+MOST_LEVEL = 9  # letters of a transformation's name that fit side by side
 COLUMNS = 16  # transformations whose numbers fit
 
 
@@ -29,7 +31,7 @@ def cases_figure(result: Forecast) -> Any | None:
     The ones with the widest margin of each kind, each from another class while there are classes left. For
     regression, with the prediction beside the target.
     """
-    if result.question.kind not in ("image", "series", "points"):
+    if result.question.kind == "other":
         return None
     cases = _pilot_cases(result) if result.pilot is not None else _kernel_cases(result)
     rows = [
@@ -92,7 +94,7 @@ def _pilot_cases(result: Forecast) -> list[ShownCase]:
             title = _number_title(output, wanted, case.score)
         else:
             title = _class_title(question.class_names, case.position, int(case.output.argmax()))
-        shown.append((case.point, f"{title}\n{question.element_names[case.element]}", right))
+        shown.append((case.point, f"{title}\n{_in_lines(question.element_names[case.element])}", right))
     return shown
 
 
@@ -104,7 +106,7 @@ def _kernel_cases(result: Forecast) -> list[ShownCase]:
     for correct in (False, True):
         for k in _widest_margins(result, correct):
             s, g = int(expected.samples[k]), int(expected.elements[k])
-            title = f"{_case_title(result, k)}\n{result.question.element_names[g]}"
+            title = f"{_case_title(result, k)}\n{_in_lines(result.question.element_names[g])}"
             shown.append((resample.images[s, g], title, correct))
     return shown
 
@@ -138,6 +140,15 @@ def _class_title(names: Sequence[str], true: int, other: int) -> str:
     if len(line) <= LONGEST:
         return line
     return f"{_shortened(names[true])}\n→ {_shortened(names[other], LONGEST - 2)}"
+
+
+def _in_lines(element: str) -> str:
+    """The name of an element above a picture, in two lines where it is long.
+
+    >>> _in_lines("72° about (0, 0.62, 1)")
+    '72° about\\n(0, 0.62, 1)'
+    """
+    return element if len(element) <= LONGEST else element.replace(" about ", " about\n")
 
 
 def _shortened(name: str, most: int = LONGEST) -> str:
@@ -247,6 +258,14 @@ def _tick_labels(names: Sequence[str], width: float) -> tuple[list[str], bool]:
     return [_shortened(name, 2 * LONGEST) for name in names], True
 
 
+def _by_angle(names: Sequence[str]) -> list[int]:
+    """Elements in the order of how far they turn space; in their own order where they do not."""
+    angles = turned_degrees(names)
+    if all(angle is None for angle in angles[1:]):
+        return list(range(len(names)))
+    return sorted(range(len(names)), key=lambda g: (angles[g] is None, angles[g] or 0))
+
+
 def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tensor, "c n"]) -> Any:
     """Scores by class and element as a map; frames are what the training data lacks of a class.
 
@@ -258,7 +277,12 @@ def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tens
     from matplotlib.patches import Rectangle
 
     classes, order = table.shape
-    figure = new_figure(min(WIDEST, 2.4 + 0.42 * order), 1.5 + 0.3 * classes)
+    places = _by_angle(result.question.element_names)
+    names = [result.question.element_names[g] for g in places]
+    table, lacks = table[:, places], lacks[:, places]
+    longest = max(map(len, names))
+    tall = LETTER * longest if longest > MOST_LEVEL else 0.0  # long names stand upright below the map
+    figure = new_figure(min(WIDEST, 2.4 + 0.42 * order), 1.5 + 0.3 * classes + tall)
     with style():
         axes = figure.subplots()
         worst = float(table.nan_to_num(0.0).min())
@@ -276,7 +300,7 @@ def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tens
             box = Rectangle((g - 0.5, c - 0.5), 1, 1, fill=False, edgecolor=WRONG, linewidth=1.6)
             axes.add_patch(box)
         step = -(-order // COLUMNS)
-        axes.set_xticks(range(0, order, step), result.question.element_names[::step], parse_math=False)
+        axes.set_xticks(range(0, order, step), names[::step], parse_math=False, rotation=90 if tall else 0)
         axes.set_yticks(range(classes), [_shortened(name) for name in result.question.class_names])
         axes.set_xlabel("transformation")
         axes.set_ylabel(result.question.task.words.one)

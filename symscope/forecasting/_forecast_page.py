@@ -40,6 +40,11 @@ from symscope.report import (
     slug,
 )
 
+DRAWN = {
+    "points": " Points are drawn at their first two coordinates; those near along a third are darker.",
+    "graph": " Nodes stand on a circle, in their order; the first is red.",
+    "set": " Each row is an element of the set.",
+}
 REACHED = {
     "Yes": ("good", "reaches the target"),
     "Borderline": ("open", "borderline"),
@@ -203,8 +208,7 @@ def _cases(result: Forecast) -> Section:
         return Section("Missing cases", (share,), anchor="cases")
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
     caption = f"The widest margins, another {words.one} each where possible."
-    if result.question.kind == "points":
-        caption += " Points are drawn at their first two coordinates."
+    caption += DRAWN.get(result.question.kind, "")
     if result.question.targets is None:
         caption += " Titles: true class → predicted class, and the transformation."
     return Section(

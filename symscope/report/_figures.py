@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -205,26 +207,57 @@ def draw_image(axis: Any, image: Float[Tensor, "*channels height width"], low: f
 
 @checked
 def draw_sample(axis: Any, sample: Float[Tensor, "*channels rows columns"], kind: str) -> None:
-    """An image; a series as lines; points at their first two coordinates, alike in both directions.
+    """An image; a series as lines; points in the plane, near ones dark; a graph on a circle; a set as rows.
 
     Args:
         axis: Axis to draw on.
         sample: One sample.
-        kind: "image", "series" or "points", as `data.sample_kind` has it.
+        kind: "image", "series", "points", "graph" or "set", as `data.sample_kind` has it.
     """
-    if kind == "image":
+    if kind in ("image", "set"):
         draw_image(axis, sample, float(sample.min()), float(sample.max()))
-        return
-    if kind == "series":
+        if kind == "set":
+            axis.set_aspect("auto")
+            axis.set_box_aspect(1)
+    elif kind == "series":
         axis.set_prop_cycle(color=COLOURS)
         axis.plot(sample.flatten(0, -2).T.tolist(), linewidth=1)
         axis.set_box_aspect(1)
-        return
-    last = sample.shape[-1] <= sample.shape[-2]
-    x, y = (sample.select(-1 if last else -2, k).flatten().tolist() for k in (0, 1))
-    axis.scatter(x, y, s=6, color=COLOURS[0])
-    reach = 1.1 * max(map(abs, [*x, *y]))
+    elif kind == "graph":
+        _draw_graph(axis, sample.flatten(0, -3).mean(0) if sample.ndim > 2 else sample)
+    else:
+        _draw_points(axis, sample)
+
+
+def _draw_points(axis: Any, sample: Float[Tensor, "*channels rows columns"]) -> None:
+    """Points at their first two coordinates, alike in both directions; a third one is shown by the shade."""
+    last = sample.shape[-2] not in (2, 3) or sample.shape[-1] in (2, 3)
+    columns = sample.flatten(0, -2).T if last else sample.movedim(-2, 0).flatten(1)
+    x, y = columns[0].tolist(), columns[1].tolist()
+    if len(columns) > 2:
+        order = columns[2].argsort()  # near points over far ones
+        near, far = float(columns[2].max()), float(columns[2].min())
+        shade = 0.25 + 0.75 * (columns[2] - far) / max(near - far, 1e-300)
+        x, y, alpha = columns[0][order].tolist(), columns[1][order].tolist(), shade[order].tolist()
+        axis.scatter(x, y, s=7, color=COLOURS[0], alpha=alpha, linewidths=0)
+    else:
+        axis.scatter(x, y, s=6, color=COLOURS[0])
+    reach = 1.1 * max(map(abs, [*x, *y])) or 1.0
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+
+
+def _draw_graph(axis: Any, weights: Float[Tensor, "nodes nodes"]) -> None:
+    """Nodes on a circle, the first at the top, and lines where there are edges, faint where they are weak."""
+    angles = 2 * math.pi * torch.arange(len(weights)) / len(weights)
+    x, y = angles.sin().tolist(), angles.cos().tolist()
+    even = (weights + weights.T).abs() / 2
+    strongest = max(float(even.max()), 1e-300)
+    for i, j in even.triu(1).nonzero().tolist():
+        strength = float(even[i, j]) / strongest
+        axis.plot([x[i], x[j]], [y[i], y[j]], color=INK, linewidth=1, alpha=strength, zorder=1)
+    shades = [WRONG, *[COLOURS[0]] * (len(weights) - 1)]  # the first node, to see how the others moved
+    axis.scatter(x, y, s=14, color=shades, zorder=2)
+    axis.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
 
 
 @checked

@@ -11,6 +11,7 @@ from symscope.report import (
     COLOURS,
     RIGHT,
     WRONG,
+    draw_sample,
     figure_bytes,
     irrep_figure,
     new_figure,
@@ -123,3 +124,24 @@ def test_rows_without_columns_are_refused():
         irrep_figure([], title="")
     with pytest.raises(InputError, match="expected one row or more"):
         irrep_figure([{"irrep": "a", "share": 1.0}], title="")
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "dots"),
+    [("points", (7, 3), 7), ("points", (7, 2), 7), ("points", (5, 8), 5), ("graph", (6, 6), 6)],
+)
+def test_points_and_nodes_are_drawn_one_by_one(kind, shape, dots):
+    axis = new_figure(2, 2).subplots()
+    sample = torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+    draw_sample(axis, sample, kind)
+    assert len(axis.collections[0].get_offsets()) == dots
+    if kind == "graph":
+        assert len(axis.lines) == 15
+
+
+def test_series_are_lines_and_sets_are_rows():
+    axis = new_figure(2, 2).subplots()
+    draw_sample(axis, torch.randn(2, 9), "series")
+    assert len(axis.lines) == 2
+    draw_sample(axis, torch.rand(4, 3), "set")
+    assert axis.images[0].get_array().shape == (4, 3)
