@@ -1,4 +1,4 @@
-"""How a group acts on outputs: not at all, on their positions, or on vectors in the plane."""
+"""How a group acts on outputs: not at all, on their positions, or on vectors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from symscope.data import Action, custom_action, parse_action
+from symscope.data import Action, custom_action, is_builtin_action, parse_action, sample_kind
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
 
@@ -122,12 +122,18 @@ def same_action(action: Action, shape: tuple[int, ...], other: tuple[int, ...]) 
 
 
 def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:
-    """Turns and mirrors of the plane on vectors (x to the right, y up), as a built-in action moves images."""
-    if not outputs or outputs[-1] != 2:
-        raise InputError(
-            f"target action 'vector': expected outputs whose last axis has length 2, x and y, got {outputs}."
-        )
+    """Turns and mirrors on vectors, as a built-in action moves images (x to the right, y up) or points."""
     group, name = action.group, action.name.partition(":")[0]
+    size = outputs[-1] if outputs else 0
+    if is_builtin_action(action) and size in (2, 3) and sample_kind(action, (size + 2, size)) == "points":
+        basis = torch.eye(size, dtype=torch.float64)  # as points: rho(g) takes them to its columns
+        turned = torch.stack([action.act(g, basis).T for g in group.elements])
+        return custom_action(group, partial(_multiplied, turned), 1, "vector")
+    if size != 2:
+        raise InputError(
+            f"target action 'vector': expected outputs whose last axis has length 2, x and y, or 3 for points "
+            f"in space, got {outputs}."
+        )
     still, mirror_x, mirror_y = (torch.diag(torch.tensor(s).double()) for s in ([1, 1], [-1, 1], [1, -1]))
     if name == "rotation" and group.cyclic_factors is not None:
         matrices = [_turn(k / group.order) for k in group.elements]

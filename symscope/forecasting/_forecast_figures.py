@@ -130,6 +130,9 @@ def _number_title(predicted: Float[Tensor, "t"], true: Float[Tensor, "t"], expla
     """Predicted and true numbers, or what is explained of many."""
     if len(true) > MOST_NUMBERS:
         return f"explained {explained:.2f}\nof {len(true)} numbers"
+    if len(true) > 1:  # more digits would not fit above a picture
+        numbers = [", ".join(f"{float(value):.2g}" for value in one) for one in (predicted, true)]
+        return f"predicted\n{numbers[0]}\nis {numbers[1]}"
     return f"predicted {number_text(predicted)}\nis {number_text(true)}"
 
 

@@ -151,10 +151,10 @@ def _number_error(
     samples: Int64[Tensor, "p"],
     elements: Int64[Tensor, "p"],
 ) -> float:
-    """Root mean square of `|f - y|` in the numbers' own units."""
+    """Root mean square of `|f - y|` in the numbers' own units; for maps of the error at a position."""
     assert resample.targets is not None
     apart = resample.targets.in_units(prediction.double()) - resample.targets.at(samples, elements)
-    return float(apart.square().sum(1).mean().sqrt())
+    return resample.targets.typical_error(float(apart.square().sum(1).mean()))
 
 
 def _check_classes(question: Question, model: UserModel) -> None:

@@ -29,6 +29,7 @@ ARCHITECTURES = {
     "set": ("deepsets",),
     "graph": ("message-passing",),
 }
+POOLED = ("conv-gap", "conv1d")  # of no use where outputs have positions
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 
@@ -62,8 +63,10 @@ def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int
 
 
 def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
-    """Names of architectures that are tried instead, for what the samples are."""
-    return [name for name in ARCHITECTURES.get(question.kind, ()) if name != trainer.model.name]
+    """Names of architectures that are tried instead, for what the samples are; none that loses maps."""
+    suited = ARCHITECTURES.get(question.kind, ())
+    maps = len(question.target_shape) > 1
+    return [name for name in suited if name != trainer.model.name and not (maps and name in POOLED)]
 
 
 def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:

@@ -79,7 +79,7 @@ class Forecast:
 
     @property
     def error(self) -> float | None:
-        """Predicted root mean square error in the targets' units.
+        """Predicted root mean square error in the targets' units; for maps that at a position.
 
         None for classes, and for several numbers that each have a scale of their own.
         """
@@ -95,7 +95,7 @@ class Forecast:
         targets = self.question.targets
         if targets is None or not (targets.moves or len(targets.scale) == 1):
             return None
-        return float(targets.scale[0]) * math.sqrt(max(0.0, 1 - explained) * self.variance)
+        return targets.typical_error(float(targets.scale[0]) ** 2 * (1 - explained) * self.variance)
 
     @property
     def method(self) -> str:

@@ -5,6 +5,7 @@ Everything that trains on numbers or scores them takes those of a point, sample 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
@@ -40,11 +41,13 @@ class Targets:
         mean: Mean of each number over all samples of the data, not only these, under all elements.
         scale: Standard deviation of each number over all samples of the data; one for all numbers where
             elements mix them.
+        positions: Positions of maps, over which errors in own units are averaged; 1 for others.
     """
 
     values: Float[Tensor, "m e t"]
     mean: Float[Tensor, "t"]
     scale: Float[Tensor, "t"]
+    positions: int = 1
 
     __repr__ = short_repr
 
@@ -79,6 +82,10 @@ class Targets:
     def take(self, samples: Int64[Tensor, "k"]) -> Targets:
         """The numbers of the samples at these positions."""
         return replace(self, values=self.values[samples])
+
+    def typical_error(self, square: float) -> float:
+        """The root mean square error in own units, of a mean squared distance of outputs in own units."""
+        return math.sqrt(max(0.0, square) / self.positions)
 
     def in_units(self, outputs: Float[Tensor, "p t"]) -> Float[Tensor, "p t"]:
         """A network's outputs in the numbers' own units."""
@@ -118,6 +125,8 @@ def grouped(data: MeasuredData, action: Action | None = None) -> tuple[LabelledD
         )
     targets = _unchanged(values, data.name) if action is None else _moved(values, action, data.name)
     key = _key(targets.standardised[:, 0]) if action is None else (values - targets.mean).norm(dim=1)
+    if len(data.target_shape) > 1:
+        targets = replace(targets, positions=values.shape[1])
     groups = min(MOST_GROUPS, len(data) // 2)
     rank = torch.empty(len(data), dtype=torch.int64)
     rank[key.argsort(stable=True)] = torch.arange(len(data))

@@ -1,4 +1,4 @@
-"""The guide "Forecast your own model", run as a reader would."""
+"""The guides "Forecast your own model" and "Targets that transform", run as a reader would."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ from pathlib import Path
 import torch
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_targets_that_transform_runs(capsys):
+    text = (ROOT / "docs" / "guides" / "targets-that-transform.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    with torch.random.fork_rng():
+        exec(compile(block.replace('"8s"', '"4s"'), "targets-that-transform.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "Say --target-action vector, same or" in said
+    assert "moved back" in said
 
 
 def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):

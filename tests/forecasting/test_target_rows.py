@@ -150,6 +150,19 @@ def test_a_linear_network_on_positions_is_exact():
     assert forecast(net, data, "C4", target_action="same", options=options).prediction.accuracy < 0.9
 
 
+@pytest.mark.parametrize("group", ["C4", "O", "Th"])
+def test_vectors_of_points_turn_as_the_points_do(group):
+    """The target is the first point: what moves the cloud moves it."""
+    x = torch.rand(12, 5, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    data = MeasuredData(x, x[:, 0], "clouds", "tests")
+    question = as_question(data, f"{group} points", target_action="vector")
+    assert torch.allclose(question.targets.values, question.action.orbit(x)[:, :, 0], atol=1e-12)
+    options = kernel_only(per_class=2, resamples=1)
+    linear = nn.Sequential(nn.Flatten(), nn.Linear(15, 3, bias=False))
+    result = forecast(linear, data, f"{group} points", target_action="vector", options=options)
+    assert result.prediction.accuracy > 0.95
+
+
 def test_vectors_and_maps_without_a_word_get_a_question():
     data = arrows(items=12)
     with pytest.raises(InputError, match=r"--target-action vector, same or .*The data cannot tell"):
@@ -198,7 +211,7 @@ def test_what_is_no_target_action_is_refused_in_one_line(said, message):
 def test_targets_of_the_wrong_shape_and_classes_are_refused():
     data = arrows(items=12)
     three = MeasuredData(data.x, torch.rand(12, 3).double(), "three", "tests")
-    with pytest.raises(InputError, match="last axis has length 2"):
+    with pytest.raises(InputError, match="last axis has length 2, x and y, or 3 for points"):
         as_question(three, "C4", target_action="vector")
     labelled, _ = grouped(MeasuredData(data.x, data.targets[:, 0], "one", "tests"))
     with pytest.raises(InputError, match="has classes, which no transformation changes"):
