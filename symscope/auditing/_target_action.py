@@ -131,7 +131,7 @@ def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:
         return custom_action(group, partial(_multiplied, turned), 1, "vector")
     if size != 2:
         raise InputError(
-            f"target action 'vector': expected outputs whose last axis has length 2, x and y, or 3 for points "
+            "target action 'vector': expected outputs whose last axis has length 2, x and y, or 3 for points "
             f"in space, got {outputs}."
         )
     still, mirror_x, mirror_y = (torch.diag(torch.tensor(s).double()) for s in ([1, 1], [-1, 1], [1, -1]))
