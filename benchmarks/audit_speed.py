@@ -6,6 +6,7 @@ minutes on two cores and 30 seconds on one H200.
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 
@@ -41,20 +42,24 @@ def main() -> None:
     net, data = network(), images()
     weights = sum(one.numel() for one in net.parameters())
     print(f"{weights:,} weights, {len(data[0]):,} images, C8, {device}, {torch.get_num_threads()} threads")
-    start = time.perf_counter()
+    start, began = time.perf_counter(), time.process_time()
     steps: list[tuple[str, float]] = []
 
     def told(words: str, done: int, total: int) -> None:
         step = words.partition(":")[0]
+        if "take about" in words:
+            print(f"  plan: {words}")
         if not steps or steps[-1][0] != step:
             steps.append((step, time.perf_counter() - start))
 
     result = symscope.audit(net, data, "C8 rotation", device=device, progress=told)
-    total = time.perf_counter() - start
+    total, spent = time.perf_counter() - start, time.process_time() - began
     ends = [begin for _, begin in steps[1:]] + [total]
     for (step, begin), end in zip(steps, ends, strict=True):
         print(f"  {step:16s} {end - begin:6.1f} s")
-    print(f"{total:.1f} s in all, {result.samples} samples for the error; {result}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{total:.1f} s in all, {spent:.1f} s of the processor, {peak:.1f} GB at most")
+    print(f"{result.samples} samples for the error; {result}")
     for note in result.notes:
         print(f"  {note}")
 

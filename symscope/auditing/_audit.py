@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope.auditing._action_faults import action_fault
-from symscope.auditing._audit_plan import CONTROL, SEEDS, AuditPlan, audit_plan, measured_elements
+from symscope.auditing._audit_plan import CONTROL, MOST_SAMPLES, AuditPlan, audit_plan, measured_elements
 from symscope.auditing._audit_subject import audit_subject
 from symscope.auditing._causes import Evidence, error_interval, find_causes
 from symscope.auditing._consequences import consequences
@@ -81,7 +81,8 @@ def audit(
         augmented: Whether it was trained on samples moved by random elements of the group, which the samples
             given do not show.
         repairs: Whether remedies are applied and measured.
-        seconds: Time for forward passes, which decides numbers of samples; remedies get half as much again.
+        seconds: Time for forward passes and for moving samples, which decides their numbers; remedies get
+            half as much again.
         seed: Seed for drawing samples and resamples.
         progress: Called with how far it is.
 
@@ -114,13 +115,16 @@ def audit(
     told = _Steps(progress)
     elements = measured_elements(subject)
     order = torch.randperm(len(subject.data), generator=seeded(seed, 3))
-    x = subject.data.x[order]  # parts of an audit take the first ones
+    x = subject.data.x[order[:MOST_SAMPLES]]  # parts of an audit take the first ones
     exact = exact_elements(subject.action, x[:4], elements)
     plan = audit_plan(subject, elements, exact, seconds)
+    elements = plan.elements
+    later = f", remedies up to {seconds / 2:.0f} s" if repairs else ""
+    told.part("error")(f"the error and its causes take about {plan.seconds:.0f} s{later}", 0, 1)
     asking = told.begin("error", len(elements))
     table = error_table(subject, x[: plan.table], elements, step=asking)
     told.begin("action")
-    fault = action_fault(subject, x[: plan.table], table)
+    fault = action_fault(subject, x[: plan.trial], table)
     notes = list(plan.notes)
     if class_names is None and subject.class_names is not None:
         notes.append(names_note(subject.class_names))
@@ -128,14 +132,16 @@ def audit(
         notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")
     used = subject if fault is None or fault.corrected is None else fault.corrected
     lawful = fault is None or fault.corrected is not None
-    symmetry = _data_symmetry(used, seed, notes, told.part("data")) if lawful else None
+    symmetry = _data_symmetry(used, plan.compared, seed, notes, told.part("data")) if lawful else None
     clean = fault is None and table.error() < clean_error(subject)
     evidence = None if clean else _evidence(subject, x, table, fault, exact, plan, symmetry, told, notes)
     answers = None
     if lawful:
-        places = order[: plan.table].sort().values
+        places, rows = order[: plan.table].sort()
         drawn = replace(used, data=used.data.take(places))
-        answers = consequences(drawn, seed=seed, progress=told.part("consequences"))
+        measured = table if evidence is None else evidence.corrected
+        known = {g: out[rows] for g, out in measured.outputs.items()}
+        answers = consequences(drawn, known=known, seed=seed, progress=told.part("consequences"))
         if answers is not None:
             flipped = (replace(one, index=int(places[one.index])) for one in answers.flipped)
             answers = replace(answers, flipped=tuple(flipped))  # positions in all of the data
@@ -246,9 +252,9 @@ def _evidence(
     grid = grid_part(used, x[: plan.grid], exact, table.elements)
     told.begin("layers")
     control, still = _control(used, x, exact, table.elements, notes)
-    shares = layer_shares(control, x[: plan.layers], still)
+    shares = layer_shares(control, x[: plan.layers], still, most=plan.calls)
     told.begin("fresh networks")
-    fresh, how = fresh_networks(used, x[: plan.fresh], SEEDS)
+    fresh, how = fresh_networks(used, x[: plan.fresh], plan.seeds)
     if how == SHUFFLED:
         notes.append(
             "No fresh network can be drawn (a part without reset_parameters): the weights are shuffled "
@@ -263,7 +269,7 @@ def _evidence(
         except InputError:  # fresh outputs that do not vary
             continue
         if not fresh_shares:
-            fresh_shares.append(layer_shares(control, x[: plan.layers], still, module))
+            fresh_shares.append(layer_shares(control, x[: plan.layers], still, module, plan.calls))
     return Evidence(
         used,
         table,
@@ -325,7 +331,9 @@ def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
     return tuple(rows)
 
 
-def _data_symmetry(subject: Subject, seed: int, notes: list[str], progress: Progress) -> DataSymmetry | None:
+def _data_symmetry(
+    subject: Subject, most: int, seed: int, notes: list[str], progress: Progress
+) -> DataSymmetry | None:
     """Whether the data has the symmetry; None, with a note, where that cannot be asked."""
     try:
         return data_symmetry(
@@ -333,6 +341,7 @@ def _data_symmetry(subject: Subject, seed: int, notes: list[str], progress: Prog
             subject.action,
             target=_data_target(subject),
             class_names=subject.class_names,
+            most_samples=most,
             seed=seed,
             progress=progress,
         )

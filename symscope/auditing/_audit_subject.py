@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from symscope.numerics import check_finite, explained, usable_device
 
 MOST_ELEMENTS = 1024  # of a group: every one is tried on some samples
 MOVED = 1e-6  # relative distance below which a sample has not moved
+CHECKING = 5.0  # seconds in which elements are tried one by one
 TRIED = 3  # samples on which a network and an action are tried
 REPEATED = 1e-6  # relative difference of two calls in evaluation mode that rounding may make (on GPUs)
 
@@ -246,8 +248,11 @@ def _check_action(subject: Subject) -> None:
             f"action: expected at most {MOST_ELEMENTS:,} elements, got the {group.order:,} of {group.name}; "
             "take a smaller group that acts in the same way."
         )
-    still = True
-    for g in group.elements:
+    still, started = True, time.perf_counter()
+    stride = 1 + group.order // 8  # spread over the group, should the time not be enough for all
+    for g in sorted(group.elements, key=lambda g: (g % stride, g)):
+        if time.perf_counter() - started > CHECKING:
+            break
         moved = subject.moved(g, x)
         if moved.shape != x.shape:
             raise InputError(

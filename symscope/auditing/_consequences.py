@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -67,11 +67,19 @@ class Consequences:
         return f"Consequences({what}, {self.samples} samples, {len(self.worst_elements)} elements hurt)"
 
 
-def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None = None) -> Consequences | None:
+def consequences(
+    subject: Subject,
+    *,
+    known: Mapping[int, Tensor] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Consequences | None:
     """Accuracy, calibration and decisions of a network by transformation and class; errors of numbers.
 
     Args:
         subject: Network, data and actions.
+        known: Outputs for all samples by element, moved back, the identity first, where they were computed
+            before: then there are no others.
         seed: Seed for drawing samples and bootstrap resamples.
         progress: Called as `progress("asking the network", elements done, elements)`.
 
@@ -89,6 +97,7 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
         return None
     others = [g for g in group.elements if g != group.identity]
     kept = (group.identity, *others[:: -(-len(others) // (MOST_ELEMENTS - 1)) if others else 1])
+    kept = tuple(known) if known else kept
     chosen = torch.randperm(len(data), generator=seeded(seed, 43))[:MOST_SAMPLES].sort().values
     notes = []
     if len(chosen) < len(data):
@@ -103,7 +112,10 @@ def consequences(subject: Subject, *, seed: int = 0, progress: Progress | None =
         for k, g in enumerate(kept):
             if progress is not None:
                 progress("asking the network", k, len(kept))
-            yield subject.moved_back(g, subject.outputs(subject.moved(g, drawn.x)))
+            if known:
+                yield known[g][chosen]
+            else:
+                yield subject.moved_back(g, subject.outputs(subject.moved(g, drawn.x)))
 
     if isinstance(drawn, MaskData):
         assert drawn.masks is not None

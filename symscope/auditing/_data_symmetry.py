@@ -96,6 +96,7 @@ def data_symmetry(
     *,
     target: Action | None = None,
     met_elements: Sequence[int] = (),
+    most_samples: int = MOST_DRAWN,
     class_names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -113,6 +114,7 @@ def data_symmetry(
         action: Group action on the samples, or a few words such as "C8 rotation".
         target: Group action on the numbers to predict; None where they should stay the same.
         met_elements: Elements under which the network will meet samples, whatever the data shows.
+        most_samples: Samples that are moved and compared, at most.
         class_names: Names of classes 0, 1, ...
         seed: Seed for drawing samples, halves and permutations.
         progress: Called as `progress(words, steps done, steps)`.
@@ -137,7 +139,7 @@ def data_symmetry(
         raise InputError(f"{data.name}: expected at least {4 * FEWEST} samples to compare, got {len(data)}.")
     met = _checked_elements(met_elements, action)
     say = progress or (lambda *_: None)
-    drawn = data.to("cpu").take(torch.randperm(len(data), generator=seeded(seed, 41))[:MOST_DRAWN])
+    drawn = data.to("cpu").take(torch.randperm(len(data), generator=seeded(seed, 41))[:most_samples])
     others = [g for g in group.elements if g != group.identity and g <= group.inverse(g)]
     others = others[:: -(-len(others) // MOST_ELEMENTS)]  # the inverse of each is tested with it
     x = small_pictures(action, drawn.x)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import final
 
 import torch
@@ -18,6 +18,7 @@ from symscope.numerics import seeded
 RESAMPLES = 400  # bootstrap resamples of the samples
 CONFIDENCE = 0.95
 CLEAN, ROUNDINGS = 1e-4, 4.0  # errors below which a network counts as equivariant: this, or so many roundings
+MOST_KEPT = 2**22  # outputs of a table that are kept, 32 MiB: what they do to answers needs no other pass
 CONSTANT = 1e-7  # of the outputs' size: what varies between samples below it is rounding (in float32)
 
 
@@ -30,11 +31,13 @@ class ErrorTable:
         elements: The elements g, one for each column.
         squares: Squared distance for each sample and element.
         spread: `|f(x) - mean_x f(x)|^2` of each sample.
+        outputs: Outputs by element, moved back, the identity among them; empty where they are too many.
     """
 
     elements: tuple[int, ...]
     squares: Float64[Tensor, "m k"]
     spread: Float64[Tensor, "m"]
+    outputs: Mapping[int, Float64[Tensor, "m *t"]] = field(default_factory=dict)
 
     def error(self, elements: Sequence[int] | None = None) -> float:
         """Root mean square over samples and elements, over that of what varies; NaN without elements."""
@@ -87,17 +90,21 @@ def error_table(
             f"model {subject.name}: its outputs are the same for all {len(x)} samples, so that an error has "
             "nothing to be compared with; train it, or give samples that differ."
         )
+    few = moved is None and plain.numel() * (len(elements) + 1) <= MOST_KEPT
+    outputs = {subject.action.group.identity: plain} if few else {}
     columns = []
     for g in elements:
         if moved is None:
             out = subject.moved_back(g, subject.outputs(subject.moved(g, x), module))
+            if few:
+                outputs[g] = out
         else:
             out = subject.outputs(moved(g, x), module)
         columns.append((out - plain).flatten(1).square().sum(1))
         if step is not None:
             step()
     squares = torch.stack(columns, 1) if columns else torch.zeros(len(x), 0, dtype=torch.float64)
-    return ErrorTable(tuple(elements), squares, away)
+    return ErrorTable(tuple(elements), squares, away, outputs)
 
 
 def clean_error(subject: Subject) -> float:

@@ -61,6 +61,7 @@ def layer_shares(
     x: Shaped[Tensor, "m *s"],
     elements: Sequence[int],
     module: nn.Module | None = None,
+    most: int = MOST_CALLS,
 ) -> tuple[LayerShare, ...]:
     """What each layer adds, in the order of the layers; the parts add up to the squared error.
 
@@ -69,6 +70,7 @@ def layer_shares(
         x: Samples; few are enough.
         elements: Elements, best those that act exactly.
         module: Another network than the audited one.
+        most: Calls of layers that are put right one by one; of more, some.
     """
     chosen = subject.module if module is None else module
     with torch.no_grad():
@@ -98,7 +100,7 @@ def layer_shares(
         done: frozenset[int] = frozenset()
         before = apart(done)
         shares, last, left = [], -1, ""
-        for k in _listed(calls, movers, own):
+        for k in _listed(calls, movers, own, most):
             after = apart(done | {k})
             if float(after.mean()) > WORSE * float(before.mean()) + 1e-12:
                 skipped = _share(calls[k], own, torch.zeros_like(before), start)
@@ -148,16 +150,18 @@ def mixes_positions(call: LayerCall, flattened: bool) -> bool:
     return bool((difference > 1e-9 * difference.max()).sum() > 1)
 
 
-def _listed(calls: list[LayerCall], movers: list[Mover | None], own: dict[str, float]) -> list[int]:
+def _listed(
+    calls: list[LayerCall], movers: list[Mover | None], own: dict[str, float], most: int
+) -> list[int]:
     """The calls to put right, in their order; of many, those of layers that break the symmetry, and some "
     "more."""
     known = [k for k, mover in enumerate(movers) if mover is not None]
-    if len(known) <= MOST_CALLS:
+    if len(known) <= most:
         return known
     loud = [k for k in known if own.get(calls[k].name, 0.0) > QUIET]
-    if len(loud) > MOST_CALLS:
-        loud = loud[:: -(-len(loud) // MOST_CALLS)]
-    spare = max(1, MOST_CALLS - len(loud))
+    if len(loud) > most:
+        loud = loud[:: -(-len(loud) // most)]
+    spare = max(1, most - len(loud))
     return sorted({*loud, *known[:: -(-len(known) // spare)], known[-1]})
 
 

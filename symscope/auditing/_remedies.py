@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -12,8 +12,9 @@ import torch
 from jaxtyping import Bool, Int64
 from torch import Tensor, nn
 
+from symscope.auditing._audit_plan import move_time, pass_time
 from symscope.auditing._data_symmetry import DataSymmetry
-from symscope.auditing._fitted_repairs import fine_tuned, projected, refitted
+from symscope.auditing._fitted_repairs import BATCH, LEAST_STEPS, fine_tuned, projected, refitted
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
 from symscope.auditing._mask_data import AuditData
 from symscope.auditing._measurement import tried_elements
@@ -28,6 +29,7 @@ AVERAGED = 16  # elements of an average, at most
 JUDGED = 1000  # samples to judge, at most
 LEAST_JUDGED = 24  # samples to judge, however long they take
 LEAST_FITTED = 64  # samples to refit, however long they take
+BACKWARD = 3  # times a forward pass that a step of training takes
 REMEDIES = 8  # among which the time is divided
 FITTED = 1000  # samples to fit, at most
 TIMED = 16  # samples whose forward pass is timed
@@ -44,16 +46,20 @@ class Remedy:
         make: Gives the repaired network and settings in words.
         does_not_fix: What stays as it was.
         passes: Forward passes for one answer.
+        moves: Times that a sample is moved for one answer.
         fitted: Samples it is fitted to.
         needs_targets: Whether it is fitted to classes or targets.
+        making: Seconds that making it takes at least.
     """
 
     name: str
     make: Callable[[], tuple[nn.Module, str]]
     does_not_fix: str
     passes: int = 1
+    moves: int = 0
     fitted: int = 0
     needs_targets: bool = False
+    making: float = 0.0
 
 
 def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple[int, ...], str]:
@@ -98,6 +104,7 @@ class RepairPlan:
         judged: Samples to measure on.
         seconds: Time for everything.
         pass_seconds: Time to move one sample and pass it through the network.
+        move_seconds: Time to move one sample.
     """
 
     elements: tuple[int, ...]
@@ -107,13 +114,20 @@ class RepairPlan:
     judged: AuditData
     seconds: float | int
     pass_seconds: float
+    move_seconds: float = 0.0
 
-    def tried(self, passes: int) -> Bool[Tensor, "m k"]:
-        """Elements by which each sample is moved to measure networks of so many passes together.
+    def answer_seconds(self, remedies: Sequence[Remedy]) -> float:
+        """Time to move a sample and to ask the network, and it after each of the remedies."""
+        once = self.pass_seconds - self.move_seconds
+        later = [one.passes * once + (1 + one.moves) * self.move_seconds for one in remedies]
+        return max(1e-9, self.pass_seconds + sum(later))
+
+    def tried(self, remedies: Sequence[Remedy]) -> Bool[Tensor, "m k"]:
+        """Elements by which each sample is moved to measure the network before and after remedies.
 
         All where the time allows it, else two of them: many samples tell more than many elements of a few.
         """
-        possible = REMEDIES * self.passes() // passes
+        possible = int(self.seconds / 2 / self.answer_seconds(remedies))
         elements = len(self.measured)
         each = elements if possible >= LEAST_JUDGED * (1 + elements) else min(2, elements)
         count = min(len(self.judged), max(LEAST_JUDGED, possible // (1 + each)))
@@ -135,8 +149,7 @@ def repair_plan(subject: Subject, elements: tuple[int, ...], seconds: float | in
     measured = tuple(
         g for g in _thinned(subject, elements, MEASURED + 1) if g != subject.action.group.identity
     )
-    x = subject.data.x[:TIMED]
-    each = _shortest(lambda: subject.outputs(subject.moved(subject.others[0], x))) / len(x)
+    each, move = pass_time(subject), move_time(subject)
     fit, judge = _halves(subject.data, seed)
     return RepairPlan(
         elements,
@@ -145,7 +158,8 @@ def repair_plan(subject: Subject, elements: tuple[int, ...], seconds: float | in
         subject.data.take(fit[:FITTED]),
         subject.data.take(judge[:JUDGED]),
         seconds,
-        each,
+        each + move,
+        move,
     )
 
 
@@ -222,6 +236,7 @@ def possible_remedies(
             averaged(elements),
             f"The layers stay as they are, an answer costs {len(elements)} passes; {interpolation}.",
             len(elements),
+            len(elements) - 1,
             len(_choosing(plan, elements)) if classes else 0,
         )
         for elements in dict.fromkeys((plan.averaged, half))
@@ -235,6 +250,7 @@ def possible_remedies(
                 canonical(True),
                 f"{pose} {interpolation}.",
                 len(plan.averaged),
+                len(plan.averaged) - 1,
             )
         )
     remedies.append(
@@ -242,17 +258,25 @@ def possible_remedies(
             "canonical pose, nearest to the data",
             canonical(False),
             f"{pose} {interpolation}.",
+            moves=len(plan.averaged),
             fitted=len(plan.fitted),
         )
     )
     learned = "Nothing is guaranteed: other samples, and elements not trained on, may have a larger error."
 
+    points = int(plan.seconds / 20 / max(plan.move_seconds * len(plan.elements), 1e-9))
+    orbits = plan.fitted.take(torch.arange(min(len(plan.fitted), max(LEAST_FITTED, points))))
+
+    once = plan.pass_seconds - plan.move_seconds
+    steps_time = LEAST_STEPS * min(BATCH, len(orbits)) * BACKWARD * once
+    tuning = len(orbits) * len(plan.elements) * plan.move_seconds + steps_time
+
     def tuned(penalty: bool) -> tuple[nn.Module, str]:
         return fine_tuned(
-            subject, plan.fitted, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
+            subject, orbits, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
         )
 
-    refit, everyone = plan.first_fitted(len(plan.averaged), LEAST_FITTED), len(plan.fitted)
+    refit, everyone = plan.first_fitted(len(plan.averaged), LEAST_FITTED), len(orbits)
     remedies += [
         Remedy(
             "refit of the last layer",
@@ -260,9 +284,10 @@ def possible_remedies(
             "All layers before the last stay as they are.",
             fitted=len(refit),
             needs_targets=True,
+            making=len(refit) * len(plan.averaged) * plan.pass_seconds,
         ),
-        Remedy("fine-tuning with augmentation", lambda: tuned(False), learned, 1, everyone, True),
-        Remedy("fine-tuning with a penalty", lambda: tuned(True), learned, 1, everyone, True),
+        Remedy("fine-tuning with augmentation", lambda: tuned(False), learned, 1, 0, everyone, True, tuning),
+        Remedy("fine-tuning with a penalty", lambda: tuned(True), learned, 1, 0, everyone, True, tuning),
     ]
     if isinstance(getattr(module, "network", None), DeclaredNetwork):
         made = Remedy(
@@ -272,6 +297,16 @@ def possible_remedies(
         )
         remedies.append(made)
     return remedies
+
+
+def affordable_remedies(plan: RepairPlan, remedies: list[Remedy]) -> list[Remedy]:
+    """Those that the least number of samples can be measured with in the time, the cheapest first of all."""
+    chosen: list[Remedy] = []
+    for one in sorted(remedies, key=lambda one: one.making + 3 * LEAST_JUDGED * plan.answer_seconds([one])):
+        making = one.making + sum(other.making for other in chosen)
+        if making + 3 * LEAST_JUDGED * plan.answer_seconds([*chosen, one]) <= plan.seconds:
+            chosen.append(one)
+    return chosen
 
 
 def _choosing(plan: RepairPlan, elements: tuple[int, ...]) -> AuditData:
@@ -293,9 +328,9 @@ def _averages_better_soft(subject: Subject, plan: RepairPlan, elements: tuple[in
     return right[1] > right[0]
 
 
-def pass_seconds(subject: Subject, module: nn.Module) -> float:
+def pass_seconds(subject: Subject, module: nn.Module, count: int = TIMED) -> float:
     """Time of one answer of a network for a few samples."""
-    return _shortest(lambda: subject.outputs(subject.data.x[:TIMED], module))
+    return _shortest(lambda: subject.outputs(subject.data.x[:count], module))
 
 
 def _shortest(call: Callable[[], object]) -> float:

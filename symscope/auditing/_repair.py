@@ -19,8 +19,10 @@ from symscope.auditing._fitted_repairs import STEPS
 from symscope.auditing._group_modules import Averaged
 from symscope.auditing._measurement import Estimate, Measurement, answer_scores, measurement
 from symscope.auditing._remedies import (
+    TIMED,
     Remedy,
     RepairPlan,
+    affordable_remedies,
     pass_seconds,
     possible_remedies,
     repair_plan,
@@ -161,7 +163,8 @@ def repair(
     first = subject.data.take(torch.arange(1))
     scored = not bool(answer_scores(subject, first, subject.outputs(first.x)).isnan())
     remedies = possible_remedies(subject, plan, scored, steps, seed)
-    tried = plan.tried(1 + sum(one.passes for one in remedies))
+    affordable = affordable_remedies(plan, remedies)
+    tried = plan.tried(affordable)
     before = _measured(subject, plan, tried)
     error = before.error(seed)
     if error.high <= ROUNDING:
@@ -171,6 +174,10 @@ def repair(
     for done, remedy in enumerate(remedies):
         if progress:
             progress(f"repair: {remedy.name}", done, len(remedies))
+        if remedy not in affordable:
+            late = f"it would take longer than the {seconds:.0f} s that remedies have; give more seconds"
+            results.append(Repair(remedy.name, None, late))
+            continue
         results.append(_applied(subject, plan, remedy, before, seed))
     if progress:
         progress("repair", len(remedies), len(remedies))
@@ -218,7 +225,8 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
         after = _measured(subject, plan, before.tried, module.eval())
     except InputError as error:
         return Repair(remedy.name, None, str(error).rstrip("."))
-    slowdown = pass_seconds(subject, module) / max(pass_seconds(subject, subject.module), 1e-9)
+    few = TIMED if TIMED * plan.answer_seconds([remedy]) < 1 else 1
+    slowdown = pass_seconds(subject, module, few) / max(pass_seconds(subject, subject.module, few), 1e-9)
     result = Repair(
         remedy.name,
         module,

@@ -20,7 +20,7 @@ from symscope.numerics import check_finite
 from symscope.user_code import user_errors
 
 BATCH = 256  # samples in one forward pass
-LARGEST_BATCH = 2**22  # numbers in one batch of inputs
+LARGEST_BATCH = {"cpu": 2**17, "cuda": 2**22}  # numbers in one batch of inputs; a CPU wants them in its cache
 
 
 @final
@@ -71,7 +71,8 @@ class Subject:
             InputError: The network fails on them, or gives something else than one finite tensor.
         """
         chosen = self.module if module is None else module
-        size = max(1, min(BATCH, LARGEST_BATCH // max(1, x[0].numel())))
+        largest = LARGEST_BATCH.get(self.device.type, LARGEST_BATCH["cuda"])
+        size = max(1, min(BATCH, largest // max(1, x[0].numel())))
         parts = [self.call(chosen, self.inputs(part, chosen)) for part in x.split(size)]
         result = torch.cat([part.double().cpu() for part in parts])
         check_finite(f"outputs of {self.name}", result)

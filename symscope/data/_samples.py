@@ -166,7 +166,9 @@ def _array(values: Any, where: str) -> NDArray[np.generic]:
     if isinstance(values, Tensor):
         if values.is_complex():
             raise InputError(f"{where}: expected real numbers, got {values.dtype}.")
-        return values.detach().cpu().double().numpy() if values.is_floating_point() else values.cpu().numpy()
+        values = values.detach().cpu()
+        short = values.dtype in (torch.float16, torch.bfloat16)  # the second is none of numpy's
+        return (values.float() if short else values).numpy()
     try:
         array = np.asarray(values)
     except ValueError as error:  # rows of different lengths

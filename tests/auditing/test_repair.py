@@ -15,7 +15,7 @@ from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._input_invariance import ElementTest
 from symscope.auditing._label_survival import LabelTest
 from symscope.auditing._measurement import Estimate, measurement
-from symscope.auditing._remedies import repair_plan, wanted_elements
+from symscope.auditing._remedies import Remedy, affordable_remedies, repair_plan, wanted_elements
 from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
 from symscope.auditing._target_survival import TargetTest
@@ -164,15 +164,32 @@ def test_nothing_is_done_to_a_network_that_is_invariant():
 
 def test_what_takes_longer_is_measured_on_fewer_samples():
     subject = bar_subject()
-    plan = replace(repair_plan(subject, (0, 1, 2, 3), 600, 0), seconds=2.0, pass_seconds=1 / 240)
-    assert (plan.tried(1).shape, bool(plan.tried(1).all())) == ((60, 3), True)  # 240 passes
-    few = plan.tried(4)  # 60 passes, too few for 24 samples in 4 poses
+    plan = replace(repair_plan(subject, (0, 1, 2, 3), 600, 0), pass_seconds=1 / 240, move_seconds=0.0)
+    one = Remedy("one", lambda: (nn.Identity(), ""), "")
+    four = replace(one, name="four", passes=4, moves=3)
+    plan = replace(plan, seconds=4.0)
+    assert (plan.tried([one]).shape, bool(plan.tried([one]).all())) == ((60, 3), True)  # 240 pairs of passes
+    few = plan.tried([one, four])  # 80 answers, too few for 24 samples in 4 poses
     assert few.sum(1).unique().tolist() == [2]
-    assert (len(few), few.sum(0).tolist()) == (24, [16, 16, 16])
-    part = measurement(subject, plan.judged.take(torch.arange(24)), plan.measured, few)
-    whole = measurement(subject, plan.judged, plan.measured, plan.tried(1))
+    assert (len(few), few.sum(0).tolist()) == (26, [17, 18, 17])
+    part = measurement(subject, plan.judged.take(torch.arange(26)), plan.measured, few)
+    whole = measurement(subject, plan.judged, plan.measured, plan.tried([one]))
     assert whole.error().value == pytest.approx(part.error().value, rel=0.2)
-    assert (plan.first_fitted(1, 8).x.shape[0], plan.first_fitted(30, 8).x.shape[0]) == (30, 8)
+    assert (len(plan.first_fitted(1, 8)), len(plan.first_fitted(30, 8))) == (60, 8)
+
+
+def test_remedies_that_take_too_long_are_left_out():
+    plan = replace(repair_plan(bar_subject(), (0, 1, 2, 3), 600, 0), pass_seconds=0.1, move_seconds=0.05)
+    one = Remedy("one", lambda: (nn.Identity(), ""), "")
+    average, fitted = replace(one, name="average", passes=4, moves=3), replace(one, name="fit", making=8.0)
+    everything = [average, fitted, one]
+    assert affordable_remedies(replace(plan, seconds=600.0), everything) == [one, fitted, average]
+    assert affordable_remedies(replace(plan, seconds=30.0), everything) == [one, fitted]
+    assert affordable_remedies(replace(plan, seconds=20.0), everything) == [one]
+    assert affordable_remedies(replace(plan, seconds=10.0), everything) == []
+    late = repair(bar_subject(), seconds=1e-4)
+    assert {one.module for one in late} == {None}
+    assert all("longer than" in one.reason for one in late)
 
 
 def test_all_remedies_have_the_same_numbers_before(classes):

@@ -11,6 +11,7 @@ from symscope import InputError, audit
 from symscope.auditing import audit_subject, best_repair, data_symmetry
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
+from symscope.auditing._fitted_repairs import fine_tuned
 from symscope.auditing._two_sample import two_sample_test
 from symscope.data import custom_action, rotation
 from symscope.groups import cyclic
@@ -160,9 +161,12 @@ def test_masks_are_audited_position_by_position():
     assert quarter.accuracy == pytest.approx(float((turned == masks).double().mean()), abs=1e-9)
     averaged = next(one for one in result.repairs if one.name == "average over 8 elements")
     assert averaged.error_after.value < 1e-5 < averaged.error_before.value
-    tuned = next(one for one in result.repairs if one.name == "fine-tuning with augmentation")
-    assert tuned.module is not None
-    assert tuned.everywhere_after.value > tuned.everywhere_before.value
+    subject = result.subject
+    tuned, _ = fine_tuned(
+        subject, subject.data, tuple(range(8)), penalty=False, seconds=600, seed=0, steps=20
+    )
+    losses = [nn.functional.cross_entropy(subject.outputs(x, net), masks) for net in (None, tuned)]
+    assert losses[1] < losses[0]
     assert "positions are right" in result.consequences.sentences[0]
     assert any("masks" in sentence for sentence in result.data_symmetry.evidence)
 
@@ -264,3 +268,43 @@ def test_every_layer_that_breaks_the_symmetry_is_in_the_table():
     assert {"0", "2", "4"} <= set(listed)
     assert listed["0"].own > 0.1
     assert "next layer" in listed["0"].reason
+
+
+class Clock:
+    """What the audit takes for the time; copies of a network share it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Waiting(nn.Module):
+    """A network that takes 50 ms for a sample, as far as that clock shows."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock, self.first, self.last = clock, nn.Linear(36, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        self.clock.now += 0.05 * len(x)
+        return self.last(torch.relu(self.first(x.flatten(1))))
+
+
+@pytest.mark.parametrize(("order", "slow"), [(4, "network"), (4, "action"), (36, "network")])
+def test_slow_networks_and_actions_keep_to_the_time(order, slow, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("time.perf_counter", lambda: clock.now)
+
+    def turn(g, x):
+        clock.now += 0.02 * len(x) if slow == "action" else 0.0
+        return x.rot90(g, (-2, -1)) if order == 4 else x.flatten(-2).roll(g, -1).reshape(x.shape)
+
+    net = Waiting(clock) if slow == "network" else nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+    told = []
+    action = custom_action(cyclic(order), turn, 2, "turn")
+    result = audit(net, images(300), action, seconds=20, progress=lambda words, *_: told.append(words))
+    assert clock.now < 1.2 * (20 + 10) + 5  # and what finds out how long a pass takes
+    assert any("take about" in words for words in told)
+    assert any("fewer samples" in note for note in result.notes)

@@ -110,7 +110,6 @@ def test_an_action_and_a_target_of_one_s_own(capsys, folder):
         (["--group", "C5", "--action", "shift-x"], {}, "divides the width"),
         (["--group", "C4", "--target-action", "picture"], {}, "target action"),
         (["--group", "C4", "--target-action", "image"], {}, "axes or more"),
-        (["--group", "SO(2)"], {}, "infinitely many"),
         (["--group", "C4", "--fail-above", "-1"], {}, "0 or more"),
         (["--group", "C4", "--seconds", "0"], {}, "above 0"),
         (["--group", "C4", "--device", "abacus"], {}, "--device"),
