@@ -108,7 +108,9 @@ def _equivariant_claims(config: Setting, ends: dict[str, pd.DataFrame]) -> list[
             float((inside["drift"] / inside["travelled"]).max()),
             rounding,
             quote="produces networks which are manifestly equivariant",
-            why="Largest |A_E⊥| / |A - A0| of all runs at the end; threshold: rounding.",
+            why="Largest |A_E⊥| / |A - A0| of all runs at the end; threshold: rounding."
+            + " The scripts project the last layer, not its gradient, so that it ends a step off E."
+            * config.scripts,
         ),
         Claim.at_least(
             "AUGMENTED leaves E in every run.",

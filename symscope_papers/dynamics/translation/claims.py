@@ -9,6 +9,6 @@ from symscope_papers.dynamics.translation.config import Translation
 
 def judge_claims(config: Translation, tables: RunTables) -> list[Claim]:
     """The claims, judged on the tables of a run."""
-    size = (config.size, config.images, config.batch, config.mnist)
-    whole = size == (Translation.size, Translation.images, Translation.batch, Translation.mnist)
+    size = (config.size, config.images, config.batch)
+    whole = size == (Translation.size, Translation.images, Translation.batch) and config.mnist != "sample"
     return [*common_claims(config, tables), *orders_claims(tables, whole=whole)]
