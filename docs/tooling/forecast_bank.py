@@ -2,7 +2,7 @@
 
 python -m docs.tooling.forecast_bank [RUN...]
 
-RUN is the folder of a finished run; a case that is in the bank already is replaced. The last lines printed
+RUN is the folder of a run: its finished cases are taken; one that is in the bank already is replaced. The last lines printed
 are the numbers of symscope/forecasting/_learned_forecast.py.
 """
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from docs.tooling.keep_results import small_png
 from symscope.report import figure_bytes
-from symscope.runs import RunOutcome
+from symscope.runs import RunFolder, RunRequest
 from symscope_papers.forecast.bank.config import bank_cases
 from symscope_papers.forecast.bank.correction import (
     all_forecasts,
@@ -49,7 +49,7 @@ def read_bank(folder: Path = RESULTS / "forecast-bank") -> dict[str, pd.DataFram
 def add_runs(bank: dict[str, pd.DataFrame], runs: list[Path]) -> dict[str, pd.DataFrame]:
     """The bank with the cases of some runs, which replace those it has."""
     for run in runs:
-        tables = RunOutcome.from_folder(run).tables()
+        tables = finished_tables(run)
         keys = pd.MultiIndex.from_frame(tables["cases"][CASE])
         for name in TABLES:
             if name not in tables:
@@ -61,6 +61,17 @@ def add_runs(bank: dict[str, pd.DataFrame], runs: list[Path]) -> dict[str, pd.Da
                 CASE, kind="stable", ignore_index=True
             )
     return bank
+
+
+def finished_tables(run: Path) -> dict[str, pd.DataFrame]:
+    """The tables of the cells of a run that are done, whether the run is finished or not."""
+    folder, tables = RunFolder(run), dict[str, list[pd.DataFrame]]()
+    for task in RunRequest.from_folder(run, continued=False).tasks():
+        record = folder.cell(task.key)
+        if record is not None and record["status"] == "done":
+            for name, columns in record["tables"].items():
+                tables.setdefault(name, []).append(pd.DataFrame(columns))
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
 
 
 def main(runs: list[Path]) -> None:
