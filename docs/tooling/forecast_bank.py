@@ -2,8 +2,8 @@
 
 python -m docs.tooling.forecast_bank [RUN...]
 
-RUN is the folder of a run: its finished cases are taken; one that is in the bank already is replaced. The last lines printed
-are the numbers of symscope/forecasting/_learned_forecast.py.
+RUN is the folder of a run: its finished cases are taken; one that is in the bank already is replaced. The
+last lines printed are the numbers of symscope/forecasting/_learned_forecast.py.
 """
 
 from __future__ import annotations
