@@ -40,6 +40,7 @@ RIGHT = 0.25  # squared error at most under an action that is the right one
 REMAINING = 0.2  # of the squared error at most, with a corrected action, for the given one to be at fault
 OFF_CENTRE = 0.2  # pixels
 STEP = 4.0  # degrees that a fitted angle may be off
+ROTATIONS = ("rot", "turn")  # in the name of an action that should not mirror
 WIDEST = 32  # outputs whose own representation is fitted
 
 
@@ -141,14 +142,41 @@ def _moved_images(subject: Subject, x: Tensor) -> Iterator[_Candidate]:
                 replace(subject, action=centred),
             )
     mirrors = [g for g, one in known.items() if one.determinant < -0.5]
-    if mirrors and action.group.cyclic_factors is not None and len(action.group.cyclic_factors) == 1:
-        name = subject.element_name(mirrors[0])
+    if not mirrors or action.group.cyclic_factors is None or len(action.group.cyclic_factors) != 1:
+        return
+    name = subject.element_name(mirrors[0])
+    # a mirror is an action of C2 as good as a half turn: only its name can say that it is not the one meant
+    if action.group.order > 2 or any(word in action.name.lower() for word in ROTATIONS):
         yield _Candidate(
             f"Element {name} of the action {action.name} is a mirror (determinant "
             f"{known[mirrors[0]].determinant:.0f}), the network is symmetric under rotations",
             "Give the rotations, torch.rot90(x, k, (-2, -1)) for quarter turns, or audit for the mirror.",
             replace(subject, action=parse_action("rotation", action.group, shape[-2:])),
         )
+
+
+def mirror_note(subject: Subject, x: Shaped[Tensor, "m *s"]) -> str:
+    """That a user's own action is a mirror where the network keeps half turns; empty where it is not so.
+
+    Args:
+        subject: Network and actions, found without fault.
+        x: Samples.
+    """
+    action, shape = subject.action, tuple(x.shape[1:])
+    if is_builtin_action(action) or action.group.order != 2 or subject.target is not None:
+        return ""
+    g = subject.others[0]
+    motion = image_motion(action, shape, g)
+    if motion is None or motion.determinant > -0.5 or shape[-1] != shape[-2]:
+        return ""
+    turned = replace(subject, action=parse_action("rotation", action.group, shape[-2:]))
+    given, left = (float(error_table(one, x, (g,)).square()) for one in (subject, turned))
+    if left > min(REMAINING * given, RIGHT):
+        return ""
+    return (
+        f"The action {action.name} is a mirror, and the network keeps half turns instead (error "
+        f"{math.sqrt(left):.1%}): whether the mirror was meant cannot be told."
+    )
 
 
 def _about_the_centre(action: Action, motions: dict[int, ImageMotion]) -> Action | None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from symscope.auditing._action_faults import action_fault
+from symscope.auditing._action_faults import action_fault, mirror_note
 from symscope.auditing._audit_plan import CONTROL, MOST_SAMPLES, AuditPlan, audit_plan, measured_elements
 from symscope.auditing._audit_subject import audit_subject
 from symscope.auditing._causes import Evidence, error_interval, find_causes
@@ -126,6 +126,8 @@ def audit(
     told.begin("action")
     fault = action_fault(subject, x[: plan.trial], table)
     notes = list(plan.notes)
+    if fault is None and (mirrored := mirror_note(subject, x[: plan.trial])):
+        notes.append(mirrored)
     if class_names is None and subject.class_names is not None:
         notes.append(names_note(subject.class_names))
     if len(elements) < len(subject.others):

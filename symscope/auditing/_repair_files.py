@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import io
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -55,6 +56,7 @@ def save_repaired(repair: Repair, path: str | os.PathLike[str]) -> None:
         saved["action"] = describe_action(module.action, repair.sample_shape)
         saved["outputs"] = list(repair.output_shape)
         saved["target_action"] = _target_words(module, repair)
+    saved["settings_sha256"] = _settings_hash(saved)
     buffer = io.BytesIO()
     torch.save(saved, buffer)
     write_whole(buffer.getvalue(), Path(path))
@@ -79,8 +81,8 @@ def load_repaired(
         The repaired network in evaluation mode, with the certificate as `module.certificate`.
 
     Raises:
-        InputError: Another file, weights that were changed after they were saved, a network that they do not
-            fit, or an action that is not in the file.
+        InputError: Another file, weights or settings that were changed after they were saved, a network that
+            they do not fit, or an action that is not in the file.
     """
     saved = _read(Path(path))
     kind, state = saved["kind"], saved["state"]
@@ -89,6 +91,10 @@ def load_repaired(
             raise InputError(f"{path}: {name} is larger than what the file holds of it; save it again.")
     if weights_hash(state) != saved["certificate"].get("weights_sha256"):
         raise InputError(f"{path}: its weights are not those of its certificate; save the network again.")
+    if _settings_hash(saved) != saved.get("settings_sha256"):
+        raise InputError(
+            f"{path}: its settings or certificate were changed after it was saved; save it again."
+        )
     made = copy.deepcopy(module)
     if kind != "plain":
         acting = action or _action(saved.get("action"), path, "action")
@@ -119,6 +125,12 @@ def weights_hash(state: Mapping[str, Tensor]) -> str:
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
         digest.update(value.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def _settings_hash(saved: Mapping[str, Any]) -> str:
+    """SHA-256 over all of a file but its weights, which the certificate has a hash of."""
+    words = {key: value for key, value in saved.items() if key not in ("state", "settings_sha256")}
+    return hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
 
 
 def describe_action(action: Action, shape: Sequence[int]) -> dict[str, Any] | None:
@@ -171,9 +183,50 @@ def _read(path: Path) -> dict[str, Any]:
         good = saved.get("kind") in KINDS and isinstance(saved.get("settings"), dict)
     if not good or not all(isinstance(saved.get(name), kind) for name, kind in parts.items()):
         raise InputError(f"{path}: expected a file of save_repaired, got something else.")
-    if not all(isinstance(value, Tensor) for value in saved["state"].values()):
+    state = saved["state"]
+    if not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()):
         raise InputError(f"{path}: expected names and tensors in its state.")
+    wrong = _wrong_part(saved)
+    if wrong:
+        raise InputError(
+            f"{path}: its part {wrong} is not as save_repaired writes it; save the network again."
+        )
     return dict(saved)
+
+
+def _wrong_part(saved: Mapping[str, Any]) -> str:
+    """The name of a part that holds something else than it should; empty where all is well."""
+
+    def sizes(value: object) -> bool:
+        return isinstance(value, list) and all(type(one) is int and 0 <= one < 2**31 for one in value)
+
+    def words(value: Any) -> bool:
+        if value is None or isinstance(value, str):
+            return True
+        named = isinstance(value, dict) and set(value) == {"name", "group", "shape"}
+        return (
+            named and sizes(value["shape"]) and all(isinstance(value[key], str) for key in ("name", "group"))
+        )
+
+    try:
+        json.dumps({key: value for key, value in saved.items() if key != "state"}, allow_nan=True)
+    except (TypeError, ValueError, RecursionError):
+        return "certificate"
+    if saved["kind"] == "plain":
+        return ""
+    settings, known = saved["settings"], {"elements", "shape"}
+    known |= {"probabilities"} if saved["kind"] == "averaged" else set()
+    if set(settings) != known or not sizes(settings["elements"]) or not settings["elements"]:
+        return "settings"
+    if not (settings["shape"] is None or sizes(settings["shape"])):
+        return "settings"
+    if not isinstance(settings.get("probabilities", False), bool):
+        return "settings"
+    frame = [name for name in ("frame_mean", "frame_directions") if name in saved["state"]]
+    if saved["kind"] == "canonical" and len(frame) == 1:
+        return "state (frame)"
+    checks = (("outputs", sizes), ("action", words), ("target_action", words))
+    return next((name for name, right in checks if not right(saved.get(name))), "")
 
 
 def _action(words: object, path: str | os.PathLike[str], argument: str) -> Action:

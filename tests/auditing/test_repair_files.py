@@ -92,6 +92,14 @@ def test_a_file_holds_no_code(repairs, tmp_path):
         lambda saved: saved.__setitem__("settings", {"elements": [99]}),
         lambda saved: saved.__setitem__("settings", {"other": 1}),
         lambda saved: saved.__setitem__("action", {"name": "rotation", "group": "C4", "shape": "x"}),
+        lambda saved: saved.__setitem__("action", {"name": "rotation", "group": "C4"}),
+        lambda saved: saved.__setitem__("settings", {**saved["settings"], "probabilities": "yes"}),
+        lambda saved: saved.__setitem__("settings", {**saved["settings"], "shape": [-1]}),
+        lambda saved: saved.__setitem__("settings", {**saved["settings"], "elements": [0, 1]}),
+        lambda saved: saved.__setitem__("outputs", None),
+        lambda saved: saved.__setitem__("certificate", {**saved["certificate"], "outcome": "better"}),
+        lambda saved: saved["certificate"].__setitem__("error_after", torch.zeros(2)),
+        lambda saved: saved["state"].__setitem__(3, torch.zeros(2)),
     ],
 )
 def test_changed_files_are_refused(change, repairs, tmp_path):

@@ -308,3 +308,26 @@ def test_slow_networks_and_actions_keep_to_the_time(order, slow, monkeypatch):
     assert clock.now < 1.2 * (20 + 10) + 5  # and what finds out how long a pass takes
     assert any("take about" in words for words in told)
     assert any("fewer samples" in note for note in result.notes)
+
+
+def test_a_mirror_of_one_s_own_is_accused_only_where_it_is_called_a_rotation():
+    x, y = images(90)
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Flatten(), nn.Linear(36, 3))
+
+    class Half(nn.Module):
+        def forward(self, x):
+            return inner(x) + inner(x.rot90(2, (-2, -1)))
+
+    def mirror(g, v):
+        return v.flip(-1) if g else v
+
+    own = audit(Half(), (x, y), custom_action(cyclic(2), mirror, 2, "mirror"), repairs=False)
+    built_in = audit(Half(), (x, y), "C2 flip-x", repairs=False)
+    assert own.causes[0].kind == built_in.causes[0].kind != "action"
+    assert own.error == pytest.approx(built_in.error)
+    assert any("cannot be told" in note for note in own.notes)
+    named = audit(Half(), (x, y), custom_action(cyclic(2), mirror, 2, "rotation"), repairs=False)
+    assert named.causes[0].kind == "action"
+    plain = audit(inner, (x, y), custom_action(cyclic(2), mirror, 2, "mirror"), repairs=False)
+    assert not any("mirror" in note for note in plain.notes)
