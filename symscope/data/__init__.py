@@ -7,6 +7,7 @@ datasets, files and folders. Beyond this index:
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
 - `symscope.data.vectors`: representations acting on vectors
 - `symscope.data.nodes`: permutations of the nodes of a graph, or of the rows of a set
+- `symscope.data.graphs`: adjacency matrices of graphs given by their edges
 - `symscope.data.point_clouds`: rotations and reflections of points in the plane and in space
 - `symscope.data.molecules`: real molecules with dipoles and handedness, from biotite's dictionary
 - `symscope.data.series`: shifts and reversals of series

@@ -214,7 +214,8 @@ def _array(stream: IO[bytes] | BufferedIOBase, size: int, path: Path) -> NDArray
     shape, _, dtype = header(stream)
     if dtype.hasobject:
         raise InputError(
-            f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays."
+            f"{path}: expected arrays of numbers, got an object array; save plain numeric arrays, clouds "
+            "and graphs padded to one size."
         )
     left = size - stream.tell()
     if math.prod(shape) * max(dtype.itemsize, 1) != left:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
 from symscope.data._array_files import as_float64
+from symscope.data.graphs import dense_graphs, is_graph
 from symscope.errors import InputError
 from symscope.numerics import check_count, shortened
 
@@ -25,11 +26,12 @@ def read_pairs(
 ) -> tuple[Float[Tensor, "n *shape"], list[Any]]:
     """The inputs of a dataset of pairs, stacked, and the label of each.
 
-    Tensors, arrays and numbers are taken as they are. PIL images become [height, width] (grey) or
+    Tensors, arrays and numbers are taken as they are. Graphs that hold their edges and y, as those of
+    torch_geometric do, become adjacency matrices. PIL images become [height, width] (grey) or
     [channels, height, width] (colour) with values in [0, 1].
 
     Args:
-        dataset: Gives pairs of an input and a word, or one or several numbers.
+        dataset: Gives pairs of an input and a word, or one or several numbers; or graphs.
         limit: Samples to read; all when not given.
         name: Name of the dataset in messages.
 
@@ -46,13 +48,15 @@ def read_pairs(
     inputs: list[Tensor] = []
     labels: list[Any] = []
     for index, sample in enumerate(_items(dataset, limit)):
+        if is_graph(sample):
+            sample = (dense_graphs(sample)[0], getattr(sample, "y", None))
         if not isinstance(sample, (tuple, list)) or len(sample) != 2:
             raise InputError(f"sample {index}: expected a pair (input, label), got {_described(sample)}.")
         value, label = _input(sample[0], index), _label(sample[1], index)
         if inputs and value.shape != inputs[0].shape:
             raise InputError(
                 f"sample {index}: expected inputs of one shape, {tuple(inputs[0].shape)} as in sample 0, "
-                f"got {tuple(value.shape)}; resize or crop them in the dataset."
+                f"got {tuple(value.shape)}; resize, crop or pad them (graphs: symscope.data.graphs)."
             )
         if labels and label.shape != labels[0].shape:
             raise InputError(

@@ -35,6 +35,7 @@ ACTIONS: dict[str, str] = {
 }
 
 TURNING = ("rotation", "dihedral", "points")
+AXES = {"points": "(points, coordinates)", "nodes": "(nodes, nodes) or (nodes, features)"}
 MOST_SHIFTS = {1: 16, 2: 8}  # steps along each of so many axes for a torus
 _CHANNELS = (3, 4)  # axes of this length at the end are colours
 
@@ -67,9 +68,9 @@ def parse_action(name: str, group: str | Group, shape: Sequence[int]) -> Action:
         raise InputError(f"expected {what} without ':{method}': only rotations have a method.")
     if len(shape) < 2:
         raise InputError(
-            f"expected samples with two axes for {what}, (height, width), got {tuple(shape)}; series are "
-            "moved by shift-x and flip (--action), as images of one row, X[:, None]; flattened images need "
-            "their height and width."
+            f"expected samples with two axes for {what}, {AXES.get(what, '(height, width)')}, got "
+            f"{tuple(shape)}; series are moved by shift-x and flip (--action), as images of one row, "
+            "X[:, None]; flattened samples need their axes."
         )
     listed, note = _listed(known, what, shape)
     action = _acting(what, method, listed, shape)

@@ -15,6 +15,7 @@ from symscope.networks.architectures import mlp, pooling_factor, seeded_weights,
 from symscope.networks.structured import DeepSets, MessagePassing, PointNet, RowGRU
 
 SeededBuilder = Callable[[int], nn.Module]
+IMAGES = "images, (height, width) or (channels, height, width)"
 LARGEST_SQUARE_SET = 4  # points with as many columns; a larger square is an image or a graph
 
 
@@ -79,7 +80,9 @@ def _seeded(make: Callable[[], nn.Module]) -> SeededBuilder:
 
 def _image(name: str, shape: Sequence[int]) -> tuple[int, int, int]:
     if len(shape) not in (2, 3):
-        raise _misfit(name, "images, (height, width) or (channels, height, width)", shape, "mlp")
+        raise _misfit(name, IMAGES, shape, "mlp")
+    if len(shape) == 2 and shape[1] in (2, 3) and shape[0] > shape[1]:
+        raise _misfit(name, IMAGES, shape, "deepsets or pointnet for clouds, mlp")
     channels, height, width = (1, *shape) if len(shape) == 2 else shape
     return channels, height, width
 
