@@ -8,7 +8,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from symscope.forecasting._forecast_figures import number_text, spectrum_figure
+from symscope.forecasting._cases_figure import number_text
+from symscope.forecasting._forecast_figures import spectrum_figure
 from symscope.forecasting._kernel_prediction import KernelPrediction
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text

@@ -9,15 +9,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.auditing import mixed_labels
-from symscope.data import default_tolerance, fixing_elements
+from symscope.auditing import data_symmetry, mixed_labels
+from symscope.data import MeasuredData, default_tolerance, fixing_elements
+from symscope.errors import InputError
 from symscope.forecasting._equivariance import exact_subgroup, is_symmetric
 from symscope.forecasting._question import Question
 from symscope.forecasting._resample import Resample
 from symscope.forecasting._sample_split import ForecastSamples
+from symscope.forecasting._targets import Targets
 from symscope.groups import FiniteGroup
 from symscope.networks import UserModel, arrange_inputs
 
+COMPARED_NUMBERS = 400  # samples by which is judged whether targets change as was said
 COMPARED = 8000  # points that are compared to see whether labels survive
 COMPARED_ELEMENTS = 12  # elements they are compared in, each with its inverse; larger groups are thinned out
 FEWEST_COMPARED = 20  # samples of a class
@@ -64,9 +67,10 @@ def symmetry_cautions(invariance_error: float, resample: Resample, group: Finite
 
 
 def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Warnings where classes become each other: labels do not survive the transformation.
+    """Warnings where classes become each other, or targets others: labels do not survive the transformation.
 
-    Then training data that is augmented holds the same points with different labels; `mixed_labels` tests it.
+    Then training data that is augmented holds the same points with different labels; `mixed_labels` tests it,
+    and for numbers to predict `data_symmetry`.
 
     Args:
         samples: Known samples under every element.
@@ -76,7 +80,7 @@ def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[
         Warnings for pairs that become each other so far that nothing invariant is advised, and for others.
     """
     if question.targets is not None:
-        return (), ()
+        return _number_cautions(question, question.targets)
     group, positions = question.group, samples.known.positions
     elements = [g for g in group.elements if g != group.identity and g <= group.inverse(g)]
     elements = [group.identity, *elements[:: max(1, -(-len(elements) // COMPARED_ELEMENTS))]]
@@ -97,6 +101,36 @@ def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[
                 "the symmetry in cost accuracy there."
             )
     return tuple(whole[:MOST_PAIRS]), tuple(part[:MOST_PAIRS])
+
+
+def _number_cautions(question: Question, targets: Targets) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings where samples that look like others, moved, have other targets than was said."""
+    if question.elements is not None:  # compared are samples as the data has them
+        return (), ()
+    some = torch.arange(len(question.data))[:: -(-len(question.data) // COMPARED_NUMBERS)]
+    shown = MeasuredData(question.data.x[some].cpu(), targets.values[some, 0], question.data.name, "")
+    try:
+        tests = data_symmetry(shown, question.action, target=question.target_action).targets
+    except InputError:  # too few samples to compare
+        return (), ()
+    changed = [one for one in tests if one.verdict == "changes"]
+    if not changed:
+        return (), ()
+    said = "stay the same" if question.target_action is None else f"change as {question.target_action.name}"
+    names = ", ".join(question.element_names[one.element] for one in changed[:MOST_PAIRS])
+    found = (
+        f"the targets do not {said}: samples moved by {names} look like others of the data, from which a fit "
+        f"predicts what was said with an error of {changed[0].moved_error:.2f} of the variance, as they are "
+        f"with {changed[0].error:.2f}."
+    )
+    mostly = len(changed) > sum(one.verdict == "survives" for one in tests)
+    if mostly or question.target_action is not None:
+        how = "look at the target action, its signs (x to the right, y up) and the order of its elements"
+        return (
+            f"It seems that {found} Augmenting, averaging and building the symmetry in would teach wrong "
+            f"targets; they are left out of the price list: {how}.",
+        ), ()
+    return (), (f"In part {found} Augmenting, averaging and building the symmetry in cost accuracy there.",)
 
 
 def target_cautions(

@@ -1,4 +1,4 @@
-"""Figures of a forecast: missing cases, scores by class and element, steps, the check, the spectrum."""
+"""Figures of a forecast: scores by class and element, steps, the check, the spectrum."""
 
 from __future__ import annotations
 
@@ -10,167 +10,17 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from symscope.forecasting._cases_figure import LONGEST, shortened_name
 from symscope.forecasting._coverage import turned_degrees
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._trained_answer import class_scores
-from symscope.report import COLOURS, INK, RIGHT, WRONG, draw_sample, irrep_figure, new_figure, style
+from symscope.report import COLOURS, INK, WRONG, irrep_figure, new_figure, style
 
-SHOWN = 8  # pictures in a row
-LONGEST = 17  # letters of a line above a picture
 NARROWEST, WIDEST = 6.2, 11.0  # inches: what the key needs, and what a page has
 LETTER = 0.085  # inches of a letter below an axis
-MOST_NUMBERS = 3  # numbers of a target that are written out
 MOST_TICKS = 70
 MOST_LEVEL = 9  # letters of a transformation's name that fit side by side
 COLUMNS = 16  # transformations whose numbers fit
-
-
-def cases_figure(result: Forecast) -> Any | None:
-    """Missing samples that will be misclassified, and ones that will not; None if they cannot be drawn.
-
-    The ones with the widest margin of each kind, each from another class while there are classes left. For
-    regression, with the prediction beside the target.
-    """
-    if result.question.kind == "other":
-        return None
-    cases = _pilot_cases(result) if result.pilot is not None else _kernel_cases(result)
-    rows = [
-        (title, colour, [case for case in cases if case[2] == correct][:SHOWN])
-        for title, colour, correct in (("will fail", WRONG, False), ("will work", RIGHT, True))
-    ]
-    rows = [row for row in rows if row[2]]
-    lines = max((title.count("\n") for _, _, chosen in rows for _, title, _ in chosen), default=0)
-    height = 1.55 + 0.2 * lines
-    figure = new_figure(0.9 + 1.15 * SHOWN, 0.35 + height * len(rows))
-    with style():
-        grid = figure.subplots(len(rows), SHOWN, squeeze=False)
-        for line, (title, colour, chosen) in zip(grid, rows, strict=True):
-            for axes in line:
-                axes.set_axis_off()
-            for axes, (image, words, _) in zip(line, chosen, strict=False):
-                draw_sample(axes, image, result.question.kind)
-                axes.set_title(
-                    words,
-                    fontsize=8,
-                    fontweight="normal",
-                    loc="center",
-                    color=colour,
-                    parse_math=False,  # a user's names are no formulas
-                )
-            line[0].text(
-                -0.25,
-                0.5,
-                title,
-                transform=line[0].transAxes,
-                rotation=90,
-                va="center",
-                ha="right",
-                color=colour,
-            )
-    return figure
-
-
-ShownCase = tuple[Tensor, str, bool]
-"""An image, its title, and whether it will be right."""
-
-
-def _pilot_cases(result: Forecast) -> list[ShownCase]:
-    """Missing cases of the longest pilot trainings."""
-    assert result.pilot is not None
-    question = result.question
-    correct = [
-        bool(question.task.correct(torch.tensor(case.score))) for case in result.pilot.answers[-1].cases
-    ]
-    ranked = sorted(
-        zip(result.pilot.answers[-1].cases, correct, strict=True), key=lambda pair: -abs(pair[0].margin)
-    )
-    shown = []
-    for case, right in ranked:
-        if case.wanted is not None:
-            assert question.targets is not None
-            output, wanted = (
-                question.targets.in_units(one[None].double())[0] for one in (case.output, case.wanted)
-            )
-            title = _number_title(output, wanted, case.score)
-        else:
-            title = _class_title(question.class_names, case.position, int(case.output.argmax()))
-        shown.append((case.point, f"{title}\n{_in_lines(question.element_names[case.element])}", right))
-    return shown
-
-
-def _kernel_cases(result: Forecast) -> list[ShownCase]:
-    """Missing cases of the kernel's first resample, the widest margins first, class by class."""
-    assert result.prediction is not None
-    expected, resample = result.prediction.resample_prediction, result.prediction.resample
-    shown = []
-    for correct in (False, True):
-        for k in _widest_margins(result, correct):
-            s, g = int(expected.samples[k]), int(expected.elements[k])
-            title = f"{_case_title(result, k)}\n{_in_lines(result.question.element_names[g])}"
-            shown.append((resample.images[s, g], title, correct))
-    return shown
-
-
-def _case_title(result: Forecast, k: int) -> str:
-    """True class → predicted class of one missing point, the class alone where it is correct; or numbers."""
-    assert result.prediction is not None
-    expected = result.prediction.resample_prediction
-    s = int(expected.samples[k])
-    targets = result.prediction.resample.targets
-    if targets is not None:
-        predicted = targets.in_units(expected.prediction[k : k + 1])[0]
-        wanted = targets.at(expected.samples[k : k + 1], expected.elements[k : k + 1])[0]
-        return _number_title(predicted, wanted, float(expected.margin[k]))
-    assert expected.predicted_class is not None
-    true, other = int(result.prediction.resample.positions[s]), int(expected.predicted_class[k])
-    return _class_title(result.question.class_names, true, other)
-
-
-def _number_title(predicted: Float[Tensor, "t"], true: Float[Tensor, "t"], explained: float) -> str:
-    """Predicted and true numbers, or what is explained of many."""
-    if len(true) > MOST_NUMBERS:
-        return f"explained {explained:.2f}\nof {len(true)} numbers"
-    if len(true) > 1:  # more digits would not fit above a picture
-        numbers = [", ".join(f"{float(value):.2g}" for value in one) for one in (predicted, true)]
-        return f"predicted\n{numbers[0]}\nis {numbers[1]}"
-    return f"predicted {number_text(predicted)}\nis {number_text(true)}"
-
-
-def _class_title(names: Sequence[str], true: int, other: int) -> str:
-    if other == true:
-        return _shortened(names[true])
-    line = f"{names[true]} → {names[other]}"
-    if len(line) <= LONGEST:
-        return line
-    return f"{_shortened(names[true])}\n→ {_shortened(names[other], LONGEST - 2)}"
-
-
-def _in_lines(element: str) -> str:
-    """The name of an element above a picture, in two lines where it is long.
-
-    >>> _in_lines("72° about (0, 0.62, 1)")
-    '72° about\\n(0, 0.62, 1)'
-    """
-    return element if len(element) <= LONGEST else element.replace(" about ", " about\n")
-
-
-def _shortened(name: str, most: int = LONGEST) -> str:
-    """A name that fits above a picture.
-
-    >>> _shortened("cats"), _shortened("great crested grebes")
-    ('cats', 'great crested gr…')
-    """
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def number_text(numbers: Float[Tensor, "t"]) -> str:
-    """One or several numbers, the first two of many.
-
-    >>> number_text(torch.tensor([0.12345])), number_text(torch.tensor([1.0, 2.5, 3.0]))
-    ('0.123', '1, 2.5, …')
-    """
-    shown = [f"{float(value):.3g}" for value in numbers[:2]]
-    return ", ".join([*shown, "…"] if len(numbers) > 2 else shown)
 
 
 def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -> None:
@@ -181,21 +31,6 @@ def _score_axis(axes: Any, values: Iterable[float], label: str, bottom: float) -
         bottom = max(-1.0, lowest) - 0.03
     axes.set_ylabel(f"{label} (cut at -1)" if lowest < -1 else label)
     axes.set_ylim(bottom, 1.05)
-
-
-def _widest_margins(result: Forecast, correct: bool) -> list[int]:
-    """Positions of missing points, widest margin first, class by class."""
-    assert result.prediction is not None
-    expected = result.prediction.resample_prediction
-    ranked = expected.margin.argsort(descending=correct)
-    order = ranked[expected.correct[ranked] == correct].tolist()
-    turns: dict[int, int] = {}
-    keyed = []
-    for rank, k in enumerate(order):
-        label = int(result.prediction.resample.labels[int(expected.samples[k])])
-        turns[label] = turns.get(label, 0) + 1
-        keyed.append((turns[label], rank, k))
-    return [k for _, _, k in sorted(keyed)[:SHOWN]]
 
 
 def classes_figure(result: Forecast) -> Any:
@@ -258,7 +93,7 @@ def _tick_labels(names: Sequence[str], width: float) -> tuple[list[str], bool]:
     longest = max(len(word) for name in names for word in name.split(" "))
     if longest * LETTER * len(names) <= width:
         return [name.replace(" ", "\n") for name in names], False
-    return [_shortened(name, 2 * LONGEST) for name in names], True
+    return [shortened_name(name, 2 * LONGEST) for name in names], True
 
 
 def _by_angle(names: Sequence[str]) -> list[int]:
@@ -304,7 +139,7 @@ def table_figure(result: Forecast, table: Float[Tensor, "c n"], lacks: Bool[Tens
             axes.add_patch(box)
         step = -(-order // COLUMNS)
         axes.set_xticks(range(0, order, step), names[::step], parse_math=False, rotation=90 if tall else 0)
-        axes.set_yticks(range(classes), [_shortened(name) for name in result.question.class_names])
+        axes.set_yticks(range(classes), [shortened_name(name) for name in result.question.class_names])
         axes.set_xlabel("transformation")
         axes.set_ylabel(result.question.task.words.one)
         words, extend = result.question.task.words, "min" if worst < lowest else "neither"

@@ -9,10 +9,10 @@ from dataclasses import replace
 from torch import Tensor
 
 from symscope.forecasting._architecture_section import architecture_section, figure_svg, number_or_dash
+from symscope.forecasting._cases_figure import cases_figure
 from symscope.forecasting._cautions import symmetry_cautions
 from symscope.forecasting._equivariance import Equivariance
 from symscope.forecasting._forecast_figures import (
-    cases_figure,
     classes_figure,
     steps_figure,
     table_figure,
@@ -209,6 +209,8 @@ def _cases(result: Forecast) -> Section:
     element = image_element(figure_bytes(figure, "png"), alt=words.pictures)
     caption = f"The widest margins, another {words.one} each where possible."
     caption += DRAWN.get(result.question.kind, "")
+    if result.question.target_action is not None:
+        caption += " Arrows and outlines: the target amber, what is predicted red or green."
     if result.question.targets is None:
         caption += " Titles: true class → predicted class, and the transformation."
     return Section(

@@ -8,7 +8,8 @@ import pytest
 from torch import nn
 
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
-from symscope.forecasting._forecast_figures import cases_figure, classes_figure
+from symscope.forecasting._cases_figure import cases_figure
+from symscope.forecasting._forecast_figures import classes_figure
 from tests.forecasting.problems import blobs
 
 BIRDS = ("great crested grebe", "lapwing", "oystercatcher", "common ringed plover", "kingfisher", "$5 x_ $")

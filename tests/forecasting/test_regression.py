@@ -13,7 +13,8 @@ from torch import nn
 from symscope.data import MeasuredData, custom_action
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast
-from symscope.forecasting._forecast_figures import cases_figure, classes_figure, table_figure
+from symscope.forecasting._cases_figure import cases_figure
+from symscope.forecasting._forecast_figures import classes_figure, table_figure
 from symscope.forecasting._forecast_page import forecast_page
 from symscope.forecasting._trained_answer import class_scores
 from symscope.groups import cyclic

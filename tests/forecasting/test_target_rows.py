@@ -15,6 +15,8 @@ from symscope.data import MeasuredData, custom_action, rotation
 from symscope.data.vectors import linear_action
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, forecast_page
+from symscope.forecasting._cases_figure import cases_figure
+from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._kernel_prediction import dense_prediction, resample_prediction
 from symscope.forecasting._question import as_question
 from symscope.forecasting._resample import Resample, draw_resample
@@ -300,6 +302,40 @@ def test_layers_are_measured_against_the_target_s_action(trained):
         linear, data, "C4", target_action="vector", options=kernel_only(per_class=2, resamples=1)
     )
     assert plain.equivariance.whole.model > 0.1
+
+
+def turned_back(g, y):
+    """C4 on vectors, the other way round."""
+    return own_turn(-g % 4, y)
+
+
+@pytest.mark.parametrize(
+    ("said", "word"), [("vector", None), ("same", "stay the same"), (turned_back, "turned")]
+)
+def test_what_was_said_of_targets_is_tried_on_the_data(said, word):
+    question = as_question(arrows(items=400, seed=1), "C4", target_action=said)
+    whole, part = label_cautions(forecast_samples(question, 0), question)
+    if word is None:
+        assert (whole, part) == ((), ())
+    else:
+        [caution] = whole
+        assert word in caution
+        assert "left out of the price list" in caution
+
+
+def test_vectors_and_outlines_are_drawn():
+    data, few = arrows(items=12), kernel_only(per_class=2, resamples=1)
+    figure = cases_figure(forecast(arrow_net, data, "C4", target_action="vector", options=few))
+    shown = [axes for axes in figure.axes if axes.get_title()]
+    assert shown
+    assert all(
+        sum(one.arrow_patch is not None for one in axes.texts if hasattr(one, "arrow_patch")) == 2
+        for axes in shown
+    )
+    maps = MeasuredData(data.x, (data.x > 0.4).double(), "masks", "tests")
+    net = nn.Sequential(nn.Flatten(), nn.Linear(49, 30), nn.ReLU(), nn.Linear(30, 49))
+    figure = cases_figure(forecast(net, maps, "C4", target_action="image", options=few))
+    assert any(axes.collections for axes in figure.axes)
 
 
 def test_an_invariant_network_is_warned_of():
