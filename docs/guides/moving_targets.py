@@ -6,6 +6,7 @@ python docs/guides/moving_targets.py            the table of targets-that-transf
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -84,32 +85,36 @@ def trained_remedies(answer: Forecast) -> tuple[float, float]:
     return float(class_scores(averaged).nanmean()), float(class_scores(reached).nanmean())
 
 
+def print_case(label: str, network: Any, data: MeasuredData, group: str, target: str) -> None:
+    """A row: forecast, trainings, noise floor, and remedies as predicted and as trained; then the verdict."""
+    answer = forecast(
+        network,
+        data,
+        group,
+        target_action=target,
+        seen="upright",
+        train=True,
+        training=TRAINING,
+        budget="20s",
+        name=label,
+    )
+    rows = {one.text.partition(":")[0].split(" ")[0]: one.accuracy for one in answer.advice[::-1]}
+    averaged, augmented = trained_remedies(answer)
+    check = answer.check
+    assert check is not None
+    second, (low, high) = float(check.second_accuracy.nanmean()), answer.interval
+    print(
+        f"| {label}, {answer.question.group.name} | {answer.accuracy:.2f} ({low:.2f} to {high:.2f}) "
+        f"| {check.accuracy:.2f}, {second:.2f} | {answer.difference:.2f} | {check.noise_floor:.2f} "
+        f"| {rows['Average']:.2f} / {averaged:.2f} | {rows['Augment']:.2f} / {augmented:.2f} |"
+    )
+    print(answer.verdict)
+
+
 def main() -> None:
-    """A row for each case: forecast, trainings, noise floor, and remedies as predicted and as trained."""
+    """A row for each case."""
     for data, net, group, target in CASES:
-        made = {name: globals()[name] for name in (data, net)}
-        answer = forecast(
-            made[net],
-            made[data](),
-            group,
-            target_action=target,
-            seen="upright",
-            train=True,
-            training=TRAINING,
-            budget="20s",
-            name=net,
-        )
-        rows = {one.text.partition(":")[0].split(" ")[0]: one.accuracy for one in answer.advice[::-1]}
-        averaged, augmented = trained_remedies(answer)
-        check = answer.check
-        assert check is not None
-        second, (low, high) = float(check.second_accuracy.nanmean()), answer.interval
-        print(
-            f"| {data}, {group} | {answer.accuracy:.2f} ({low:.2f} to {high:.2f}) "
-            f"| {check.accuracy:.2f}, {second:.2f} | {answer.difference:.2f} | {check.noise_floor:.2f} "
-            f"| {rows['Average']:.2f} / {averaged:.2f} | {rows['Augment']:.2f} / {augmented:.2f} |"
-        )
-        print(answer.verdict)
+        print_case(data, globals()[net], globals()[data](), group, target)
 
 
 if __name__ == "__main__":

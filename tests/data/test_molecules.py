@@ -8,11 +8,13 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import as_samples
+from symscope.auditing import data_symmetry
+from symscope.data import LabelledData, as_samples
 from symscope.data import molecules as source
 from symscope.data._charges import NUMBERS
 from symscope.data.molecules import Molecules, handed_samples, molecules, signed_volumes
-from symscope.groups.polyhedral import icosahedral
+from symscope.data.point_clouds import point_flip, point_rotation
+from symscope.groups.polyhedral import icosahedral, tetrahedral
 
 CARBON = [(1, 1, 1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1)]  # of a tetrahedron around a carbon
 
@@ -31,6 +33,19 @@ def test_signed_volumes_are_kept_by_rotations_and_turned_around_by_mirrors_and_s
     torch.testing.assert_close(after, torch.linalg.det(group.matrices) * before)
     torch.testing.assert_close(signed_volumes(corners[:, [1, 0, 2, 3]]), -before)
     torch.testing.assert_close(signed_volumes(corners + 5), before)
+
+
+def test_the_mirror_is_refused_for_made_stereocentres_and_rotations_are_not():
+    generator = torch.Generator().manual_seed(0)
+    corners = torch.tensor(CARBON, dtype=torch.float64) + 0.1 * torch.randn(300, 4, 3, generator=generator)
+    turns = torch.linalg.qr(torch.randn(300, 3, 3, generator=generator, dtype=torch.float64)).Q
+    hands = 1 - 2 * (torch.arange(300) % 2)
+    x = corners @ turns.mT * hands[:, None, None]  # -Q mirrors where Q turns
+    data = LabelledData(x, (signed_volumes(x) < 0).long(), "made", "made")
+    assert min(data.labels.bincount().tolist()) > 100
+    refused = data_symmetry(data, point_flip("x"), class_names=("S", "R"))
+    assert refused.recommendation == "not"
+    assert data_symmetry(data, point_rotation(tetrahedral())).labels == ()
 
 
 def test_priorities_follow_the_spheres_and_double_bonds_count_twice():
@@ -89,6 +104,15 @@ def test_flags_of_the_dictionary_are_those_of_the_geometry_and_both_hands_are_th
     apart = data.x.norm(dim=2)
     assert float(apart.min()) > 0.8  # bonds
     assert float(apart.max()) < 2.8
+
+
+@pytest.mark.usefixtures("dictionary")
+def test_the_mirror_is_refused_for_real_stereocentres_and_rotations_are_not():
+    data = handed_samples(10)
+    refused = data_symmetry(data, point_flip("z"), class_names=("S", "R"))
+    assert refused.recommendation == "not"
+    assert {refused.labels[0].first, refused.labels[0].second} == {0, 1}
+    assert data_symmetry(data, point_rotation(tetrahedral())).labels == ()
 
 
 @pytest.mark.usefixtures("dictionary")
