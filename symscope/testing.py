@@ -16,7 +16,7 @@ from symscope.auditing import exact_elements, layer_errors
 from symscope.data import Action, check_action
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
-from symscope.numerics import checked, explained, seed_generator
+from symscope.numerics import check_finite, checked, explained, seed_generator
 
 SHOWN_LAYERS = 3  # layers that a failure names
 
@@ -126,6 +126,8 @@ def assert_equivariant(
         The largest error.
 
     Raises:
+        InputError: Inputs that are none, not finite or no floating-point numbers; a function that returns
+            something else than a tensor.
         AssertionError: Gives the error and the worst element. For a module and an action of `symscope.data`
             also where it comes from: whether the action is one, elements that move samples exactly beside
             those that interpolate, and the layers with the largest errors of their own.
@@ -137,13 +139,17 @@ def assert_equivariant(
     0.0
     """
     generator = seed_generator(seed)
-    plain = function(x).detach()
-    size = float(torch.linalg.vector_norm(plain))
-    assert size > 0, "the function is zero on the inputs given: give inputs on which it is not"
+    _check_inputs(x)
+    plain = _one_tensor(function(x))
+    assert bool(plain.isfinite().all()), "the function gives numbers that are not finite on the inputs given"
+    largest = float(plain.abs().max())
+    assert largest > 0, "the function is zero on the inputs given: give inputs on which it is not"
+    size = float(torch.linalg.vector_norm(plain / largest))  # outputs of any scale have a norm
     worst, element, errors = 0.0, "", []
     for g in _elements(source.group, samples, generator):
         expected = plain if target is None else target.act(g, plain)
-        error = float(torch.linalg.vector_norm(function(source.act(g, x)).detach() - expected)) / size
+        apart = _one_tensor(function(source.act(g, x))) - expected
+        error = float(torch.linalg.vector_norm(apart / largest)) / size
         errors.append((g, error))
         if not error <= worst:  # also true for NaN
             worst, element = error, _named(source.group, g)
@@ -157,6 +163,26 @@ def assert_equivariant(
             lines += _origin(function, source, x, dict(errors), tolerance)
         raise AssertionError("\n".join(lines))
     return worst
+
+
+def _check_inputs(x: Tensor) -> None:
+    """Refuses inputs on which nothing could be seen."""
+    if x.numel() == 0:
+        raise InputError(f"x: expected inputs, got none (shape {tuple(x.shape)}).")
+    if not x.is_floating_point() and not x.is_complex():
+        raise InputError(f"x: expected floating-point inputs, got {x.dtype}; use x.double().")
+    check_finite("x", x)
+
+
+def _one_tensor(out: object) -> Tensor:
+    if not isinstance(out, Tensor):
+        raise InputError(
+            f"function: expected one that returns a tensor, got {type(out).__name__}; test one output at a "
+            "time: lambda x: f(x)[0]."
+        )
+    if out.numel() == 0:
+        raise InputError(f"function: expected outputs, got none (shape {tuple(out.shape)}).")
+    return out.detach() if out.is_floating_point() or out.is_complex() else out.detach().double()
 
 
 def _origin(

@@ -94,24 +94,37 @@ def audit(
     >>> audit(net, mnist_sample().per_class(4, seed=0), "C4 rotation", repairs=False).clean
     True
     """
-    started = time.perf_counter()
     if not 0 < seconds < math.inf:
         raise InputError(f"seconds: expected a time above 0, got {seconds}.")
     if not 0 <= seed < 2**63:
         raise InputError(f"seed: expected a whole number from 0 to 2^63 - 1, got {seed}.")
-    subject = audit_subject(
-        model,
-        data,
-        action,
-        target_action=target_action,
-        weights=weights,
-        builder=builder,
-        task=task,
-        class_names=class_names,
-        name=name,
-        device=device,
-        augmented=augmented,
-    )
+    with torch.inference_mode(False), torch.enable_grad():  # remedies are trained, whatever is switched off
+        subject = audit_subject(
+            model,
+            data,
+            action,
+            target_action=target_action,
+            weights=weights,
+            builder=builder,
+            task=task,
+            class_names=class_names,
+            name=name,
+            device=device,
+            augmented=augmented,
+        )
+        return _audited(subject, class_names is None, repairs, seconds, seed, progress)
+
+
+def _audited(
+    subject: Subject,
+    numbered: bool,
+    repairs: bool,
+    seconds: float | int,
+    seed: int,
+    progress: Progress | None,
+) -> Audit:
+    """All parts of an audit, in their order; `numbered` is whether names of classes were not given."""
+    started = time.perf_counter()
     told = _Steps(progress)
     elements = measured_elements(subject)
     order = torch.randperm(len(subject.data), generator=seeded(seed, 3))
@@ -128,7 +141,7 @@ def audit(
     notes = list(plan.notes)
     if fault is None and (mirrored := mirror_note(subject, x[: plan.trial])):
         notes.append(mirrored)
-    if class_names is None and subject.class_names is not None:
+    if numbered and subject.class_names is not None:
         notes.append(names_note(subject.class_names))
     if len(elements) < len(subject.others):
         notes.append(f"The error is measured with {len(elements)} of {len(subject.others)} elements.")

@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope.auditing._mask_data import AuditData, MaskData, audit_samples, mask_scores
-from symscope.auditing._subject import Subject
+from symscope.auditing._subject import Subject, weight_types
 from symscope.auditing._target_action import target_of
 from symscope.data import (
     Action,
@@ -30,6 +32,7 @@ from symscope.numerics import check_finite, explained, usable_device
 
 MOST_ELEMENTS = 1024  # of a group: every one is tried on some samples
 MOVED = 1e-6  # relative distance below which a sample has not moved
+SMALLEST = 1e-100  # size of outputs, and its inverse the largest: their squares are summed
 CHECKING = 5.0  # seconds in which elements are tried one by one
 TRIED = 3  # samples on which a network and an action are tried
 REPEATED = 1e-6  # relative difference of two calls in evaluation mode that rounding may make (on GPUs)
@@ -88,11 +91,10 @@ def audit_subject(
     called = name or _name(model)
     fresh = _builder(builder or model, samples, called)
     module = _module(model, fresh, weights, called)
-    dtype = next((w.dtype for w in module.parameters() if w.is_floating_point()), torch.float64)
     module = module.to(where).eval()
     samples = samples.to("cpu")
     names, samples = _named_classes(samples, names, class_names)
-    made = None if fresh is None else (lambda seed: fresh(seed).to(where, dtype).eval())
+    made = None if fresh is None else partial(_fresh_like, fresh, module)
     trained = isinstance(model, nn.Module) or weights is not None
     subject = Subject(module, called, samples, acting, None, "as is", names, made, where, trained, augmented)
     subject = _with_target(subject, target_action)
@@ -175,13 +177,17 @@ def _module(
 ) -> nn.Module:
     """A copy of the network with its weights, in the dtype they have."""
     if isinstance(model, nn.Module):
+        _check_kind(model, name)
         try:
             module = copy.deepcopy(model)
         except Exception as error:  # a module may hold anything
-            raise InputError(f"model {name}: it cannot be copied (copy.deepcopy): {error}") from error
+            old = "weight_norm" in str(error)
+            words = "use torch.nn.utils.parametrizations.weight_norm" if old else error
+            raise InputError(f"model {name}: it cannot be copied (copy.deepcopy): {words}") from error
     else:
         assert build is not None
         module = build(0)
+        _check_kind(module, name)
     for parameter in module.parameters():
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise InputError(f"model {name}: it has lazy layers; run it once on a batch before the audit.")
@@ -196,12 +202,32 @@ def _module(
     return module
 
 
+def _check_kind(module: nn.Module, name: str) -> None:
+    """Refuses networks whose layers cannot be followed."""
+    if isinstance(module, torch.jit.ScriptModule):
+        raise InputError(
+            f"model {name}: it is a TorchScript module, whose layers cannot be followed; give the nn.Module "
+            "that it was made from."
+        )
+
+
+def _fresh_like(build: Callable[[int], nn.Module], trained: nn.Module, seed: int) -> nn.Module:
+    """A fresh network on the device and in the types of the trained one, tensor by tensor."""
+    fresh = build(seed).to(weight_types(trained)[0])
+    given = {**dict(trained.named_parameters()), **dict(trained.named_buffers())}
+    for name, value in (*fresh.named_parameters(), *fresh.named_buffers()):
+        like = given.get(name, next(iter(given.values()), value))
+        value.data = value.data.to(like.device, like.dtype if name in given else value.dtype)
+    return fresh.eval()
+
+
 def _with_target(subject: Subject, target: Action | str | None) -> Subject:
     """The subject in the layout its network takes, with the action on its outputs."""
     x, problems, first = subject.data.x[:TRIED], [], None
-    shape = tuple(x.shape[1:])
-    for layout in ("channel", "flat", "as is") if len(shape) in (2, 3) else ("as is", "flat"):
-        tried = replace(subject, layout=layout)
+    shape, kinds = tuple(x.shape[1:]), weight_types(subject.module)
+    layouts = ("channel", "flat", "as is") if len(shape) in (2, 3) else ("as is", "flat")
+    for kind, layout in product(kinds if len(kinds) > 1 else (None,), layouts):
+        tried = replace(subject, layout=layout, dtype=kind)
         given = tried.inputs(x)
         try:
             out = tried.call(tried.module, given.clone())
@@ -232,6 +258,12 @@ def _check_repeatable(subject: Subject, given: Tensor, out: Tensor) -> None:
             "1, or begin with x = x.clone()."
         )
     check_finite(f"outputs of {subject.name}", out.double().cpu())
+    size = float(out.double().abs().max())
+    if size and not SMALLEST < size < 1 / SMALLEST:
+        raise InputError(
+            f"model {subject.name}: its outputs are of size {size:.0e}, and their squares no numbers; "
+            "scale them in its forward."
+        )
     if again.shape != out.shape or float((again - out).norm()) > REPEATED * float(out.norm()):
         raise InputError(
             f"model {subject.name}: two calls on the same samples in evaluation mode give different outputs, "

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float64, Shaped
 from torch import Tensor, nn
 
-from symscope.auditing._subject import Subject
+from symscope.auditing._subject import Subject, weight_types
 from symscope.errors import InputError
 from symscope.numerics import seeded
 
@@ -116,8 +116,8 @@ def clean_error(subject: Subject) -> float:
     >>> clean_error(audit_subject(net, data, "C4")), clean_error(audit_subject(net.bfloat16(), data, "C4"))
     (0.0001, 0.03125)
     """
-    dtype = next((w.dtype for w in subject.module.parameters() if w.is_floating_point()), torch.float64)
-    return max(CLEAN, ROUNDINGS * torch.finfo(dtype).eps)
+    coarsest = max(torch.finfo(one).eps for one in weight_types(subject.module))
+    return max(CLEAN, ROUNDINGS * coarsest)
 
 
 def resample_weights(count: int, seed: int) -> Float64[Tensor, "r m"]:

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import is_parametrized
+from torch.random import fork_rng
 
 from symscope.auditing._mask_data import AuditData, MaskData, mask_scores, moved_masks
 from symscope.auditing._subject import Subject
@@ -100,10 +102,26 @@ def refitted(subject: Subject, samples: AuditData, elements: tuple[int, ...]) ->
         scale = best_scale(held_rows @ tried.mT + moved, held_wanted)
         weight, shift = scale * weight, scale * shift
     with torch.no_grad():
-        layer.weight.copy_(weight)
+        _set(layer, "weight", weight)
         if layer.bias is not None:
-            layer.bias.copy_(shift)
+            _set(layer, "bias", shift)
     return module, f"layer {name}, {layer.in_features} features, relative ridge {ridge:g}"
+
+
+def _set(layer: nn.Linear, name: str, value: Tensor) -> None:
+    """Give a layer new weights, through its parametrization where it has one.
+
+    Raises:
+        InputError: A parametrization that cannot take these weights, as spectral norm.
+    """
+    value = value.to(getattr(layer, name))
+    if not is_parametrized(layer, name):
+        getattr(layer, name).copy_(value)
+        return
+    with user_errors("its last layer's parametrization"):
+        setattr(layer, name, value)
+    if not torch.allclose(getattr(layer, name), value, rtol=1e-3, atol=1e-5 * float(value.abs().max())):
+        raise InputError("its last layer has a parametrization that cannot take other weights")
 
 
 def fine_tuned(
@@ -159,7 +177,8 @@ def fine_tuned(
         return loss_of(plain, truth[first, batch]) + PENALTY * change
 
     module.train()
-    with user_errors(f"model {subject.name}: its training"), torch.random.fork_rng(devices=[]):
+    grad = (torch.inference_mode(False), torch.enable_grad())  # whatever the caller has switched off
+    with grad[0], grad[1], user_errors(f"model {subject.name}: its training"), fork_rng(devices=[]):
         torch.manual_seed(seed)  # dropout
         made = _descend(module, loss, len(samples), (steps, seconds), generator, points.device, progress)
     if not all(bool(weight.isfinite().all()) for weight in module.parameters()):

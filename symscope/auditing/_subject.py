@@ -42,6 +42,7 @@ class Subject:
         device: Device of the network.
         trained: Whether the weights are given ones; False for a network that was only built.
         augmented: Whether training saw transformations of the samples by all elements.
+        dtype: Type of the inputs, for networks with weights of several; None for that of the weights.
     """
 
     module: nn.Module
@@ -55,6 +56,7 @@ class Subject:
     device: torch.device
     trained: bool = True
     augmented: bool = False
+    dtype: torch.dtype | None = None
 
     def __repr__(self) -> str:
         group = f"{self.action.group.name} {self.action.name}"
@@ -80,8 +82,8 @@ class Subject:
 
     def inputs(self, x: Shaped[Tensor, "m *s"], module: nn.Module | None = None) -> Tensor:
         """Samples as the network takes them: its layout, dtype and device."""
-        like = next((self.module if module is None else module).parameters(), torch.zeros(()))
-        return arrange_inputs(x.to(self.device, like.dtype), self.layout)
+        dtype = self.dtype or weight_types(self.module if module is None else module)[0]
+        return arrange_inputs(x.to(self.device, dtype), self.layout)
 
     def call(self, module: nn.Module, inputs: Tensor) -> Tensor:
         """One forward pass without gradients; single numbers become rows of one."""
@@ -116,6 +118,16 @@ class Subject:
     def element_name(self, g: int) -> str:
         """An element as users write it: degrees for rotations, else the group's own name."""
         return self.action.element_name(g)
+
+
+def weight_types(module: nn.Module) -> list[torch.dtype]:
+    """The floating-point types of a network's weights, the first weight's first; torch's default for none.
+
+    >>> weight_types(nn.Sequential(nn.Linear(2, 2).double(), nn.Linear(2, 1)))
+    [torch.float64, torch.float32]
+    """
+    kinds = dict.fromkeys(one.dtype for one in module.parameters() if one.is_floating_point())
+    return list(kinds) or [torch.get_default_dtype()]
 
 
 def _rows(out: Any, name: str, count: int) -> Tensor:

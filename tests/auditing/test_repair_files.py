@@ -97,7 +97,7 @@ def test_a_file_holds_no_code(repairs, tmp_path):
         lambda saved: saved.__setitem__("settings", {**saved["settings"], "shape": [-1]}),
         lambda saved: saved.__setitem__("settings", {**saved["settings"], "elements": [0, 1]}),
         lambda saved: saved.__setitem__("outputs", None),
-        lambda saved: saved.__setitem__("certificate", {**saved["certificate"], "outcome": "better"}),
+        lambda saved: saved.__setitem__("certificate", {**saved["certificate"], "outcome": "perfect"}),
         lambda saved: saved["certificate"].__setitem__("error_after", torch.zeros(2)),
         lambda saved: saved["state"].__setitem__(3, torch.zeros(2)),
     ],
