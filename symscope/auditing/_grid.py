@@ -172,11 +172,13 @@ def _fine_action(subject: Subject, x: Tensor) -> tuple[Subject, float, str] | No
     """The subject under a finer action, the share of the group's first step that is its step, and how."""
     action, name = subject.action, subject.action.name.partition(":")[0]
     factors = action.group.cyclic_factors
-    if not is_builtin_action(action) or factors is None or len(factors) != 1 or action.group.order < 3:
+    mirrors = name == "dihedral" or (name == "rotation" and factors is None)  # turns come first in D<n>
+    turns = action.group.order // 2 if mirrors else action.group.order
+    if not is_builtin_action(action) or not (mirrors or (factors and len(factors) == 1)) or turns < 3:
         return None
-    if name == "rotation":
-        fine = custom_action(cyclic(FINE), _SmallTurn(FINE), 2, name)
-        share, method = action.group.order / FINE, "0.5°, three shears by Fourier series"
+    if name in ("rotation", "dihedral"):
+        fine = custom_action(cyclic(FINE), _SmallTurn(FINE), 2, "rotation")
+        share, method = turns / FINE, "0.5°, three shears by Fourier series"
     elif name in ("shift-x", "shift-y"):
         size = x.shape[-1 if name == "shift-x" else -2]
         steps = round(size / FRACTION)
@@ -186,7 +188,7 @@ def _fine_action(subject: Subject, x: Tensor) -> tuple[Subject, float, str] | No
         return None
     target: Action | None = None
     if subject.target is not None:
-        if subject.target.name == "vector" and name == "rotation":
+        if subject.target.name == "vector" and name in ("rotation", "dihedral"):
             target = plane_vectors(fine, (2,))
         elif subject.target is action:
             target = fine

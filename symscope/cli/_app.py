@@ -80,6 +80,8 @@ for command in (demo, forecast, audit, reproduce, report, compare, discover):
     app.command(cls=PlainCommand)(command)
 app.add_typer(data_app, name="data")
 
+BROKEN_PIPE = 141  # status of programs that nobody reads on (128 + SIGPIPE)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program; a user's mistake becomes one line on standard error and exit status 2.
@@ -103,10 +105,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         context = getattr(error, "ctx", None)
         at = "symscope" if context is None else context.command_path
         _stop(f"{error.format_message().rstrip('.')}. See '{at} --help'.", 2)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        sys.exit(BROKEN_PIPE)  # click would say 1, which is an answer of some commands
     except MemoryError:
         _stop("this takes more memory than there is; take fewer samples or a smaller network.", 2)
     except typer.Abort:
         _stop("stopped.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered has nowhere to go
+        sys.exit(BROKEN_PIPE)
     except OSError as error:
         if error.filename is not None:
             _stop(f"{error.filename}: {error.strerror}.", 2)

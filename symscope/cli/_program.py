@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import sys
-import threading
 import time
-from typing import Any
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all of these
 if TYPE_CHECKING:
+    import signal
+    import threading
     from types import FrameType
+    from typing import Any
+else:
+    import _signal as signal  # `signal` itself loads `enum`, in which time Ctrl-C would show a traceback
 
 LONGEST_IMPORT = 10.0  # seconds that Ctrl-C waits for an import to end
 
@@ -49,6 +51,8 @@ class CtrlC:
 
     def again(self) -> None:
         """Signal in a moment, once however often it is asked for: a second would come after the last line."""
+        import threading
+
         if self.waiting is None:
             self.waiting = threading.Timer(0.05, self._signal)
             self.waiting.daemon = True
@@ -60,6 +64,8 @@ class CtrlC:
 
 
 def _signal_main_thread() -> None:
+    import threading
+
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # also while it waits
     else:  # Windows

@@ -91,3 +91,29 @@ def test_a_network_that_is_invariant_has_no_derivative():
     table = error_table(subject, subject.data.x, subject.others)
     assert local_error(subject, subject.data.x, table).per_step < 1e-4
     assert local_error(audit_subject(net, images(classes=2), "C2 flip"), subject.data.x, table) is None
+
+
+@pytest.mark.parametrize(
+    ("action", "step"), [("C8 rotation", 45.0), ("D8 dihedral", 45.0), ("C12 rotation", 30.0)]
+)
+def test_the_derivative_of_a_linear_network_along_rotations_is_that_of_gaussian_spots(action, step):
+    """f(x) = W x, x(p) = exp(-|p - c|^2 / 2 s^2): turned by t the centre c moves by t (-c_y, c_x)."""
+    side, size = 24, 2.0
+    across = torch.arange(side).double() - (side - 1) / 2
+    right, up = across.expand(side, side), -across[:, None].expand(side, side)
+    angles = torch.linspace(0, 2 * math.pi, 13, dtype=torch.float64)[:-1]
+    centres = 4.0 * torch.stack([angles.cos(), angles.sin()], 1)
+    offset = torch.stack([right, up]) - centres[:, :, None, None]
+    x = torch.exp(-offset.square().sum(1) / (2 * size**2))
+    velocity = torch.stack([-centres[:, 1], centres[:, 0]], 1)
+    slope = x * (offset * velocity[:, :, None, None]).sum(1) / size**2  # per radian
+    weight = drawn(2, side**2)
+    subject = audit_subject(linear(weight), (x, torch.arange(12) % 2), action)
+    found = local_error(subject, x, error_table(subject, x, subject.others))
+    outputs = x.flatten(1) @ weight.T
+    spread = (outputs - outputs.mean(0)).square().sum(1).mean()
+    expected = math.radians(step) * math.sqrt(
+        float((slope.flatten(1) @ weight.T).square().sum(1).mean() / spread)
+    )
+    assert found.per_step == pytest.approx(expected, rel=2e-3)
+    assert found.step in (f"{step:.0f}°", "r")

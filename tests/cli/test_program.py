@@ -136,3 +136,19 @@ def test_nothing_heavy_is_imported_before_ctrl_c_is_taken():
     program = "import sys\nimport symscope.cli\nprint('typer' in sys.modules or 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert done.stdout == "False\n"
+
+
+def test_nothing_that_takes_time_is_imported_before_ctrl_c_works():
+    code = (
+        "import sys; before = set(sys.modules); import symscope.cli; "
+        "print(sorted({'typing', 'enum', 're', 'signal', 'threading'} & set(sys.modules) - before))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+def test_a_pipe_that_nobody_reads_has_a_status_of_its_own():
+    words = [sys.executable, "-m", "symscope.cli", "--help"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
