@@ -20,6 +20,7 @@ from symscope.forecasting._targets import Targets
 from symscope.groups import FiniteGroup
 from symscope.networks import UserModel, arrange_inputs
 
+MOST_CLASSES = 64  # whole numbers of maps that may be classes
 COMPARED_NUMBERS = 400  # samples by which is judged whether targets change as was said
 COMPARED = 8000  # points that are compared to see whether labels survive
 COMPARED_ELEMENTS = 12  # elements they are compared in, each with its inverse; larger groups are thinned out
@@ -136,7 +137,7 @@ def _number_cautions(question: Question, targets: Targets) -> tuple[tuple[str, .
 def target_cautions(
     module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
 ) -> tuple[str, ...]:
-    """A warning where targets change with the sample and the network's outputs cannot.
+    """Warnings where targets change with the sample and outputs cannot, or where maps hold classes.
 
     Args:
         module: The network.
@@ -144,13 +145,29 @@ def target_cautions(
         question: Actions on samples and targets.
         images: Some samples.
     """
+    result = []
+    if len(question.target_shape) > 1:
+        result += _class_maps(question)
     if question.target_action is None or not is_symmetric(module, model, question, images):
-        return ()
+        return tuple(result)
     return (
+        *result,
         f"{model.name} is invariant under {question.group.name} by its architecture, so that its outputs "
         "cannot change with the sample as the targets do, whatever it is trained on; take a network that "
         "keeps positions up to its outputs.",
     )
+
+
+def _class_maps(question: Question) -> list[str]:
+    """A warning where maps hold numbers of several classes."""
+    assert question.targets is not None
+    values = question.targets.values[:, 0].unique()
+    if not 2 < len(values) <= MOST_CLASSES or not bool((values == values.round()).all()):
+        return []
+    return [
+        f"The maps hold {len(values)} whole numbers, as masks of classes do, and are fitted as numbers, of "
+        "which 2 lies between 1 and 3; for classes give a channel for each, [n, classes, height, width]."
+    ]
 
 
 def layer_cautions(

@@ -14,7 +14,7 @@ from symscope.errors import InputError
 from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
 from symscope.forecasting._short_repr import short_repr
-from symscope.forecasting._targets import Targets, check_kept_targets
+from symscope.forecasting._targets import Targets, kept_targets
 from symscope.numerics import checked, explained
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ def draw_resample(question: Question, per_class: int, seed: int) -> Resample:
     stabilisers = None if free or not bool(closed.all()) else tuple(fixing)
     assert chosen.indices is not None
     targets = _resample_targets(question, chosen)
-    check_kept_targets(question, targets, fixing, chosen.indices.cpu())
+    if targets is not None:
+        targets = kept_targets(question, targets, fixing, chosen.indices.cpu())
     return Resample(points, images, chosen.labels, stabilisers, chosen.indices.cpu(), targets)
 
 

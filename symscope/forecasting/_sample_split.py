@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float, Float64, Int64, Shaped
 from torch import Tensor
 
-from symscope.data import Action, LabelledData, default_tolerance, fixing_elements
+from symscope.data import Action, LabelledData, fixing_elements
 from symscope.forecasting._coverage import Coverage
 from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._prediction_task import PredictionTask
-from symscope.forecasting._targets import check_kept_targets
+from symscope.forecasting._targets import kept_targets
 from symscope.numerics import Progress, byte_text, checked, explained, partial_progress, seeded
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ FEWEST_SPLIT = 5  # samples of a class below which none is kept apart
 MOST_NEW = 100  # new samples of a class: accuracies to 0.05
 MEMORY = 2**31  # bytes that all transformed samples may take
 PIECE = 2048  # points transformed at a time
+COINCIDE = 1e-6  # relative distance of points, in float32, that are one
 TIMED = 8  # samples whose transformation is timed
 
 
@@ -287,8 +288,8 @@ def _orbits(
     own = targets.take(at)
     if own.moves:
         flat, identity = points.flatten(2), question.group.identity
-        tolerance = default_tolerance(flat.dtype)
-        fixing = fixing_elements(flat, flat[:, identity], question.group, tolerance)[0]
-        check_kept_targets(question, own, fixing, at)
-    wanted = own.standardised.float().expand(-1, order, -1)
+        fixing = fixing_elements(flat, flat[:, identity], question.group, COINCIDE)[0]
+        own = kept_targets(question, own, fixing, at)
+    # in double where they vary: regression refuses targets that differ where points coincide
+    wanted = own.standardised if own.moves else own.standardised.float().expand(-1, order, -1)
     return OrbitSamples(points, labels, positions, wanted, at)

@@ -167,25 +167,29 @@ def _moved(values: Float[Tensor, "m t"], action: Action, name: str) -> Targets:
     return Targets(moved, mean, scale.expand(len(mean)))
 
 
-def check_kept_targets(
+def kept_targets(
     question: Question,
-    targets: Targets | None,
+    targets: Targets,
     fixing: Sequence[Int64[Tensor, "_"]],
     indices: Int64[Tensor, "m"],
-) -> None:
-    """Refuses samples that an element keeps while it changes their numbers: no function gives both.
+) -> Targets:
+    """Targets of which those at points that coincide are the same to the last digit.
 
     Args:
         question: Names of the data and of elements.
         targets: Numbers of the samples.
         fixing: Elements that keep each sample.
         indices: Position of each sample in the data.
+
+    Raises:
+        InputError: A sample that an element keeps while it changes its numbers: no function gives both.
     """
-    if targets is None or not targets.moves:
-        return
-    allowed = SAME * float(targets.values.abs().max())
+    if not targets.moves or all(len(kept) == 1 for kept in fixing):
+        return targets
+    group, values = question.group, targets.values.clone()
+    allowed = SAME * float(values.abs().max())
     for s, kept in enumerate(fixing):
-        away = (targets.values[s, kept] - targets.values[s, question.group.identity]).abs().amax(1)
+        away = (values[s, kept] - values[s, group.identity]).abs().amax(1)
         if float(away.max()) > allowed:
             which = int(indices[s] if question.sources is None else question.sources[indices[s]])
             element = question.element_names[int(kept[int(away.argmax())])]
@@ -193,6 +197,9 @@ def check_kept_targets(
                 f"{question.data.name}: sample {which} is the same under {element}, which changes its "
                 "target, so that no network can predict both; leave it out, or choose another target action."
             )
+        if len(kept) > 1:
+            values[s] = values[s][group.table[:, kept]].mean(1)  # over the elements g h that give one point
+    return replace(targets, values=values)
 
 
 def group_names(count: int, by_size: bool = False) -> tuple[str, ...]:

@@ -328,6 +328,7 @@ class DesignTrainer:
         known = self.samples.known
         points = arrange_inputs(known.points.flatten(0, 1), self.model.layout).contiguous()
         wanted = known.wanted.flatten(0, 1)
+        wanted = wanted.float() if wanted.is_floating_point() else wanted
         return points.to(self.device), wanted.to(self.device)
 
 
