@@ -258,7 +258,7 @@ def _targets(subject: Subject, x: Tensor) -> Iterator[_Candidate]:
             continue
         assert target is not None
         found.append((f"the outputs {says}", f"Use target_action='{word}'.", target))
-        if word == "vector":
+        if word == "vector" and outputs[-1] == 2:
             flipped = custom_action(target.group, partial(_y_down, target), 1, "vector, y down")
             says = "the outputs turn as vectors whose y points down"
             found.append((says, "Change the sign of y, or give that target action.", flipped))

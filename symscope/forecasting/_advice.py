@@ -127,13 +127,7 @@ class Remedies:
     def _augmented(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
         """Advice to train on some or all elements of every sample as well."""
         group, count = self.question.group, trial.elements
-        which = "all" if count == group.order else f"{count} of"
-        degrees = self.question.degrees
-        apart = ""
-        if degrees is not None and group.cyclic_factors is not None:
-            apart = f", every {degrees * group.order / count:g}°,"
-        text = f"Augment: train on {which} {group.order} elements of {group.name}{apart} of every sample"
-        text += f"{self._target_too}."
+        text = f"Augment: train on {trial.which} of every sample{self._target_too}."
         first = trial.trainings[0]
         assert first.asked is not None
         share = float(first.design.seen.sum() / first.asked.seen.sum())

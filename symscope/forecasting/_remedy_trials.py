@@ -15,10 +15,10 @@ from symscope.errors import InputError
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import Question
-from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
+from symscope.groups import FiniteGroup, parse
 from symscope.networks import user_model
 from symscope.training import StepPlan
 
@@ -30,6 +30,7 @@ ARCHITECTURES = {
     "graph": ("message-passing",),
 }
 POOLED = ("conv-gap", "conv1d")  # of no use where outputs have positions
+SAME_TURN = 1e-9  # distance of matrices of one rotation
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 
@@ -43,23 +44,43 @@ class Trial:
         kind: "augment", "samples" or "architecture".
         trainings: Trainings of the designs, asked about what the original designs lack.
         elements: Elements in which an augmented training holds every sample; 0 for the others.
+        which: These elements in words.
     """
 
     kind: str
     trainings: list[Training]
     elements: int = 0
+    which: str = ""
 
 
-def augmentation_steps(question: Question, samples: ForecastSamples) -> list[int]:
-    """Every how many-th elements are tried as an augmentation: all, and fewer where the group is cyclic.
+def augmentations(question: Question, has_new: bool) -> list[Bool[Tensor, "n"]]:
+    """Elements that are tried as an augmentation: all, and fewer where a smaller group is spread as evenly.
 
+    Every second and fourth of a cyclic group; of the larger rotation groups of space the tetrahedral one.
     None for the sweep, whose pilot has shown it already, and without new samples: it would be exact.
     """
-    if question.coverage is None or samples.new is None:
+    if question.coverage is None or not has_new:
         return []
-    factors, order = question.group.cyclic_factors, question.group.order
-    cyclic = factors is not None and len(factors) == 1
-    return [step for step in (1, 2, 4) if step == 1 or (cyclic and order % step == 0 and order >= 2 * step)]
+    group = question.group
+    everything = torch.ones(group.order, dtype=torch.bool)
+    if group.cyclic_factors is not None and len(group.cyclic_factors) == 1:
+        steps = [step for step in (2, 4) if group.order % step == 0 and group.order >= 2 * step]
+        return [everything, *(torch.arange(group.order) % step == 0 for step in steps)]
+    solid = _tetrahedral(group)
+    return [everything] if solid is None else [everything, solid]
+
+
+def _tetrahedral(group: FiniteGroup) -> Bool[Tensor, "n"] | None:
+    """Which elements of a larger rotation group of space are those of the tetrahedron."""
+    tetrahedral = parse("T")
+    assert isinstance(tetrahedral, FiniteGroup)
+    assert tetrahedral.matrices is not None
+    matrices = group.matrices
+    if matrices is None or matrices.shape[-1] != 3 or group.order <= tetrahedral.order:
+        return None
+    apart = torch.cdist(matrices.flatten(1), tetrahedral.matrices.flatten(1)).amin(1)
+    found = apart < SAME_TURN
+    return found if int(found.sum()) == tetrahedral.order else None
 
 
 def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
@@ -71,8 +92,8 @@ def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
 
 def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:
     """How many further networks `remedy_trials` trains at most."""
-    steps = augmentation_steps(question, trainer.samples) if invariance else []
-    count = len(steps) + len(other_networks(question, trainer))
+    sets = augmentations(question, trainer.samples.new is not None) if invariance else []
+    count = len(sets) + len(other_networks(question, trainer))
     return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
 
 
@@ -99,8 +120,8 @@ def remedy_trials(
     if not plan.remedies:
         return []
     trials = []
-    for step in augmentation_steps(question, trainer.samples) if invariance else []:
-        trials += augmentation_trial(question, trainer, plan, training, seed, step)
+    for chosen in augmentations(question, trainer.samples.new is not None) if invariance else []:
+        trials += augmentation_trial(question, trainer, plan, training, seed, chosen)
     if min(trainer.samples.per_class()) >= FEWEST_HALVED:
         half = _half(trainer.samples.known.positions)[:, None]
         jobs = _short_trainings(question, trainer, plan, training, seed, lambda seen: seen & half)
@@ -120,15 +141,31 @@ def remedy_trials(
 
 
 def augmentation_trial(
-    question: Question, trainer: DesignTrainer, plan: PilotPlan, training: StepPlan, seed: int, step: int = 1
+    question: Question,
+    trainer: DesignTrainer,
+    plan: PilotPlan,
+    training: StepPlan,
+    seed: int,
+    chosen: Bool[Tensor, "n"] | None = None,
 ) -> list[Trial]:
-    """Training on every step-th element of every sample as well; no trial where that is everything."""
-    extra = torch.zeros(question.group.order, dtype=torch.bool)
-    extra[::step] = True
+    """Training on some elements of every sample as well, by default all; no trial where some are all."""
+    order = question.group.order
+    extra = torch.ones(order, dtype=torch.bool) if chosen is None else chosen
     jobs = _short_trainings(question, trainer, plan, training, seed, lambda seen: seen | extra)
-    if step > 1 and bool(jobs[0].design.seen.all()):  # the same as all elements
+    if not bool(extra.all()) and bool(jobs[0].design.seen.all()):  # the same as all elements
         return []
-    return [Trial("augment", jobs, question.group.order // step)]
+    return [Trial("augment", jobs, int(extra.sum()), _chosen_words(question, int(extra.sum())))]
+
+
+def _chosen_words(question: Question, count: int) -> str:
+    """Elements of an augmentation in words: how many, and how far apart or which."""
+    group, degrees = question.group, question.degrees
+    which = f"{'all' if count == group.order else f'{count} of'} {group.order} elements of {group.name}"
+    if degrees is not None and group.cyclic_factors is not None:
+        return f"{which}, every {degrees * group.order / count:g}°,"
+    if group.matrices is not None and count < group.order:
+        return f"{which}, the rotations T of the tetrahedron,"
+    return which
 
 
 def _short_trainings(

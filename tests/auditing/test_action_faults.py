@@ -9,7 +9,7 @@ from torch import nn
 from symscope.auditing import audit_subject
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
-from symscope.data import custom_action
+from symscope.data import LabelledData, custom_action
 from symscope.groups import cyclic
 from tests.auditing.planted import aligned, fresh, image_net, mlp, rot, turn_net
 from tests.auditing.planted_networks import Moments
@@ -65,3 +65,15 @@ def test_a_representation_that_has_no_name_is_fitted():
     fault = fault_of(Mixed(), "C4 rotation", task="regression")
     assert "change linearly" in fault.sentence
     assert error_table(fault.corrected, fault.corrected.data.x[:30], (1, 2, 3)).error() < 1e-3
+
+
+def test_three_scores_of_clouds_in_space_are_asked_as_vectors_too():
+    generator = torch.Generator().manual_seed(0)
+    data = LabelledData(
+        torch.randn(24, 4, 3, generator=generator, dtype=torch.float64),
+        torch.arange(24) % 3,
+        "clouds",
+        "tests",
+    )
+    net = nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
+    assert fault_of(net, "T", data) is None

@@ -10,6 +10,7 @@ from symscope.errors import InputError
 from symscope.forecasting import forecast
 from symscope.forecasting._orbit_points import sample_points
 from symscope.forecasting._question import as_question
+from symscope.forecasting._remedy_trials import augmentations
 from tests.forecasting.problems import FEW
 
 
@@ -64,6 +65,17 @@ def test_partial_ranges_of_continuous_groups():
     space = as_question(samples(7, 3), "SO(3)", seen="0: within 72° of upright")
     assert int(space.coverage.seen[0].sum()) == 13
     assert bool(space.coverage.seen[6:].all())
+
+
+def test_an_augmentation_may_take_fewer_elements_that_are_spread_evenly():
+    space = as_question(samples(7, 3), "SO(3)", seen="0: within 72° of upright")
+    everything, tetrahedral = augmentations(space, True)
+    assert (int(everything.sum()), int(tetrahedral.sum())) == (60, 12)
+    chosen = tetrahedral.nonzero()[:, 0].tolist()
+    assert all(tetrahedral[space.group.multiply(a, b)] for a in chosen for b in chosen)
+    plane = as_question(samples(7, 2), "SO(2)", seen="0: ±30°")
+    assert [int(one.sum()) for one in augmentations(plane, True)] == [16, 8, 4]
+    assert augmentations(as_question(samples(7, 2), "SO(2)"), True) == []
 
 
 @pytest.mark.parametrize(
