@@ -10,7 +10,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.forecasting._cautions import symmetry_cautions
-from symscope.forecasting._full_kernel import full_kernel_prediction
+from symscope.forecasting._full_kernel import FullKernelPrediction, full_kernel_prediction
 from symscope.forecasting._kernel_choice import (
     TangentKernel,
     default_per_class,
@@ -75,11 +75,18 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
     say("kernel regression on all samples", 0, 0)
     # half: estimates are rough
     arguments = (tangent, question, trainer.samples, options.ridge, allowed / 2, trainer.device, say)
+    whole: FullKernelPrediction | str
     if tangent.kind == "infinite":
         whole = full_kernel_prediction(*arguments, trainings.measured)
     else:
         few = options.per_class or 0
-        whole = projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
+        try:
+            whole = projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
+        except InputError:
+            if question.target_action is None:
+                raise
+            # gradients of a network that is invariant, under a part of the group or all of it
+            whole = "to its gradients samples are the same under elements that change their targets"
     if isinstance(whole, str):
         one = question.task.words.one
         shown = samples_text(options.per_class or 0)

@@ -101,9 +101,7 @@ def test_maps_move_as_the_samples_do():
     assert torch.allclose(resample.targets.values, moved.flatten(2), atol=1e-12)
     assert question.target_shape == (7, 7)
     net = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.ReLU(), nn.Conv2d(3, 1, 3, padding=1))
-    result = forecast(
-        net, maps, "D4", target_action="image", options=kernel_only(per_class=2, resamples=1, kernel="finite")
-    )
+    result = forecast(net, maps, "D4", target_action="image", options=kernel_only(per_class=2, resamples=1))
     assert result.question.outputs == result.model.outputs == 49
     assert "matrix" in result.prediction.kernel_reason
 
