@@ -21,7 +21,7 @@ latent_experiment = Experiment(
             Latent(
                 tilts=(0, 90),
                 objects=(2, 4),
-                densities=(6, 12),
+                densities=(3, 6, 12),
                 density_objects=4,
                 trials=3,
                 trained_trials=2,

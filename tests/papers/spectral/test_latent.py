@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from symscope import InputError
 from symscope.runs import ClaimKind, RunRequest, Workers, run_experiments
 from symscope.spectral.dense import regression
+from symscope_papers.spectral.latent.claims import _equal_steps
 from symscope_papers.spectral.latent.config import Latent
 from symscope_papers.spectral.latent.measure import (
     class_points,
@@ -133,12 +135,32 @@ def test_a_small_run_is_complete(tmp_path):
     )
     assert (outcome.failed, outcome.problems) == (0, ())
     assert {claim.kind for claim in outcome.claims} == {ClaimKind.BEYOND}
-    assert len(outcome.claims) == 2 * 4 + 2 + 1
+    assert len(outcome.claims) == 4 + 3 + 2 * 2 + 1
     tables = outcome.tables()
     assert set(tables["errors"]["by"]) == {"wide-mlp", "wide-cnn", "averaged", "cnn"}
     assert len(tables["kernels"]) == 2 * 2 * (3 * 2 + 2 * 2)
     figures = {path.stem for path in (outcome.folder / "figures").glob("*.png")}
     assert figures == {"views", "objects", "group-form", "steps"}
+
+
+def test_errors_at_equal_steps_are_read_off_between_numbers_of_poses():
+    rows = [
+        {
+            "tilt": tilt,
+            "trial": trial,
+            "objects": 4,
+            "poses": poses,
+            "step": 12 / poses,
+            "error": slope * 12 / poses,
+        }
+        for tilt, slope in ((0, 0.5), (90, 0.75))
+        for trial in (0, 1)
+        for poses in (6, 12, 24)
+    ]
+    table = pd.DataFrame(rows)
+    table.loc[table["tilt"] == 90, "step"] *= 0.8  # nearer at as many poses
+    claim = _equal_steps(table, "points", "wide-mlp")
+    assert claim.measured == "1.88 ± 0.00 (vertical axis)"  # (0.75 / 0.8) / 0.5
 
 
 @pytest.mark.parametrize(
