@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from symscope.auditing._audit_figures import heat_map, samples_figure, symmetry_figure
+from symscope.auditing._mask_data import MaskData
 from symscope.auditing._page_parts import percent, svg_element
 from symscope.auditing._result import Audit
 from symscope.data import sample_kind
@@ -41,8 +42,9 @@ def consequences_section(audit: Audit) -> Section:
     assert found is not None
     blocks: list[Block] = [Text(sentence) for sentence in found.sentences]
     if found.elements:
-        blocks.append(_answers_table(found))
-        blocks += _class_map(found)
+        what = "positions" if isinstance(audit.subject.data, MaskData) else "samples"
+        blocks.append(_answers_table(found, what))
+        blocks += _class_map(found, what)
         blocks += flip_pictures(audit)
     elif found.predictions:
         blocks.append(_predictions_table(found))
@@ -50,7 +52,7 @@ def consequences_section(audit: Audit) -> Section:
     return Section("What it does to answers", tuple(blocks), anchor="consequences")
 
 
-def _answers_table(found: Any) -> Table:
+def _answers_table(found: Any, what: str) -> Table:
     columns = (
         "element",
         "accuracy",
@@ -71,6 +73,7 @@ def _answers_table(found: Any) -> Table:
         for one in found.elements
     )
     caption = f"Answers to {found.samples:,} samples by element"
+    caption += ", shares of positions" if what == "positions" else ""
     return Table(caption, columns, rows, (False, True, True, True, True, True))
 
 
@@ -103,7 +106,7 @@ def _table_of(rows: Sequence[Any], row_of: str) -> tuple[list[str], list[str], T
     return names, elements, values
 
 
-def _class_map(found: Any) -> list[Block]:
+def _class_map(found: Any, what: str) -> list[Block]:
     names, elements, values = _table_of(found.classes, "class_name")
     if not names:
         return []
@@ -112,7 +115,7 @@ def _class_map(found: Any) -> list[Block]:
         Picture(
             svg_element(figure, "accuracy", "A map of accuracy by class and element."),
             "Accuracy by class and element",
-            "The share of samples of a class, moved by an element, whose class is predicted.",
+            f"The share of {what} of a class, moved by an element, whose class is predicted.",
         )
     ]
 

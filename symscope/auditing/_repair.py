@@ -107,7 +107,8 @@ class Repair:
         larger = self.error_after.low > self.error_before.high
         smaller = self.error_after.high < self.error_before.low
         if self.gain.low > 0:
-            return "better score, larger error" if larger else "better"
+            grows = self.error_after.value > self.error_before.value + ROUNDING
+            return "better score, larger error" if grows else "better"
         if self.gain.high < 0:
             return "worse"
         if larger:

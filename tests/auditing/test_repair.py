@@ -218,7 +218,7 @@ def made(name: str, error: float, score: float, passes: int = 1) -> Repair:
 
 def test_the_best_remedy_has_the_best_score_then_the_smallest_error_then_the_fewest_passes():
     rising = made("rising", 0.7, 0.9)
-    assert rising.outcome == "better score, larger error"
+    assert rising.outcome == made("a little", 0.501, 0.9).outcome == "better score, larger error"
     assert made("worse", 0.7, 0.6).outcome == "larger error"
     average, tuned, low = made("average", 0.0, 0.8, 8), made("tuned", 0.3, 0.805), made("low", 0.0, 0.7)
     assert best_repair([rising, low, tuned, average]) is average
