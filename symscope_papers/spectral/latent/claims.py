@@ -116,7 +116,7 @@ def _ratios(part: pd.DataFrame, kind: str, by: str) -> Claim:
 def _equal_steps(part: pd.DataFrame, kind: str, by: str) -> Claim:
     """Errors about other axes where images are as near each other as for turns of the image, set by set."""
     counts = sorted(part["poses"].unique().tolist())
-    middle = counts[len(counts) // 2]
+    densest = counts[-1]
     curves = {
         tilt: {trial: one.sort_values("step") for trial, one in own.groupby("trial")}
         for tilt, own in by_tilt(part).items()
@@ -125,7 +125,7 @@ def _equal_steps(part: pd.DataFrame, kind: str, by: str) -> Claim:
     for tilt in [tilt for tilt in curves if tilt]:
         pairs = []
         for trial, own in curves[tilt].items():
-            image = curves[0][trial].set_index("poses").loc[middle]
+            image = curves[0][trial].set_index("poses").loc[densest]
             pairs.append(
                 (np.interp(image["step"], own["step"], own["error"], np.nan, np.nan), image["error"])
             )
@@ -137,7 +137,7 @@ def _equal_steps(part: pd.DataFrame, kind: str, by: str) -> Claim:
         )
         words.append(f"{ratio} ({axis_name(tilt)})")
     return Claim.beyond(
-        f"{_subject(kind, by)}: error for turns of the object, relative to {middle} turns of the image, at "
+        f"{_subject(kind, by)}: error for turns of the object, relative to {densest} turns of the image, at "
         "as many poses as bring neighbouring images as near each other.",
         ", ".join(words),
         expected="1 if only distances between neighbouring images counted",
