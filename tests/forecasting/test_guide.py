@@ -1,4 +1,4 @@
-"""The guides "Forecast your own model" and "Targets that transform", run as a reader would."""
+"""The guides "Forecast your own model", "Targets that transform" and "Points, ...", run as a reader would."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ def test_targets_that_transform_runs(capsys):
     said = capsys.readouterr().out
     assert "Say --target-action vector, same or" in said
     assert "moved back" in said
+
+
+def test_points_series_graphs_runs(capsys):
+    text = (ROOT / "docs" / "guides" / "points-series-graphs.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        quick = block.replace("per_class=4", "per_class=2").replace('"10s"', '"1s"').replace("60", "12")
+        exec(compile(quick, "points-series-graphs.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "SO(3) through I, 60 elements" in said
+    assert "exact for kernels up to degree 10" in said
 
 
 def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
