@@ -82,11 +82,10 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
         few = options.per_class or 0
         try:
             whole = projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
-        except InputError:
+        except InputError as error:  # an invariant network: gradients are the same where targets differ
             if question.target_action is None:
                 raise
-            # gradients of a network that is invariant, under a part of the group or all of it
-            whole = "to its gradients samples are the same under elements that change their targets"
+            whole = str(error).removesuffix(".")
     if isinstance(whole, str):
         one = question.task.words.one
         shown = samples_text(options.per_class or 0)
