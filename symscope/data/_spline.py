@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -9,12 +10,17 @@ from typing import final
 import numpy as np
 import torch
 from jaxtyping import Float64, Int64
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import cosdg, sindg
 from torch import Tensor
+from torch.autograd.forward_ad import unpack_dual
 
 from symscope.data._action import gather_points
 from symscope.errors import InputError
 from symscope.numerics import check_count, check_memory, checked, shortened
+
+BLOCK = 2**18  # pixels turned at a time, so that they stay in a processor's cache
 
 
 @lru_cache(maxsize=64)
@@ -93,17 +99,62 @@ class SplineRotation:
     def __call__(self, g: Tensor, x: Tensor) -> Tensor:
         image = checked_images(x)
         size = image.shape[-1]
-        once = prefilter(size).to(image)
-        coefficients = (once @ image @ once.T).flatten(-2)
+        elements, numbers = _plain(g), _plain(image)
+        if elements is None or numbers is None:
+            turned = self._by_taps(g, image)
+        else:
+            turned = torch.from_numpy(self._by_products(elements, numbers))
+        return turned.unflatten(-1, (size, size)).to(x.dtype)
+
+    def _by_taps(self, g: Tensor, image: Tensor) -> Tensor:
+        """Tap by tap, on any device, with gradients: all 16 together would need 16 times the memory."""
+        size = image.shape[-1]
+        coefficients = _coefficients(image).flatten(-2)
         taps, weights = _stacked_taps(self.n, size, image.device, image.dtype)
         turned = torch.zeros((), dtype=image.dtype, device=image.device)
-        for tap in range(16):  # one at a time: all 16 together would need 16 times the memory
+        for tap in range(16):
             turned = turned + weights[tap, g] * gather_points(coefficients, taps[tap, g])
         quarter = 4 * g % self.n == 0
-        if bool(quarter.any()):  # exact where the spline is exact only to rounding
-            sources = quarter_turns(size).to(image.device)[torch.where(quarter, 4 * g // self.n, 0)]
-            turned = torch.where(quarter[..., None], gather_points(image.flatten(-2), sources), turned)
-        return turned.unflatten(-1, (size, size)).to(x.dtype)
+        if not bool(quarter.any()):
+            return turned
+        # exact where the spline is exact only to rounding
+        sources = quarter_turns(size).to(image.device)[torch.where(quarter, 4 * g // self.n, 0)]
+        return torch.where(quarter[..., None], gather_points(image.flatten(-2), sources), turned)
+
+    def _by_products(self, g: NDArray[np.int64], image: NDArray) -> NDArray:
+        """One sparse product for each element with images side by side: rows of them are read in order."""
+        *batch, size, _ = image.shape
+        shape = np.broadcast_shapes(g.shape, batch)
+        every, source = (
+            np.broadcast_to(one, shape).reshape(-1) for one in (g, np.arange(math.prod(batch)).reshape(batch))
+        )
+        images = image.reshape(-1, size * size)
+        coefficients = _coefficients(torch.from_numpy(image)).numpy().reshape(-1, size * size)
+        turned, block = np.empty((len(every), size * size), image.dtype), BLOCK // size**2 + 1
+        for k in np.unique(every).tolist():
+            mine = np.nonzero(every == k)[0]
+            if 4 * k % self.n == 0:  # exact where the spline is exact only to rounding
+                turned[mine] = images[source[mine]][:, quarter_turns(size)[4 * k // self.n].numpy()]
+                continue
+            turn = _turn(self.n, k, size, image.dtype.char)
+            for at in np.split(mine, range(block, len(mine), block)):
+                turned[at] = (turn @ np.ascontiguousarray(coefficients[source[at]].T)).T
+        return turned.reshape(*shape, size * size)
+
+
+def _coefficients(image: Tensor) -> Tensor:
+    once = prefilter(image.shape[-1]).to(image)
+    return once @ image @ once.T
+
+
+def _plain(tensor: Tensor) -> NDArray | None:
+    """A tensor as an array; None on another device, and where gradients or `vmap` follow it."""
+    if tensor.device.type != "cpu" or unpack_dual(tensor).tangent is not None:
+        return None
+    try:
+        return tensor.numpy()
+    except RuntimeError:
+        return None
 
 
 def checked_images(x: Tensor) -> Tensor:
@@ -133,6 +184,16 @@ def check_square(x: Tensor) -> None:
             f"expected square images [..., h, h] to rotate, got shape {tuple(x.shape)}. Pad or crop them "
             "to a square first."
         )
+
+
+@lru_cache(maxsize=256)
+def _turn(n: int, k: int, size: int, dtype: str) -> csr_array:
+    """Element k of `SplineRotation(n)`, from coefficients to pixels."""
+    taps, weights = spline_taps(size, 360 * k / n)
+    ends = np.arange(0, taps.numel() + 1, len(taps))
+    return csr_array(
+        (weights.T.numpy().reshape(-1).astype(dtype), taps.T.numpy().reshape(-1), ends), shape=(size**2,) * 2
+    )
 
 
 @lru_cache(maxsize=16)

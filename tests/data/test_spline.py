@@ -81,3 +81,34 @@ def test_refuses_what_it_cannot_turn() -> None:
         x[1, 2, 0] = bad
         with pytest.raises(InputError, match=r"expected finite pixels; pixel \[1, 2, 0\] is (nan|inf)"):
             turn(torch.tensor(1), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("g", "batch"),
+    [
+        (torch.tensor(3), (5,)),
+        (torch.arange(8), (2, 1)),
+        (torch.tensor([[1], [2]]), (4,)),
+        (torch.arange(3), (2, 3)),
+    ],
+)
+def test_sparse_products_equal_the_taps_that_gradients_follow(g, batch, dtype):
+    x = torch.rand(*batch, 9, 9, dtype=dtype, generator=torch.Generator().manual_seed(3))
+    followed = x.clone().requires_grad_()
+    by_taps = SplineRotation(8)(g, followed)
+    assert torch.equal(SplineRotation(8)(g, x), by_taps.detach())
+    by_taps.sum().backward()
+    assert float(followed.grad.abs().max()) > 0
+
+
+def test_derivatives_and_vmap_pass_through_a_rotation():
+    x, turn = torch.rand(4, 6, 6, dtype=torch.float64), SplineRotation(8)
+    tangent = torch.rand(4, 6, 6, dtype=torch.float64)
+    value, slope = torch.func.jvp(lambda y: turn(torch.tensor(1), y), (x,), (tangent,))
+    assert torch.equal(value, turn(torch.tensor(1), x))
+    assert torch.allclose(slope, turn(torch.tensor(1), tangent), atol=1e-14)  # a rotation is linear
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, tangent)
+        moved = torch.autograd.forward_ad.unpack_dual(turn(torch.tensor(1), dual)).tangent
+        assert torch.allclose(moved, slope, atol=1e-14)
