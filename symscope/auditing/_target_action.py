@@ -11,6 +11,7 @@ import torch
 from symscope.data import Action, custom_action, is_builtin_action, parse_action, sample_kind
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
+from symscope.user_code import user_errors
 
 TARGETS = ("same", "image", "vector")
 TargetAction = Action | Representation | Callable[[int, torch.Tensor], torch.Tensor] | str
@@ -78,7 +79,8 @@ def target_of(
             f"target action {target.name}: it moves outputs with {target.sample_ndim} axes, they have shape "
             f"{outputs}."
         )
-    target.act(action.group.identity, torch.zeros(1, *outputs, dtype=torch.float64))  # refuses other shapes
+    with user_errors(f"target action {target.name}: its function"):  # refuses other shapes
+        target.act(action.group.identity, torch.zeros(1, *outputs, dtype=torch.float64))
     return target
 
 

@@ -93,11 +93,15 @@ def _asked(data: MeasuredData, action: Action) -> str:
     shape = data.target_shape
     what = f"vectors of {shape[0]} numbers" if len(shape) == 1 else f"maps of shape {shape}"
     word = "vector" if len(shape) == 1 else "image"
-    suggestion = suggested_target(data, action, word)
+    suggestion, words, values = suggested_target(data, action, word), f"{word}, ", f"{word!r}, "
+    try:
+        target_of(word, action, tuple(data.x.shape[1:]), shape)
+    except InputError:  # no such word for this action
+        words = values = ""
     return (
         f"{data.name}: its targets are {what}: do they change with the samples under {action.group.name} "
-        f"{action.name}, or not? Say --target-action {word}, same or FILE.py:FUNCTION "
-        f"(target_action={word!r}, 'same', an Action or a Representation). {suggestion}"
+        f"{action.name}, or not? Say --target-action {words}same or FILE.py:FUNCTION "
+        f"(target_action={values}'same', an Action or a Representation). {suggestion}"
     )
 
 

@@ -15,7 +15,7 @@ from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._target_rows import suggested_target
 from symscope.forecasting._targets import grouped
 from symscope.groups import Representation, cyclic, permutation
-from tests.forecasting.problems import arrows, own_turn
+from tests.forecasting.problems import arrows, failing, own_turn
 
 
 def turns(vectors, k):
@@ -72,6 +72,9 @@ def test_vectors_and_maps_without_a_word_get_a_question():
     data = arrows(items=12)
     with pytest.raises(InputError, match=r"--target-action vector, same or .*The data cannot tell"):
         as_question(data, "C4")
+    three = MeasuredData(data.x, torch.rand(12, 3).double(), "three", "tests")
+    with pytest.raises(InputError, match=r"vectors of 3 numbers.*--target-action same or FILE"):
+        as_question(three, "C4")  # images turn no vectors in space
     with pytest.raises(InputError, match="--target-action image, same or"):
         as_question(MeasuredData(data.x, data.x, "maps", "tests"), "C4")
     assert as_question(MeasuredData(data.x, data.targets[:, 0], "one", "tests"), "C4").target_action is None
@@ -100,6 +103,7 @@ def shifted(g, y):
     [
         (doubled, "target action doubled is no representation of C4"),
         (shifted, "target action shifted: expected a linear map"),
+        (failing, "target action failing: its function"),
         (rotation(8), "expected an action of C4"),
         (permutation(cyclic(8)), "it acts on 8 numbers"),
         (2 * permutation(cyclic(1)), "expected an action of C4"),
