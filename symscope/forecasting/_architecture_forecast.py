@@ -10,6 +10,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.forecasting._cautions import symmetry_cautions
+from symscope.forecasting._designs import true_designs
 from symscope.forecasting._full_kernel import FullKernelPrediction, full_kernel_prediction
 from symscope.forecasting._kernel_choice import (
     TangentKernel,
@@ -32,6 +33,7 @@ from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._training_task import tensor_digest
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
 from symscope.numerics import Progress, check_finite
@@ -73,19 +75,19 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
             result = replace(result, notes=(*result.notes, note))
     prediction = _architecture_prediction(question, network, tangent, options, solved, say)
     say("kernel regression on all samples", 0, 0)
-    # half: estimates are rough
-    arguments = (tangent, question, trainer.samples, options.ridge, allowed / 2, trainer.device, say)
-    whole: FullKernelPrediction | str
-    if tangent.kind == "infinite":
-        whole = full_kernel_prediction(*arguments, trainings.measured)
-    else:
-        few = options.per_class or 0
-        try:
-            whole = projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
-        except InputError as error:  # an invariant network: gradients are the same where targets differ
-            if question.target_action is None:
-                raise
-            whole = str(error).removesuffix(".")
+    whole = trainings.regression(
+        trainer,
+        options.seed,
+        {
+            "kernel": tangent.kind,
+            "ridge": options.ridge,
+            "seconds": allowed,
+            "seen": tensor_digest(
+                {str(k): one.seen for k, one in enumerate(true_designs(trainer.samples, question.group))}
+            ),
+        },
+        lambda: _regression(tangent, question, trainer, options, allowed / 2, say, trainings),
+    )  # half: estimates are rough
     if isinstance(whole, str):
         one = question.task.words.one
         shown = samples_text(options.per_class or 0)
@@ -95,6 +97,28 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
         prediction = replace(prediction, full=whole)
     cautions = symmetry_cautions(prediction.invariance_error, prediction.resample, question.group)
     return replace(result, options=options, prediction=prediction, cautions=(*cautions, *result.cautions))
+
+
+def _regression(
+    tangent: TangentKernel,
+    question: Question,
+    trainer: DesignTrainer,
+    options: ForecastOptions,
+    seconds: float,
+    say: Progress,
+    trainings: Trainings,
+) -> FullKernelPrediction | str:
+    """Regression on all samples, or on as many as the time allows; or the reason why not."""
+    arguments = (tangent, question, trainer.samples, options.ridge, seconds, trainer.device, say)
+    if tangent.kind == "infinite":
+        return full_kernel_prediction(*arguments, trainings.measured)
+    few = options.per_class or 0
+    try:
+        return projected_prediction(*arguments, trainings.measured, seed=options.seed, more_than=few)
+    except InputError as error:  # an invariant network: gradients are the same where targets differ
+        if question.target_action is None:
+            raise
+        return str(error).removesuffix(".")
 
 
 def known_regression(prediction: KernelPrediction | None) -> ScoreTable | None:

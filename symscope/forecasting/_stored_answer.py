@@ -14,18 +14,17 @@ import torch
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import MissingCase, ScoreTable, TrainedAnswer
 
 TABLES = ("known", "new", "covered", "averaged", "fit")
+REGRESSED = ("known", "new", "covered")
 
 
 def plain_answer(answer: TrainedAnswer) -> dict[str, Any]:
     """The answer of one training as JSON values; samples by their positions, numbers to the last digit."""
-    tables = {name: getattr(answer, name) for name in TABLES}
-    plain: dict[str, Any] = {
-        name: {"total": table.total.tolist(), "count": table.count.tolist()} for name, table in tables.items()
-    }
+    plain: dict[str, Any] = {name: _plain_table(getattr(answer, name)) for name in TABLES}
     plain["cases"] = [
         {
             "sample": one.sample,
@@ -72,6 +71,42 @@ def answer_from_plain(plain: Mapping[str, Any], samples: ForecastSamples) -> Tra
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, OverflowError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0][:120]
         raise InputError(f"expected the answer of a training on these samples ({reason})") from error
+
+
+def plain_regression(result: FullKernelPrediction) -> dict[str, Any]:
+    """A prediction by kernel regression as JSON values, numbers to the last digit."""
+    plain: dict[str, Any] = {name: _plain_table(getattr(result, name)) for name in REGRESSED}
+    rest = ("samples", "notes", "seconds", "complete", "infinite")
+    return plain | {name: getattr(result, name) for name in rest}
+
+
+def regression_from_plain(plain: Mapping[str, Any], samples: ForecastSamples) -> FullKernelPrediction:
+    """The prediction that `plain_regression` wrote down.
+
+    Raises:
+        InputError: It has another form, or is about other samples.
+    """
+    try:
+        known, new, covered = (_table(plain[name], (samples.classes, samples.order)) for name in REGRESSED)
+        fewest, most = (int(count) for count in plain["samples"])
+        notes = tuple(str(note) for note in plain["notes"])
+        return FullKernelPrediction(
+            known,
+            new,
+            covered,
+            (fewest, most),
+            notes,
+            float(plain["seconds"]),
+            bool(plain["complete"]),
+            bool(plain["infinite"]),
+        )
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0][:120]
+        raise InputError(f"expected a kernel regression on these samples ({reason})") from error
+
+
+def _plain_table(table: ScoreTable) -> dict[str, Any]:
+    return {"total": table.total.tolist(), "count": table.count.tolist()}
 
 
 def _table(plain: Mapping[str, Any], shape: tuple[int, int]) -> ScoreTable:

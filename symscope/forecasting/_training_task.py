@@ -82,20 +82,40 @@ class Training:
             samples_digest: `content_digest` of the samples.
         """
         trainer, asked = self.trainer, self.asked or self.design
-        module = trainer.model.builder(self.seed)
         words: dict[str, Any] = {"network": trainer.model.name, "steps": self.plan.steps, "seed": self.seed}
         decisive = {
-            "versions": [__version__, torch.__version__],
-            "device": trainer.device.type,
-            "samples": samples_digest,
             "designs": tensor_digest({"seen": self.design.seen, "asked": asked.seen, "lacks": asked.missing}),
             "plan": asdict(self.plan),
             "layout": trainer.model.layout,
-            "network": _network_digest(module, trainer),
             "keeps_weights": self.keeps_weights,
         }
-        parameters = {**words, "of": plain_digest(decisive)}
-        return {"key": cell_key(parameters), "parameters": parameters, "seed": self.seed}
+        return cell_identity(trainer, self.seed, samples_digest, words, decisive)
+
+
+def cell_identity(
+    trainer: DesignTrainer,
+    seed: int,
+    samples_digest: str,
+    words: Mapping[str, Any],
+    decisive: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Key, parameters and seed of a cell about a network, of versions, device, samples and more.
+
+    Args:
+        trainer: Network, samples and device.
+        seed: Seed of the network.
+        samples_digest: `content_digest` of the samples.
+        words: Parameters that people read.
+        decisive: What else decides the result.
+    """
+    more = {
+        "versions": [__version__, torch.__version__],
+        "device": trainer.device.type,
+        "samples": samples_digest,
+        "network": _network_digest(trainer.model.builder(seed), trainer),
+    }
+    parameters = {**words, "of": plain_digest({**more, **decisive})}
+    return {"key": cell_key(parameters), "parameters": parameters, "seed": seed}
 
 
 @final

@@ -1,7 +1,7 @@
 """Where the trainings of a forecast run and are kept: here, in a folder, on workers; with the same answers.
 
-A folder keeps every finished training as a cell, and the times that were measured for planning, so that the
-same question asked again plans the same trainings and runs only those that are missing.
+A folder keeps every finished training and kernel regression as a cell, and the times that were measured for
+planning, so that the same question asked again plans the same trainings and runs only those that are missing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import os
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
@@ -20,12 +20,19 @@ from typing import Any, final
 import torch
 
 from symscope.errors import InputError
+from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples
-from symscope.forecasting._stored_answer import answer_from_plain, plain_answer
-from symscope.forecasting._trained_answer import TrainedAnswer
+from symscope.forecasting._stored_answer import (
+    answer_from_plain,
+    plain_answer,
+    plain_regression,
+    regression_from_plain,
+)
+from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer
 from symscope.forecasting._training_task import (
     Training,
     TrainingTask,
+    cell_identity,
     pickled_training,
     plain_digest,
     run_training,
@@ -166,6 +173,39 @@ class Trainings:
         except InputError as error:
             where = "" if self.folder is None else f"{self.folder.path}, "
             raise InputError(f"{where}cell {key}: {error}; delete it") from error
+
+    def regression(
+        self,
+        trainer: DesignTrainer,
+        seed: int,
+        decisive: Mapping[str, Any],
+        compute: Callable[[], FullKernelPrediction | str],
+    ) -> FullKernelPrediction | str:
+        """A prediction by kernel regression: kept, or computed now; the reason why there is none is not kept.
+
+        Args:
+            trainer: Network, samples and device.
+            seed: Seed of the network.
+            decisive: What decides the result beside them, plain values.
+            compute: Function that computes it.
+
+        Raises:
+            InputError: A folder that is damaged or cannot be written.
+        """
+        if self.folder is None:
+            return compute()
+        words = {"network": trainer.model.name, "kernel": "regression"}
+        identity = cell_identity(trainer, seed, self._saved(trainer.samples)[0], words, decisive)
+        record = self._record(identity["key"])
+        if record is not None:
+            try:
+                return regression_from_plain(record["tables"], trainer.samples)
+            except InputError as error:
+                raise InputError(f"{self.folder.path}, cell {identity['key']}: {error}; delete it") from error
+        result = compute()
+        if not isinstance(result, str):
+            self._keep(cell_record(identity, plain_regression(result), result.seconds))
+        return result
 
     def close(self) -> None:
         """End workers, and forget what was written for them."""

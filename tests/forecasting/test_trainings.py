@@ -6,6 +6,7 @@ import io
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -13,11 +14,19 @@ from torch import nn
 
 from symscope.data import LabelledData
 from symscope.errors import InputError
-from symscope.forecasting import ForecastStopped, _remedy_trials, _trainings, forecast, forecast_page
+from symscope.forecasting import (
+    ForecastStopped,
+    _full_kernel,
+    _projected_kernel,
+    _remedy_trials,
+    _trainings,
+    forecast,
+    forecast_page,
+)
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._stored_answer import answer_from_plain, plain_answer
+from symscope.forecasting._stored_answer import answer_from_plain, plain_answer, regression_from_plain
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import (
     Training,
@@ -59,6 +68,27 @@ def asked(**more):
     for part in (plain, plain["pilot"], plain["pilot"]["plan"]):
         part.pop("seconds")
     return json.dumps(plain)
+
+
+@pytest.mark.parametrize("kernel", ["infinite", "finite"])
+def test_a_kernel_regression_is_kept_like_a_training(tmp_path, monkeypatch, kernel):
+    ask = partial(
+        forecast, small_net, DATA, "C4", method="kernel", kernel=kernel, per_class=2, resume=tmp_path
+    )
+    first = ask().prediction.full
+    assert first is not None
+    for module in (_full_kernel, _projected_kernel):
+        monkeypatch.setattr(module, "coverage_regression", None)  # nothing is computed again
+    again = ask().prediction.full
+    for name in ("known", "new", "covered"):
+        assert torch.equal(getattr(again, name).total, getattr(first, name).total)
+    assert (again.samples, again.notes, again.infinite) == (first.samples, first.notes, kernel == "infinite")
+    with pytest.raises(InputError, match="NoneType"):
+        ask(ridge=0.5)  # another regression
+    [cell] = [path for path in (tmp_path / "cells").iterdir() if "kernel=regression" in path.name]
+    record = json.loads(cell.read_text())["record"]
+    with pytest.raises(InputError, match="expected a kernel regression on these samples"):
+        regression_from_plain({**record["tables"], "known": {}}, training_of().trainer.samples)
 
 
 class Scaled(nn.Linear):
