@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 CHANNELS = 4  # of a colour image, at most
 COLUMNS = 16  # pictures of a row; of a larger group the elements are thinned out
+SHORT = 14  # letters of an element's name; of longer ones half as many fit
 
 data_app = typer.Typer(
     help="Fetch data, and look at what a group does to it.",
@@ -75,21 +77,27 @@ def fetch(
 def show(
     group: Group = "C8",
     action: Annotated[
-        str, typer.Option("--action", "-a", metavar="ACTION", help="How it acts: `symscope list actions`.")
-    ] = "rotation",
+        str,
+        typer.Option(
+            "--action",
+            "-a",
+            metavar="ACTION",
+            help="How it acts: `symscope list actions`; default: as the samples' shape suggests.",
+        ),
+    ] = "",
     data: Data = "sample",
     samples: Annotated[
         int,
         typer.Option(
-            "--samples", metavar="N", help="Number of images, each of another class where possible."
+            "--samples", metavar="N", help="Number of samples, each of another class where possible."
         ),
     ] = 4,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed for drawing images.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed for drawing samples.")] = 0,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg, .pdf or .html file.")
     ] = Path("orbits.png"),
 ) -> None:
-    """Draw the orbits of a few images: one row per image, one column per group element.
+    """Draw the orbits of a few samples: one row per sample, one column per group element.
 
     Also prints how far the action is from an exact, orthogonal group action: rotating pixels is not one.
 
@@ -102,45 +110,55 @@ def show(
       [cyan]symscope data show --group C7xC7 --action shift --data mine.npz --samples 2[/cyan]
 
       [cyan]symscope data show --group D4 --action dihedral --data birds/[/cyan]     birds/terns/1.png, ...
+
+      [cyan]symscope data show --group I --data clouds.npz[/cyan]     points in space
     """
     from symscope.data import (
         action_errors,
         default_tolerance,
         fixing_elements,
-        parse_action,
+        parse_named_action,
+        sample_kind,
     )
 
     if out.suffix not in (".png", ".svg", ".pdf", ".html"):
         raise InputError(f"--out {out}: expected a name that ends in .png, .svg, .pdf or .html")
-    source, names = _images(data)
-    acting = parse_action(action, group, tuple(source.x.shape[1:]))
+    source, names = _shown(data, action)
+    shape = tuple(source.x.shape[1:])
+    acting = parse_named_action(f"{group} {action}".strip(), shape)[1]
     chosen = _few(source, data, samples, seed)
+    kind = sample_kind(acting, shape)
+    what = "images" if kind == "image" else "samples"
     far = action_errors(acting, _single(chosen.x))
     lines = [
-        f"{acting.group.name} acting by {acting.name} on {len(chosen)} images of {chosen.name}.",
+        f"{acting.group.name} acting by {acting.name} on {len(chosen)} {what} of {chosen.name}.",
+        *([f"{acting.note}."] if acting.note else []),
         f"Error as a group action, |g(hx) - (gh)x| / |x|: {far.homomorphism:.2g} at most.",
         f"Error as an orthogonal one (change of inner products): {far.orthogonality:.2g} at most.",
     ]
     points = acting.orbit(chosen.x)
     stabilisers, _ = fixing_elements(points, chosen.x, acting.group, default_tolerance(points.dtype))
     if fixed := sum(len(stabiliser) > 1 for stabiliser in stabilisers):
-        lines.append(f"{fixed} of {len(chosen)} images are fixed by an element other than the identity.")
+        lines.append(f"{fixed} of {len(chosen)} {what} are fixed by an element other than the identity.")
     rows = [str(label) if names is None else names[label] for label in chosen.labels.tolist()]
-    _write(points, acting, rows, lines, out)
+    _write(points, acting, kind, rows, lines, out)
     print("\n".join(lines))
     print(f"Picture: {out}")
 
 
-def _images(data: str) -> tuple[LabelledData, tuple[str, ...] | None]:
-    """The images a user names, and the names of their classes."""
+def _shown(data: str, action: str) -> tuple[LabelledData, tuple[str, ...] | None]:
+    """The samples a user names, series as images of one row, and the names of their classes."""
     from symscope.data import LabelledData, as_samples
 
     source, names = as_samples(data, task="classification")
     assert isinstance(source, LabelledData)
+    if source.x.ndim == 2 and action.startswith(("shift", "flip")):
+        return replace(source, x=source.x[:, None]), names
     if source.x.ndim != 3 and not (source.x.ndim == 4 and source.x.shape[1] <= CHANNELS):
         raise InputError(
             f"--data {data}: expected images [n, height, width], or with up to {CHANNELS} channels [n, "
-            f"channels, height, width], got shape {tuple(source.x.shape)}"
+            f"channels, height, width], clouds [n, points, 2 or 3], series (--action shift) or graphs, got "
+            f"shape {tuple(source.x.shape)}"
         )
     return source, names
 
@@ -153,17 +171,17 @@ def _single(images: Tensor) -> Tensor:
 
 
 def _few(source: LabelledData, data: str, count: int, seed: int) -> LabelledData:
-    """A few images, each of another class while there are classes left."""
+    """A few samples, each of another class while there are classes left."""
     import torch
 
     from symscope.numerics import seed_generator
 
     if not 1 <= count <= 64:
-        raise InputError(f"--samples: expected 1 to 64 images, got {count}")
+        raise InputError(f"--samples: expected 1 to 64 samples, got {count}")
     if not 0 <= seed < 2**63:
         raise InputError(f"--seed is 0 or more, below 2^63; got {seed}")
     if count > len(source):
-        raise InputError(f"--samples {count}: {data} has only {len(source)} images")
+        raise InputError(f"--samples {count}: {data} has only {len(source)} samples")
     generator = seed_generator(seed)
     order = torch.randperm(len(source), generator=generator).tolist()
     first: dict[int, list[int]] = {}
@@ -176,7 +194,7 @@ def _few(source: LabelledData, data: str, count: int, seed: int) -> LabelledData
     return source.take(torch.tensor(picked[:count]))
 
 
-def _write(points: Tensor, acting: Action, rows: list[str], lines: list[str], out: Path) -> None:
+def _write(points: Tensor, acting: Action, kind: str, rows: list[str], lines: list[str], out: Path) -> None:
     from symscope.report import (
         Picture,
         Section,
@@ -191,20 +209,22 @@ def _write(points: Tensor, acting: Action, rows: list[str], lines: list[str], ou
 
     group = acting.group
     order = group.order
-    step = -(-order // COLUMNS)
+    most = COLUMNS if max(map(len, group.labels)) <= SHORT else COLUMNS // 2
+    step = -(-order // most)
     shown = range(0, order, step)
     title = f"{group.name} by {acting.name}" + (f", every {step}th of {order} elements" if step > 1 else "")
     figure = orbit_figure(
         points[:, list(shown)],
         rows=rows,
-        columns=[group.labels[g] for g in shown],
+        columns=[group.labels[g].replace(" about ", "\nabout ") for g in shown],
         title=title,
+        kind=kind,
     )
     if out.suffix != ".html":
         save_figure(figure, out)
         return
     alt = (
-        f"Grid of images: a row for each of the classes {', '.join(rows)}, a column per element of "
+        f"Grid of samples: a row for each of the classes {', '.join(rows)}, a column per element of "
         f"{group.name}."
     )
     picture = Picture(image_element(figure_bytes(figure, "png"), alt=alt), title)

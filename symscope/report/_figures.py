@@ -132,19 +132,21 @@ def save_figure(figure: Any, path: Path) -> None:
 
 @checked
 def orbit_figure(
-    images: Float[Tensor, "seeds elements *channels height width"],
+    images: Float[Tensor, "samples elements *channels height width"],
     *,
     rows: Sequence[str],
     columns: Sequence[str],
     title: str,
+    kind: str = "image",
 ) -> Any:
-    """The images of a few orbits on a grid.
+    """The samples of a few orbits on a grid.
 
     Args:
-        images: `images[s, g]` is seed s moved by group element g; three channels are colours.
-        rows: One label per seed.
+        images: `images[s, g]` is sample s moved by group element g; three channels of images are colours.
+        rows: One label per sample.
         columns: One label per group element.
         title: Above the grid.
+        kind: What the samples are, as for `draw_sample`.
 
     Returns:
         A matplotlib figure.
@@ -157,10 +159,10 @@ def orbit_figure(
     >>> len(figure.axes)
     6
     """
-    seeds, elements = images.shape[:2]
-    if (len(rows), len(columns)) != (seeds, elements):
+    samples, elements = images.shape[:2]
+    if (len(rows), len(columns)) != (samples, elements):
         raise InputError(
-            f"expected {seeds} row and {elements} column labels for images of shape {tuple(images.shape)}, "
+            f"expected {samples} row and {elements} column labels for images of shape {tuple(images.shape)}, "
             f"got {len(rows)} and {len(columns)}"
         )
     if not bool(images.isfinite().all()):
@@ -169,13 +171,17 @@ def orbit_figure(
         )
     low, high = float(images.min()), float(images.max())
     size = min(1.2, 14 / elements)
-    figure = new_figure(0.5 + size * elements, 0.45 + size * seeds + 0.2)
+    lines = max(name.count("\n") for name in columns)
+    figure = new_figure(0.5 + size * elements, 0.45 + size * samples + 0.2 * (1 + lines))
     with style():
-        axes = figure.subplots(seeds, elements, squeeze=False)
-        for s in range(seeds):
+        axes = figure.subplots(samples, elements, squeeze=False)
+        for s in range(samples):
             for g in range(elements):
                 axis = axes[s, g]
-                draw_image(axis, images[s, g], low, high)
+                if kind == "image":
+                    draw_image(axis, images[s, g], low, high)
+                else:
+                    draw_sample(axis, images[s, g], kind)
                 axis.set(xticks=[], yticks=[])
                 for spine in axis.spines.values():
                     spine.set_visible(False)

@@ -38,7 +38,7 @@ def test_orbits_on_a_page_carry_their_picture(tmp_path, capsys, group):
     assert called("data", "show", "-g", group, "-a", action, "--samples", "2", "-o", str(out)) == 0
     html = out.read_text()
     assert 'src="data:image/png;base64,' in html
-    assert 'alt="Grid of images' in html
+    assert 'alt="Grid of samples' in html
     assert ("every 13th of 196 elements" in html) == (group == "C14xC14")
     capsys.readouterr()
 
@@ -77,7 +77,7 @@ def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
     assert "a row for each of the classes lapwings, terns," in out.read_text()
     np.savez(tmp_path / "last.npz", X=np.stack([pixels] * 2), y=["tern", "lapwing"])
     assert called(*words[:5], str(tmp_path / "last.npz"), *words[6:]) == 2
-    assert "[n, channels, height, width], got shape (2, 6, 6, 3)" in capsys.readouterr().err
+    assert "got shape (2, 6, 6, 3)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_folders_of_colour_images_are_shown_with_their_names(tmp_path, capsys):
         (("--data", "smaple"), "did you mean 'sample'"),
         (("--out", "orbits.gif"), "ends in .png, .svg, .pdf or .html"),
         (("--out", "no/such/folder/o.png"), "cannot write"),
-        (("--samples", "0"), "expected 1 to 64 images, got 0"),
+        (("--samples", "0"), "expected 1 to 64 samples, got 0"),
         (("--seed", "-1"), "--seed is 0 or more"),
     ],
 )
@@ -109,7 +109,7 @@ def test_more_images_than_there_are(tmp_path, capsys):
         )
         == 2
     )
-    assert "has only 1 images" in capsys.readouterr().err
+    assert "has only 1 samples" in capsys.readouterr().err
 
 
 def test_fetching_from_a_mirror(tmp_path, capsys, monkeypatch):
@@ -129,3 +129,20 @@ def test_fetching_without_a_network_or_the_wrong_thing(tmp_path, capsys, monkeyp
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert called("data", "fetch", "cifar") == 2
     assert "symscope can fetch mnist and fashion-mnist, got 'cifar'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("shape", "words", "said"),
+    [
+        ((4, 5, 3), ("--group", "SO(3)"), "SO(3) through I"),
+        ((4, 12), ("--group", "D4", "--action", "shift"), "D4 acting by shift on 4 samples"),
+        ((4, 4, 4), ("--group", "S4"), "S4 acting by nodes"),
+    ],
+)
+def test_clouds_series_and_graphs_are_drawn(shape, words, said, tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    np.savez(tmp_path / "mine.npz", X=generator.normal(size=shape), y=[0, 1, 0, 1])
+    picture = tmp_path / "orbits.png"
+    assert called("data", "show", *words, "--data", str(tmp_path / "mine.npz"), "--out", str(picture)) == 0
+    assert said in capsys.readouterr().out
+    assert picture.stat().st_size > 5000
