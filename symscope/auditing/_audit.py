@@ -341,7 +341,7 @@ def _audited_layers(evidence: Evidence) -> tuple[AuditedLayer, ...]:
         before = fresh[one.layer].own if one.layer in fresh else float("nan")
         reason = ""
         if share > 0.01 or (not one.counted and one.own > QUIET):
-            reason = layer_reason(one, evidence.subject.module, evidence.subject.action)
+            reason = layer_reason(one, evidence.subject)
         rows.append(AuditedLayer(one.layer, one.kind, one.own, share, before, reason))
     return tuple(rows)
 

@@ -280,7 +280,7 @@ def named_layers(evidence: Evidence) -> list[str]:
     for one in sorted(broken, key=lambda one: -parts[id(one)])[:MOST_LAYERS]:
         if whole == 0 or parts[id(one)] < NAMED * whole:
             continue
-        reason = layer_reason(one, evidence.subject.module, evidence.subject.action)
+        reason = layer_reason(one, evidence.subject)
         name = "After the last layer" if not one.kind else f"Layer {one.layer!r} ({one.kind})"
         result.append(f"{name} adds {parts[id(one)] / whole:.0%}: {reason}")
     return result
@@ -332,6 +332,7 @@ def _training_words(evidence: Evidence) -> tuple[str, str]:
     if evidence.symmetry is not None and evidence.symmetry.labels:
         return f"Labels do not survive, so that training has no symmetry to learn: {errors}", "Nothing to do."
     moved = "left it" if evidence.start < now / 3 else "did not reach it"
+    moved = "came near it" if now < evidence.start / 3 else moved
     allowed = "The data allows the symmetry and training" if evidence.symmetry else "Training"
     if augmented:
         return (

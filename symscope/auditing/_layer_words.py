@@ -7,24 +7,25 @@ from typing import Any
 from torch import nn
 
 from symscope.auditing._layer_shares import QUIET, LayerShare
+from symscope.auditing._subject import Subject
 from symscope.data import Action
 
 PADS = (nn.ZeroPad2d, nn.ConstantPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d)
 
 
-def layer_reason(share: LayerShare, module: nn.Module, action: Action) -> str:
+def layer_reason(share: LayerShare, subject: Subject) -> str:
     """What in a layer, or between it and the one before, breaks the symmetry, in a few words.
 
     Args:
         share: What the layer adds.
-        module: The network.
-        action: Group action on the samples.
+        subject: The network and actions.
     """
+    module, action = subject.module, subject.action
     part = dict(module.named_modules()).get(share.layer) if share.kind else None
     if not share.counted:
         return "counted with the next layer: put right alone, the error is larger"
     if part is None or share.own <= QUIET:
-        return _between_reason(share, module, part)
+        return _between_reason(share, subject, part)
     if isinstance(part, nn.Linear) and share.flattened:
         return "flatten + linear: every position has weights of its own"
     if isinstance(part, nn.modules.batchnorm._BatchNorm) and share.flattened:
@@ -43,12 +44,16 @@ def layer_reason(share: LayerShare, module: nn.Module, action: Action) -> str:
     return "it is not equivariant by itself"
 
 
-def _between_reason(share: LayerShare, module: nn.Module, part: nn.Module | None) -> str:
+def _between_reason(share: LayerShare, subject: Subject, part: nn.Module | None) -> str:
     """Why what comes before a layer breaks the symmetry: a layer counted here, positions, or a function."""
+    if part is None and subject.target is None and len(share.given) > 1:
+        return "the outputs have positions; if these should move with the samples, say target_action='image'"
+    if share.inherited and part is None:
+        return f"the part of layer {share.inherited!r} before it counts here"
     if share.inherited:
         return f"it keeps the symmetry itself: the part of layer {share.inherited!r} before it counts here"
     where = "it" if part is not None else "the outputs"
-    held = positional_tensors(module, share.given)
+    held = positional_tensors(subject.module, share.given)
     if held:
         return f"positions enter before {where}: {held[0]} has values of its own for every position"
     return (

@@ -12,6 +12,8 @@ from symscope.auditing import audit_subject, best_repair, data_symmetry
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
 from symscope.auditing._fitted_repairs import fine_tuned
+from symscope.auditing._layer_shares import LayerShare
+from symscope.auditing._layer_words import layer_reason
 from symscope.auditing._two_sample import two_sample_test
 from symscope.data import custom_action, rotation
 from symscope.groups import cyclic
@@ -331,3 +333,12 @@ def test_a_mirror_of_one_s_own_is_accused_only_where_it_is_called_a_rotation():
     assert named.causes[0].kind == "action"
     plain = audit(inner, (x, y), custom_action(cyclic(2), mirror, 2, "mirror"), repairs=False)
     assert not any("mirror" in note for note in plain.notes)
+
+
+def test_maps_that_were_declared_not_to_change_are_pointed_to():
+    net = nn.Conv2d(1, 2, 3, padding=1)
+    after = LayerShare("outputs", "", float("nan"), torch.ones(3).double(), (2, 6, 6), False, False)
+    same = audit_subject(net, images(12), "C4 rotation", target_action="same")
+    assert "target_action='image'" in layer_reason(after, same)
+    moved = audit_subject(net, images(12), "C4 rotation", target_action="image")
+    assert "target_action" not in layer_reason(after, moved)
