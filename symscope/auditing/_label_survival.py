@@ -25,7 +25,7 @@ from symscope.auditing._two_sample import (
     two_sample_test,
     typical_square,
 )
-from symscope.data import Action, with_invariants
+from symscope.data import Action, sample_kind, with_invariants
 from symscope.groups import FiniteGroup
 
 MOST_SAMPLES = 200  # of a class that are compared
@@ -119,7 +119,13 @@ def mixed_labels(
             for one in points.unbind(1)
         ]
     )
-    return one_of_each_pair(label_tests(features, positions, elements, action.group, seed))
+    tests = label_tests(features, positions, elements, action.group, seed)
+    if sample_kind(action, tuple(points.shape[2:])) == "points":
+        # a mirror that is followed by a turn exchanges hands too, though the coordinates look different
+        hands = torch.stack([with_invariants(one, action, coordinates=False) for one in points.unbind(1)])
+        tests += label_tests(hands, positions, elements, action.group, seed)
+        tests = tuple(sorted(tests, key=lambda test: test.accuracy))
+    return one_of_each_pair(tests)
 
 
 def one_of_each_pair(tests: Sequence[LabelTest]) -> tuple[LabelTest, ...]:

@@ -39,7 +39,7 @@ def audit(
             "--model",
             metavar="NETWORK",
             help="The function that builds your network: MODULE:FUNCTION or FILE.py:FUNCTION, which takes "
-            "nothing, or a seed; or mlp, conv-fc, conv-gap, vit.",
+            "nothing, or a seed; or a name, `symscope list networks`.",
         ),
     ],
     weights: Annotated[

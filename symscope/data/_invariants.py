@@ -16,7 +16,9 @@ MOST_POINTS = 64  # of a cloud or set whose pairs are compared
 
 
 @checked
-def with_invariants(x: Shaped[Tensor, "m *s"], action: Action) -> Float64[Tensor, "m d"]:
+def with_invariants(
+    x: Shaped[Tensor, "m *s"], action: Action, coordinates: bool = True
+) -> Float64[Tensor, "m d"]:
     """Samples as rows of numbers, and for clouds, sets and graphs what their group does not change.
 
     Clouds: sorted distances of points, and signed volumes of neighbours in the list, which rotations keep and
@@ -26,6 +28,7 @@ def with_invariants(x: Shaped[Tensor, "m *s"], action: Action) -> Float64[Tensor
     Args:
         x: Samples.
         action: Action that moves them, by which their kind is known.
+        coordinates: Whether the samples themselves are part of the rows of clouds.
 
     >>> from symscope.data.point_clouds import point_rotation
     >>> from symscope.groups import parse
@@ -45,7 +48,8 @@ def with_invariants(x: Shaped[Tensor, "m *s"], action: Action) -> Float64[Tensor
         parts = makers[kind](x.double())
     else:
         return flat
-    return torch.cat([_scaled(part.flatten(1)) for part in (flat, *parts)], dim=1)
+    kept = [flat, *parts] if coordinates or kind != "points" else parts
+    return torch.cat([_scaled(part.flatten(1)) for part in kept], dim=1)
 
 
 def _of_clouds(places: Float64[Tensor, "m p d"]) -> list[Tensor]:

@@ -79,16 +79,16 @@ def _solid(
     if not inversion:
         return turns
     two = FiniteGroup("C2", CyclicLaw(2), (1,), ("e", "r"), cyclic_factors=(2,))
-    both = torch.stack([matrices, -matrices], dim=1).flatten(0, 1)  # element 2 a + b is R_a (-1)^b
+    both = torch.cat([matrices, -matrices])  # rotations first, as in D<n>
     if name == "T":
         corners = torch.cat([corners, -corners])
     return FiniteGroup(
         f"{name}h",
-        PairLaw(turns.law, two.law),
-        (*(2 * g for g in turns.generators), 1),
-        tuple(text for label in labels for text in (label, _inverted_name(label))),
+        PairLaw(two.law, turns.law),
+        (turns.order, *turns.generators),
+        (*labels, *map(_inverted_name, labels)),
         _moving(both, corners),
-        factors=(turns, two),
+        factors=(two, turns),
         matrices=both,
     )
 

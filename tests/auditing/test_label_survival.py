@@ -5,7 +5,7 @@ import torch
 
 from symscope.auditing._comparable import comparable_features, kept_pixels
 from symscope.auditing._label_survival import label_tests, mixed_labels
-from symscope.data import mnist_sample, rotation
+from symscope.data import mnist_sample, parse_named_action, rotation
 from symscope.data.images import flip, flip_both
 from symscope.data.synthetic import letters
 
@@ -64,3 +64,16 @@ def test_one_test_is_left_of_each_pair_and_says_what_it_found():
     sentence = found[0].sentence(["b", "d", "x"], action.group.labels)
     assert "moved by (e, r) is confused with" in sentence
     assert "against 100% where nothing is moved" in sentence
+
+
+def test_mirrors_exchange_hands_whatever_turn_follows_and_rotations_do_not():
+    generator = torch.Generator().manual_seed(0)
+    corner = torch.tensor([[1.0, 0, 0], [0, 1.4, 0], [0, 0, 1.9], [-1, -1, -1]], dtype=torch.float64)
+    labels = torch.arange(80) % 2
+    x = corner + 0.1 * torch.randn(80, 4, 3, generator=generator, dtype=torch.float64)
+    x[labels == 1, :, 0] *= -1  # the other hand
+    for name, mixed in (("I", 0), ("Ih", 1)):
+        action = parse_named_action(name, (4, 3))[1]
+        elements = [0, 7, action.group.order - 7]  # of Ih the last is a mirror, turned
+        found = mixed_labels(action.act(torch.tensor(elements), x[:, None]), labels, elements, action)
+        assert len(found) == mixed

@@ -135,7 +135,7 @@ def test_fetching_without_a_network_or_the_wrong_thing(tmp_path, capsys, monkeyp
     ("shape", "words", "said"),
     [
         ((4, 5, 3), ("--group", "SO(3)"), "SO(3) through I"),
-        ((4, 12), ("--group", "D4", "--action", "shift"), "D4 acting by shift on 4 samples"),
+        ((4, 12), ("--group", "D4", "--action", "shift"), "D4 acting by shift on 1 samples"),
         ((4, 4, 4), ("--group", "S4"), "S4 acting by nodes"),
     ],
 )
@@ -143,6 +143,19 @@ def test_clouds_series_and_graphs_are_drawn(shape, words, said, tmp_path, capsys
     generator = np.random.default_rng(0)
     np.savez(tmp_path / "mine.npz", X=generator.normal(size=shape), y=[0, 1, 0, 1])
     picture = tmp_path / "orbits.png"
-    assert called("data", "show", *words, "--data", str(tmp_path / "mine.npz"), "--out", str(picture)) == 0
+    assert (
+        called(
+            "data",
+            "show",
+            *words,
+            "--samples",
+            "1",
+            "--data",
+            str(tmp_path / "mine.npz"),
+            "--out",
+            str(picture),
+        )
+        == 0
+    )
     assert said in capsys.readouterr().out
     assert picture.stat().st_size > 5000

@@ -58,7 +58,8 @@ def test_averages_over_them_are_exact_up_to_a_degree(name, exact):
 
 def test_names_say_axis_and_angle():
     o = octahedral(inversion=True)
-    assert o.labels[:4] == ("e", "inversion", "90° about z", "inverted 90° about z")
+    assert o.labels[:2] == ("e", "90° about z")
+    assert o.labels[24:26] == ("inversion", "inverted 90° about z")
     quarter = o.matrices[o.labels.index("270° about x")]
     assert quarter.tolist() == [[1, 0, 0], [0, 0, 1], [0, -1, 0]]
     assert o.matrices[o.labels.index("mirror across x")].diagonal().tolist() == [-1, 1, 1]
