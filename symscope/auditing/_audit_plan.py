@@ -95,7 +95,7 @@ def audit_plan(
     if factor < 1:
         notes.append(
             f"A forward pass takes {1000 * each:.2g} ms a sample and moving it {1000 * move:.2g} ms: fewer "
-            f"samples are used, so that the error and its causes take about {total:.2g} s."
+            f"samples are used, so that the error and its causes take about {total:.3g} s."
         )
     return AuditPlan(elements, **sizes, seeds=seeds, calls=calls, seconds=total, notes=tuple(notes))
 

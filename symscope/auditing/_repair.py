@@ -176,7 +176,7 @@ def repair(
         if progress:
             progress(f"repair: {remedy.name}", done, len(remedies))
         if remedy not in affordable:
-            late = f"it would take longer than the {seconds:.2g} s that remedies have; give more seconds"
+            late = f"it would take longer than the {seconds:.3g} s that remedies have; give more seconds"
             results.append(Repair(remedy.name, None, late))
             continue
         results.append(_applied(subject, plan, remedy, before, seed))

@@ -14,7 +14,7 @@ def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     text = (ROOT / "docs" / "guides" / "audit-your-model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert len(blocks) > 7
-    blocks = [block.replace("seconds=20", "seconds=2") for block in blocks]  # shorter fine-tuning
+    blocks = [block.replace("seconds=20", "seconds=1") for block in blocks]  # shorter fine-tuning
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     with torch.random.fork_rng():
