@@ -77,7 +77,7 @@ def test_a_network_without_a_last_linear_layer_is_refused():
 def test_fine_tuning_makes_the_error_smaller(penalty):
     for subject in (bar_subject(), tilt_subject()):
         module, words = fine_tuned(
-            subject, subject.data, (0, 1, 2, 3), penalty=penalty, seconds=600, seed=0, steps=100
+            subject, subject.data, (0, 1, 2, 3), penalty=penalty, seconds=600, seed=0, steps=200
         )
         x = subject.data.x
         errors = []
@@ -86,7 +86,7 @@ def test_fine_tuning_makes_the_error_smaller(penalty):
             spread = (plain - plain.mean(0)).norm()
             errors.append(float((subject.moved_back(1, turned) - plain).norm() / spread))
         assert errors[1] < 0.8 * errors[0]
-        assert "100 steps of 32 samples" in words
+        assert "200 steps of 32 samples" in words
         assert not module.training
 
 
