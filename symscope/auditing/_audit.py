@@ -139,6 +139,8 @@ def _audited(
     told.begin("action")
     fault = action_fault(subject, x[: plan.trial], table)
     notes = list(plan.notes)
+    if subject.action.note:  # a finite group stands for a continuous one
+        notes.append(f"{subject.action.note}.")
     if fault is None and (mirrored := mirror_note(subject, x[: plan.trial])):
         notes.append(mirrored)
     if numbered and subject.class_names is not None:

@@ -29,7 +29,7 @@ ARCHITECTURES = {
     "set": ("deepsets",),
     "graph": ("message-passing",),
 }
-POOLED = ("conv-gap", "conv1d")  # of no use where outputs have positions
+POOLED = ("conv-gap", "conv1d", "deepsets", "message-passing")  # of no use where outputs have positions
 SAME_TURN = 1e-9  # distance of matrices of one rotation
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class

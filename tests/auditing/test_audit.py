@@ -72,3 +72,8 @@ def test_little_time_takes_fewer_samples():
     quick = symscope.audit(fresh(mlp), aligned(200), "C4 rotation", repairs=False, seconds=1e-4)
     assert quick.samples < 200
     assert any("fewer samples" in note for note in quick.notes)
+
+
+def test_what_stands_for_a_continuous_group_is_said():
+    answer = symscope.audit(fresh(turn_net), aligned(40), "SO(2)", repairs=False, budget=5.0)
+    assert "SO(2) through C16: exact for functions of the angle up to frequency 7." in answer.notes
