@@ -75,5 +75,5 @@ def test_little_time_takes_fewer_samples():
 
 
 def test_what_stands_for_a_continuous_group_is_said():
-    answer = symscope.audit(fresh(turn_net), aligned(40), "SO(2)", repairs=False, budget=5.0)
+    answer = symscope.audit(fresh(turn_net), aligned(40), "SO(2)", repairs=False, seconds=1e-4)
     assert "SO(2) through C16: exact for functions of the angle up to frequency 7." in answer.notes
