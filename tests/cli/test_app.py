@@ -81,7 +81,7 @@ def test_a_mistake_is_one_line_and_status_2():
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
     assert line.startswith(
-        "symscope: symscope list shows all, experiments, groups, actions, data; got 'grups'"
+        "symscope: symscope list shows all, experiments, groups, actions, networks, data; got 'grups'"
     )
     assert line.endswith("did you mean 'groups'?")
 
