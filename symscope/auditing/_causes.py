@@ -291,7 +291,8 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
     if symmetry is None:
         return "Whether the data has the symmetry was not asked.", "Nothing to do."
     why, augmented = " ".join(symmetry.evidence[:2]), evidence.subject.augmented
-    shows = "The data shows the symmetry."
+    seen = any(one.verdict == "same" for one in symmetry.elements)
+    shows = "The data shows the symmetry." if seen else "Whether the data shows the symmetry cannot be told."
     if symmetry.aligned:
         shows = "The data does not show the symmetry, and a network learns what it is shown."
     if augmented:

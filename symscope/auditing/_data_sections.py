@@ -169,8 +169,10 @@ def data_section(audit: Audit) -> Section:
     assert found is not None
     outcome, words = RECOMMENDED[found.recommendation]
     *evidence, advice = found.evidence
+    bare = isinstance(audit.subject.data, MaskData)  # masks are not tested
+    source = f"From {found.samples:,} samples {'' if bare else 'and their labels '}alone."
     blocks: list[Block] = [
-        JudgedClaim(advice, outcome, words, why=f"From {found.samples:,} samples and their labels alone."),
+        JudgedClaim(advice, outcome, words, why=source),
         *(Text(sentence) for sentence in evidence),
         Picture(
             svg_element(symmetry_figure(audit), "symmetry", "Accuracy of telling moved samples from others."),

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from symscope import InputError, audit
-from symscope.auditing import audit_subject, best_repair, data_symmetry
+from symscope.auditing import audit_page, audit_subject, best_repair, data_symmetry
 from symscope.auditing._action_faults import action_fault
 from symscope.auditing._error_table import error_table
 from symscope.auditing._fitted_repairs import fine_tuned
@@ -205,6 +205,7 @@ def test_samples_without_labels_have_an_error_and_causes(form, tmp_path):
     assert result.data_symmetry.elements
     assert any("no labels" in note for note in result.notes)
     if form == "array":
+        assert "their labels" not in audit_page(result)
         averaged = result.repairs[0]
         assert averaged.outcome == "smaller error"
         assert best_repair(result.repairs).error_after.value < 1e-5
