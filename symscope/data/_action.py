@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -174,7 +175,7 @@ def custom_action(
         name: What plots and messages call it.
 
     Raises:
-        InputError: `sample_ndim` is negative.
+        InputError: `sample_ndim` is negative, or the function does not take an element and samples.
 
     >>> from symscope.groups import cyclic
     >>> sign = custom_action(cyclic(2), lambda g, x: -x if g else x, sample_ndim=1, name="sign")
@@ -183,7 +184,23 @@ def custom_action(
     """
     if sample_ndim < 0:
         raise InputError(f"expected the number of axes of one sample, 0 or more, got {sample_ndim}.")
+    _check_arguments(function, name)
     return Action(name, group, ElementByElement(function, sample_ndim), sample_ndim)
+
+
+def _check_arguments(function: Callable[[int, Tensor], Tensor], name: str) -> None:
+    """Refuses a function that cannot be called with an element and samples."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in callables have no signature
+        return
+    try:
+        signature.bind(0, None)
+    except TypeError as error:
+        raise InputError(
+            f"action {name}: expected a function of an element and samples, (g, x) -> g x; got arguments "
+            f"{signature} ({error})."
+        ) from error
 
 
 @final

@@ -36,6 +36,7 @@ class Coverage:
     Attributes:
         seen: Whether the training data holds the element g of sample s.
         text: The coverage in a few words.
+        names_seen: Whether the words name what is seen; False where they name only what is missing.
 
     Raises:
         InputError: A sample that is never seen: leave it out of the data instead.
@@ -46,6 +47,7 @@ class Coverage:
 
     seen: Bool[Tensor, "m n"]
     text: str
+    names_seen: bool = True
 
     def __post_init__(self) -> None:
         never = (~self.seen.any(1)).nonzero()[:, 0]
@@ -249,7 +251,7 @@ def parse_coverage(
                 f"coverage: every transformation of {one} {_name(label, names)} is missing, so it cannot be "
                 "learned at all; leave one in."
             )
-    return Coverage(mask, _text(sentences, words, names))
+    return Coverage(mask, _text(sentences, words, names), any(holds for _, holds in sentences))
 
 
 def given_coverage(elements: Int64[Tensor, "m"], order: int) -> Coverage:

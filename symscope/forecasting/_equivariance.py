@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from symscope.auditing import exact_elements, layer_errors
 from symscope.data import Action, rotation
+from symscope.errors import InputError
 from symscope.forecasting._orbit_points import standardise_points
 from symscope.forecasting._question import Question
 from symscope.forecasting._short_repr import short_repr
@@ -84,6 +85,9 @@ def equivariance(
         model: Layout of its inputs.
         question: Action on the samples.
         images: Samples before standardisation; the first few are used.
+
+    Raises:
+        InputError: Outputs that are not finite.
     """
     x = images[:MEASURED_SAMPLES].double().cpu()
     module, target = module.to("cpu", torch.float64).eval(), question.target_action
@@ -95,7 +99,13 @@ def equivariance(
         return arrange_inputs(points, model.layout)
 
     with torch.no_grad():
-        size = float(module(inputs(x)).norm(dim=1).mean())
+        outputs = module(inputs(x))
+        if not bool(outputs.isfinite().all()):
+            raise InputError(
+                f"model {model.name}: expected finite outputs of the untrained network, got NaN or infinite "
+                "ones; check its initial weights and its forward."
+            )
+        size = float(outputs.norm(dim=1).mean())
         loss = float(asymmetry_loss(lambda samples: module(inputs(samples)), x, question.action, target))
         elements = _measured_elements(question.action)
         exact = list(exact_elements(question.action, x, elements))

@@ -188,7 +188,10 @@ class Forecast:
         """
         question, words = self.question, self.question.task.words
         unseen = f"unseen transformations ({question.group_words}, {question.action.name})"
-        what = unseen if question.coverage is None else f"what is missing ({question.coverage.text})"
+        what = unseen
+        if question.coverage is not None:
+            seen = "seen: " if question.coverage.names_seen else ""
+            what = f"what is missing ({seen}{question.coverage.text})"
         whose = "new samples at " if self.about_new else "its own samples at "
         does = words.prediction(self.accuracy, whose + what)
         error = "" if self.error is None else f", error {self.error:.3g} in units of the targets"

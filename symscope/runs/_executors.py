@@ -204,8 +204,9 @@ def _quiet(*names: str) -> Iterator[None]:
 
 
 def _start_worker(threads: int) -> None:
-    """What a local worker does first: leave Ctrl-C to its parent, die with it, keep to its threads."""
+    """What a local worker does first: leave Ctrl-C and the output to its parent, die with it, few threads."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # what a cell prints is no part of the parent's answer
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

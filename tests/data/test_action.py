@@ -170,6 +170,17 @@ def test_custom_refuses_changed_shapes_and_dtypes() -> None:
         custom_action(groups.cyclic(2), lambda g, x: x, -1)
 
 
+@pytest.mark.parametrize("function", [lambda: 1, lambda x: x, lambda g, x, more: x, lambda g, *, x: x])
+def test_custom_refuses_other_arguments(function) -> None:
+    with pytest.raises(InputError, match=r"action turn: expected a function of an element and samples"):
+        custom_action(groups.cyclic(2), function, 1, "turn")
+
+
+def test_custom_takes_whatever_can_be_called_with_two_arguments() -> None:
+    for function in (lambda g, x, more=1: x, lambda *both: both[1], torch.Tensor.mul):
+        custom_action(groups.cyclic(2), function, 1)
+
+
 def test_refuses_another_number_of_pixels() -> None:
     with pytest.raises(InputError, match=r"expected samples of 4 entries.*got \(3, 2\), which has 6"):
         pixel_permutation(ALTERNATING, ALTERNATING.permutations).act(1, torch.zeros(3, 2))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import torch
 from torch import nn
 
+from symscope.errors import InputError
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._question import as_question
 from symscope.networks import user_model
@@ -140,3 +142,10 @@ def test_tokens_are_moved_on_their_grid():
     result = measured(Patches().double(), "C4")
     assert result.layers[0].target == "equivariant"
     assert result.layers[0].model < ROUNDING  # sorted patches do not know their own orientation
+
+
+def test_a_network_that_gives_nan_is_refused():
+    net = nn.Sequential(nn.Flatten(), nn.Linear(36, 3)).double()
+    nn.init.constant_(net[1].bias, math.nan)
+    with pytest.raises(InputError, match="expected finite outputs"):
+        measured(net, "C4")

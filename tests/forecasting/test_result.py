@@ -43,6 +43,13 @@ def test_the_verdict_is_one_sentence_with_its_numbers(checked):
     assert repr(checked).startswith(f"Forecast(small_net, C4 rotation: {checked.answer}, accuracy ")
 
 
+def test_the_verdict_tells_what_is_seen_from_what_is_missing(checked):
+    for words, said in (({"seen": "0: upright"}, "seen: 0: upright"), ({"missing": "0: 90°"}, "0: without 90°")):
+        coverage = as_question(blobs(items=2), "C4", **words).coverage
+        asked = replace(checked, question=replace(checked.question, coverage=coverage))
+        assert f" at what is missing ({said}); " in asked.verdict
+
+
 def test_a_failed_training_is_in_the_verdict_and_wherever_it_is_shown(checked):
     first, second = checked.check.first, checked.check.second
     whole = replace(first.fit, total=first.fit.count.double())

@@ -32,11 +32,13 @@ def test_here_keeps_exceptions_for_later():
         assert isinstance(executor.submit(int, "x").exception(), ValueError)
 
 
-def test_worker_processes_get_their_threads_and_leave_the_environment_alone():
+def test_worker_processes_get_their_threads_and_leave_environment_and_output_alone(capfd):
     before = dict(os.environ)
     with local_executor(1, threads=1) as executor:
         seen = executor.submit(os.getenv, "OPENBLAS_NUM_THREADS").result()
         other = executor.submit(os.getpid).result()
+        executor.submit(print, "of a cell").result()
+    assert capfd.readouterr() == ("", "of a cell\n")
     assert seen == "1"
     assert other != os.getpid()
     assert dict(os.environ) == before
