@@ -44,7 +44,10 @@ def test_the_verdict_is_one_sentence_with_its_numbers(checked):
 
 
 def test_the_verdict_tells_what_is_seen_from_what_is_missing(checked):
-    for words, said in (({"seen": "0: upright"}, "seen: 0: upright"), ({"missing": "0: 90°"}, "0: without 90°")):
+    for words, said in (
+        ({"seen": "0: upright"}, "seen: 0: upright"),
+        ({"missing": "0: 90°"}, "0: without 90°"),
+    ):
         coverage = as_question(blobs(items=2), "C4", **words).coverage
         asked = replace(checked, question=replace(checked.question, coverage=coverage))
         assert f" at what is missing ({said}); " in asked.verdict
