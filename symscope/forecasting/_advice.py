@@ -134,6 +134,8 @@ class Remedies:
         evidence = f"A training of {answer.steps} steps on the augmented data."
         change = Change(elements=count)
         one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
+        if not self.invariance:
+            return [one]
         rows = [one, self._averaged_too(one, answer)]
         if count < group.order:
             return rows
@@ -149,7 +151,7 @@ class Remedies:
     def _more_samples(self, trial: Trial, answer: TrainedAnswer) -> list[Advice]:
         """From half of the samples to all: what doubling them once or twice more would bring."""
         z = [score_logits(grouped_cells(one), self.bounded) for one in (answer.headline, self._short)]
-        rise = float((z[1] - z[0]).nanmean())
+        rise = max(0.0, float((z[1] - z[0]).nanmean()))  # below zero is noise of two trainings
         rows, gain = [], 0.0
         fewest, most = self.trainer.samples.per_class()
         for doubling in range(1, max(DOUBLINGS) + 1):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, final
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from symscope.auditing import TargetAction
@@ -18,11 +18,11 @@ from symscope.data import Action, LabelledData, as_samples
 from symscope.errors import InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
-from symscope.forecasting._cautions import label_cautions, layer_cautions, target_cautions
+from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
-from symscope.forecasting._equivariance import equivariance, is_symmetric
+from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
@@ -30,7 +30,8 @@ from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._remedy_trials import remedy_trials, trial_count
 from symscope.forecasting._result import Forecast
-from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._suited_remedies import SuitedRemedies, suited_remedies
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
@@ -203,13 +204,11 @@ def _growing_forecast(
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
     images = question.data.take(samples.known.indices[:8]).x
-    needless: tuple[str, ...] = ()
-    mixed: tuple[str, ...] = ()
+    suited = suited_remedies(module, network, question, trainer.samples, images, designs[0])
     pilots = None
     if options.method != "kernel":
-        needless, mixed = _needless_invariance(module, network, question, samples, images)
         say("timing a step of training", 0, 0)
-        pilots = _pilot_plan(question, trainer, plan, options, not needless, trainings)
+        pilots = _pilot_plan(question, trainer, plan, options, suited.augment, trainings)
     result = Forecast(
         question,
         network,
@@ -221,7 +220,7 @@ def _growing_forecast(
             *target_cautions(module, network, question, images),
             *layer_cautions(module, network, question, images),
         ),
-        notes=(*question.group_notes, *needless, *mixed, *samples.notes),
+        notes=(*question.group_notes, *suited.notes, *samples.notes),
         variance=samples.variance,
     )
     if options.method != "pilot":
@@ -231,7 +230,7 @@ def _growing_forecast(
     yield result
     if pilots is not None:
         later = check_trainings(trainer, question, training, plan, options.seed) if train else []
-        for grown in _with_pilots(result, trainer, pilots, not needless, say, trainings, later):
+        for grown in _with_pilots(result, trainer, pilots, suited, say, trainings, later):
             result = grown
             yield result
     elif options.method != "kernel":
@@ -267,35 +266,18 @@ def _timed_for(
     }
 
 
-def _needless_invariance(
-    module: nn.Module,
-    network: UserModel,
-    question: Question,
-    samples: ForecastSamples,
-    images: Float[Tensor, "m *s"],
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Why remedies that give it the symmetry are left out of the price list, if they are, and notes."""
-    if is_symmetric(module, network, question, images, question.target_action):
-        note = (
-            f"{network.name} is {question.symmetric} under {question.group.name} already: augmenting, "
-            "averaging and building the symmetry in change nothing and are left out of the price list."
-        )
-        return (note,), ()
-    return label_cautions(samples, question)
-
-
 def _with_pilots(
     result: Forecast,
     trainer: DesignTrainer,
     pilots: PilotPlan,
-    invariance: bool,
+    suited: SuitedRemedies,
     say: Progress,
     trainings: Trainings,
     later: list[Training],
 ) -> Iterator[Forecast]:
     """The forecast with what pilot trainings predict, then with more and more of the price list."""
     question, plan, seed = result.question, result.training, result.options.seed
-    trials = remedy_trials(question, trainer, pilots, plan, seed, invariance, trainings)
+    trials = remedy_trials(question, trainer, pilots, plan, seed, suited.augment, trainings)
     soon = pilot_trainings(trainer, question.group, pilots, plan, seed)
     soon += [one for trial in trials for one in trial.trainings]
     trainings.announce([*sorted(soon, key=lambda one: -one.plan.steps), *later])  # longest first: done sooner
@@ -327,11 +309,17 @@ def _with_pilots(
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
+    if not pilots.remedies:
+        note = (
+            "The budget leaves no time for trainings of remedies, so that augmenting, more samples and other "
+            "architectures may be missing in the price list; a larger budget tries them."
+        )
+        result = replace(result, notes=(*result.notes, note))
     yield result
     say("remedies", 0, 0)
     counted = partial_progress(say, pilots.steps, total)
     rows: list[Advice] = []
-    remedies = Remedies(question, trainer, pilot, plan, seed, invariance, trainings)
+    remedies = Remedies(question, trainer, pilot, plan, seed, suited.invariance, trainings)
     for found in remedy_rows(remedies, trials, counted):
         rows += found
         single = [one for one in rows if one.kind != "combined"]
@@ -361,7 +349,7 @@ def _pilot_plan(
     trainer: DesignTrainer,
     plan: StepPlan,
     options: ForecastOptions,
-    invariance: bool,
+    augment: bool,
     trainings: Trainings,
 ) -> PilotPlan | None:
     """The pilot trainings that the budget allows, with remedies if they fit, else without."""
@@ -374,7 +362,7 @@ def _pilot_plan(
     allowed = share * options.seconds - (START_SECONDS if at_once > 1 else 0)
     arguments = (seconds, plan.steps, len(designs), replaced, max(0.0, allowed))
     asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, invariance), at_once)
+    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, augment), at_once)
     return with_remedies or pilot_plan(*arguments, asked, at_once=at_once)
 
 

@@ -56,7 +56,7 @@ class Advice:
 
 
 def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
-    """What reaches the target first, the least work first among those; then by accuracy.
+    """What reaches the target first, of those the least work, then the least training; then by accuracy.
 
     >>> rows = [("build in", 1.0), ("augment", 0.95)]
     >>> a = (Advice(kind, "", score, 1.0, 1.0, 0.4, 1.0, 1, "") for kind, score in rows)
@@ -67,8 +67,9 @@ def rank_advice(rows: list[Advice], target: float) -> tuple[Advice, ...]:
         sorted(
             rows,
             key=lambda one: (
-                one.accuracy < target,
-                EASE.index(one.kind) if one.accuracy >= target else -one.accuracy,
+                (False, EASE.index(one.kind), one.training_cost)
+                if one.accuracy >= target
+                else (True, -one.accuracy, one.training_cost)
             ),
         )
     )

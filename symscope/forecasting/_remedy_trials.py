@@ -90,9 +90,9 @@ def other_networks(question: Question, trainer: DesignTrainer) -> list[str]:
     return [name for name in suited if name != trainer.model.name and not (maps and name in POOLED)]
 
 
-def trial_count(question: Question, trainer: DesignTrainer, invariance: bool) -> int:
+def trial_count(question: Question, trainer: DesignTrainer, augment: bool) -> int:
     """How many further networks `remedy_trials` trains at most."""
-    sets = augmentations(question, trainer.samples.new is not None) if invariance else []
+    sets = augmentations(question, trainer.samples.new is not None) if augment else []
     count = len(sets) + len(other_networks(question, trainer))
     return count + (min(trainer.samples.per_class()) >= FEWEST_HALVED)
 
@@ -103,7 +103,7 @@ def remedy_trials(
     plan: PilotPlan,
     training: StepPlan,
     seed: int,
-    invariance: bool,
+    augment: bool,
     trainings: Trainings,
 ) -> list[Trial]:
     """What needs trainings of its own; nothing where the plan has no time for remedies.
@@ -114,13 +114,13 @@ def remedy_trials(
         plan: Pilot trainings.
         training: Batch and optimiser of a whole training.
         seed: Seed of the forecast.
-        invariance: Whether remedies that make the network invariant are tried.
+        augment: Whether training on more elements is tried.
         trainings: Where trainings run, whose step other architectures are timed with.
     """
     if not plan.remedies:
         return []
     trials = []
-    for chosen in augmentations(question, trainer.samples.new is not None) if invariance else []:
+    for chosen in augmentations(question, trainer.samples.new is not None) if augment else []:
         trials += augmentation_trial(question, trainer, plan, training, seed, chosen)
     if min(trainer.samples.per_class()) >= FEWEST_HALVED:
         half = _half(trainer.samples.known.positions)[:, None]

@@ -171,7 +171,14 @@ class Forecast:
 
     @property
     def answer(self) -> str:
-        """Whether the target is reached: "Yes", "No", or "Borderline" where the interval holds the target."""
+        """Whether the target is reached: "Yes", "No", or "Borderline" where the interval holds the target.
+
+        Whole trainings that have learned their data decide it, "Borderline" where one reaches it and one not.
+        """
+        if self.check is not None and self.training_failure is None:
+            both = (self.check.accuracy, float(self.check.second_accuracy.nanmean()))
+            reached = [one >= self.question.target for one in both]
+            return "Yes" if all(reached) else "Borderline" if any(reached) else "No"
         if self.accuracy >= self.question.target:
             return "Yes"
         return "No" if max(self.interval[1], self.accuracy) < self.question.target else "Borderline"

@@ -169,11 +169,29 @@ def mean_net():
 
 def test_nothing_is_advised_that_makes_an_invariant_network_invariant():
     how = {"training": SHORT, "options": PILOT, "name": "mean-net"}
-    result = forecast(mean_net, blobs(items=6), "C3 shift-x", seen="0,1: upright", **how)
+    result = forecast(mean_net, blobs(items=6), "C3 shift-x", seen="upright", **how)
     assert not {"average", "augment", "build in"} & {one.kind for one in result.advice}
     assert not any("averag" in one.text for one in result.combinations)
-    assert result.notes[0].startswith("mean-net is invariant under C3 already")
+    assert result.notes[0].startswith("mean-net is invariant under C3 already: augmenting, averaging")
     assert what_if(result).menus[0][0] == "Samples"
+    uneven = forecast(mean_net, blobs(items=6), "C3 shift-x", seen="0,1: upright", **how)
+    assert {"average", "augment", "build in"} & {one.kind for one in uneven.advice} == {"augment"}
+    assert "up to 3 times as many points as another" in uneven.notes[0]
+    assert not any("averag" in one.text for one in uneven.combinations)
+
+
+def test_equally_good_remedies_of_one_kind_start_with_the_least_training():
+    rows = [
+        Advice("augment", "", score, 0.0, 1.0, 0.1, cost, 1, "") for score, cost in ((0.99, 4.0), (0.98, 2.0))
+    ]
+    assert [one.training_cost for one in rank_advice(rows, 0.9)] == [2.0, 4.0]
+    assert [one.training_cost for one in rank_advice(rows, 1.0)] == [4.0, 2.0]
+
+
+def test_labels_that_do_not_survive_are_said_without_any_training_too():
+    few = ForecastOptions(method="kernel", per_class=2, resamples=1)
+    result = forecast(small_net, letters(), "flip", class_names=["b", "d", "cross"], options=few)
+    assert any(note.startswith("Labels do not survive") for note in result.notes)
 
 
 def letters(items=40):

@@ -53,6 +53,21 @@ def test_the_verdict_tells_what_is_seen_from_what_is_missing(checked):
         assert f" at what is missing ({said}); " in asked.verdict
 
 
+def test_trainings_that_have_learned_decide_the_answer(checked):
+    first = checked.check.first
+    fit = replace(first.fit, total=first.fit.count.double())
+    name = "known" if checked.pilot.new is None else "new"
+    table = getattr(first, name)
+
+    def answer(*shares):
+        trained = [
+            replace(first, fit=fit, **{name: replace(table, total=s * table.count.double())}) for s in shares
+        ]
+        return replace(checked, check=replace(checked.check, first=trained[0], second=trained[1])).answer
+
+    assert [answer(0.95, 0.92), answer(0.95, 0.5), answer(0.5, 0.6)] == ["Yes", "Borderline", "No"]
+
+
 def test_a_failed_training_is_in_the_verdict_and_wherever_it_is_shown(checked):
     first, second = checked.check.first, checked.check.second
     whole = replace(first.fit, total=first.fit.count.double())
