@@ -39,6 +39,7 @@ AnyData = TypeVar("AnyData", bound=LabelledData | MeasuredData)
 ACTION_TRIALS = 4  # samples on which a user's action is tried
 MOST_OUTPUTS = 2**16  # classes below it are numbers of outputs, as they are
 SERIES = re.compile(r"\b(shift|flip)")  # moves series too, taken as images of one row
+MOST_SEEN = 3  # different coverages whose elements are named
 FEWEST = 2  # samples of a class: with one, the forecast's uncertainty cannot be estimated
 
 
@@ -157,8 +158,17 @@ class Question:
 
     @property
     def group_notes(self) -> tuple[str, ...]:
-        """What the finite group stands for, and what that is exact for, if it stands for another."""
-        return (f"{self.action.note}.",) if self.action.note else ()
+        """What the finite group stands for, what that is exact for, and which of its elements are seen."""
+        if not self.action.note:
+            return ()
+        notes = [f"{self.action.note}."]
+        if self.coverage is not None:
+            rows = [row for row in self.coverage.seen.unique(dim=0) if not bool(row.all())]
+            if 0 < len(rows) <= MOST_SEEN:
+                names = self.element_names
+                seen = " or ".join(", ".join(names[g] for g in row.nonzero()[:, 0]) for row in rows)
+                notes.append(f"Of these elements '{self.coverage.text}' holds {seen}.")
+        return tuple(notes)
 
     @property
     def smallest_class(self) -> int:

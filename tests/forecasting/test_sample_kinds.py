@@ -61,6 +61,7 @@ def test_kinds_and_what_is_standardised(action, shape, kind, scaled):
 
 def test_partial_ranges_of_continuous_groups():
     plane = as_question(samples(7, 2), "SO(2)", seen="0: ±30°")
+    assert plane.group_notes[1] == "Of these elements '0: ±30°' holds 0°, 22.5°, 337.5°."
     assert plane.coverage.seen[0].nonzero()[:, 0].tolist() == [0, 1, 15]
     space = as_question(samples(7, 3), "SO(3)", seen="0: within 72° of upright")
     assert int(space.coverage.seen[0].sum()) == 13
