@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
 from symscope.data._array_files import as_float64
-from symscope.data.graphs import dense_graphs, is_graph
+from symscope.data.graphs import adjacency_matrix, is_graph
 from symscope.errors import InputError
 from symscope.numerics import check_count, shortened
 
@@ -49,7 +49,10 @@ def read_pairs(
     labels: list[Any] = []
     for index, sample in enumerate(_items(dataset, limit)):
         if is_graph(sample):
-            sample = (dense_graphs(sample)[0], getattr(sample, "y", None))
+            y = getattr(sample, "y", None)
+            if isinstance(y, Tensor) and y.ndim == 2 and len(y) == 1:  # [1, k]: graphs are batched along it
+                y = y[0]
+            sample = (adjacency_matrix(sample, index), y)
         if not isinstance(sample, (tuple, list)) or len(sample) != 2:
             raise InputError(f"sample {index}: expected a pair (input, label), got {_described(sample)}.")
         value, label = _input(sample[0], index), _label(sample[1], index)

@@ -10,7 +10,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.numerics import check_memory, checked
+from symscope.numerics import check_count, check_memory, checked
 
 __all__ = ["dense_graphs", "is_graph"]
 
@@ -42,45 +42,63 @@ def dense_graphs(graphs: Any, nodes: int | None = None) -> Float64[Tensor, "n k 
     >>> dense_graphs([path]).tolist()
     [[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]]
     """
+    if nodes is not None:
+        nodes = check_count("nodes", nodes)
     listed = graphs.to_data_list() if hasattr(graphs, "to_data_list") else graphs
     if is_graph(listed) or not isinstance(listed, Iterable):
         listed = [listed]
     matrices: list[Tensor] = []
     for index, graph in enumerate(listed):
-        if not is_graph(graph):
-            raise InputError(
-                f"graph {index}: expected an edge_index [2, edges], as torch_geometric's Data has, got "
-                f"{type(graph).__name__}."
-            )
-        count = _node_count(graph)
+        count = _node_count(graph, index)
         size = nodes if nodes is not None else matrices[0].shape[0] if matrices else count
         if count > size or (nodes is None and count != size):
             raise InputError(
                 f"graph {index}: expected {size} nodes{'' if nodes else ' as in graph 0'}, got {count}; pad "
                 "all graphs to the largest, symscope.data.graphs.dense_graphs(graphs, nodes=...)."
             )
-        matrices.append(_matrix(graph, index, size, count))
+        matrices.append(adjacency_matrix(graph, index, size))
     if not matrices:
         raise InputError("expected one graph or more, got none.")
     return torch.stack(matrices)
 
 
-def _node_count(graph: Any) -> int:
+def _node_count(graph: Any, index: int) -> int:
+    if not is_graph(graph):
+        raise InputError(
+            f"graph {index}: expected an edge_index [2, edges], as torch_geometric's Data has, got "
+            f"{type(graph).__name__}."
+        )
     known = getattr(graph, "num_nodes", None)
     if known is not None:
         return int(known)
     return int(graph.edge_index.max()) + 1 if graph.edge_index.numel() else 0
 
 
-def _matrix(graph: Any, index: int, size: int, count: int) -> Float64[Tensor, "k k"]:
-    edges = graph.edge_index
+def adjacency_matrix(graph: Any, index: int, nodes: int | None = None) -> Float64[Tensor, "k k"]:
+    """The adjacency matrix of one graph, as `dense_graphs` makes it.
+
+    Args:
+        graph: The graph.
+        index: Number of the graph in messages.
+        nodes: Nodes of the matrix, as many as the graph has or more; those of the graph when not given.
+
+    Raises:
+        InputError: No graph, no nodes, edges of other nodes, or several numbers for a node or an edge.
+    """
+    count = _node_count(graph, index)
+    edges, size = graph.edge_index, count if nodes is None else nodes
     if edges.ndim != 2 or edges.shape[0] != 2 or edges.is_floating_point():
         raise InputError(
             f"graph {index}: expected edge_index [2, edges] of whole numbers, got {tuple(edges.shape)} of "
             f"{edges.dtype}."
         )
-    if count < 1 or (edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < count):
-        raise InputError(f"graph {index}: expected nodes 0 to {count - 1} in its edges, one node or more.")
+    if count < 1:
+        raise InputError(f"graph {index}: expected one node or more, got {count}; leave it out.")
+    ends = (int(edges.min()), int(edges.max())) if edges.numel() else (0, 0)
+    if ends[0] < 0 or ends[1] >= count:
+        raise InputError(
+            f"graph {index}: expected nodes 0 to {count - 1} in its edges, got {ends[ends[0] >= 0]}."
+        )
     check_memory(f"the adjacency matrix of graph {index}", 8 * size**2, "take smaller graphs")
     matrix = torch.zeros(size, size, dtype=torch.float64)
     weights = getattr(graph, "edge_weight", None)

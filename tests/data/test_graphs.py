@@ -38,6 +38,19 @@ def test_a_dataset_of_graphs_is_read():
     assert samples.labels.tolist() == [0, 1, 0, 1]
 
 
+def test_a_row_of_numbers_for_each_graph_is_read():
+    listed = [graph([[0, 1]], 3, y=torch.tensor([[0.5, k / 4, -1.0]])) for k in range(4)]
+    samples, _ = as_samples(listed, "regression")
+    assert samples.targets[:, 1].tolist() == [k / 4 for k in range(4)]
+    assert samples.target_shape == (3,)
+
+
+def test_a_bad_graph_of_a_dataset_is_named_by_its_number():
+    listed = [graph([[0, 9 if k == 3 else 1]], 3, y=float(k)) for k in range(5)]
+    with pytest.raises(InputError, match="graph 3: expected nodes 0 to 2"):
+        as_samples(listed)
+
+
 def test_torch_geometric_s_own():
     geometric = pytest.importorskip("torch_geometric.data")
     listed = [geometric.Data(edge_index=torch.tensor([[0], [k]]), num_nodes=3, y=k) for k in (1, 2)]
@@ -55,7 +68,11 @@ def test_torch_geometric_s_own():
             r"graph 1: expected 2 nodes as in graph 0, got 3; pad",
         ),
         ([graph([[0, 1]], 4)], 3, "graph 0: expected 3 nodes, got 4"),
-        ([graph([[0, 5]], 3)], None, "expected nodes 0 to 2"),
+        ([graph([[0, 1]], 3), graph([[0, 5]], 3)], None, "graph 1: expected nodes 0 to 2 in its edges, got 5"),
+        ([graph([[-1, 1]], 3)], None, "expected nodes 0 to 2 in its edges, got -1"),
+        ([graph([[0, 1.5]], 3)], None, "whole numbers"),
+        ([SimpleNamespace(edge_index=torch.zeros(2, 0).long())], None, "graph 0: expected one node or more"),
+        ([graph([[0, 1]], 3)], -3, "nodes: expected"),
         ([graph([[0, 1]], 2, x=torch.ones(2, 4))], None, "nodes: expected one number each"),
         ([graph([[0, 1]], 2, edge_attr=torch.ones(1, 2))], None, "edges: expected one number each"),
         ([], None, "one graph or more"),
