@@ -8,7 +8,14 @@ from functools import partial
 
 import torch
 
-from symscope.data import Action, custom_action, is_builtin_action, parse_action, sample_kind
+from symscope.data import (
+    Action,
+    custom_action,
+    is_builtin_action,
+    parse_action,
+    point_coordinates,
+    sample_kind,
+)
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
 from symscope.user_code import user_errors
@@ -128,13 +135,19 @@ def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:
     group, name = action.group, action.name.partition(":")[0]
     size = outputs[-1] if outputs else 0
     if is_builtin_action(action) and size in (2, 3) and sample_kind(action, (size + 2, size)) == "points":
+        needed = point_coordinates(action, (size + 2, size)) or size
+        if size < needed:
+            raise InputError(
+                f"target action 'vector': expected targets whose last axis has length {needed}, as the points "
+                f"have coordinates, got targets of shape {outputs}; use 'same', or give an action."
+            )
         basis = torch.eye(size, dtype=torch.float64)  # as points: rho(g) takes them to its columns
         turned = torch.stack([action.act(g, basis).T for g in group.elements])
         return custom_action(group, partial(_multiplied, turned), 1, "vector")
     if size != 2:
         raise InputError(
-            "target action 'vector': expected outputs whose last axis has length 2, x and y, or 3 for points "
-            f"in space, got {outputs}."
+            "target action 'vector': expected targets (outputs) whose last axis has length 2, x and y, or 3 "
+            f"for points in space, got {outputs}."
         )
     still, mirror_x, mirror_y = (torch.diag(torch.tensor(s).double()) for s in ([1, 1], [-1, 1], [1, -1]))
     if name == "rotation" and group.cyclic_factors is not None:

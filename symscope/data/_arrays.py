@@ -113,9 +113,8 @@ def are_classes(values: NDArray[np.generic], where: str) -> bool:
         return True  # refused as classes, with what to do about it
     numbers = as_float64(values)
     if numbers.ndim > 1:
-        if numbers.ndim == 2 and bool(
-            ((numbers == 0) | (numbers == 1)).all() and (numbers.sum(1) == 1).all()
-        ):
+        rows = numbers if numbers.ndim == 2 else numbers[:0]
+        if len(rows) and bool(((rows == 0) | (rows == 1)).all() and (rows.sum(1) == 1).all()):
             raise InputError(
                 f"{where}: these rows look like one-hot classes; use y.argmax(1), or say that they are "
                 "numbers to predict (task 'regression')."

@@ -187,6 +187,8 @@ def _paired(
     if y.ndim == 0 or len(y) != len(x):
         got = f"{len(y)}" if y.ndim else "a single value"
         raise InputError(f"{where}: expected one label for each of {len(x)} samples, got {got}.")
+    if y.dtype.kind == "c":
+        raise InputError(f"{where}: expected real numbers, got {y.dtype}; give real and imaginary parts.")
     if y.ndim == 1 and y.dtype.kind == "U" and task != "regression":
         words, numbers = np.unique(y, return_inverse=True)
         labels = torch.from_numpy(numbers.astype(np.int64))

@@ -14,7 +14,7 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from symscope.auditing import TargetAction
-from symscope.data import Action, LabelledData, as_samples
+from symscope.data import Action, LabelledData, MeasuredData, as_samples
 from symscope.errors import InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
@@ -130,7 +130,7 @@ def forecast(
     start = time.perf_counter()
     options, training = with_settings(options or ForecastOptions(), training or TrainingOptions(), settings)
     given, words = as_samples(data, task)
-    fresh = None if new is None else _new_samples(new, class_names or words)
+    fresh = None if new is None else _new_samples(new, given, class_names or words)
     question = as_question(
         given,
         action,
@@ -331,8 +331,14 @@ def _with_pilots(
         yield result
 
 
-def _new_samples(new: Any, names: Sequence[str] | None) -> LabelledData:
+def _new_samples(
+    new: Any, data: LabelledData | MeasuredData, names: Sequence[str] | None
+) -> LabelledData:
     """New samples with the class numbers of the data, by name where classes have names."""
+    if isinstance(data, MeasuredData):
+        raise InputError(
+            "new: new samples are taken from the data itself where numbers are predicted; leave it out."
+        )
     fresh, words = as_samples(new, "classification")
     assert isinstance(fresh, LabelledData)
     if words is None or names is None:

@@ -336,10 +336,6 @@ def _new_data(question: Question, new: LabelledData | None) -> LabelledData | No
     """New samples of the same shape and classes."""
     if new is None:
         return None
-    if question.targets is not None:
-        raise InputError(
-            "new: new samples are taken from the data itself where numbers are predicted; leave it out."
-        )
     if new.x.shape[1:] != question.data.x.shape[1:]:
         raise InputError(
             f"new: expected samples of shape {question.shape}, as the data, got {tuple(new.x.shape[1:])}."

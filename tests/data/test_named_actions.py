@@ -116,6 +116,13 @@ def test_groups_without_a_finite_part_are_refused(group, said):
         parse_action("rotation", group, (8, 8))
 
 
+@pytest.mark.parametrize("group", ["T1", "T2", "C2xC2"])
+def test_shifts_do_not_act_on_points_unless_they_are_asked_for(group):
+    with pytest.raises(InputError, match=f"expected a group that turns points, .* got {group}"):
+        parse_named_action(group, (4, 2))
+    assert parse_named_action(f"{group} shift", (4, 2))[1].name.startswith("shift")
+
+
 def test_a_continuous_group_says_what_stands_for_it():
     note = parse_action("rotation", "SO(2)", (8, 8)).note
     assert note == "SO(2) through C16: exact for functions of the angle up to frequency 7"

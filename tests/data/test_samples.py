@@ -176,6 +176,8 @@ PAIRS = TensorDataset(torch.tensor(X), torch.arange(6) % 2)
         ((X, np.arange(5)), "y: expected one label for each of 6 samples, got 5"),
         ((X[:0], []), r"expected inputs \[n, \*shape\], at least one, got shape \(0, 2, 3\)"),
         ((X, np.zeros((6, 2, 0))), r"expected targets \[n\] or \[n, \*t\], .* got shape \(6, 2, 0\)"),
+        ((X[:0], np.zeros((0, 3))), r"expected inputs .*, at least one, got shape \(0, 2, 3\)"),
+        ((X, np.zeros((6, 3), complex)), "y: expected real numbers, got complex128"),
         ((X, 3), "y: expected one label for each of 6 samples, got a single value"),
         ((X, np.eye(6)), "one-hot classes; use y.argmax"),
         ((X, [{}] * 6), "y: expected whole numbers as classes, got object"),

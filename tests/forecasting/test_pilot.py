@@ -280,5 +280,7 @@ def test_new_samples_may_be_given_with_names_of_their_own():
     assert int(result.pilot.answers[-1].new.count.sum()) == 15 * result.pilot.answers[-1].trainings // 1
     with pytest.raises(InputError, match="class 'elk' is not in the data"):
         forecast(small_net, (data.x, [words[int(k)] for k in data.labels]), "C4", new=(other.x, ["elk"] * 15))
+    with pytest.raises(InputError, match="new samples are taken from the data itself"):
+        forecast(small_net, (data.x, torch.rand(18, 2)), "C4", new=(other.x, torch.rand(15, 2)))
     with pytest.raises(InputError, match="expected samples of shape"):
         forecast(small_net, data, "C4", new=(other.x[:, :5], other.labels))

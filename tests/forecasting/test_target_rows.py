@@ -122,6 +122,9 @@ def test_targets_of_the_wrong_shape_and_classes_are_refused():
     three = MeasuredData(data.x, torch.rand(12, 3).double(), "three", "tests")
     with pytest.raises(InputError, match="last axis has length 2, x and y, or 3 for points"):
         as_question(three, "C4", target_action="vector")
+    cloud = MeasuredData(torch.rand(12, 4, 3).double(), torch.rand(12, 2).double(), "cloud", "tests")
+    with pytest.raises(InputError, match=r"expected targets whose last axis has length 3, .* shape \(2,\)"):
+        as_question(cloud, "T", target_action="vector")
     labelled, _ = grouped(MeasuredData(data.x, data.targets[:, 0], "one", "tests"))
     with pytest.raises(InputError, match="has classes, which no transformation changes"):
         as_question(labelled, "C4", target_action="vector")
