@@ -16,7 +16,7 @@ from symscope.auditing import exact_elements, layer_errors
 from symscope.data import Action, check_action
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, FiniteGroup, Group, Representation, from_table
-from symscope.numerics import check_finite, checked, explained, seed_generator
+from symscope.numerics import check_count, check_finite, checked, explained, seed_generator
 
 SHOWN_LAYERS = 3  # layers that a failure names
 
@@ -75,8 +75,10 @@ def assert_representation(
     the derivative is compared with the action of `exp(t h)` for small t.
 
     Raises:
+        InputError: A negative tolerance or no samples.
         AssertionError: Gives the largest error and the pair of elements that shows it.
     """
+    _check_bounds(tolerance, samples)
     generator = seed_generator(seed)
     x = torch.randn(3, rep.dim, dtype=torch.float64, generator=generator)
     size = float(torch.linalg.vector_norm(x))
@@ -127,7 +129,7 @@ def assert_equivariant(
 
     Raises:
         InputError: Inputs that are none, not finite or no floating-point numbers; a function that returns
-            something else than a tensor.
+            something else than a tensor; actions of different groups; a negative tolerance or no samples.
         AssertionError: Gives the error and the worst element. For a module and an action of `symscope.data`
             also where it comes from: whether the action is one, elements that move samples exactly beside
             those that interpolate, and the layers with the largest errors of their own.
@@ -140,6 +142,12 @@ def assert_equivariant(
     """
     generator = seed_generator(seed)
     _check_inputs(x)
+    _check_bounds(tolerance, samples)
+    if target is not None and not _agree(source.group, target.group):
+        raise InputError(
+            f"target: expected an action of {source.group.name}, the group of the source with its elements "
+            f"in the same order, got one of {target.group.name}."
+        )
     plain = _one_tensor(function(x))
     assert bool(plain.isfinite().all()), "the function gives numbers that are not finite on the inputs given"
     largest = float(plain.abs().max())
@@ -172,6 +180,21 @@ def _check_inputs(x: Tensor) -> None:
     if not x.is_floating_point() and not x.is_complex():
         raise InputError(f"x: expected floating-point inputs, got {x.dtype}; use x.double().")
     check_finite("x", x)
+
+
+def _check_bounds(tolerance: float, samples: int) -> None:
+    if not tolerance >= 0:  # NaN too
+        raise InputError(f"tolerance: expected a number of at least 0, got {tolerance}.")
+    check_count("samples", samples)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Whether elements of one group are elements of the other."""
+    if one is other:
+        return True
+    if isinstance(one, FiniteGroup) and isinstance(other, FiniteGroup):
+        return one.order == other.order and torch.equal(one.table, other.table)
+    return type(one) is type(other) and bool(one.name == other.name)
 
 
 def _one_tensor(out: object) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from symscope.data import custom_action, rotation
+from symscope.errors import InputError
 from symscope.groups import cyclic, dihedral, permutation, symmetric
 from symscope.groups._group_laws import TableLaw, listed_moves
 from symscope.groups.compact import so
@@ -32,6 +33,19 @@ def test_group_laws_catch_each_fault():
         assert_group_laws(dataclasses.replace(group, moves=partial(listed_moves, group.permutations.flip(0))))
     with pytest.raises(AssertionError, match="1 labels for 8 elements"):
         assert_group_laws(dataclasses.replace(group, labels=("e",)))
+
+
+def test_equivariance_is_not_asked_where_nothing_would_be_tested():
+    x, five = torch.tensor([[1.0, 2.0, 4.0, 8.0, 16.0]]).double(), permutation(cyclic(5))
+    for other in (from_function(cyclic(4), 5, lambda g, y: y, unitary=True), defining(so(3))):
+        with pytest.raises(InputError, match=r"target: expected an action of C5, .* got one of"):
+            assert_equivariant(torch.relu, five, other, x)
+    for tolerance in (-1.0, float("nan")):
+        with pytest.raises(InputError, match="tolerance: expected a number of at least 0"):
+            assert_equivariant(torch.relu, five, five, x, tolerance)
+    with pytest.raises(InputError, match="samples: expected an integer of at least 1, got 0"):
+        assert_equivariant(torch.relu, five, five, x, samples=0)
+    assert_equivariant(torch.relu, five, permutation(cyclic(5)), x)  # the same group, made twice
 
 
 def test_representation_faults_are_measured():

@@ -190,7 +190,15 @@ def best_repair(repairs: Sequence[Repair]) -> Repair | None:
 
     Among remedies within the interval of the best score it is the one with the smallest error, and among
     errors that are about as small (at most twice, or below 0.1 %) the one with the fewest forward passes.
+
+    Args:
+        repairs: The remedies that an audit applied, `audit.repairs`.
+
+    Raises:
+        InputError: Something else, such as the audit itself.
     """
+    if not isinstance(repairs, Sequence) or not all(isinstance(one, Repair) for one in repairs):
+        raise InputError(f"repairs: expected those of an audit, audit.repairs, got {type(repairs).__name__}.")
     good = [one for one in repairs if one.outcome in ("better", "smaller error") and one.everywhere_after]
     if not good:
         return None

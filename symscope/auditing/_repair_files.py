@@ -39,8 +39,15 @@ def save_repaired(repair: Repair, path: str | os.PathLike[str]) -> None:
         path: File to write; its folder must exist.
 
     Raises:
-        InputError: A repair that was not applied, or a file that cannot be written.
+        InputError: Something else than a repair, one that was not applied, or a file that cannot be written.
     """
+    from symscope.auditing._repair import Repair
+
+    if not isinstance(repair, Repair):
+        raise InputError(
+            "repair: expected one of audit.repairs, such as best_repair(audit.repairs) where it is not None, "
+            f"got {type(repair).__name__}."
+        )
     if repair.module is None:
         raise InputError(f"{repair.name}: it was not applied ({repair.reason}), there is nothing to save.")
     module = repair.module

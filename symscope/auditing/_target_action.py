@@ -138,8 +138,8 @@ def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:
         needed = point_coordinates(action, (size + 2, size)) or size
         if size < needed:
             raise InputError(
-                f"target action 'vector': expected targets whose last axis has length {needed}, as the points "
-                f"have coordinates, got targets of shape {outputs}; use 'same', or give an action."
+                f"target action 'vector': expected targets whose last axis has length {needed}, as the "
+                f"points have coordinates, got targets of shape {outputs}; use 'same', or give an action."
             )
         basis = torch.eye(size, dtype=torch.float64)  # as points: rho(g) takes them to its columns
         turned = torch.stack([action.act(g, basis).T for g in group.elements])

@@ -153,8 +153,8 @@ def _usual_action(group: str, shape: Sequence[int]) -> str:
     if (factors is not None and len(factors) == 2) or re.match(r"T\d", group):
         if looks_like_points(shape):
             raise InputError(
-                f"expected a group that turns points, C<n>, D<n>, SO(2), SO(3), T, O or I, got {group}, which "
-                f"shifts images and series; if samples of shape {tuple(shape)} are images, say so: "
+                f"expected a group that turns points, C<n>, D<n>, SO(2), SO(3), T, O or I, got {group}, "
+                f"which shifts images and series; if samples of shape {tuple(shape)} are images, say so: "
                 "--action shift."
             )
         return "shift"

@@ -22,7 +22,8 @@ from symscope.numerics import checked, explained, seeded
 
 EVERY = ("all", "every", "everything")
 OTHERS = ("others", "other", "rest")
-NUMBER = r"-?\d+(?:\.\d+)?"
+SIZE = r"\d+(?:\.\d+)?"
+NUMBER = f"-?{SIZE}"
 Cases = str | Sequence[str] | Mapping[Any, Sequence[int] | str]
 """Sentences, or for each class its elements: their numbers, or a sentence."""
 
@@ -119,7 +120,7 @@ class ElementWords:
         every = re.fullmatch(rf"every ({NUMBER})\s*(st|nd|rd|th|-th|°|deg|degrees)?", plain)
         if every:
             return self._every(float(every[1]), every[2] or "", word)
-        around = re.fullmatch(rf"(?:±|\+-|\+/-)\s*({NUMBER})\s*(?:°|deg|degrees)?", plain)
+        around = re.fullmatch(rf"(?:±|\+-|\+/-)\s*({SIZE})\s*(?:°|deg|degrees)?", plain)
         if around:
             return self._between(-float(around[1]), float(around[1]), word)
         ends = re.split(r"\.\.|…| to ", plain)
@@ -171,6 +172,8 @@ class ElementWords:
 
     def _within(self, most: float, word: str) -> list[int]:
         """Elements that turn by so much at most, about any axis, and do not mirror."""
+        if most < 0:
+            raise InputError(f"{word!r}: expected an angle of 0° or more.")
         if self.step is not None:
             return self._between(-most, most, word)
         angles = turned_degrees(self.names)

@@ -331,9 +331,7 @@ def _with_pilots(
         yield result
 
 
-def _new_samples(
-    new: Any, data: LabelledData | MeasuredData, names: Sequence[str] | None
-) -> LabelledData:
+def _new_samples(new: Any, data: LabelledData | MeasuredData, names: Sequence[str] | None) -> LabelledData:
     """New samples with the class numbers of the data, by name where classes have names."""
     if isinstance(data, MeasuredData):
         raise InputError(

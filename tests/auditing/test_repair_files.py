@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from torch import nn
 
 from symscope.auditing import audit_subject
-from symscope.auditing._repair import Repair, repair
+from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import weights_hash
 from symscope.auditing.repairs import load_repaired, save_repaired
 from symscope.data import custom_action, rotation
@@ -123,6 +124,10 @@ def test_another_network_is_refused(repairs, tmp_path):
 
 
 def test_what_was_not_applied_is_not_saved(tmp_path):
+    with pytest.raises(InputError, match=r"repair: expected one of audit.repairs, .* got NoneType"):
+        save_repaired(None, "unused.pt")
+    with pytest.raises(InputError, match=r"expected those of an audit, audit.repairs, got Linear"):
+        inspect.unwrap(best_repair)(nn.Linear(2, 2))  # the checks of the test suite stop it earlier
     with pytest.raises(InputError, match="nothing to save"):
         save_repaired(Repair("refit", None, "no linear layer"), tmp_path / "net.pt")
 

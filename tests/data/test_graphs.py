@@ -68,7 +68,11 @@ def test_torch_geometric_s_own():
             r"graph 1: expected 2 nodes as in graph 0, got 3; pad",
         ),
         ([graph([[0, 1]], 4)], 3, "graph 0: expected 3 nodes, got 4"),
-        ([graph([[0, 1]], 3), graph([[0, 5]], 3)], None, "graph 1: expected nodes 0 to 2 in its edges, got 5"),
+        (
+            [graph([[0, 1]], 3), graph([[0, 5]], 3)],
+            None,
+            "graph 1: expected nodes 0 to 2 in its edges, got 5",
+        ),
         ([graph([[-1, 1]], 3)], None, "expected nodes 0 to 2 in its edges, got -1"),
         ([graph([[0, 1.5]], 3)], None, "whole numbers"),
         ([SimpleNamespace(edge_index=torch.zeros(2, 0).long())], None, "graph 0: expected one node or more"),

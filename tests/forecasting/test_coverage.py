@@ -98,6 +98,8 @@ def test_other_groups_have_names_instead_of_angles():
         ("cats: 0; cats: 45", "class cats is said twice"),
         ("cats: 0,,45", "elements between the commas"),
         ("9 random", "expected 1 to 8 random"),
+        ("cats: within -5° of upright", "an angle of 0° or more"),
+        ("cats: ±-5°", "no element of C8"),
         ("cats: every 9th", "a whole number of steps, 1 to 8"),
         ({5: [0]}, "class 5 is not in the data"),
         ({0: [8]}, "expected elements of C8, 0 to 7"),
