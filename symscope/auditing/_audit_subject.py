@@ -223,7 +223,9 @@ def _fresh_like(build: Callable[[int], nn.Module], trained: nn.Module, seed: int
 
 def _with_target(subject: Subject, target: Action | str | None) -> Subject:
     """The subject in the layout its network takes, with the action on its outputs."""
-    x, problems, first = subject.data.x[:TRIED], [], None
+    x, first = subject.data.x[:TRIED], None
+    problems: list[str] = []
+    refusals: list[str] = []
     shape, kinds = tuple(x.shape[1:]), weight_types(subject.module)
     layouts = ("channel", "flat", "as is") if len(shape) in (2, 3) else ("as is", "flat")
     for kind, layout in product(kinds if len(kinds) > 1 else (None,), layouts):
@@ -231,9 +233,13 @@ def _with_target(subject: Subject, target: Action | str | None) -> Subject:
         given = tried.inputs(x)
         try:
             out = tried.call(tried.module, given.clone())
-            chosen = target_of(target, tried.action, shape, tuple(out.shape[1:]))
         except InputError as error:
             problems.append(f"{tuple(given.shape)}: {error}")
+            continue
+        try:
+            chosen = target_of(target, tried.action, shape, tuple(out.shape[1:]))
+        except InputError as error:
+            refusals.append(str(error))
             continue
         _check_repeatable(tried, given, out)
         tried = replace(tried, target=chosen)
@@ -242,6 +248,8 @@ def _with_target(subject: Subject, target: Action | str | None) -> Subject:
         first = first or tried  # outputs with positions that should not change: only if nothing else fits
     if first is not None:
         return first
+    if refusals:  # the network takes the data, its outputs do not take the action
+        raise InputError(" ".join(dict.fromkeys(refusals)))
     raise InputError(
         f"model {subject.name}: it does not take the data, samples of shape {shape}. Tried "
         + "; ".join(dict.fromkeys(problems))
