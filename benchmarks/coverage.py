@@ -55,7 +55,7 @@ def digits(folder: str | None, per_class: int) -> tuple[Tensor, Tensor]:
     return chosen.x, chosen.labels
 
 
-def run(folder: str | None, per_class: int, new: int, check: int, device: str) -> dict[str, object]:
+def run(folder: str | None, per_class: int, new: int, check: int, device: str = "cpu") -> dict[str, object]:
     """The regression, with its stages; `new` digits of each class that are not in the training data."""
     x, classes = digits(folder, per_class + new)
     action, training = data.rotation(8), torch.arange(len(x)).reshape(10, -1)[:, :per_class].flatten()
