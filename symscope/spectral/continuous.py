@@ -95,7 +95,7 @@ def orbit_blocks(
     >>> from symscope.groups.compact import so
     >>> points = torch.tensor([[1.0, 0.0], [0.6, 0.8]], dtype=torch.float64)
     >>> blocks = orbit_blocks(lambda x, y: (x @ y.T) ** 2, points, so(2), 2)
-    >>> [round(float(one[0]), 6) + 0.0 for one in blocks.eigenvalues()], blocks.captured
+    >>> [round(float(one[0]), 6) + 0.0 for one in blocks.eigenvalues()], round(blocks.captured, 9)
     ([0.5, 0.0, 0.25], 1.0)
     """
     limit = check_count("band_limit", band_limit, 0)
