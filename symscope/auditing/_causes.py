@@ -184,7 +184,7 @@ def _built_share(evidence: Evidence, few: Float64[Tensor, "r k"] | None) -> Tens
 
 
 def _lacking_share(evidence: Evidence, weights: Float64[Tensor, "r m"] | None) -> Tensor | float:
-    """Share of what came with training that the data has to answer for: elements that it lacks."""
+    """Share of the error added by training that the data explains: that at elements which it lacks."""
     symmetry = evidence.symmetry
     if symmetry is None:
         return 0.0

@@ -117,6 +117,6 @@ def _one_each(values: Tensor | None, count: int, what: str) -> Float64[Tensor, "
     if values.numel() != count:
         raise InputError(
             f"{what}: expected one number each or none, got {tuple(values.shape)} for {count}; an adjacency "
-            "matrix has no room for more: use (X, y) with an action and a network of your own."
+            "matrix holds one: use (X, y) with an action and a network of your own."
         )
     return values.detach().reshape(-1).to("cpu", torch.float64)

@@ -309,7 +309,7 @@ def _with_pilots(
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
-    if not pilots.remedies:
+    if not pilots.remedies and trial_count(question, trainer, suited.augment):
         note = (
             "The budget leaves no time for trainings of remedies, so that augmenting, more samples and other "
             "architectures may be missing in the price list; a larger budget tries them."

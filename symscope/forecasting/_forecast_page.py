@@ -107,7 +107,7 @@ def _answer(result: Forecast, prefix: str) -> Section:
         JudgedClaim(
             f"{words.heading_of(result.accuracy)}, {whose}; 95 % interval {interval_words(result.interval)}"
             f"{'' if result.error is None else f'; error {result.error:.3g} in units of the targets'}.",
-            *REACHED[result.answer],
+            *REACHED[result.predicted_answer],
             threshold=f"{result.question.target:.0%}",
             why=f"{result.basis[0].upper()}{result.basis[1:]}.",
         ),

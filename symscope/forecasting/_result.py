@@ -170,18 +170,23 @@ class Forecast:
         return float((self.class_accuracy - trained).abs().nanmean())
 
     @property
-    def answer(self) -> str:
-        """Whether the target is reached: "Yes", "No", or "Borderline" where the interval holds the target.
-
-        Whole trainings that have learned their data decide it, "Borderline" where one reaches it and one not.
-        """
-        if self.check is not None and self.training_failure is None:
-            both = (self.check.accuracy, float(self.check.second_accuracy.nanmean()))
-            reached = [one >= self.question.target for one in both]
-            return "Yes" if all(reached) else "Borderline" if any(reached) else "No"
+    def predicted_answer(self) -> str:
+        """Whether the forecast reaches the target: "Yes", "No"; "Borderline" where its interval holds it."""
         if self.accuracy >= self.question.target:
             return "Yes"
         return "No" if max(self.interval[1], self.accuracy) < self.question.target else "Borderline"
+
+    @property
+    def answer(self) -> str:
+        """The answer of whole trainings that have learned their data, else the predicted one.
+
+        "Borderline" where one of two trainings reaches the target.
+        """
+        if self.check is None or self.training_failure is not None:
+            return self.predicted_answer
+        both = (self.check.accuracy, float(self.check.second_accuracy.nanmean()))
+        reached = [one >= self.question.target for one in both]
+        return "Yes" if all(reached) else "Borderline" if any(reached) else "No"
 
     @property
     def verdict(self) -> str:
@@ -213,6 +218,8 @@ class Forecast:
             )
             if self.training_failure is not None:
                 text += ", but it has not learned its training data"
+            elif self.answer != self.predicted_answer:
+                text += ", and the trainings decide the answer"
         if self.pilot is not None and self.pilot.fitted < LEARNED:
             text += "; the pilot has not yet learned what it was shown"
         return text + "."

@@ -177,8 +177,10 @@ def test_custom_refuses_other_arguments(function) -> None:
 
 
 def test_custom_takes_whatever_can_be_called_with_two_arguments() -> None:
-    for function in (lambda g, x, more=1: x, lambda *both: both[1], torch.Tensor.mul):
-        custom_action(groups.cyclic(2), function, 1)
+    x = torch.tensor([1.0, 2.0])
+    for function in (lambda g, x, more=3: more * g - x, lambda *both: 3 * both[0] - both[1]):
+        assert custom_action(groups.cyclic(2), function, 1).act(1, x).tolist() == [2.0, 1.0]
+    assert custom_action(groups.cyclic(2), torch.Tensor.mul, 1).transform.function is torch.Tensor.mul
 
 
 def test_refuses_another_number_of_pixels() -> None:

@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, comparison_sentences, forecast
 from symscope.forecasting._forecast_data import _question_data
-from symscope.forecasting._forecast_page import forecast_page
+from symscope.forecasting._forecast_page import REACHED, forecast_page
 from symscope.forecasting._prediction_task import accuracy_interval
 from symscope.forecasting._question import as_question
 from tests.forecasting.problems import FEW, blobs, kernel_only, number_net, small_net, spots
@@ -59,13 +59,23 @@ def test_trainings_that_have_learned_decide_the_answer(checked):
     name = "known" if checked.pilot.new is None else "new"
     table = getattr(first, name)
 
-    def answer(*shares):
-        trained = [
+    def trained(*shares):
+        both = [
             replace(first, fit=fit, **{name: replace(table, total=s * table.count.double())}) for s in shares
         ]
-        return replace(checked, check=replace(checked.check, first=trained[0], second=trained[1])).answer
+        return replace(checked, check=replace(checked.check, first=both[0], second=both[1]))
 
-    assert [answer(0.95, 0.92), answer(0.95, 0.5), answer(0.5, 0.6)] == ["Yes", "Borderline", "No"]
+    answers = [trained(*shares).answer for shares in ((0.95, 0.92), (0.95, 0.5), (0.5, 0.6))]
+    assert answers == ["Yes", "Borderline", "No"]
+    predicted = checked.predicted_answer  # it depends on how long the pilot was
+    assert predicted != "Yes"
+    learned, agreed = (
+        trained(0.95, 0.92),
+        trained(0.95, 0.5) if predicted == "Borderline" else trained(0.5, 0.6),
+    )
+    assert learned.verdict.endswith("and the trainings decide the answer.")
+    assert "decide" not in agreed.verdict
+    assert REACHED[predicted][1] in forecast_page(learned)  # the forecast's own section
 
 
 def test_a_failed_training_is_in_the_verdict_and_wherever_it_is_shown(checked):
