@@ -10,11 +10,15 @@ TYPE_CHECKING = False  # as in `typing`; the program starts with this file, befo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
+__all__ = ["DivergedError", "InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
 
 
 class InputError(ValueError):
     """What the caller gave cannot be used; the message says what was expected, given, and what to do."""
+
+
+class DivergedError(InputError):
+    """A training whose loss is no longer finite; a lower learning rate, or inputs of another scale, help."""
 
 
 class NotFiniteError(InputError):

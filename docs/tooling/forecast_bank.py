@@ -50,6 +50,9 @@ def add_runs(bank: dict[str, pd.DataFrame], runs: list[Path]) -> dict[str, pd.Da
     """The bank with the cases of some runs, which replace those it has."""
     for run in runs:
         tables = finished_tables(run)
+        if "cases" not in tables:
+            bank = _with_forecasts(bank, tables)
+            continue
         keys = pd.MultiIndex.from_frame(tables["cases"][CASE])
         for name in TABLES:
             if name not in tables:
@@ -61,6 +64,28 @@ def add_runs(bank: dict[str, pd.DataFrame], runs: list[Path]) -> dict[str, pd.Da
                 CASE, kind="stable", ignore_index=True
             )
     return bank
+
+
+def _with_forecasts(
+    bank: dict[str, pd.DataFrame], tables: dict[str, pd.DataFrame]
+) -> dict[str, pd.DataFrame]:
+    """The bank with forecasts that were made anew, for cases whose trainings it has."""
+    known = pd.MultiIndex.from_frame(bank["cases"][CASE])
+    pilots = tables["pilots"]
+    pilots = pilots[pd.MultiIndex.from_frame(pilots[CASE]).isin(known)]
+    keys, old = pd.MultiIndex.from_frame(pilots[CASE]), bank["pilots"]
+    old = old[~pd.MultiIndex.from_frame(old[CASE]).isin(keys)]
+    both = pd.concat([old, pilots], ignore_index=True)
+    renewed = {"pilots": both.sort_values(CASE, kind="stable", ignore_index=True)}
+    for name, part, key, column in (
+        ("remedies", "advice", [*CASE, "remedy"], "forecast"),
+        ("cases", "seconds", CASE, "forecast_seconds"),
+    ):
+        new = tables[part].set_index(key)[column]
+        index = pd.MultiIndex.from_frame(bank[name][key])
+        values = pd.Series(new.reindex(index).to_numpy(), index=bank[name].index)
+        renewed[name] = bank[name].assign(**{column: values.fillna(bank[name][column])})
+    return bank | renewed
 
 
 def finished_tables(run: Path) -> dict[str, pd.DataFrame]:

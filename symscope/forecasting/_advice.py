@@ -33,7 +33,6 @@ from symscope.forecasting._trained_answer import (
 )
 from symscope.forecasting._trainings import Trainings
 from symscope.numerics import Progress, partial_progress
-from symscope.training import StepPlan
 
 SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7 for a factor of four
 DOUBLINGS = (1, 2)
@@ -50,7 +49,6 @@ class Remedies:
         question: Action, coverage and target.
         trainer: Network, samples and device.
         pilot: The forecast for the network as it is.
-        training: Batch and optimiser of a whole training.
         seed: Seed of the forecast.
         invariance: Whether remedies that make the network invariant, or equivariant, are in the list: not
             where it is already, or labels do not survive the transformation.
@@ -60,7 +58,6 @@ class Remedies:
     question: Question
     trainer: DesignTrainer
     pilot: PilotForecast
-    training: StepPlan
     seed: int
     invariance: bool = True
     trainings: Trainings = field(default_factory=Trainings)
@@ -116,7 +113,7 @@ class Remedies:
     def tried(self, trial: Trial, progress: Progress | None = None) -> list[Advice]:
         """Rows of the price list from the trainings of a trial."""
         answers: list[TrainedAnswer] = []
-        steps = self.pilot.plan.lengths[0]
+        steps = trial.trainings[0].plan.steps
         for one in trial.trainings:
             part = partial_progress(progress, len(answers) * steps, len(trial.trainings) * steps)
             answers.append(self.trainings.answer(one, part))
@@ -285,14 +282,14 @@ def remedy_rows(
         trials: What needs trainings of its own.
         progress: Called as `progress(words with the loss, steps done, steps of all trials)`.
     """
-    headline, plan = remedies.pilot.headline, remedies.pilot.plan
+    headline = remedies.pilot.headline
     now = remedies.advice(
         "nothing", "Train as you are.", headline.mean, headline.interval, 1.0, 1, "The forecast.", Change()
     )
     yield [now, *remedies.free()]
-    each = plan.lengths[0] * plan.designs
+    steps = [sum(one.plan.steps for one in trial.trainings) for trial in trials]
     for k, trial in enumerate(trials):
-        yield remedies.tried(trial, partial_progress(progress, k * each, len(trials) * each))
+        yield remedies.tried(trial, partial_progress(progress, sum(steps[:k]), sum(steps)))
 
 
 def _as_table(prediction: TablePrediction, counted: ScoreTable) -> ScoreTable:

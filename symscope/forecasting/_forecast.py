@@ -20,8 +20,9 @@ from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
 from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
+from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._coverage import Cases
-from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
@@ -39,7 +40,7 @@ from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, explained, partial_progress
 from symscope.training import StepPlan
 
-STEP = "step of training"
+STEP, SMALL_STEP = "step of training", "step of a small batch"
 START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
 
@@ -276,20 +277,21 @@ def _with_pilots(
     later: list[Training],
 ) -> Iterator[Forecast]:
     """The forecast with what pilot trainings predict, then with more and more of the price list."""
-    question, plan, seed = result.question, result.training, result.options.seed
-    trials = remedy_trials(question, trainer, pilots, plan, seed, suited.augment, trainings)
-    soon = pilot_trainings(trainer, question.group, pilots, plan, seed)
-    soon += [one for trial in trials for one in trial.trainings]
-    trainings.announce([*sorted(soon, key=lambda one: -one.plan.steps), *later])  # longest first: done sooner
+    question, seed = result.question, result.options.seed
+    trials = remedy_trials(question, trainer, pilots, seed, suited.augment, trainings)
+    soon = pilot_trainings(trainer, question.group, pilots, seed)
     say(f"pilot trainings, about {pilots.seconds:.0f} s with remedies", 0, 0)
-    total = pilots.steps + len(trials) * pilots.lengths[0] * pilots.designs
+    own = sum(one.plan.steps for one in soon)
+    soon += [one for trial in trials for one in trial.trainings]
+    total = sum(one.plan.steps for one in soon)
+    # longest first: done sooner
+    trainings.announce([*sorted(soon, key=lambda one: -one.plan.steps * one.plan.batch), *later])
     counted = partial_progress(say, 0, total)
     try:
         pilot = pilot_forecast(
             trainer,
             question.group,
             pilots,
-            plan,
             seed,
             counted,
             known_regression(result.prediction),
@@ -304,8 +306,8 @@ def _with_pilots(
         whole = pilots.lengths[-1] >= pilots.full
         what = "train for more steps, with another learning rate, or another network"
         note = (
-            f"After {pilots.lengths[-1]:,} of {pilots.full:,} steps the network has not learned what it "
-            f"was shown ({pilot.fitted:.0%}): "
+            f"At the cost of {pilots.lengths[-1]:,} of {pilots.full:,} steps the network has not learned "
+            f"what it was shown ({pilot.fitted:.0%}): "
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
@@ -317,9 +319,9 @@ def _with_pilots(
         result = replace(result, notes=(*result.notes, note))
     yield result
     say("remedies", 0, 0)
-    counted = partial_progress(say, pilots.steps, total)
+    counted = partial_progress(say, own, total)
     rows: list[Advice] = []
-    remedies = Remedies(question, trainer, pilot, plan, seed, suited.invariance, trainings)
+    remedies = Remedies(question, trainer, pilot, seed, suited.invariance, trainings)
     for found in remedy_rows(remedies, trials, counted):
         rows += found
         single = [one for one in rows if one.kind != "combined"]
@@ -360,14 +362,26 @@ def _pilot_plan(
     samples, group = trainer.samples, question.group
     designs = interleaved_designs(samples, group)
     seconds = trainings.measured(STEP, partial(trainer.step_seconds, designs[0], plan))
+    step = _step_cost(trainer, designs[0], plan, seconds, trainings)
     share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
     replaced = len(true_designs(samples, group))
     at_once = trainings.at_once(trainer.device)
     allowed = share * options.seconds - (START_SECONDS if at_once > 1 else 0)
-    arguments = (seconds, plan.steps, len(designs), replaced, max(0.0, allowed))
+    arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
     asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    with_remedies = pilot_plan(*arguments, asked, trial_count(question, trainer, augment), at_once)
-    return with_remedies or pilot_plan(*arguments, asked, at_once=at_once)
+    tried = trial_count(question, trainer, augment)
+    with_remedies = pilot_plan(*arguments, asked, tried, at_once, step)
+    return with_remedies or pilot_plan(*arguments, asked, at_once=at_once, step=step)
+
+
+def _step_cost(
+    trainer: DesignTrainer, design: Design, plan: StepPlan, seconds: float, trainings: Trainings
+) -> StepCost:
+    """What steps of smaller batches cost, measured at the smallest one."""
+    smallest = min(smallest_batch(trainer.model.builder(0)), plan.batch)
+    small = replace(plan, batch=smallest)
+    measured = trainings.measured(SMALL_STEP, partial(trainer.step_seconds, design, small))
+    return StepCost.measured(smallest, plan.batch, measured / seconds)
 
 
 def _too_small(

@@ -180,7 +180,7 @@ def steps_figure(result: Forecast) -> Any:
         ticks = [*plan.lengths, *([plan.full] if plan.full > plan.lengths[-1] else [])]
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
         axes.minorticks_off()
-        axes.set_xlabel("steps of training")
+        axes.set_xlabel("cost of training, in steps of a whole one")
         _score_axis(axes, shown, words.axis, -0.03)
         figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return figure

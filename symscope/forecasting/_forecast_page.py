@@ -173,10 +173,14 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
         else f"Frames: the transformation left out of each {words.one} in turn, in one training for all"
     )
     map_caption = f"{frames}; other cells are what it has been seen in."
+    last = plan.trainings[-1]
+    faster = last.optimiser.learning_rate / plan.whole.optimiser.learning_rate
     steps = (
-        f"Pilot trainings of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
+        f"Pilot trainings at the cost of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
         + (f" ({'the longer ' * (len(plan.lengths) > 1)}{plan.repeats} times)" if plan.repeats > 1 else "")
-        + f", each with its learning rate run down to 0, and what {plan.full:,} steps are predicted to reach."
+        + f", each with its learning rate run down to 0 (the longer: {last.steps:,} steps of {last.batch} "
+        + f"points at {faster:.2g} times the learning rate), and what {plan.full:,} steps of "
+        + f"{plan.whole.batch} are predicted to reach."
     )
     return [
         Picture(
@@ -185,7 +189,7 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
             map_caption,
         ),
         Picture(
-            figure_svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against steps of training"),
+            figure_svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against cost of training"),
             "How it goes on",
             steps,
         ),

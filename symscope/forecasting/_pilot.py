@@ -1,7 +1,8 @@
 """The forecast from short trainings: as much as a budget allows, and what a whole training would add to it.
 
-Every class lacks another element in one training (`interleaved_designs`); trainings of two lengths, each
-with its schedule run to the end, are extrapolated to the whole number of steps (`_extrapolation`).
+Every class lacks another element in one training (`interleaved_designs`). Trainings of two costs, each a
+whole training compressed (`_compressed_training`), are corrected by what such pilots lacked in a bank of
+trainings (`_learned_forecast`), or extrapolated (`_extrapolation`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.groups import FiniteGroup
 from symscope.numerics import Progress, explained, partial_progress
-from symscope.training import StepPlan
 
 LEARNED = 0.95  # score on seen points from which on a network counts as having learned them
 
@@ -89,14 +89,12 @@ class PilotStopped(KeyboardInterrupt):
 
 
 @explained
-def pilot_trainings(
-    trainer: DesignTrainer, group: FiniteGroup, plan: PilotPlan, training: StepPlan, seed: int
-) -> list[Training]:
+def pilot_trainings(trainer: DesignTrainer, group: FiniteGroup, plan: PilotPlan, seed: int) -> list[Training]:
     """The trainings of a plan: the shorter of every design, then the longer, repeat by repeat."""
-    runs = [(plan.lengths[0], 0), *((plan.lengths[1], repeat) for repeat in range(plan.repeats))]
+    runs = [(0, 0), *((1, repeat) for repeat in range(plan.repeats))]
     return [
-        Training(trainer, design, StepPlan(length, training.batch, training.optimiser), seed + repeat)
-        for length, repeat in runs
+        Training(trainer, design, plan.trainings[which], seed + repeat, otherwise=plan.plain(which))
+        for which, repeat in runs
         for design in interleaved_designs(trainer.samples, group, repeat)
     ]
 
@@ -106,7 +104,6 @@ def pilot_forecast(
     trainer: DesignTrainer,
     group: FiniteGroup,
     plan: PilotPlan,
-    training: StepPlan,
     seed: int,
     progress: Progress | None = None,
     regression: ScoreTable | None = None,
@@ -117,8 +114,7 @@ def pilot_forecast(
     Args:
         trainer: Network, samples and device.
         group: Group that acts.
-        plan: Lengths and repeats.
-        training: Batch and optimiser of a whole training.
+        plan: Lengths and repeats, and the whole training.
         seed: Seed for weights and order.
         progress: Called as `progress(words with the loss, steps done, steps in all)`.
         regression: What kernel regression on all samples predicts for new ones at what the training data
@@ -130,11 +126,12 @@ def pilot_forecast(
         PilotStopped: Ctrl-C after the first training.
     """
     start, trainings = time.perf_counter(), trainings or Trainings()
-    jobs, answers = pilot_trainings(trainer, group, plan, training, seed), list[TrainedAnswer]()
+    jobs, answers = pilot_trainings(trainer, group, plan, seed), list[TrainedAnswer]()
+    total = sum(job.plan.steps for job in jobs)
     try:
         for job in jobs:
             done = sum(one.plan.steps for one in jobs[: len(answers)])
-            answers.append(trainings.answer(job, partial_progress(progress, done, plan.steps)))
+            answers.append(trainings.answer(job, partial_progress(progress, done, total)))
     except KeyboardInterrupt as stop:
         rest = [trainings.kept(job) for job in jobs[len(answers) :]]
         finished, shorter, missing = _finished_part(plan, [*answers, *rest])
@@ -160,7 +157,7 @@ def _finished_part(
     which = 0 if used is finished[0] else 1
     repeats, (length, other) = max(1, len(long)), (plan.lengths[which], plan.lengths[1 - which])
     count = len(used) // repeats
-    missing = f"its trainings of {other:,} steps are missing, those of {length:,} are here"
+    missing = f"its trainings at the cost of {other:,} steps are missing, those at {length:,} are here"
     if count < plan.designs:
         missing += f" for {count} of {plan.designs} parts of the classes"
     return used, replace(plan, lengths=(length,), repeats=repeats, designs=count), missing
@@ -178,7 +175,7 @@ def _extrapolated_pilot(
     ends = [0, plan.designs, len(answers)] if len(plan.lengths) > 1 else [0, len(answers)]
     ordered = tuple(reduce(add, answers[first:last]) for first, last in pairwise(ends))
     bounded = trainer.samples.task.kind == "classification"
-    last, share = ordered[-1], plan.lengths[-1] / plan.full
+    last, share = ordered[-1], plan.progress
 
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
         if not bool((tables[-1].count > 0).any()):
@@ -204,7 +201,9 @@ def unlearned_share(fitted: float, plan: PilotPlan) -> float:
     Twice the share of its data that it still lacks to count as learned; 0 for a whole training.
 
     >>> from symscope.forecasting._pilot_plan import pilot_plan
-    >>> plan = pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
+    >>> from symscope.training import Optimiser, StepPlan
+    >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+    >>> plan = pilot_plan(0.01, whole, designs=1, replaced=10, budget=4.0)
     >>> unlearned_share(0.95, plan), round(unlearned_share(0.76, plan), 2), unlearned_share(0.3, plan)
     (0.0, 0.4, 1.0)
     """
@@ -233,7 +232,7 @@ def predict_table(
     else:
         moved, open_share = (
             torch.zeros_like(last.total),
-            max(open_share, to_come(plan.lengths[0] / plan.full)),
+            max(open_share, to_come(plan.progress)),
         )
     table = shifted_scores(last, moved, bounded)
     asked: Bool[Tensor, "c n"] = last.count > 0

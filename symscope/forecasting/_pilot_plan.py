@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from symscope.forecasting._compressed_training import StepCost, compressed_plan, progress_share
 from symscope.numerics import explained
+from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
 FEWEST_STEPS = 20  # of the shorter one: fewer show nothing of how it goes on
 REPEATS = 3  # longer trainings at most, where they replace many
+ENOUGH = 4  # a quarter of the cost of a whole training says as much as the whole: rather repeat than go on
 
 
 @final
@@ -18,90 +21,122 @@ class PilotPlan:
     """Which trainings a budget allows.
 
     Attributes:
-        lengths: Steps of the shorter and of the longer training, one where the longer was stopped; remedies
-            are tried for the shorter.
+        lengths: Cost of the shorter and of the longer training in steps of a whole one, one number where the
+            longer was stopped; remedies are tried for the shorter.
         repeats: How often the longer is run, each time with other elements missing and other weights.
         designs: Trainings of each length in one repeat.
-        full: Steps of a whole training.
+        whole: Whole training that is forecast.
         replaced: Whole trainings that would answer the question without a forecast.
         remedies: Further networks that there is time for, each trained for the shorter length.
         seconds: Estimated time, remedies included.
+        step: What steps cost by their batch.
     """
 
     lengths: tuple[int, ...]
     repeats: int
     designs: int
-    full: int
+    whole: StepPlan
     replaced: int
     remedies: int
     seconds: float
+    step: StepCost
+
+    @property
+    def full(self) -> int:
+        """Steps of a whole training."""
+        return self.whole.steps
+
+    @property
+    def trainings(self) -> tuple[StepPlan, ...]:
+        """The trainings of each length: compressed to its cost."""
+        return tuple(compressed_plan(self.whole, length, self.step) for length in self.lengths)
+
+    def plain(self, which: int) -> StepPlan:
+        """A training of the batch and learning rate of the whole one at the cost of a length.
+
+        It takes the place of a compressed one that diverges.
+        """
+        return StepPlan(min(self.lengths[which], self.full), self.whole.batch, self.whole.optimiser)
+
+    @property
+    def progress(self) -> float:
+        """How much of a whole training the longer pilot stands for."""
+        return progress_share(self.whole, self.trainings[-1])
 
     @property
     def steps(self) -> int:
-        """Steps of all trainings of the network as it is."""
+        """Cost of all trainings of the network as it is, in steps of a whole one."""
         return (sum(self.lengths[:-1]) + self.lengths[-1] * self.repeats) * self.designs
 
     @property
     def cost(self) -> float:
-        """Steps as a share of those of the trainings that it replaces."""
+        """That as a share of the trainings that it replaces."""
         return self.steps / (self.full * self.replaced)
 
 
 @explained
 def pilot_plan(
     step_seconds: float,
-    full: int,
+    whole: StepPlan,
     designs: int,
     replaced: int,
     budget: float,
     asked_steps: float = 0.0,
     remedies: int = 0,
     at_once: int = 1,
+    step: StepCost | None = None,
 ) -> PilotPlan | None:
     """The trainings that fit a budget; None if not even the shortest do.
 
     Args:
-        step_seconds: Seconds of one step.
-        full: Steps of a whole training.
+        step_seconds: Seconds of one step of the whole training.
+        whole: Whole training.
         designs: Trainings that answer for every class once.
         replaced: Trainings that would answer without a forecast.
         budget: Seconds.
         asked_steps: What asking a trained network costs, in steps.
         remedies: Further networks that are trained for the shorter length.
         at_once: Trainings that run at a time, each with steps of `step_seconds`.
+        step: What steps cost by their batch.
 
-    >>> pilot_plan(0.01, 1000, designs=1, replaced=10, budget=4.0)
-    PilotPlan(lengths=(100, 300), repeats=1, designs=1, full=1000, replaced=10, remedies=0, seconds=4.0)
-    >>> pilot_plan(0.01, 1000, 1, 10, 25.0).lengths, pilot_plan(1.0, 1000, 1, 10, 60.0)
+    >>> from symscope.training import Optimiser
+    >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+    >>> plan = pilot_plan(0.01, whole, designs=1, replaced=1, budget=4.0)
+    >>> plan.lengths, plan.repeats, plan.cost, [one.batch for one in plan.trainings]
+    ((100, 300), 1, 0.4, [12, 38])
+    >>> plan = pilot_plan(0.01, whole, designs=1, replaced=10, budget=11.2)  # about one whole training
+    >>> plan.lengths, plan.repeats
+    ((112, 336), 3)
+    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 60.0)
     ((333, 1000), None)
-    >>> pilot_plan(0.01, 1000, 1, 10, 4.0, at_once=2).lengths  # the longer alone takes all of it
+    >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
     (133, 399)
     """
-    affordable, short = budget / step_seconds, (1 + remedies) * designs
-    shorter = min(
-        int((affordable - (many + few) * asked_steps) / (RATIO * many + few))
-        for many, few in _shares(designs, short, at_once)
-    )
-    if shorter < min(FEWEST_STEPS, full // RATIO):
-        return None
-    lengths, repeats = (shorter, RATIO * shorter), 1
-    if lengths[1] >= full:
-        lengths = (max(1, full // RATIO), full)
-        # more than a third of what it replaces would be no forecast
-        fitting = (
-            count
-            for count in range(min(REPEATS, replaced // 3), 1, -1)
-            if _spent(lengths, count * designs, short, asked_steps, at_once) <= affordable
+    affordable, short, full = budget / step_seconds, (1 + remedies) * designs, whole.steps
+
+    def shorter(repeats: int) -> int:
+        return min(
+            int((affordable - (many + few) * asked_steps) / (RATIO * many + few))
+            for many, few in _shares(repeats * designs, short, at_once)
         )
-        repeats = next(fitting, 1)
-    spent = _spent(lengths, repeats * designs, short, asked_steps, at_once)
-    return PilotPlan(lengths, repeats, designs, full, replaced, remedies, spent * step_seconds)
+
+    # more than a third of what it replaces would be no forecast
+    several = (count for count in range(min(REPEATS, replaced // 3), 1, -1))
+    repeats = next((count for count in several if RATIO * shorter(count) >= full // ENOUGH), 1)
+    least = shorter(repeats)
+    if least < min(FEWEST_STEPS, full // RATIO):
+        return None
+    lengths = (min(least, max(1, full // RATIO)), min(RATIO * least, full))
+    seconds = _spent(lengths, repeats * designs, short, asked_steps, at_once) * step_seconds
+    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step or StepCost())
 
 
 def smallest_budget(step_seconds: float, designs: int, asked_steps: float = 0.0, at_once: int = 1) -> float:
     """The seconds from which on `pilot_plan` finds a plan without remedies.
 
-    >>> smallest_budget(1.0, designs=1), pilot_plan(1.0, 1000, 1, 10, 81.0).lengths
+    >>> from symscope.training import Optimiser
+    >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+    >>> smallest_budget(1.0, designs=1), pilot_plan(1.0, whole, 1, 10, 81.0).lengths
     (81.0, (20, 60))
     """
     lengths = (FEWEST_STEPS, RATIO * FEWEST_STEPS)

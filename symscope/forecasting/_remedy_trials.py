@@ -20,7 +20,6 @@ from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.groups import FiniteGroup, parse
 from symscope.networks import user_model
-from symscope.training import StepPlan
 
 ARCHITECTURES = {
     "image": ("conv-fc", "conv-gap"),
@@ -101,7 +100,6 @@ def remedy_trials(
     question: Question,
     trainer: DesignTrainer,
     plan: PilotPlan,
-    training: StepPlan,
     seed: int,
     augment: bool,
     trainings: Trainings,
@@ -112,7 +110,6 @@ def remedy_trials(
         question: Action and coverage.
         trainer: Network, samples and device.
         plan: Pilot trainings.
-        training: Batch and optimiser of a whole training.
         seed: Seed of the forecast.
         augment: Whether training on more elements is tried.
         trainings: Where trainings run, whose step other architectures are timed with.
@@ -121,10 +118,10 @@ def remedy_trials(
         return []
     trials = []
     for chosen in augmentations(question, trainer.samples.new is not None) if augment else []:
-        trials += augmentation_trial(question, trainer, plan, training, seed, chosen)
+        trials += augmentation_trial(question, trainer, plan, seed, chosen)
     if min(trainer.samples.per_class()) >= FEWEST_HALVED:
         half = _half(trainer.samples.known.positions)[:, None]
-        jobs = _short_trainings(question, trainer, plan, training, seed, lambda seen: seen & half)
+        jobs = _short_trainings(question, trainer, plan, seed, lambda seen: seen & half)
         trials.append(Trial("samples", jobs))
     for name in other_networks(question, trainer):
         try:
@@ -132,9 +129,9 @@ def remedy_trials(
         except InputError:  # a network that does not suit these samples is no advice
             continue
         other = DesignTrainer(model, trainer.samples, trainer.device)
-        jobs = _short_trainings(question, other, plan, training, seed)
-        timed = partial(other.step_seconds, jobs[0].design, training)
-        seconds = trainings.measured(f"step of {name}", timed) * plan.lengths[0] * len(jobs)
+        jobs = _short_trainings(question, other, plan, seed)
+        timed = partial(other.step_seconds, jobs[0].design, jobs[0].plan)
+        seconds = trainings.measured(f"step of {name}", timed) * jobs[0].plan.steps * len(jobs)
         if seconds <= SLOW * plan.seconds:  # a much slower network would spend the budget of all others
             trials.append(Trial("architecture", jobs))
     return trials
@@ -144,14 +141,13 @@ def augmentation_trial(
     question: Question,
     trainer: DesignTrainer,
     plan: PilotPlan,
-    training: StepPlan,
     seed: int,
     chosen: Bool[Tensor, "n"] | None = None,
 ) -> list[Trial]:
     """Training on some elements of every sample as well, by default all; no trial where some are all."""
     order = question.group.order
     extra = torch.ones(order, dtype=torch.bool) if chosen is None else chosen
-    jobs = _short_trainings(question, trainer, plan, training, seed, lambda seen: seen | extra)
+    jobs = _short_trainings(question, trainer, plan, seed, lambda seen: seen | extra)
     if not bool(extra.all()) and bool(jobs[0].design.seen.all()):  # the same as all elements
         return []
     return [Trial("augment", jobs, int(extra.sum()), _chosen_words(question, int(extra.sum())))]
@@ -172,14 +168,13 @@ def _short_trainings(
     question: Question,
     trainer: DesignTrainer,
     plan: PilotPlan,
-    training: StepPlan,
     seed: int,
     changed: Callable[[Bool[Tensor, "m n"]], Bool[Tensor, "m n"]] = lambda seen: seen,
 ) -> list[Training]:
     """Trainings on what designs see, changed, asked about the original designs' missing cells."""
-    steps = StepPlan(plan.lengths[0], training.batch, training.optimiser)
+    steps, plain = plan.trainings[0], plan.plain(0)
     return [
-        Training(trainer, Design(changed(one.seen), one.missing), steps, seed, asked=one)
+        Training(trainer, Design(changed(one.seen), one.missing), steps, seed, one, otherwise=plain)
         for one in interleaved_designs(trainer.samples, question.group)
     ]
 

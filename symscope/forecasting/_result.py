@@ -238,7 +238,8 @@ class Forecast:
         plan = self.pilot.plan
         share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"
         cost = f"{share} of the training it replaces" if plan.cost < 1 else "a whole training"
-        return f"from pilot trainings of {plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}, {cost}"
+        trained = f"{plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}"
+        return f"from pilot trainings at the cost of {trained}, {cost}"
 
     def __repr__(self) -> str:
         low, high = self.interval

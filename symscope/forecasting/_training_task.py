@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope._version import __version__
-from symscope.errors import InputError
+from symscope.errors import DivergedError, InputError
 from symscope.forecasting._designs import Design
 from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
@@ -52,6 +52,7 @@ class Training:
         seed: Seed for weights and order.
         asked: What it is asked about; None for what the design lacks.
         keeps_weights: Whether the answer has the trained weights.
+        otherwise: Plan that is followed where the loss does not stay finite; None where that is an error.
     """
 
     trainer: DesignTrainer
@@ -60,14 +61,20 @@ class Training:
     seed: int
     asked: Design | None = None
     keeps_weights: bool = False
+    otherwise: StepPlan | None = None
 
     def run(self, progress: Progress | None = None) -> TrainedAnswer:
         """Train the network here and ask it.
 
         Raises:
-            InputError: A loss that is not finite.
+            DivergedError: A loss that is not finite.
         """
-        module = self.trainer.train(self.design, self.plan, self.seed, progress)
+        try:
+            module = self.trainer.train(self.design, self.plan, self.seed, progress)
+        except DivergedError:
+            if self.otherwise is None:
+                raise
+            module = self.trainer.train(self.design, self.otherwise, self.seed, progress)
         return self.trainer.evaluate(
             module, self.asked or self.design, self.plan.steps, keeps_weights=self.keeps_weights
         )
@@ -86,6 +93,7 @@ class Training:
         decisive = {
             "designs": tensor_digest({"seen": self.design.seen, "asked": asked.seen, "lacks": asked.missing}),
             "plan": asdict(self.plan),
+            "otherwise": None if self.otherwise is None else asdict(self.otherwise),
             "layout": trainer.model.layout,
             "keeps_weights": self.keeps_weights,
         }

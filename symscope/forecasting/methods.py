@@ -8,6 +8,7 @@ what trainings see and lack; pilot trainings are extrapolated (`pilot_forecast`)
 
 from symscope.forecasting._advice import Remedies
 from symscope.forecasting._check import TrainingCheck, training_check
+from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._extrapolation import moved_scores
@@ -75,6 +76,8 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "ScoreTable",
     "TrainedAnswer",
     # pilot trainings
+    "StepCost",
+    "smallest_batch",
     "PilotPlan",
     "pilot_plan",
     "PilotForecast",

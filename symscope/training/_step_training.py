@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
 
-from symscope.errors import InputError
+from symscope.errors import DivergedError, InputError
 from symscope.numerics import Progress, check_count, checked, explained
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import Optimiser
@@ -88,7 +88,8 @@ def train_steps(
         The loss of each step.
 
     Raises:
-        InputError: Nothing to train on, or a loss that is not finite.
+        InputError: Nothing to train on.
+        DivergedError: A loss that is not finite.
     """
     if len(seen) == 0:
         raise InputError("seen: expected positions of one point or more to train on, got none")
@@ -152,7 +153,7 @@ def _endless(seen: Int64[Tensor, "k"], batch: int, seed: int) -> Iterator[Int64[
 def _finite(loss: Tensor, step: int, plan: StepPlan) -> float:
     value = float(loss)
     if not math.isfinite(value):
-        raise InputError(
+        raise DivergedError(
             f"training: the loss is {value} at step {step + 1}; lower the learning rate "
             f"({plan.optimiser.learning_rate:g}) or look at the scale of the inputs."
         )

@@ -212,7 +212,7 @@ def test_ctrl_c_loses_no_finished_training(tmp_path, monkeypatch):
         asked(resume=tmp_path)
     result = stop.value.result
     assert result.pilot.plan.lengths == (3,)
-    assert "its trainings of 9 steps are missing, those of 3 are here" in result.notes[-2]
+    assert "its trainings at the cost of 9 steps are missing, those at 3 are here" in result.notes[-2]
     assert f"resume {str(tmp_path)!r}" in result.notes[-1]
     count = 2
     assert asked(resume=tmp_path) == whole
@@ -355,4 +355,4 @@ def test_a_stopped_pilot_answers_for_the_classes_of_its_finished_designs(finishe
     assert ("for 1 of 2 parts of the classes" in result.notes[-2]) == (finished == 1)
     low, high = result.interval
     assert 0 <= low <= result.accuracy <= high <= 1
-    assert "Pilot trainings of 3 steps" in forecast_page(result)
+    assert "Pilot trainings at the cost of 3 steps" in forecast_page(result)

@@ -36,6 +36,8 @@ class Bank:
         left_out: Classes of a sweep for which networks are trained, spread over all.
         steps: Steps of a whole training; 0 for the library's default.
         kernel_seconds: Time that kernel regression on all samples may take, by the estimate.
+        trainings: Whether whole trainings follow; without, forecasts alone are made anew, for cases whose
+            trainings are kept.
     """
 
     mnist: str = "fetched"
@@ -48,6 +50,7 @@ class Bank:
     left_out: int = 2
     steps: int = 0
     kernel_seconds: float = 20.0
+    trainings: bool = True
 
     def __post_init__(self) -> None:
         check_one_of(self, DATASETS, "data")

@@ -67,7 +67,7 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows = rows.merge(beside, on=[*CASE, "position"])
     rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
     there = rows["covered_long"].fillna(rows["fitted_long"])
-    share = rows["long"] / rows["steps"]
+    share = rows["progress"]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
     pilot, seen, regression = (_tensor(one) for one in (rows["after_long"], there, rows["regression"]))
     whole = correction_features(pilot, seen, regression, points, 0.0)  # as if all of it were to come

@@ -19,6 +19,7 @@ from symscope.forecasting.methods import (
     Question,
     Remedies,
     ScoreTable,
+    StepCost,
     TablePrediction,
     TrainedAnswer,
     as_question,
@@ -30,6 +31,7 @@ from symscope.forecasting.methods import (
     pilot_forecast,
     pilot_plan,
     predict_table,
+    smallest_batch,
     training_check,
     true_designs,
 )
@@ -71,16 +73,26 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
     designs = interleaved_designs(samples, question.group)
     plan = training.plan(builder(0), int(designs[0].seen.sum()))
     replaced = len(true_designs(samples, question.group))
+    step = StepCost(smallest=smallest_batch(builder(0)))
     asked = true_designs(samples, question.group, config.left_out)
     began = time.perf_counter()
     pilots = {
         cost: pilot_forecast(
-            trainer, question.group, plan_of_cost(cost, plan.steps, len(designs), replaced), plan, seed
+            trainer, question.group, plan_of_cost(cost, plan, len(designs), replaced, step), seed
         )
         for cost in config.costs
     }
-    advice = remedy_forecasts(Remedies(question, trainer, pilots[max(config.costs)], plan, seed))
+    advice = remedy_forecasts(Remedies(question, trainer, pilots[max(config.costs)], seed))
     forecast_seconds = time.perf_counter() - began
+    if not config.trainings:
+        lacking = ~class_scores(pilots[max(config.costs)].answers[-1].headline).isnan()
+        lacking &= torch.stack([one.missing.any(1) for one in asked]).any(0)
+        remedies = [{"remedy": name, "forecast": value} for name, value in advice.items()]
+        return {
+            "pilots": [row for cost, pilot in pilots.items() for row in _pilot_rows(cost, pilot, lacking)],
+            "advice": [] if question.coverage is None else remedies,
+            "seconds": [{"forecast_seconds": forecast_seconds}],
+        }
     baselines = {
         "nearest neighbour": class_scores(nearest_neighbours(samples, asked, trainer.device)),
         "kernel": kernel_scores(trainer, question, config.kernel_seconds),
@@ -138,30 +150,38 @@ def bank_question(config: Bank, cell: Mapping[str, Any], seed: int) -> Question:
     return as_question(known, action, seen=seen, missing=missing, new=new, seed=seed)
 
 
-def plan_of_cost(cost: float, full: int, designs: int, replaced: int) -> PilotPlan:
-    """The pilot trainings that take a share of the steps of those they replace.
+def plan_of_cost(cost: float, whole: StepPlan, designs: int, replaced: int, step: StepCost) -> PilotPlan:
+    """The pilot trainings that see a share of the points of those they replace, again and again.
 
     Args:
-        cost: Share of the steps.
-        full: Steps of a whole training.
+        cost: Share of the steps, each of as many points.
+        whole: Whole training.
         designs: Trainings that answer for every class once.
         replaced: Whole trainings that would answer without a forecast.
+        step: What steps cost by their batch.
 
-    >>> plan_of_cost(0.1, 3000, designs=1, replaced=10).lengths, plan_of_cost(0.1, 600, 1, 1).lengths
-    ((750, 2250), (15, 45))
+    >>> from symscope.training import Optimiser
+    >>> whole = StepPlan(600, 128, Optimiser("adam", 1e-3))
+    >>> plan = plan_of_cost(0.1, whole, designs=1, replaced=1, step=StepCost())
+    >>> plan.lengths, plan.trainings[1].steps, plan.trainings[1].batch
+    ((15, 45), 600, 9)
+    >>> plan = plan_of_cost(0.1, whole, designs=1, replaced=10, step=StepCost())
+    >>> plan.lengths, plan.repeats
+    ((60, 180), 3)
     """
-    usual = pilot_plan(1.0, full, designs, replaced, cost * full * replaced)
+    full = whole.steps
+    usual = pilot_plan(1.0, whole, designs, replaced, cost * full * replaced, step=step)
     if usual is not None:
         return usual
     shorter = max(SHORTEST, int(cost * full * replaced / designs / 4))
-    return PilotPlan((shorter, 3 * shorter), 1, designs, full, replaced, 0, 4.0 * shorter * designs)
+    return PilotPlan((shorter, 3 * shorter), 1, designs, whole, replaced, 0, 4.0 * shorter * designs, step)
 
 
 def remedy_forecasts(remedies: Remedies) -> dict[str, float]:
     """What is predicted for nothing, for averaging and for training on all elements."""
     rows = remedies.free()
     if not any(one.kind == "augment" for one in rows):
-        setting = (remedies.question, remedies.trainer, remedies.pilot.plan, remedies.training, remedies.seed)
+        setting = (remedies.question, remedies.trainer, remedies.pilot.plan, remedies.seed)
         rows += [row for trial in augmentation_trial(*setting) for row in remedies.tried(trial)]
     return {"nothing": remedies.pilot.headline.mean} | {one.kind: one.accuracy for one in rows}
 
@@ -193,6 +213,9 @@ def _pilot_rows(cost: float, pilot: PilotForecast, lacking: Bool[Tensor, "c"]) -
                 "short": pilot.plan.lengths[0],
                 "long": pilot.plan.lengths[1],
                 "repeats": pilot.plan.repeats,
+                "steps_long": pilot.plan.trainings[1].steps,
+                "batch_long": pilot.plan.trainings[1].batch,
+                "progress": pilot.plan.progress,
                 "after_short": float(scores[0][k]),
                 "after_long": float(scores[1][k]),
                 "points": int(tables[1].count[k].sum()),

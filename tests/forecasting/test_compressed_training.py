@@ -1,0 +1,83 @@
+"""Compressed trainings: cost and way by their definition, limits, and what takes their place when they diverge."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from symscope.errors import DivergedError
+from symscope.forecasting._compressed_training import (
+    FASTER,
+    StepCost,
+    compressed_plan,
+    progress_share,
+    smallest_batch,
+)
+from symscope.forecasting._designs import interleaved_designs
+from symscope.forecasting._question import as_question
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._training_task import Training
+from symscope.networks import user_model
+from symscope.training import Optimiser, StepPlan
+from tests.forecasting.problems import blobs, small_net
+
+wholes = st.builds(
+    lambda steps, batch, kind: StepPlan(steps, batch, Optimiser(kind, 1e-2)),
+    st.integers(1, 5000),
+    st.integers(1, 512),
+    st.sampled_from(["adam", "sgd"]),
+)
+costs = st.builds(StepCost, st.floats(0, 1), st.sampled_from([8, 16]))
+
+
+@given(wholes, st.integers(1, 6000), costs)
+def test_a_compressed_training_keeps_its_cost_and_goes_no_further_than_the_whole(whole, cost, step):
+    plan = compressed_plan(whole, cost, step)
+    faster = plan.optimiser.learning_rate / whole.optimiser.learning_rate
+    assert plan.steps <= whole.steps
+    assert min(whole.batch, step.smallest) <= plan.batch <= whole.batch
+    assert 1 - 1e-9 <= faster <= FASTER[whole.optimiser.kind] + 1e-9
+    assert plan.steps * faster <= whole.steps * (1 + 1e-9)
+    # by the definition of a cost, where one step does not take more already
+    assert plan.steps * step.of(plan.batch, whole.batch) <= max(cost, step.of(plan.batch, whole.batch)) + 1e-9
+    assert 0 < progress_share(whole, plan) <= 1
+
+
+@given(wholes, st.integers(1, 5000), st.integers(1, 5000), costs)
+def test_more_cost_is_more_progress_up_to_the_whole_training(whole, first, second, step):
+    low, high = sorted((first, second))
+    shares = [progress_share(whole, compressed_plan(whole, cost, step)) for cost in (low, high)]
+    assert shares[0] <= shares[1] * 1.3  # whole numbers of points and steps
+    assert compressed_plan(whole, whole.steps, step) == whole
+    assert progress_share(whole, whole) == 1
+
+
+@given(st.floats(0, 1), st.integers(1, 16), st.integers(17, 512))
+def test_the_fixed_part_of_a_step_is_read_from_two_times(fixed, smallest, whole):
+    ratio = StepCost(fixed, smallest).of(smallest, whole)
+    assert StepCost.measured(smallest, whole, ratio).fixed == pytest.approx(fixed, abs=0.0501)
+
+
+def test_batch_norm_needs_larger_batches():
+    assert smallest_batch(nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2))) == 8
+    assert smallest_batch(nn.Sequential(nn.Sequential(nn.BatchNorm1d(2)))) == 16
+
+
+def test_a_training_that_diverges_is_followed_by_the_plain_one():
+    question = as_question(blobs(), "C4 rotation")
+    model = user_model(small_net, question.shape, question.outputs)
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(model, samples, torch.device("cpu"))
+    [design, *_] = interleaved_designs(samples, question.group)
+    plain = StepPlan(5, 8, Optimiser("sgd", 1e-2))
+    wild = replace(plain, optimiser=Optimiser("sgd", 1e30))
+    with pytest.raises(DivergedError, match="lower the learning rate"):
+        Training(trainer, design, wild, 0).run()
+    instead = Training(trainer, design, wild, 0, otherwise=plain).run()
+    torch.testing.assert_close(instead.known.total, Training(trainer, design, plain, 0).run().known.total)
