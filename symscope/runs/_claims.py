@@ -322,7 +322,7 @@ def _stated(
     measured: float | int | str | None,
     threshold: str,
     verdict: Verdict,
-    words: dict[str, str],
+    words: dict[str, Any],
 ) -> Claim:
     return Claim(ClaimKind.STATED, statement, source, _plain(measured), threshold, verdict, **words)
 

@@ -72,10 +72,11 @@ def whole_groups(course: pd.DataFrame, config: Networks) -> pd.DataFrame:
     [2, 0]
     """
     wanted = {"figure": set(config.left_out), "long": set(config.long_left_out)}
-    digits = course.groupby(["part", "network", "angles"])["left_out"].agg(set)
-    whole = {group for group, seen in digits.items() if seen == wanted[group[0]]}
-    groups = zip(course["part"], course["network"], course["angles"], strict=True)
-    return course[[group in whole for group in groups]]
+    groups = list(zip(course["part"], course["network"], course["angles"], strict=True))
+    seen: dict[tuple[str, str, int], set[int]] = {}
+    for group, digit in zip(groups, course["left_out"], strict=True):
+        seen.setdefault(group, set()).add(digit)
+    return course[[seen[group] == wanted[group[0]] for group in groups]]
 
 
 def _few_angles(name: str, row: pd.DataFrame, trained: bool, images: int | None) -> list[Claim]:
