@@ -120,7 +120,9 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
         asked["experiment"],
         asked["paper"],
         asked["figure"],
-        asked["preset"] + (", changed" if _visible(asked["changes"]) else ""),
+        asked["preset"]
+        + (", changed" if _visible(asked["changes"]) else "")
+        + (", in part" if run.missing else ""),
         {verdict.value: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts},
         len(run.claims) - len(verdicts),
         _words_of(run, Verdict.CONTRADICTED),

@@ -85,13 +85,10 @@ def result_page(run: RunOutcome, known: KeptResult) -> str:
         f"$ {reproduce_command(shown)}",
         "```",
     ]
-    if run.failed or run.problems:
-        lines += [
-            "",
-            f"**{run.failed} of {run.cells} cells failed"
-            + (", and plots or claims could not be made" if run.problems else "")
-            + ": the evidence is incomplete.**",
-        ]
+    if run.incomplete or run.problems:
+        why = [run.incomplete] if run.incomplete else []
+        why += ["plots or claims could not be made"] if run.problems else []
+        lines += ["", f"**{', and '.join(why)}: the evidence is incomplete.**"]
     lines += ["", "## Claims", "", *_claims(run.claims)]
     if asked["differences"]:
         lines += ["", f"## Where preset {asked['preset']} differs from what the paper states", ""]
@@ -152,7 +149,7 @@ def _run(run: RunOutcome, known: KeptResult) -> list[str]:
         "seed": asked["seed"],
         "device": machine["device"],
         "processor": f"{machine['processor']}, {machine['cores']} cores",
-        "cells": f"{run.cells}, {run.failed} failed",
+        "cells": run.incomplete or f"{run.cells}, 0 failed",
         "minutes in cells": _number(known.minutes, 3),
         "peak memory of a cell": f"{run.peak_memory / 2**20:.0f} MiB",
         "finished": run.finished,

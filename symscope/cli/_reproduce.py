@@ -186,6 +186,9 @@ def report(
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Make plots and claims anew from the stored cells first.")
     ] = False,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="With --redraw: also runs whose cells are not all there.")
+    ] = False,
     modules: Modules = None,
 ) -> None:
     """Write the report of one run or several: one HTML file that needs no network.
@@ -197,6 +200,8 @@ def report(
       [cyan]symscope report runs --out all.html[/cyan]     every finished run on one page
 
       [cyan]symscope report runs/spectral-... --redraw[/cyan]     with the plots of today's version
+
+      [cyan]symscope report runs/spectral-... --redraw --unfinished[/cyan]     of the cells that are there
     """
     from symscope.report import write_page
     from symscope.runs import redraw_run, run_folders, run_report
@@ -204,7 +209,7 @@ def report(
     folders = run_folders(runs)
     if redraw:
         for folder in folders:
-            redraw_run(folder, modules or [])
+            redraw_run(folder, modules or [], unfinished=unfinished)
     target = out or _page_inside(runs[0])
     write_page(run_report(folders), target)
     print(target)

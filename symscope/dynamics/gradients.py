@@ -35,7 +35,7 @@ STRATEGIES = ("nominal", "augmented", "equivariant", "feature-averaged")
 GradientField = Callable[[LayerWeights], LayerWeights]
 
 # activations of one piece of an augmented problem; larger ones are taken piece by piece
-LARGEST_PIECE_BYTES = 2**28
+LARGEST_PIECE_BYTES = {"cpu": 2**28, "cuda": 2**32}  # activations differentiated at once
 
 
 @explained
@@ -210,7 +210,8 @@ def pieces(problem: TrainingProblem, weights: Sequence[Tensor]) -> Iterator[tupl
     widths = problem.x.shape[-1] + sum(rows for rows, _ in problem.network.shapes)
     runs = math.prod(weights[0].shape[:-2])
     one = problem.x[0].numel() // problem.x.shape[-1] * widths * runs * problem.x.element_size()
-    size = max(1, LARGEST_PIECE_BYTES // max(one, 1))
+    most = LARGEST_PIECE_BYTES.get(problem.x.device.type, LARGEST_PIECE_BYTES["cpu"])
+    size = max(1, most // max(one, 1))
     for start in range(0, count, size):
         x, y = problem.x[start : start + size], problem.y[start : start + size]
         whole = problem if len(x) == count else TrainingProblem(problem.network, problem.loss, x, y)

@@ -28,6 +28,7 @@ BLOCK = 4  # vectors iterated together for the ends of a spectrum
 SPARE = 2  # vectors of the block beyond the pairs sought: the last ones wanted converge sooner
 DENSE_UP_TO = 32  # a matrix no larger is built and diagonalised
 COLUMNS = 128  # in the basis before it is cut back, or 12 blocks
+LARGEST_BASIS = 2**34  # bytes of basis and images together; fewer columns for very long vectors
 KEPT = 40  # of them, or 2 blocks; most from the end that is not there yet
 SWEEPS = 2000  # enlargements of the basis before giving up
 
@@ -231,7 +232,7 @@ def _block_lanczos(
         within: Projection on a subspace, or None.
     """
     size, width = start.shape
-    columns = min(size, max(COLUMNS, 12 * width))
+    columns = min(size, max(COLUMNS, 12 * width), max(6 * width, LARGEST_BASIS // (16 * size)))
     kept = min(columns // 2, max(KEPT, 2 * width))
     low_end, high_end = list(range(width if lowest else 0)), list(range(-width if highest else 0, 0))
     basis = torch.linalg.qr(start if within is None else within(start)).Q

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import final
+from typing import Any, final
 
 from symscope.errors import InputError
 
@@ -52,6 +52,8 @@ class Claim:
         reading: How the words were read where they allow more than one reading, and why that one.
         uncertainty: What the measured value varies by, in words, for example "± 0.02 over 30 seeds".
         why: Why it was not checked, or how to interpret the number.
+        complete: Whether the experiment has seen in the tables that every cell the claim rests on is there;
+            it then keeps its verdict where other cells are missing.
     """
 
     kind: ClaimKind
@@ -64,6 +66,7 @@ class Claim:
     reading: str = ""
     uncertainty: str = ""
     why: str = ""
+    complete: bool = False
 
     def __post_init__(self) -> None:
         beyond = self.kind is ClaimKind.BEYOND
@@ -267,22 +270,50 @@ def tally(claims: Sequence[Claim]) -> str:
     return "; ".join(words) + "." if words else "No claim was checked."
 
 
-def without_cells(claims: list[Claim], failed: int, total: int) -> list[Claim]:
-    """The same claims when some cells failed: nothing holds on part of the evidence.
+def without_cells(claims: list[Claim], failed: int, total: int, missing: int = 0) -> list[Claim]:
+    """The same claims when some cells failed or are missing: nothing holds on part of its evidence.
+
+    Args:
+        claims: Claims judged from the cells that are there.
+        failed: Number of cells that failed.
+        total: Number of cells of the experiment.
+        missing: Number of cells that were not run.
 
     >>> claim = Claim.at_most("small", "Fig. 1", 0.1, 1.0, quote="small")
     >>> without_cells([claim], failed=2, total=9)[0].verdict.value
     'not checked at this size'
+    >>> without_cells([replace(claim, complete=True)], failed=2, total=9)[0].verdict.value
+    'holds'
     """
-    if failed == 0:
+    if failed == missing == 0:
         return claims
-    why = f"{failed} of {total} cells failed, so the evidence is incomplete."
+    why = f"{cells_left_out(failed, missing, total)}, so the evidence is incomplete."
     return [
         replace(claim, verdict=Verdict.NOT_CHECKED, why=f"{why} {claim.why}".strip())
-        if claim.verdict is Verdict.HOLDS
+        if claim.verdict is Verdict.HOLDS and not claim.complete
         else claim
         for claim in claims
     ]
+
+
+def cells_left_out(failed: int, missing: int, total: int) -> str:
+    """How many cells give no evidence, in words.
+
+    >>> cells_left_out(2, 0, 9), cells_left_out(1, 3, 9)
+    ('2 of 9 cells failed', '1 of 9 cells failed and 3 were not run')
+    """
+    if not missing:
+        return f"{failed} of {total} cells failed"
+    return (
+        f"{failed} of {total} cells failed and {missing} were not run"
+        if failed
+        else (f"{missing} of {total} cells were not run")
+    )
+
+
+def plain_claim(claim: Claim) -> dict[str, Any]:
+    """A claim as it is stored: what a reader of the run needs."""
+    return {name: value for name, value in asdict(claim).items() if name != "complete"}
 
 
 def _stated(
@@ -291,7 +322,7 @@ def _stated(
     measured: float | int | str | None,
     threshold: str,
     verdict: Verdict,
-    words: dict[str, str],
+    words: dict[str, Any],
 ) -> Claim:
     return Claim(ClaimKind.STATED, statement, source, _plain(measured), threshold, verdict, **words)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import traceback
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, without_cells
+from symscope.runs._claims import Claim, plain_claim, without_cells
 from symscope.runs._definition import Plot, RunTables
 from symscope.runs._environment import environment, revision
 from symscope.runs._outcome import FIGURE, RunOutcome, read_outcome
@@ -41,7 +40,7 @@ def finished_outcome(request: RunRequest, folder: RunFolder, warn: Callable[[str
     try:
         stored, records = read_outcome(folder), _records(request, folder)
         judged = _judged(request, records, _attempt(lambda: _tables(records), []) or {}, [])
-        if canonical_json([asdict(c) for c in judged]) == canonical_json([asdict(c) for c in stored.claims]):
+        if canonical_json([*map(plain_claim, judged)]) == canonical_json([*map(plain_claim, stored.claims)]):
             return stored
         damage = DamagedRunError(folder.path, ["claims.json"], "not what follows from the cells")
     except DamagedRunError as error:
@@ -57,7 +56,7 @@ def close(request: RunRequest, folder: RunFolder, lost: Collection[str] = ()) ->
 
     Args:
         request: The request of the run.
-        folder: The run folder, with a record of every cell.
+        folder: The run folder; cells without a record count as not run.
         lost: Files whose content is not that of the run.
 
     Raises:
@@ -74,11 +73,12 @@ def close(request: RunRequest, folder: RunFolder, lost: Collection[str] = ()) ->
         "environment.json": json_bytes(_environment(request, folder, lost)),
         **encoded,
         **figures,
-        "claims.json": json_bytes([asdict(claim) for claim in claims]),
+        "claims.json": json_bytes([plain_claim(claim) for claim in claims]),
     }
     summary = {
-        "cells": len(records),
+        "cells": len(request.tasks()),
         "failed": _failed(records),
+        "missing": len(request.tasks()) - len(records),
         "problems": problems,
         "seconds": sum(record["seconds"] for record in records),
         "peak_memory": max((record["peak_memory"] for record in records), default=0),
@@ -88,26 +88,30 @@ def close(request: RunRequest, folder: RunFolder, lost: Collection[str] = ()) ->
     return read_outcome(folder)
 
 
-def redraw_run(path: Path, modules: Sequence[str] = ()) -> RunOutcome:
-    """Make tables, plots and claims of a finished run anew from its cells, by today's code.
+def redraw_run(path: Path, modules: Sequence[str] = (), *, unfinished: bool = False) -> RunOutcome:
+    """Make tables, plots and claims of a run anew from its cells, by today's code.
 
     Args:
         path: The run folder.
         modules: Further modules where its experiment may be defined: dotted names or paths of Python files.
+        unfinished: Take a run whose cells are not all there, as long as one is. What would hold on part of
+            its evidence is then not checked; the run can be continued all the same.
 
     Raises:
         InputError: Not a run folder, one whose cells are not all there, or one of another version.
     """
     request, folder = RunRequest.from_folder(path, modules, continued=False), RunFolder(path)
     missing = [task.key for task in request.tasks() if folder.cell(task.key) is None]
-    if missing:
+    if missing and (not unfinished or len(missing) == len(request.tasks())):
         raise InputError(
             f"{path}: {len(missing)} cells are not there yet, the first is {missing[0]}; "
-            f"run `symscope reproduce {path}`"
+            f"run `symscope reproduce {path}`, or take what is there with "
+            f"`symscope report {path} --redraw --unfinished`"
         )
     with folder.lock():
         try:
-            folder.check_files()
+            if folder.closed:
+                folder.check_files()
         except DamagedRunError as error:
             return close(request, folder, error.names)
         return close(request, folder)
@@ -178,10 +182,11 @@ def _judged(
     request: RunRequest, records: Sequence[dict[str, Any]], tables: RunTables, problems: list[str]
 ) -> list[Claim]:
     """The claims with their verdicts; none where every cell failed."""
-    failed, total = _failed(records), len(records)
+    failed, total = _failed(records), len(request.tasks())
     judge = request.experiment.claims
-    claims = _attempt(lambda: list(judge(request.config, tables)), problems) if failed < total else None
-    return without_cells(claims or [], failed, total)
+    some = failed < len(records)
+    claims = _attempt(lambda: list(judge(request.config, tables)), problems) if some else None
+    return without_cells(claims or [], failed, total, total - len(records))
 
 
 def _records(request: RunRequest, folder: RunFolder) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from symscope.errors import InputError
-from symscope.runs._claims import Claim, ClaimKind, Verdict, tally
+from symscope.runs._claims import Claim, ClaimKind, Verdict, cells_left_out, tally
 from symscope.runs._store import DamagedRunError, RunFolder
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class RunOutcome:
         seconds: Time spent in cells, all workers together.
         peak_memory: The largest peak memory of any cell, in bytes.
         finished: When the last cell finished, in ISO format.
+        missing: Number of cells that were not run; 0 unless the run was closed before its end.
     """
 
     folder: Path
@@ -47,6 +48,12 @@ class RunOutcome:
     seconds: float
     peak_memory: int
     finished: str
+    missing: int = 0
+
+    @property
+    def incomplete(self) -> str:
+        """How many cells give no evidence, in words; empty where all do."""
+        return cells_left_out(self.failed, self.missing, self.cells) if self.failed or self.missing else ""
 
     @staticmethod
     def from_folder(path: Path) -> RunOutcome:
@@ -152,6 +159,7 @@ def read_outcome(folder: RunFolder) -> RunOutcome:
         summary["seconds"],
         summary["peak_memory"],
         summary["finished"],
+        summary["missing"] if isinstance(summary.get("missing"), int) else 0,
     )
 
 

@@ -115,8 +115,9 @@ def _sections(run: RunOutcome, *, prefix: str, alone: bool) -> list[Section]:
     asked = run.description()
     claims: list[Block] = [] if alone else [Text(asked["shows"])]
     claims.append(Text(f"From “{asked['paper']}”, {asked['figure']}."))
-    if run.failed:
-        claims.append(Note(f"{run.failed} of {run.cells} cells failed; see the tracebacks under “The run”."))
+    if run.incomplete:
+        where = "; see the tracebacks under “The run”" if run.failed else ""
+        claims.append(Note(f"{run.incomplete}{where}."))
     claims += _claim_blocks(run.claims)
     if asked["differences"]:
         title = f"Where preset {asked['preset']} differs from what the paper states"
@@ -193,7 +194,7 @@ def _how(run: RunOutcome) -> tuple[tuple[str, str], ...]:
     asked, machine = run.description(), run.environment()
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     return (
-        ("cells", f"{run.cells}, {run.failed} failed"),
+        ("cells", run.incomplete or f"{run.cells}, 0 failed"),
         ("time in cells", _duration(run.seconds)),
         ("peak memory of a cell", f"{run.peak_memory / 2**20:.0f} MiB"),
         ("seed", str(asked["seed"])),

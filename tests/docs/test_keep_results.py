@@ -12,7 +12,7 @@ import pytest
 from docs.tooling.keep_results import LARGEST_PICTURE, keep_results, main, read_results, small_png
 from docs.tooling.result_pages import END, MARK, against_page, index_page
 from symscope import InputError
-from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.runs import RunRequest, Workers, redraw_run, run_experiments
 from tests.runs.program import TOY, toy_run
 
 
@@ -155,6 +155,23 @@ def test_failed_cells_are_counted(tmp_path):
     page, *_ = keep_results([toy_run(tmp_path / "runs", "cells=3", "fail=1").folder], tmp_path / "kept")
     assert "**1 of 3 cells failed: the evidence is incomplete.**" in page.read_text()
     assert "Traceback" not in page.read_text()
+
+
+def test_a_run_in_part_is_kept_as_such_and_replaced_by_the_whole_one_when_asked(tmp_path):
+    folder = toy_run(tmp_path / "runs", "cells=3").folder
+    sorted((folder / "cells").iterdir())[0].unlink()
+    with pytest.raises(InputError, match="1 cells are not there yet"):
+        redraw_run(folder, [TOY])
+    redraw_run(folder, [TOY], unfinished=True)
+    page, *_, listing = keep_results([folder], tmp_path / "kept")
+    assert "**1 of 3 cells were not run: the evidence is incomplete.**" in page.read_text()
+    assert "| cells | 1 of 3 cells were not run |" in page.read_text()
+    assert ", in part |" in listing.read_text()
+    whole = toy_run(tmp_path / "runs", "cells=3").folder
+    with pytest.raises(InputError, match="in part, this run is"):
+        keep_results([whole], tmp_path / "kept")
+    page, *_ = keep_results([whole], tmp_path / "kept", replace=True)
+    assert "incomplete" not in page.read_text()
 
 
 def noise(width, height):

@@ -57,7 +57,7 @@ def test_pieces_add_up(monkeypatch):
     given = problem("D4")
     weights = gaussian_weights(given.network, seeded(1), runs=(3,))
     whole = augmented_gradient(given, weights)
-    monkeypatch.setattr(gradients_module, "LARGEST_PIECE_BYTES", 3 * 6 * 20 * 8 * 3)
+    monkeypatch.setattr(gradients_module, "LARGEST_PIECE_BYTES", {"cpu": 3 * 6 * 20 * 8 * 3})
     parts = list(gradients_module.pieces(gradients_module.augmented_problem(given), weights))
     assert len(parts) > 2
     assert abs(sum(share for _, share in parts) - 1) < ROUNDING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,14 @@ def test_missing_cells_take_back_what_was_reproduced_but_not_what_was_refuted():
     ]
     assert after[0].why == "1 of 4 cells failed, so the evidence is incomplete. Largest."
     assert without_cells(claims, failed=0, total=4) == claims
+
+
+def test_a_claim_whose_cells_are_all_there_keeps_its_verdict_when_others_were_not_run():
+    part = Claim.at_most("a", "f", 0.0, 1.0, quote="q")
+    whole = replace(part, complete=True)
+    after = without_cells([whole, part], failed=0, total=9, missing=3)
+    assert [claim.verdict for claim in after] == [Verdict.HOLDS, Verdict.NOT_CHECKED]
+    assert after[1].why == "3 of 9 cells were not run, so the evidence is incomplete."
 
 
 def test_claims_need_words():

@@ -67,6 +67,24 @@ def test_plots_and_claims_are_made_anew_from_the_cells(finished, copied):
         redraw_run(copied, [TOY])
 
 
+def test_a_run_closed_before_its_end_says_so_and_goes_on_later(finished, copied):
+    (copied / "summary.json").unlink()
+    first, second = sorted((copied / "cells").iterdir())
+    first.unlink()
+    part = redraw_run(copied, [TOY], unfinished=True)
+    assert (part.cells, part.missing, part.failed, part.status) == (2, 1, 0, 0)
+    assert len(part.tables()["norms"]) < len(finished.tables()["norms"])
+    assert not any(claim.outcome == "holds" for claim in part.claims)
+    assert any("1 of 2 cells were not run" in claim.why for claim in part.claims)
+    assert "1 of 2 cells were not run." in run_report([copied])
+    whole, warnings = again(copied)
+    assert (whole.claims, whole.missing, warnings) == (finished.claims, 0, [])
+    first.unlink()
+    second.unlink()
+    with pytest.raises(InputError, match="2 cells are not there yet"):
+        redraw_run(copied, [TOY], unfinished=True)
+
+
 def test_a_run_says_which_later_revision_judged_it(finished, copied, monkeypatch):
     ran = finished.environment()
     monkeypatch.setattr("symscope.runs._closing.revision", lambda folder: "0ff1ce")

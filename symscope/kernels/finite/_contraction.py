@@ -119,8 +119,10 @@ def contraction(
             some,
         )
 
-    # a sum over outputs can be taken a few outputs at a time
-    few = len(cotangents) if how.whole else max(1, how.rows_at_once // 2)
+    # a sum over outputs is taken a few outputs at a time: each Jacobian then meets those of more inputs, and
+    # is computed for fewer tiles
+    points = max(x1.shape[1], 0 if x2 is None else x2.shape[1])
+    few = len(cotangents) if how.whole else max(1, how.rows_at_once // (2 * max(1, points)))
     return sum_over_outputs(part, cotangents, few)
 
 

@@ -20,6 +20,7 @@ from symscope_papers.spectral.evolving.config import Evolving
 from symscope_papers.spectral.networks.config import BUILDERS
 from symscope_papers.spectral.pairs.orbits import rotated
 
+MEMORY = {"cpu": "1GB", "cuda": "6GB"}  # for Jacobians: fewer and larger tiles
 RIDGE = 1e-6  # of the mean of the diagonal: kernels of trained networks are nearly singular
 
 
@@ -48,14 +49,16 @@ def measure_cell(config: Evolving, cell: Mapping[str, Any], context: CellContext
     optimiser = torch.optim.Adam(net.parameters(), config.learning_rate, config.betas)
     generator = seeded(context.seed, 1)
     net.eval()
-    first = empirical_ntk(net)(images)
+    memory = MEMORY[images.device.type]
+    first: Float[Tensor, "p p"] | None = None
     rows = []
     for before, epoch in pairwise((0, *config.epochs)):
         with torch.random.fork_rng():
             torch.manual_seed(context.seed + epoch)  # of dropout
             for _ in range(before, epoch):
                 _train(net, images[~missing].float(), labels[~missing], config.batch, optimiser, generator)
-        gram = empirical_ntk(net)(images)
+        gram = empirical_ntk(net, memory=memory)(images)
+        first = gram if first is None else first
         rows.append(
             {
                 "left_out": left_out,

@@ -63,7 +63,7 @@ class Networks:
     compiled: bool = False
     mixed_precision: bool = False
     together: tuple[str, ...] = ("mlp",)
-    measured_points: int = 20_000
+    measured_points: int = 10_000
     long_networks: tuple[str, ...] = ("mlp", "conv", "vit")
     long_angles: int = 8
     long_left_out: tuple[int, ...] = (0, 3, 7)

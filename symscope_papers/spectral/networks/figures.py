@@ -7,7 +7,7 @@ import pandas as pd
 from symscope.report import COLOURS, FAINT, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.chart_parts import accuracy_axes, error_line, shared_legend
-from symscope_papers.spectral.networks.claims import FEW, NAMES, SETS, final_accuracy
+from symscope_papers.spectral.networks.claims import FEW, NAMES, SETS, final_accuracy, whole_groups
 from symscope_papers.spectral.networks.config import Networks
 
 KINDS = {"train": ("training", COLOURS[2], "^:"), "in-test": ("in-test", COLOURS[0], "o-")}
@@ -16,7 +16,7 @@ KINDS["out-test"] = ("out-test (left out)", COLOURS[1], "s-")
 
 def draw_plots(config: Networks, tables: RunTables) -> list[Plot]:
     """Fig. 1B, 1C, and the long trainings, where there are any."""
-    course = tables["course"]
+    course = whole_groups(tables["course"], config)
     figure = course[course["part"] == "figure"]
     shown = FEW if (figure["angles"] == FEW).any() else int(figure["angles"].min())
     plots = [

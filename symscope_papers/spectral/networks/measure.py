@@ -17,12 +17,17 @@ from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
 
 
 def cells(config: Networks) -> list[dict[str, Any]]:
-    """One training each, those on the same points after each other: number of angles, network, digits."""
+    """One training each, those on the same points after each other: number of angles, network, digits.
+
+    The largest number of angles, which takes half of all the time, comes last.
+    """
     digits(config.mnist)  # missing files are reported before anything runs
-    figure = [("figure", n, network, config.left_out) for n in config.angles for network in config.networks]
+    angles = sorted(config.angles)
+    figure = [("figure", n, network, config.left_out) for n in angles for network in config.networks]
     long = [("long", config.long_angles, network, config.long_left_out) for network in config.long_networks]
+    last = len(figure) - len(config.networks)
     cells = []
-    for part, n, network, labels in [*figure, *long]:
+    for part, n, network, labels in [*figure[:last], *long, *figure[last:]]:
         groups = [labels] if network in config.together else [(label,) for label in labels]
         cells += [
             {"part": part, "angles": n, "network": network, "digits": ",".join(map(str, group))}

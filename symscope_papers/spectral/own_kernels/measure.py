@@ -18,6 +18,7 @@ from symscope_papers.spectral.pairs.errors import pair_errors
 from symscope_papers.spectral.pairs.orbits import digit_pairs, rotated
 from symscope_papers.table_rows import rows_of
 
+MEMORY = {"cpu": "1GB", "cuda": "8GB"}  # for Jacobians: small pieces would leave a GPU waiting
 RIDGE = 1e-10  # of the trace: kernels of finite networks may be nearly singular
 
 
@@ -38,7 +39,7 @@ def measure_cell(config: OwnKernels, cell: Mapping[str, Any], context: CellConte
     total: Float[Tensor, "pairs p p"] | None = None
     for start in range(config.starts):
         net = BUILDERS[cell["network"]](context.seed % 2**31 + start, torch.float64).to(context.device)
-        gram = empirical_ntk(net).batched(images)
+        gram = empirical_ntk(net, memory=MEMORY[images.device.type]).batched(images)
         rows += _rows(gram, start, 1)
         total = gram if total is None else total + gram
         count = start + 1
