@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import final
 
 import torch
@@ -14,7 +15,14 @@ from torch import Tensor, nn
 
 from symscope.auditing._audit_plan import move_time, pass_time
 from symscope.auditing._data_symmetry import DataSymmetry
-from symscope.auditing._fitted_repairs import BATCH, LEAST_STEPS, fine_tuned, projected, refitted
+from symscope.auditing._fitted_repairs import (
+    BATCH,
+    LEAST_STEPS,
+    fine_tuned,
+    orbit_inputs,
+    projected,
+    refitted,
+)
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
 from symscope.auditing._mask_data import AuditData
 from symscope.auditing._measurement import tried_elements
@@ -271,9 +279,18 @@ def possible_remedies(
     steps_time = LEAST_STEPS * min(BATCH, len(orbits)) * BACKWARD * once
     tuning = len(orbits) * len(plan.elements) * plan.move_seconds + steps_time
 
+    moved = cache(partial(orbit_inputs, subject, orbits, plan.elements))  # both trainings see the same
+
     def tuned(penalty: bool) -> tuple[nn.Module, str]:
         return fine_tuned(
-            subject, orbits, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
+            subject,
+            orbits,
+            plan.elements,
+            penalty=penalty,
+            seconds=budget,
+            seed=seed,
+            steps=steps,
+            points=moved(),
         )
 
     refit, everyone = plan.first_fitted(len(plan.averaged), LEAST_FITTED), len(orbits)
