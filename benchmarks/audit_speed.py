@@ -14,6 +14,7 @@ import io
 import platform
 import pstats
 import resource
+import sys
 import time
 from collections.abc import Iterable
 
@@ -116,6 +117,7 @@ def main() -> None:
     print(f"torch {torch.__version__}, Python {platform.python_version()}")
     began, loading = time.process_time(), started(given.device)
     print(f"  {'first use of the device':58s} {loading:7.2f} s", flush=True)
+    loaded = len(sys.modules)
     result, phases, seconds = audited(given.device)
     print(f"  plan: {phases.plan}")
     print("\n".join(phases.lines(seconds)))
@@ -125,6 +127,8 @@ def main() -> None:
     verdict = "within" if total <= AIMS[given.device] else "ABOVE"
     print(f"{total:.1f} s in all, {verdict} the aim of {AIMS[given.device]:.0f} s")
     print(f"{spent:.1f} s of the processor, {peak:.1f} GB at most{held}")
+    compiler = "torch._dynamo" in sys.modules
+    print(f"{len(sys.modules) - loaded} modules imported on the way; PyTorch's compiler loaded: {compiler}")
     print(f"{result.samples} samples for the error; {result}")
     for one in result.repairs:
         print(f"  {one!r}; made in {one.seconds:.2f} s; {one.details}; {one.judged} samples judged")

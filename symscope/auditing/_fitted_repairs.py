@@ -19,7 +19,7 @@ from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork, build_module
 from symscope.errors import InputError
 from symscope.numerics import Progress, byte_text, seeded
-from symscope.training import Optimiser, StepPlan
+from symscope.training import Optimiser, StepPlan, optimiser_steps
 from symscope.user_code import user_errors
 
 STEPS = 1000  # of fine-tuning, at most
@@ -253,7 +253,7 @@ def _descend(
     """Steps of Adam, as many as number and time allow; the number of steps."""
     most, seconds = limits
     rule, size = Optimiser("adam", RATE), min(BATCH, samples)
-    optimiser = rule.build(module.parameters())
+    take_step = optimiser_steps(rule, module.parameters())
     plan, step, start = StepPlan(most, size, rule), 0, 0.0
     while step < plan.steps:
         if step == 1:
@@ -261,11 +261,8 @@ def _descend(
         if step == 1 + TRIED_STEPS:
             possible = int(seconds / max(1e-9, (_clock(device) - start) / TRIED_STEPS))
             plan = StepPlan(min(most, max(LEAST_STEPS, possible)), size, rule)
-        for group in optimiser.param_groups:
-            group["lr"] = RATE * plan.rate(step)
-        optimiser.zero_grad(set_to_none=True)
         loss(*next(draws)).backward()
-        optimiser.step()
+        take_step(RATE * plan.rate(step))
         step += 1
         if progress and step % 20 == 0:
             progress("fine-tuning", step, plan.steps)
