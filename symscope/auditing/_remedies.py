@@ -24,7 +24,7 @@ from symscope.auditing._fitted_repairs import (
     refitted,
 )
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
-from symscope.auditing._mask_data import AuditData
+from symscope.auditing._mask_data import AuditData, MaskData
 from symscope.auditing._measurement import tried_elements
 from symscope.auditing._subject import Subject
 from symscope.auditing._symmetry_advice import elements_to_want
@@ -88,7 +88,8 @@ def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple
     if not found.labels:
         return (
             everyone,
-            f"numbers change when samples are moved by {subject.element_name(changed[0].element)}",
+            f"{'masks' if isinstance(subject.data, MaskData) else 'numbers'} change when samples are moved "
+            f"by {subject.element_name(changed[0].element)}",
         )
     pair = found.labels[0]
     first, second = (
