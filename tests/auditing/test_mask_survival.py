@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import symscope
-from symscope.auditing import data_symmetry
+from symscope.auditing import audit_page, data_symmetry
 from symscope.auditing._mask_survival import surroundings
 from symscope.auditing._target_survival import CHANGED, target_tests
 from symscope.auditing._two_sample import holm
@@ -117,12 +117,23 @@ def test_positions_of_a_sample_are_no_more_evidence_than_the_sample():
     assert [one.p_value for one in once] == pytest.approx(holm(expected), rel=1e-4)
 
 
-def test_an_audit_refuses_to_repair_what_masks_do_not_have():
+def test_an_audit_of_a_network_that_learned_them_names_masks_that_do_not_survive():
     x, masks = left_sides(COUNT, 3)
     torch.manual_seed(0)
-    net = nn.Conv2d(1, 3, 3, padding=1)
+    body = [nn.Flatten(), nn.Linear(SIDE**2, 64), nn.ReLU(), nn.Linear(64, 3 * SIDE**2)]
+    net = nn.Sequential(*body, nn.Unflatten(1, (3, SIDE, SIDE)))
+    optimiser = torch.optim.Adam(net.parameters(), 1e-2)
+    for _ in range(60):
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(net(x[:, None]), masks).backward()
+        optimiser.step()
     found = symscope.audit(net, (x, masks), flip("x"), seconds=20)
+    assert found.causes[0].kind == "data"
+    assert "Not all masks survive" in found.causes[0].sentence
     assert found.data_symmetry is not None
     assert found.data_symmetry.recommendation == "not"
     assert {one.module for one in found.repairs} == {None}
     assert "masks change when samples are moved" in found.repairs[0].reason
+    page = audit_page(found)
+    assert "Do masks move with samples?" in page
+    assert "samples and their labels alone" in page
