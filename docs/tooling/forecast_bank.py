@@ -16,6 +16,7 @@ import pandas as pd
 from docs.tooling.keep_results import small_png
 from symscope.report import figure_bytes
 from symscope.runs import RunFolder, RunRequest
+from symscope_papers.forecast.bank.audits import audits_section
 from symscope_papers.forecast.bank.config import bank_cases
 from symscope_papers.forecast.bank.correction import (
     all_forecasts,
@@ -31,7 +32,7 @@ from symscope_papers.forecast.bank.networks import NETWORKS
 from symscope_papers.forecast.bank.scores import CASE, Merit, decisions, learned_cases, merit, merits
 
 RESULTS = Path(__file__).parents[1] / "results"
-TABLES = ("cases", "pilots", "trained", "baselines", "remedies")
+TABLES = ("cases", "pilots", "trained", "baselines", "remedies", "audits")
 COSTS = (0.1, 0.03, 0.01)
 UNSEEN = {"network": "network", "data": "data set", "action": "group"}
 WORDS = {**NETWORKS, **DATASETS, **COVERAGES}
@@ -148,6 +149,7 @@ def page(bank: dict[str, pd.DataFrame]) -> str:
         *[_by(rows[~held], column) for column in ("network", "data", "action", "coverage", "samples")],
         "## Advice\n",
         _advice(tables),
+        *([audits_section(bank["audits"], bank["cases"])] if "audits" in bank else []),
         TAIL,
     ]
     return "\n".join(parts)

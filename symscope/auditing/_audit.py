@@ -368,8 +368,10 @@ def _data_symmetry(
 
 
 def _data_target(subject: Subject) -> Action | None:
-    """The action on the numbers to predict, where they have the shape of the outputs."""
+    """The action on the numbers to predict, where they have the shape of the outputs, or on masks."""
     data, target = subject.data, subject.target
+    if isinstance(data, MaskData):
+        return target
     if target is None or not isinstance(data, MeasuredData):
         return None
     shape = subject.outputs(data.x[:1]).shape[1:]

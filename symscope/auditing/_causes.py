@@ -42,7 +42,10 @@ from symscope.auditing._error_table import ErrorTable, interval, resample_weight
 from symscope.auditing._grid import GridPart
 from symscope.auditing._layer_shares import QUIET, LayerShare
 from symscope.auditing._layer_words import layer_reason
+from symscope.auditing._mask_data import MaskData
 from symscope.auditing._subject import Subject
+from symscope.auditing._symmetry_advice import target_sentences
+from symscope.auditing._target_survival import TargetTest
 from symscope.groups import FiniteGroup
 
 KINDS = ("action", "grid", "architecture", "data", "training")
@@ -206,7 +209,8 @@ def lacking_elements(symmetry: DataSymmetry, group: FiniteGroup, augmented: bool
 
     A training with augmentation saw all of them, and lacks labels alone.
     """
-    mixing = {g for one in symmetry.labels for g in (one.element, group.inverse(one.element))}
+    changed = [one.element for one in symmetry.labels] + [one.element for one in _changed_targets(symmetry)]
+    mixing = {g for one in changed for g in (one, group.inverse(one))}
     different = {one.element: one.verdict == "different" for one in symmetry.elements}
     listed = sorted(different)
     result = set()
@@ -215,6 +219,11 @@ def lacking_elements(symmetry: DataSymmetry, group: FiniteGroup, augmented: bool
         if g in mixing or (different[nearest] and not augmented):
             result.add(g)
     return result
+
+
+def _changed_targets(symmetry: DataSymmetry) -> list[TargetTest]:
+    """Tests of elements under which numbers to predict, or masks, do not survive."""
+    return [one for one in symmetry.targets if one.verdict == "changes"]
 
 
 def _words(evidence: Evidence, kind: str, share: float) -> tuple[str, str]:
@@ -305,6 +314,14 @@ def _data_words(evidence: Evidence) -> tuple[str, str]:
         return (
             f"{shows} {why} Not all labels survive: {mixed}",
             "Augment the training data by the elements that keep labels apart, and by no others.",
+        )
+    if changed := _changed_targets(symmetry):
+        subject = evidence.subject
+        what = "masks" if isinstance(subject.data, MaskData) else "numbers"
+        elements = [subject.element_name(g) for g in subject.action.group.elements]
+        return (
+            f"{shows} {why} Not all {what} survive: {target_sentences(changed, elements, what)[0]}",
+            f"Augment the training data by the elements that keep {what}, and by no others.",
         )
     if symmetry.aligned and not augmented:
         return (

@@ -169,7 +169,7 @@ def data_section(audit: Audit) -> Section:
     assert found is not None
     outcome, words = RECOMMENDED[found.recommendation]
     *evidence, advice = found.evidence
-    bare = isinstance(audit.subject.data, MaskData)  # masks are not tested
+    bare = isinstance(audit.subject.data, MaskData) and not found.targets  # nothing but samples was tested
     source = f"From {found.samples:,} samples {'' if bare else 'and their labels '}alone."
     blocks: list[Block] = [
         JudgedClaim(advice, outcome, words, why=source),
@@ -193,6 +193,8 @@ def data_section(audit: Audit) -> Section:
         )
     if found.labels:
         blocks.append(_label_table(audit))
+    if found.targets:
+        blocks.append(_target_table(audit))
     blocks += [Note(note) for note in found.notes]
     return Section("Should you want it?", tuple(blocks), anchor="data")
 
@@ -216,3 +218,24 @@ def _label_table(audit: Audit) -> Table:
     )
     columns = ("class, moved", "looks like", "told apart", "told apart unmoved", "corrected p-value")
     return Table("Classes that become each other", columns, rows, (False, False, True, True, True))
+
+
+def _target_table(audit: Audit) -> Table:
+    """Errors of a fit to other samples before and after moving, for numbers and masks."""
+    assert audit.data_symmetry is not None
+    masks = isinstance(audit.subject.data, MaskData)
+    rows = tuple(
+        (
+            audit.subject.element_name(one.element),
+            f"{one.error:.2f}",
+            f"{one.moved_error:.2f}",
+            f"{one.low:+.2f} to {one.high:+.2f}",
+            f"{one.p_value:.1g}",
+            one.verdict,
+        )
+        for one in audit.data_symmetry.targets
+    )
+    title = "Do masks move with samples?" if masks else "Do numbers to predict survive?"
+    columns = ("element", "error of a fit", "moved", "difference", "corrected p-value", "verdict")
+    caption = f"{title} Squared errors of a fit to other samples, in variances"
+    return Table(caption, columns, rows, (False, True, True, True, True, False))

@@ -14,11 +14,13 @@ from typing import Any, final
 import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
+from torch.nn import functional
 
 from symscope.auditing._comparable import comparable_features, kept_pixels, small_pictures
 from symscope.auditing._input_invariance import MOST_COMPARED, ElementTest, element_tests, with_inverses
 from symscope.auditing._label_survival import LabelTest, label_tests, one_of_each_pair
-from symscope.auditing._mask_data import AuditData, MaskData, audit_samples
+from symscope.auditing._mask_data import AuditData, MaskData, audit_samples, one_hot_masks
+from symscope.auditing._mask_survival import mask_tests
 from symscope.auditing._symmetry_advice import (
     MOST_PAIRS,
     advice_sentence,
@@ -59,7 +61,8 @@ class DataSymmetry:
         aligned: Whether some element makes samples look different from the data.
         seen_elements: Elements under which the data looks the same, with the identity.
         labels: Pairs of classes that become each other, the most mixed first.
-        targets: Whether numbers to predict stay the same, for each element tried; empty for classes.
+        targets: Whether numbers to predict stay the same, or masks move with samples, for each element tried;
+            empty for classes.
         recommendation: "want", "part" or "not".
         wanted_elements: Elements to want, with the identity.
         evidence: The reasons, in sentences.
@@ -112,7 +115,8 @@ def data_symmetry(
         data: What `data.as_samples` takes, for example `(X, y)`: samples with classes, numbers or masks, or
             X alone.
         action: Group action on the samples, or a few words such as "C8 rotation".
-        target: Group action on the numbers to predict; None where they should stay the same.
+        target: Group action on the numbers to predict; None where they should stay the same. On masks, None
+            where they move as samples do.
         met_elements: Elements under which the network will meet samples, whatever the data shows.
         most_samples: Samples that are moved and compared, at most.
         class_names: Names of classes 0, 1, ...
@@ -165,8 +169,8 @@ def data_symmetry(
         found = [one.sentence(called, elements) for one in one_of_each_pair(labels)[:MOST_PAIRS]]
         found = found or [_no_pair(drawn)]
     elif isinstance(drawn, MaskData):
-        what = "There are no labels" if drawn.masks is None else "Labels are masks"
-        found = [f"{what}: whether they survive was not asked."]
+        say("comparing masks", 0, 1)
+        targets, found = _mask_tests(drawn, x, action, target, others, inside, tests, seed)
     else:
         say("comparing numbers", 0, 1)
         targets = _target_tests(drawn.targets, moved, features[0], tests, target)
@@ -286,6 +290,35 @@ def _target_tests(
     comparable = [one.element for one in tests if looks_alike(one)]
     fitted = (unmoved[half:][:MOST_COMPARED], numbers[half:][:MOST_COMPARED])
     return target_tests(fitted, (unmoved[:half], numbers[:half]), asked, comparable)
+
+
+def _mask_tests(
+    data: MaskData,
+    x: Tensor,
+    action: Action,
+    target: Action | None,
+    elements: Sequence[int],
+    inside: Bool[Tensor, "h w"] | None,
+    tests: Sequence[ElementTest],
+    seed: int,
+) -> tuple[tuple[TargetTest, ...], list[str]]:
+    """Tests of masks, and sentences; without them where there are no masks of pictures."""
+    masks = data.masks
+    if masks is None:
+        return (), ["There are no labels: whether they survive was not asked."]
+    if masks.ndim != 3 or action.sample_ndim != 2 or masks.unique().numel() < 2:
+        return (), ["Labels are masks, but not of pictures with two classes or more: not asked."]
+    if x.shape[-2:] != data.x.shape[-2:] and target is not None and target.name != action.name:
+        x, inside = data.x, kept_pixels(action, tuple(data.x.shape[1:]))  # it may take no smaller masks
+    elif x.shape[-2:] != data.x.shape[-2:] and masks.shape[-2:] == data.x.shape[-2:]:
+        smaller = functional.adaptive_avg_pool2d(one_hot_masks(masks), (x.shape[-2], x.shape[-1]))
+        masks = smaller.argmax(1)
+    if masks.shape[-2] > x.shape[-2] or masks.shape[-1] > x.shape[-1]:
+        return (), ["Labels are masks, finer than the samples: whether they survive was not asked."]
+    comparable = [one.element for one in tests if looks_alike(one)]
+    found = mask_tests(x, masks, action, target or action, elements, inside, comparable, seed)
+    names = [action.element_name(g) for g in action.group.elements]
+    return found, target_sentences(found, names, "masks")
 
 
 def _no_pair(data: LabelledData) -> str:

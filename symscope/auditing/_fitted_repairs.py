@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
 from torch.random import fork_rng
@@ -19,7 +19,7 @@ from symscope.data import LabelledData, MeasuredData
 from symscope.dynamics import DeclaredNetwork, build_module
 from symscope.errors import InputError
 from symscope.numerics import Progress, byte_text, seeded
-from symscope.training import Optimiser, StepPlan
+from symscope.training import Optimiser, StepPlan, optimiser_steps
 from symscope.user_code import user_errors
 
 STEPS = 1000  # of fine-tuning, at most
@@ -28,6 +28,7 @@ BATCH = 32
 RATE = 1e-3  # Adam's highest learning rate
 PENALTY = 1.0  # of the squared change, relative to what varies between samples
 TRIED_STEPS = 3  # steps whose time is measured
+DRAWN_STEPS = 64  # steps whose samples are drawn together
 RIDGES = (1e-6, 1e-4, 1e-2, 1.0)  # relative to the mean square of features
 HELD = 4  # every fourth fitted sample chooses the ridge
 WIDEST = 4096  # features of a layer that is refitted
@@ -133,6 +134,7 @@ def fine_tuned(
     seconds: float | int,
     seed: int,
     steps: int = STEPS,
+    points: Tensor | None = None,
     progress: Progress | None = None,
 ) -> tuple[nn.Module, str]:
     """The network trained on for a few steps, by Adam with a rate that falls to 0.
@@ -146,6 +148,7 @@ def fine_tuned(
         seconds: Time for the steps; 10 are made however long they take.
         seed: Seed for the order of samples and the elements drawn.
         steps: Most steps.
+        points: From `orbit_inputs`, where several networks are trained on the same samples.
         progress: Called as `progress(words, steps done, steps)`.
 
     Returns:
@@ -155,10 +158,7 @@ def fine_tuned(
         InputError: No weights to train, a network that cannot be trained, or too many numbers to hold.
     """
     module = copy.deepcopy(subject.module)
-    needed = len(elements) * samples.x.numel() * 4
-    if needed > LARGEST_ORBITS:
-        raise InputError(f"all transformations of {len(samples)} samples need {byte_text(needed)}")
-    points = torch.stack([subject.inputs(subject.moved(g, samples.x)) for g in elements])
+    points = orbit_inputs(subject, samples, elements) if points is None else points
     truth = _truth(subject, samples, elements).to(points.device)
     like = subject.outputs(samples.x[:64])
     spread = float((like - like.mean(0)).flatten(1).square().sum(1).mean())
@@ -166,8 +166,7 @@ def fine_tuned(
     generator = seeded(seed, 1 + penalty)
     first = elements.index(subject.action.group.identity)
 
-    def loss(batch: Tensor) -> Tensor:
-        drawn = torch.randint(len(elements), (len(batch),), generator=generator).to(points.device)
+    def loss(batch: Tensor, drawn: Tensor) -> Tensor:
         out = module(points[drawn, batch])
         if not penalty:
             return loss_of(out, truth[drawn, batch])
@@ -180,10 +179,23 @@ def fine_tuned(
     grad = (torch.inference_mode(False), torch.enable_grad())  # whatever the caller has switched off
     with grad[0], grad[1], user_errors(f"model {subject.name}: its training"), fork_rng(devices=[]):
         torch.manual_seed(seed)  # dropout
-        made = _descend(module, loss, len(samples), (steps, seconds), generator, points.device, progress)
+        draws = _draws(len(samples), len(elements), generator, points.device)
+        made = _descend(module, loss, draws, len(samples), (steps, seconds), points.device, progress)
     if not all(bool(weight.isfinite().all()) for weight in module.parameters()):
         raise InputError("its weights are not finite after fine-tuning")
     return module.eval(), f"{made} steps of {min(BATCH, len(samples))} samples, Adam, rate {RATE:g} to 0"
+
+
+def orbit_inputs(subject: Subject, samples: AuditData, elements: tuple[int, ...]) -> Float[Tensor, "k n *s"]:
+    """Samples moved by each element, as the network takes them.
+
+    Raises:
+        InputError: Too many numbers to hold.
+    """
+    needed = len(elements) * samples.x.numel() * 4
+    if needed > LARGEST_ORBITS:
+        raise InputError(f"all transformations of {len(samples)} samples need {byte_text(needed)}")
+    return torch.stack([subject.inputs(subject.moved(g, samples.x)) for g in elements])
 
 
 def projected(subject: Subject) -> tuple[nn.Module, str]:
@@ -204,32 +216,53 @@ def projected(subject: Subject) -> tuple[nn.Module, str]:
     return module, f"{len(nearest)} layers"
 
 
+def _draws(
+    samples: int, elements: int, generator: torch.Generator, device: torch.device
+) -> Iterator[tuple[Int64[Tensor, "b"], Int64[Tensor, "b"]]]:
+    """For each step the samples and the elements that move them, brought to the device many at a time."""
+    size = min(BATCH, samples)
+    while True:
+        pairs = [
+            torch.stack(
+                [
+                    torch.randperm(samples, generator=generator)[:size],
+                    torch.randint(elements, (size,), generator=generator),
+                ]
+            )
+            for _ in range(DRAWN_STEPS)
+        ]
+        yield from ((pair[0], pair[1]) for pair in torch.stack(pairs).to(device))
+
+
+def _clock(device: torch.device) -> float:
+    """The time when all that was asked of a device is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
 def _descend(
     module: nn.Module,
-    loss: Callable[[Tensor], Tensor],
+    loss: Callable[[Tensor, Tensor], Tensor],
+    draws: Iterator[tuple[Tensor, Tensor]],
     samples: int,
     limits: tuple[int, float | int],
-    generator: torch.Generator,
     device: torch.device,
     progress: Progress | None,
 ) -> int:
     """Steps of Adam, as many as number and time allow; the number of steps."""
     most, seconds = limits
     rule, size = Optimiser("adam", RATE), min(BATCH, samples)
-    optimiser = rule.build(module.parameters())
+    take_step = optimiser_steps(rule, module.parameters())
     plan, step, start = StepPlan(most, size, rule), 0, 0.0
     while step < plan.steps:
         if step == 1:
-            start = time.perf_counter()  # the first step loads kernels
+            start = _clock(device)  # the first step loads kernels
         if step == 1 + TRIED_STEPS:
-            possible = int(seconds / max(1e-9, (time.perf_counter() - start) / TRIED_STEPS))
+            possible = int(seconds / max(1e-9, (_clock(device) - start) / TRIED_STEPS))
             plan = StepPlan(min(most, max(LEAST_STEPS, possible)), size, rule)
-        for group in optimiser.param_groups:
-            group["lr"] = RATE * plan.rate(step)
-        batch = torch.randperm(samples, generator=generator)[:size].to(device)
-        optimiser.zero_grad(set_to_none=True)
-        loss(batch).backward()
-        optimiser.step()
+        loss(*next(draws)).backward()
+        take_step(RATE * plan.rate(step))
         step += 1
         if progress and step % 20 == 0:
             progress("fine-tuning", step, plan.steps)

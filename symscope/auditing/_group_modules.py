@@ -144,14 +144,16 @@ class Canonical(nn.Module):
         best = self.best_elements(x)
         if not len(x):
             return self.module(x)
-        result: Tensor | None = None
-        for g in best.unique().tolist():
-            chosen = (best == g).nonzero()[:, 0]
-            out = self.module(_moved(self.action, g, x[chosen], self.shape))
-            back = _moved_back(self.target_action, g, out)
-            result = back.new_zeros(len(x), *back.shape[1:]) if result is None else result
-            result = result.index_copy(0, chosen, back)
-        assert result is not None
+        chosen = {g: (best == g).nonzero()[:, 0] for g in best.unique().tolist()}
+        posed = x
+        for g, rows in chosen.items():
+            posed = posed.index_copy(0, rows, _moved(self.action, g, x[rows], self.shape))
+        out: Tensor = self.module(posed)  # one pass: a GPU prepares its convolutions for each size of batch
+        if self.target_action is None:
+            return out
+        result = out
+        for g, rows in chosen.items():
+            result = result.index_copy(0, rows, _moved_back(self.target_action, g, out[rows]))
         return result
 
     @explained
@@ -189,12 +191,20 @@ def data_frame(x: Float[Tensor, "n *s"]) -> tuple[Float[Tensor, "d"], Float[Tens
     if x.ndim < 2 or len(x) < 2 or x[0].numel() == 0:
         raise InputError(f"expected two samples or more, [n, ...], got shape {tuple(x.shape)}.")
     check_finite("samples of a frame", x)
-    rows = x.flatten(1).double()
+    rows = x.flatten(1).double().cpu()  # a singular value decomposition takes seconds on a GPU
     mean = rows.mean(0)
-    _, sizes, directions = torch.linalg.svd(rows - mean, full_matrices=False)
-    shares = sizes.square().cumsum(0) / sizes.square().sum().clamp_min(torch.finfo(torch.float64).tiny)
+    away = rows - mean
+    if len(rows) < rows.shape[1]:  # fewer samples than numbers: by their products with each other
+        squares, turns = torch.linalg.eigh(away @ away.mT)
+        squares, turns = squares.flip(0).clamp_min(0), turns.flip(1)
+    else:
+        _, sizes, directions = torch.linalg.svd(away, full_matrices=False)
+        squares = sizes.square()
+    shares = squares.cumsum(0) / squares.sum().clamp_min(torch.finfo(torch.float64).tiny)
     count = min(int((shares < VARIANCE).sum()) + 1, LARGEST_FRAME, max(1, len(rows) // 2))
-    return mean.to(x.dtype), directions[:count].to(x.dtype)
+    if len(rows) < rows.shape[1]:
+        directions = torch.nn.functional.normalize(turns[:, :count].mT @ away, dim=1)
+    return mean.to(x), directions[:count].to(x)
 
 
 def _confidences(outputs: Tensor) -> Tensor:

@@ -194,9 +194,22 @@ def masks_right(outputs: Float64[Tensor, "m *t"], masks: Int64[Tensor, "m *p"]) 
     return (scores.argmax(1) == masks).double().flatten(1).mean(1)
 
 
-def moved_masks(action: Action | None, g: int, masks: Int64[Tensor, "m *p"]) -> Int64[Tensor, "m *p"]:
-    """The masks moved as outputs are; between positions the class with the largest part."""
+def moved_masks(
+    action: Action | None, g: int, masks: Int64[Tensor, "m *p"], classes: int = -1
+) -> Int64[Tensor, "m *p"]:
+    """The masks moved as outputs are; between positions the class with the largest part.
+
+    Args:
+        action: Action on masks; None where they stay.
+        g: Element.
+        masks: Class at every position.
+        classes: Number of classes; those of these masks when -1.
+    """
     if action is None:
         return masks
-    parts = functional.one_hot(masks).movedim(-1, 1).double()
-    return action.act(g, parts).argmax(1)
+    return action.act(g, one_hot_masks(masks, classes)).argmax(1)
+
+
+def one_hot_masks(masks: Int64[Tensor, "m *p"], classes: int = -1) -> Float64[Tensor, "m c *p"]:
+    """A channel for each class, 1 at its positions."""
+    return functional.one_hot(masks, classes).movedim(-1, 1).double()

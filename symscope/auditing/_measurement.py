@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -14,6 +15,8 @@ from symscope.auditing._error_table import interval, resample_weights
 from symscope.auditing._mask_data import AuditData, MaskData, masks_right
 from symscope.auditing._subject import Subject
 from symscope.data import LabelledData, MeasuredData
+
+MOST_HELD = 2**29  # bytes of moved samples
 
 
 @final
@@ -114,6 +117,7 @@ def measurement(
     elements: tuple[int, ...],
     tried: Bool[Tensor, "m k"],
     module: nn.Module | None = None,
+    moved: Mapping[int, Tensor] | None = None,
 ) -> Measurement:
     """A network's changes under elements, and its answers in all transformations and without any.
 
@@ -123,20 +127,41 @@ def measurement(
         elements: Elements to move samples by, other than the identity.
         tried: Which of them each sample is moved by.
         module: The network; the audited one when not given.
+        moved: From `moved_samples`, where several networks are measured on the same samples.
     """
-    plain = subject.outputs(samples.x, module)
+    known = moved or {}
+    plain = subject.outputs(known.get(subject.action.group.identity, samples.x), module)
     changes = torch.zeros(len(plain), len(elements), dtype=torch.float64)
     answers = torch.zeros_like(changes)
     for column, g in enumerate(elements):
         rows = tried[:, column].nonzero()[:, 0]
         if len(rows):
             part = samples.take(rows)
-            back = subject.moved_back(g, subject.outputs(subject.moved(g, part.x), module))
+            there = known[g] if g in known else subject.moved(g, part.x)
+            back = subject.moved_back(g, subject.outputs(there, module))
             changes[rows, column] = (back - plain[rows]).flatten(1).square().sum(1)
             answers[rows, column] = answer_scores(subject, part, back)
     spread = (plain - plain.mean(0)).flatten(1).square().sum(1)
     upright = answer_scores(subject, samples, plain)
     return Measurement(changes, answers, upright, spread, tried, not isinstance(samples, MeasuredData))
+
+
+def moved_samples(
+    subject: Subject, samples: AuditData, elements: tuple[int, ...], tried: Bool[Tensor, "m k"]
+) -> dict[int, Tensor]:
+    """The samples that `measurement` asks a network about, by element, the identity among them.
+
+    On the device of the network; empty where they are too many to hold.
+    """
+    whole = (len(tried) + int(tried.sum())) * samples.x[0].numel() * samples.x.element_size()
+    if whole > MOST_HELD:
+        return {}
+    result = {subject.action.group.identity: samples.x.to(subject.device)}
+    for column, g in enumerate(elements):
+        rows = tried[:, column].nonzero()[:, 0]
+        if len(rows):
+            result[g] = subject.moved(g, samples.x[rows]).to(subject.device)
+    return result
 
 
 def answer_scores(

@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import final
 
 import torch
@@ -14,9 +15,16 @@ from torch import Tensor, nn
 
 from symscope.auditing._audit_plan import move_time, pass_time
 from symscope.auditing._data_symmetry import DataSymmetry
-from symscope.auditing._fitted_repairs import BATCH, LEAST_STEPS, fine_tuned, projected, refitted
+from symscope.auditing._fitted_repairs import (
+    BATCH,
+    LEAST_STEPS,
+    fine_tuned,
+    orbit_inputs,
+    projected,
+    refitted,
+)
 from symscope.auditing._group_modules import Averaged, Canonical, data_frame
-from symscope.auditing._mask_data import AuditData
+from symscope.auditing._mask_data import AuditData, MaskData
 from symscope.auditing._measurement import tried_elements
 from symscope.auditing._subject import Subject
 from symscope.auditing._symmetry_advice import elements_to_want
@@ -80,7 +88,8 @@ def wanted_elements(subject: Subject, found: DataSymmetry | None) -> tuple[tuple
     if not found.labels:
         return (
             everyone,
-            f"numbers change when samples are moved by {subject.element_name(changed[0].element)}",
+            f"{'masks' if isinstance(subject.data, MaskData) else 'numbers'} change when samples are moved "
+            f"by {subject.element_name(changed[0].element)}",
         )
     pair = found.labels[0]
     first, second = (
@@ -271,9 +280,18 @@ def possible_remedies(
     steps_time = LEAST_STEPS * min(BATCH, len(orbits)) * BACKWARD * once
     tuning = len(orbits) * len(plan.elements) * plan.move_seconds + steps_time
 
+    moved = cache(partial(orbit_inputs, subject, orbits, plan.elements))  # both trainings see the same
+
     def tuned(penalty: bool) -> tuple[nn.Module, str]:
         return fine_tuned(
-            subject, orbits, plan.elements, penalty=penalty, seconds=budget, seed=seed, steps=steps
+            subject,
+            orbits,
+            plan.elements,
+            penalty=penalty,
+            seconds=budget,
+            seed=seed,
+            steps=steps,
+            points=moved(),
         )
 
     refit, everyone = plan.first_fitted(len(plan.averaged), LEAST_FITTED), len(orbits)

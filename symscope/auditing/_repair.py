@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
 import torch
-from jaxtyping import Bool
-from torch import Tensor, nn
+from torch import nn
 
 from symscope._version import __version__
 from symscope.auditing._data_symmetry import DataSymmetry
 from symscope.auditing._fitted_repairs import STEPS
 from symscope.auditing._group_modules import Averaged
-from symscope.auditing._measurement import Estimate, Measurement, answer_scores, measurement
+from symscope.auditing._measurement import Estimate, Measurement, answer_scores, measurement, moved_samples
 from symscope.auditing._remedies import (
     TIMED,
     Remedy,
@@ -166,7 +165,13 @@ def repair(
     remedies = possible_remedies(subject, plan, scored, steps, seed)
     affordable = affordable_remedies(plan, remedies)
     tried = plan.tried(affordable)
-    before = _measured(subject, plan, tried)
+    judged = plan.judged.take(torch.arange(len(tried)))
+    moved = moved_samples(subject, judged, plan.measured, tried)
+
+    def measured(module: nn.Module | None = None) -> Measurement:
+        return measurement(subject, judged, plan.measured, tried, module, moved)
+
+    before = measured()
     error = before.error(seed)
     if error.high <= ROUNDING:
         none = f"there is nothing to repair, the error is {error.value:.1g}"
@@ -179,7 +184,7 @@ def repair(
             late = f"it would take longer than the {seconds:.3g} s that remedies have; give more seconds"
             results.append(Repair(remedy.name, None, late))
             continue
-        results.append(_applied(subject, plan, remedy, before, seed))
+        results.append(_applied(subject, plan, remedy, before, measured, seed))
     if progress:
         progress("repair", len(remedies), len(remedies))
     return tuple(results)
@@ -221,7 +226,14 @@ def best_repair(repairs: Sequence[Repair]) -> Repair | None:
     return min((one for one in good if error(one) <= small), key=lambda one: (one.passes, -score(one)))
 
 
-def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measurement, seed: int) -> Repair:
+def _applied(
+    subject: Subject,
+    plan: RepairPlan,
+    remedy: Remedy,
+    before: Measurement,
+    measured: Callable[[nn.Module], Measurement],
+    seed: int,
+) -> Repair:
     """The remedy as a `Repair`, measured; one that cannot be applied has the reason."""
     start = time.perf_counter()
     if remedy.needs_targets and remedy.fitted < LEAST_FITTED:
@@ -231,7 +243,7 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
     try:
         module, details = remedy.make()
         spent = time.perf_counter() - start
-        after = _measured(subject, plan, before.tried, module.eval())
+        after = measured(module.eval())
     except InputError as error:
         return Repair(remedy.name, None, str(error).rstrip("."))
     few = TIMED if TIMED * plan.answer_seconds([remedy]) < 1 else 1
@@ -262,12 +274,6 @@ def _applied(subject: Subject, plan: RepairPlan, remedy: Remedy, before: Measure
     )
     result.certificate.update(_certificate(subject, result, seed))
     return result
-
-
-def _measured(
-    subject: Subject, plan: RepairPlan, tried: Bool[Tensor, "m k"], module: nn.Module | None = None
-) -> Measurement:
-    return measurement(subject, plan.judged.take(torch.arange(len(tried))), plan.measured, tried, module)
 
 
 def _certificate(subject: Subject, one: Repair, seed: int) -> dict[str, Any]:

@@ -119,14 +119,17 @@ def class_sentences(tests: Sequence[ElementTest], whole: Sequence[ElementTest]) 
     return result
 
 
-def target_sentences(targets: Sequence[TargetTest], elements: Sequence[str]) -> list[str]:
-    """Whether numbers to predict survive, in sentences."""
+def target_sentences(
+    targets: Sequence[TargetTest], elements: Sequence[str], what: str = "numbers"
+) -> list[str]:
+    """Whether numbers to predict, or masks, survive, in sentences."""
+    kept = "keep their numbers" if what == "numbers" else "have their masks, moved with them"
     words = {
-        "survives": "Moved by {}, samples keep their numbers: a fit to other samples predicts them as well.",
-        "changes": "Moved by {}, samples have other numbers: a fit to other samples predicts them worse.",
-        "unknown": "Whether samples moved by {} keep their numbers cannot be told from so few samples.",
-        "not testable": "Whether samples moved by {} keep their numbers cannot be tested: moved samples do "
-        "not look like the data, or the numbers cannot be predicted from it.",
+        "survives": f"Moved by {{}}, samples {kept}: a fit to other samples predicts them as well.",
+        "changes": f"Moved by {{}}, samples have other {what}: a fit to other samples predicts them worse.",
+        "unknown": f"Whether samples moved by {{}} {kept} cannot be told from so few samples.",
+        "not testable": f"Whether samples moved by {{}} {kept} cannot be tested: moved samples do "
+        f"not look like the data, or the {what} cannot be predicted from it.",
     }
     return [
         sentence.format(listed([elements[one.element] for one in targets if one.verdict == verdict]))

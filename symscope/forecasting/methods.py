@@ -29,6 +29,7 @@ from symscope.forecasting._learned_forecast import (
     to_come,
 )
 from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._orbit_points import standardise_points
 from symscope.forecasting._pilot import PilotForecast, pilot_forecast, predict_table
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan
 from symscope.forecasting._prediction_task import accuracy_interval, explained_interval
@@ -55,6 +56,7 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "draw_resample",
     "ForecastSamples",
     "forecast_samples",
+    "standardise_points",
     # the kernel
     "FiniteKernel",
     "TangentKernel",

@@ -8,6 +8,7 @@ Beyond this index, for the papers and specialists:
 from symscope.training._checkpoint import Checkpoint
 from symscope.training._mini_batch import MiniBatch
 from symscope.training._mini_batch import Optimiser
+from symscope.training._optimiser_steps import optimiser_steps
 from symscope.training._step_training import StepPlan, module_outputs, seconds_per_step, train_steps
 from symscope.training._trained_networks import TrainedNetworks, train_networks
 from symscope.training.points import StoredPoints
@@ -26,4 +27,5 @@ __all__ = [
     # the steps, and a file to resume from
     "Checkpoint",
     "Optimiser",
+    "optimiser_steps",
 ]

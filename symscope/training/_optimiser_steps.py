@@ -1,7 +1,7 @@
 """Single steps of Adam and SGD, by the functions that PyTorch's optimisers call themselves.
 
 The first `torch.optim.Optimizer` of a process loads PyTorch's compiler: two seconds, which a short training
-on a CPU is not worth. The functions behind it load nothing and give the same numbers.
+is not worth. The functions behind it load nothing and give the same numbers.
 """
 
 from __future__ import annotations
@@ -37,17 +37,9 @@ def optimiser_steps(optimiser: Optimiser, weights: Iterable[Tensor]) -> Callable
     """
     moved = optimiser.moved(weights)
     _clear(moved)
-    if moved[0].is_cuda:
-        built = optimiser.build(moved)
-
-        def step(rate: float) -> None:
-            for group in built.param_groups:
-                group["lr"] = rate
-            built.step()
-            _clear(moved)
-
-        return step
-    return _Adam(optimiser, moved) if optimiser.kind == "adam" else _Momentum(optimiser, moved)
+    if optimiser.kind == "adam":
+        return _Adam(optimiser, moved, fused=moved[0].is_cuda)  # on a GPU in one pass over the weights
+    return _Momentum(optimiser, moved)
 
 
 def _clear(weights: list[Tensor]) -> None:
@@ -56,10 +48,11 @@ def _clear(weights: list[Tensor]) -> None:
 
 
 class _Adam:
-    def __init__(self, optimiser: Optimiser, weights: list[Tensor]) -> None:
-        self.betas, self.weights = optimiser.betas, weights
+    def __init__(self, optimiser: Optimiser, weights: list[Tensor], fused: bool) -> None:
+        self.betas, self.weights, self.fused = optimiser.betas, weights, fused or None
         self.means, self.squares = ([torch.zeros_like(one) for one in weights] for _ in range(2))
-        self.counts = [torch.tensor(0.0) for _ in weights]
+        # fused steps count on the device
+        self.counts = [torch.zeros((), device=one.device if fused else "cpu") for one in weights]
 
     @torch.no_grad()
     def __call__(self, rate: float) -> None:
@@ -71,6 +64,7 @@ class _Adam:
             [self.squares[k] for k in at],
             [],
             [self.counts[k] for k in at],
+            fused=self.fused,
             amsgrad=False,
             beta1=self.betas[0],
             beta2=self.betas[1],

@@ -130,3 +130,26 @@ def test_a_frame_needs_samples(x):
 def test_directions_of_another_length_are_refused():
     with pytest.raises(InputError, match="a mean"):
         Canonical(nn.Identity(), rotation(4), frame=(torch.zeros(3), torch.zeros(2, 4)))
+
+
+@pytest.mark.parametrize("count", [12, 60])  # fewer samples than pixels, and more
+def test_directions_of_a_frame_are_those_of_a_singular_value_decomposition(count):
+    x = images(count) * torch.linspace(0.1, 2, 36, dtype=torch.float64).reshape(6, 6)
+    mean, directions = data_frame(x)
+    rows = x.flatten(1) - x.flatten(1).mean(0)
+    expected = torch.linalg.svd(rows, full_matrices=False).Vh[: len(directions)]
+    assert torch.allclose(mean, x.flatten(1).mean(0), rtol=0, atol=ROUNDING)
+    assert torch.allclose((directions @ expected.mT).abs(), torch.eye(len(expected)).double(), atol=1e-8)
+
+
+def test_samples_in_one_pose_pass_the_network_together_and_go_back_each_by_its_own_element():
+    x, action = images(7), rotation(4)
+    seen = []
+    net = nn.Conv2d(1, 1, 3, padding=1).double().requires_grad_(False)
+    net.register_forward_hook(lambda part, given, out: seen.append(len(given[0])))
+    pose = Canonical(net, action, action, frame=data_frame(images(40)[:, None]))
+    out = pose(x[:, None])
+    assert seen == [7]
+    for one, best, result in zip(x, pose.best_elements(x[:, None]).tolist(), out, strict=True):
+        expected = action.act(action.group.inverse(best), net(action.act(best, one[None, None])))[0]
+        assert torch.allclose(result, expected, rtol=0, atol=ROUNDING)

@@ -260,7 +260,7 @@ def test_elements_under_which_labels_survive_are_repaired_though_the_data_does_n
 
 def test_numbers_that_change_are_a_reason_too():
     subject = tilt_subject(24)
-    changed = tuple(TargetTest(g, 0.1, 0.9, 0.5, 1.1, "changes") for g in (1, 2, 3))
+    changed = tuple(TargetTest(g, 0.1, 0.9, 0.5, 1.1, 0.0, "changes") for g in (1, 2, 3))
     found = replace(symmetry(subject.action), targets=changed)
     assert wanted_elements(subject, found)[1] == "numbers change when samples are moved by 90°"
 

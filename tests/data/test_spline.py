@@ -112,3 +112,19 @@ def test_derivatives_and_vmap_pass_through_a_rotation():
         dual = torch.autograd.forward_ad.make_dual(x, tangent)
         moved = torch.autograd.forward_ad.unpack_dual(turn(torch.tensor(1), dual)).tangent
         assert torch.allclose(moved, slope, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_one_element_turns_as_it_does_among_others(n):
+    """A single number takes a way of its own: quarter turns without a spline, taps without a tensor."""
+    images = torch.rand(3, 9, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    turn = SplineRotation(n)
+    among = turn(torch.arange(n)[:, None], images.requires_grad_())  # gradients follow the taps
+    for k in range(n):
+        for x in (images, images.detach()):
+            assert torch.allclose(turn(torch.tensor(k), x), among[k], rtol=0, atol=ROUNDING)
+
+
+def test_large_finite_pixels_are_turned_though_their_sum_is_not_finite():
+    image = torch.full((2, 4, 4), 3e38)
+    assert torch.equal(SplineRotation(4)(torch.tensor(1), image), image)

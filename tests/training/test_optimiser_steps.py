@@ -8,7 +8,7 @@ from torch import nn
 
 from symscope.errors import InputError
 from symscope.training import Optimiser, StepPlan, train_steps
-from symscope.training._optimiser_steps import optimiser_steps
+from symscope.training._optimiser_steps import _Adam, optimiser_steps
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,25 @@ def test_steps_are_those_of_pytorch_also_where_weights_are_idle_or_frozen(optimi
         built.zero_grad()
         for one, other in zip(mine.parameters(), theirs.parameters(), strict=True):
             assert torch.equal(one, other)
+
+
+def test_fused_steps_of_adam_as_on_a_gpu_are_those_of_pytorch():
+    torch.manual_seed(0)
+    mine, theirs = nn.Linear(3, 3), nn.Linear(3, 3)
+    theirs.load_state_dict(mine.state_dict())
+    rule = Optimiser("adam", 1e-2, betas=(0.7, 0.9))
+    step = _Adam(rule, list(mine.parameters()), fused=True)
+    built = torch.optim.Adam(theirs.parameters(), betas=rule.betas, fused=True)
+    for k in range(5):
+        x = torch.rand(4, 3)
+        for net in (mine, theirs):
+            net(x).square().sum().backward()
+        step(0.1 / (k + 1))
+        built.param_groups[0]["lr"] = 0.1 / (k + 1)
+        built.step()
+        built.zero_grad()
+        assert torch.equal(mine.weight, theirs.weight)
+        assert torch.equal(mine.bias, theirs.bias)
 
 
 def test_frozen_networks_are_refused():

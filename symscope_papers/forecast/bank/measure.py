@@ -38,6 +38,7 @@ from symscope.forecasting.methods import (
 from symscope.networks import user_model
 from symscope.runs import CellContext, CellResults
 from symscope.training import StepPlan
+from symscope_papers.forecast.bank.audits import audit_rows
 from symscope_papers.forecast.bank.baselines import kernel_scores, spectral_rule
 from symscope_papers.forecast.bank.config import Bank, chosen_cases
 from symscope_papers.forecast.bank.data import bank_action, bank_data
@@ -98,7 +99,7 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
         "kernel": kernel_scores(trainer, question, config.kernel_seconds),
         "spectral rule": spectral_rule(trainer, question, context.run_seed, config.kernel_seconds),
     }
-    check, _ = training_check(trainer, question, training, plan, seed)
+    check, module = training_check(trainer, question, training, plan, seed)
     augmented = augmented_answer(trainer, asked, plan, seed + AUGMENTED)
     lacking = ~class_scores(check.first.headline).isnan()
     return {
@@ -118,6 +119,7 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
             }
         ],
         "pilots": [row for cost, pilot in pilots.items() for row in _pilot_rows(cost, pilot, lacking)],
+        "audits": audit_rows(question, trainer, asked[0], module, seed),
         "trained": _trained_rows(check.first, check.second, lacking),
         "baselines": [
             {"baseline": name, "position": k, "accuracy": float(values[k])}

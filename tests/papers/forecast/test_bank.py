@@ -35,7 +35,7 @@ def tables():
 
 
 def test_a_small_run_has_forecasts_trainings_and_baselines(tables):
-    assert set(tables) == {"cases", "pilots", "trained", "baselines", "remedies"}
+    assert set(tables) == {"cases", "pilots", "trained", "baselines", "remedies", "audits"}
     assert set(tables["cases"]["coverage"]) == {"half", "one"}
     pilots = tables["pilots"]
     assert (pilots["low"] <= pilots["forecast"] + 1e-9).all()
