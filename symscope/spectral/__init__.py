@@ -7,6 +7,7 @@
 - `symscope.spectral.dense`: the plain formulas for any kernel matrix, the reference for every faster form;
 - `symscope.spectral.geometry`: how far orbits are apart in input space, and how dense;
 - `symscope.spectral.irrep_blocks`: the blocks of a kernel, one for each irrep;
+- `symscope.spectral.matrix_valued`: targets that turn, with kernels that are a matrix over outputs;
 - `symscope.spectral.panels`: factorisation of large Hermitian matrices in panels;
 - `symscope.spectral.streaming`: the steps of `leave_out_streamed`, to measure or schedule them.
 """

@@ -20,8 +20,7 @@ from jaxtyping import Complex128, Float64
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import CompactGroup, Quadrature, haar_quadrature
-from symscope.groups.compact import so
+from symscope.groups import CompactGroup, Quadrature, haar_quadrature, parse
 
 SPHERES = ("SO(3)", "O(3)")
 
@@ -72,7 +71,9 @@ def nodes(group: CompactGroup, limit: int) -> Quadrature:
     degree = 3 * limit + 2
     if group.name != "O(3)":
         return haar_quadrature(group, degree)
-    turns = haar_quadrature(so(3), degree)  # and each of them after -1, which commutes with all
+    rotations = parse("SO(3)")
+    assert isinstance(rotations, CompactGroup)
+    turns = haar_quadrature(rotations, degree)  # and each of them after -1, which commutes with all
     return Quadrature(
         torch.cat([turns.elements, -turns.elements]), torch.cat([turns.weights, turns.weights]) / 2
     )
