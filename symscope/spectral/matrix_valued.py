@@ -52,6 +52,7 @@ EQUIVARIANT = 4.5e-7  # relative to the largest entry: what a kernel of coincidi
 SAME = 1e-9  # of the largest target: below it two are the same
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class MatrixProfile:

@@ -277,7 +277,9 @@ def test_bad_input():
     with pytest.raises(InputError, match=r"targets.*finite"):
         leave_out_matrix(profile, normal(2, 3, seed=0) * torch.nan, missing, 0.1)
     with pytest.raises(InputError, match="expected a profile"):
-        leave_out_matrix(MatrixProfile(profile.values[:, :2], inputs, profile.stabilisers), x, missing, 0.1)
+        leave_out_matrix(
+            MatrixProfile(profile.values[:, :2, :, :2], inputs, profile.stabilisers), x, missing, 0.1
+        )
     still = matrix_profile(kernel, action, torch.ones(1, 3, dtype=torch.float64), inputs)
     with pytest.raises(InputError, match="keeps sample 0 and changes its target"):
         leave_out_matrix(still, normal(1, 3, seed=0), missing[:1], 0.1)
