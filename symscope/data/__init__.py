@@ -25,6 +25,9 @@ from symscope.data._named_actions import parse_named_action
 from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
 from symscope.data._rotation import dihedral_action, rotation
 
+# how targets change
+from symscope.data._target_action import TargetAction, plane_vectors, same_action, target_of
+
 from symscope.data._invariants import with_invariants
 
 # orbits
@@ -58,6 +61,11 @@ __all__ = [
     "rotation",
     "sample_kind",
     "with_invariants",
+    # how targets change
+    "TargetAction",
+    "plane_vectors",
+    "same_action",
+    "target_of",
     # orbits
     "default_tolerance",
     "fixing_elements",
