@@ -159,7 +159,7 @@ class LinearTheory:
             }
             for one in self.rates
         ]
-        return sorted(rows, key=lambda row: float(row["slowest rate"]))  # type: ignore[arg-type]
+        return sorted(rows, key=lambda row: float(row["slowest rate"]))
 
 
 @checked
