@@ -112,9 +112,9 @@ class LinearTheory:
             InputError: One at which gradient descent diverges.
         """
         points = len(self.data) * self.action.group.order
-        rate = mean_loss_rate(learning_rate, points=points, outputs=self.labels.dim)
-        check_learning_rate(rate, self.flow.stable_rate)
-        return rate
+        one = mean_loss_rate(1.0, points=points, outputs=self.labels.dim)
+        check_learning_rate(learning_rate, self.flow.stable_rate / one)
+        return learning_rate * one
 
     def steps(self, weights: Float[Tensor, "d t"], level: float, learning_rate: float) -> float:
         """Steps of gradient flow after which a fraction of the asymmetric weights is left; infinite if never.
@@ -124,7 +124,8 @@ class LinearTheory:
             level: The fraction, between 0 and 1.
             learning_rate: That of `nn.MSELoss()` on all points of all orbits.
         """
-        time = time_to_asymmetry(self.flow, self.split(weights.double()).asymmetric, level)
+        asymmetric = self.split(weights.detach().double()).asymmetric
+        time = time_to_asymmetry(self.flow, asymmetric, level)
         return time / self.rate(learning_rate)
 
     def tracker(

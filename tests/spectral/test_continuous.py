@@ -275,6 +275,18 @@ def test_finite_subgroups_agree_where_they_are_fine_enough(name, seed, ridge):
     assert torch.allclose(found[missing], expected.prediction, atol=DENSE)
 
 
+@pytest.mark.parametrize("name", ["O(2)", "T2"])
+def test_blocks_of_finite_subgroups_are_multiples_of_those_of_the_whole(name):
+    finite, matrices = finite_subgroups()[name]
+    x, kernel = clouds(2, 2, GROUPS[name].size), random_kernel(2, 2, 1)
+    blocks = orbit_blocks(kernel, x, GROUPS[name], 2)
+    own = list(fourier_blocks(profile_at(kernel, x, matrices), finite))
+    for block in blocks.blocks:
+        expected = torch.linalg.eigvalsh(block) * finite.order
+        found = (torch.linalg.eigvalsh(b) for _, b in own if len(b) == len(block))
+        assert any(torch.allclose(values, expected, atol=1e-9) for values in found)
+
+
 def test_an_arc_that_is_missing_is_the_rest_of_the_circle():
     x, kernel, ridge = clouds(2, 3, 2, 3), random_kernel(3, 3, 3), 0.01
     labels = torch.tensor([1.0, -0.5], dtype=torch.float64)
