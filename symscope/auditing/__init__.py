@@ -19,7 +19,6 @@ from symscope.auditing._repair import Repair, best_repair, repair
 from symscope.auditing._repair_files import save_repaired
 from symscope.auditing._result import Audit
 from symscope.auditing._subject import Subject
-from symscope.auditing._target_action import TargetAction, target_of
 
 __all__ = [
     # ask
@@ -32,9 +31,6 @@ __all__ = [
     "Subject",
     "audit_samples",
     "audit_subject",
-    # how outputs change
-    "TargetAction",
-    "target_of",
     # what it does to answers
     "Consequences",
     "consequences",

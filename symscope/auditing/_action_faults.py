@@ -22,7 +22,6 @@ from torch import Tensor
 from symscope.auditing._error_table import ErrorTable, clean_error, error_table
 from symscope.auditing._image_motion import ImageMotion, image_motion
 from symscope.auditing._subject import Subject
-from symscope.auditing._target_action import target_of
 from symscope.data import (
     Action,
     MeasuredData,
@@ -31,6 +30,7 @@ from symscope.data import (
     dihedral_action,
     is_builtin_action,
     parse_action,
+    target_of,
 )
 from symscope.errors import InputError
 

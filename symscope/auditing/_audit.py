@@ -31,8 +31,7 @@ from symscope.auditing._repair import Repair, repair
 from symscope.auditing._result import Audit, AuditedLayer, ElementError
 from symscope.auditing._stability_words import stability_words
 from symscope.auditing._subject import Subject
-from symscope.auditing._target_action import plane_vectors
-from symscope.data import Action, MeasuredData, custom_action, is_builtin_action, rotation
+from symscope.data import Action, MeasuredData, custom_action, is_builtin_action, plane_vectors, rotation
 from symscope.errors import InputError
 from symscope.numerics import Progress, explained, seeded
 

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from symscope.auditing._mask_data import AuditData, MaskData, audit_samples, mask_scores
 from symscope.auditing._subject import Subject, weight_types
-from symscope.auditing._target_action import target_of
 from symscope.data import (
     Action,
     LabelledData,
@@ -25,6 +24,7 @@ from symscope.data import (
     is_builtin_action,
     parse_action,
     parse_named_action,
+    target_of,
 )
 from symscope.errors import InputError
 from symscope.networks import fitting_weights, network_builder

@@ -19,8 +19,7 @@ from torch import Tensor
 
 from symscope.auditing._error_table import ErrorTable, error_table
 from symscope.auditing._subject import Subject
-from symscope.auditing._target_action import plane_vectors
-from symscope.data import Action, custom_action, is_builtin_action
+from symscope.data import Action, custom_action, is_builtin_action, plane_vectors
 from symscope.errors import InputError
 from symscope.groups import cyclic
 

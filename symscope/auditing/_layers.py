@@ -12,8 +12,7 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from symscope.auditing._target_action import same_action
-from symscope.data import Action
+from symscope.data import Action, same_action
 
 WHOLE = "whole network"
 WITHOUT_ERROR = (nn.Flatten, nn.Identity, nn.Dropout)  # nothing to be equivariant

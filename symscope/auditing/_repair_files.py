@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from symscope.auditing._group_modules import Averaged, Canonical
-from symscope.auditing._target_action import plane_vectors
-from symscope.data import Action, is_builtin_action, parse_action
+from symscope.data import Action, is_builtin_action, parse_action, plane_vectors
 from symscope.errors import InputError
 from symscope.numerics import explained, seeded, write_whole
 

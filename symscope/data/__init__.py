@@ -5,7 +5,7 @@ with classes (`LabelledData`) or with numbers to predict (`MeasuredData`); `as_s
 datasets, files and folders. Beyond this index:
 
 - `symscope.data.images`: exact actions on images: shifts, flips, permutations of pixels
-- `symscope.data.vectors`: representations acting on vectors
+- `symscope.data.vectors`: representations as actions on vectors, and actions as representations
 - `symscope.data.nodes`: permutations of the nodes of a graph, or of the rows of a set
 - `symscope.data.graphs`: adjacency matrices of graphs given by their edges
 - `symscope.data.point_clouds`: rotations and reflections of points in the plane and in space
@@ -25,7 +25,11 @@ from symscope.data._named_actions import parse_named_action
 from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
 from symscope.data._rotation import dihedral_action, rotation
 
+# how targets change
+from symscope.data._target_action import TargetAction, plane_vectors, same_action, target_of
+
 from symscope.data._invariants import with_invariants
+from symscope.data.vectors import representation_of
 
 # orbits
 from symscope.data._orbits import orbits
@@ -55,9 +59,15 @@ __all__ = [
     "parse_action",
     "parse_named_action",
     "point_coordinates",
+    "representation_of",
     "rotation",
     "sample_kind",
     "with_invariants",
+    # how targets change
+    "TargetAction",
+    "plane_vectors",
+    "same_action",
+    "target_of",
     # orbits
     "default_tolerance",
     "fixing_elements",

@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
 
-from symscope.auditing import TargetAction
-from symscope.data import Action, LabelledData, MeasuredData, as_samples
+from symscope.data import Action, LabelledData, MeasuredData, TargetAction, as_samples
 from symscope.errors import InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel

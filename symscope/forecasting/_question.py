@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
-from symscope.auditing import TargetAction
 from symscope.data import (
     ACTIONS,
     Action,
     LabelledData,
     MeasuredData,
+    TargetAction,
     check_action,
     is_builtin_action,
     parse_action,
@@ -204,7 +204,7 @@ def as_question(
         elements: Element, or angle, in which the data holds each sample, each of them once.
         new: New samples to be asked about.
         seed: Seed for coverage at random.
-        target_action: How elements change numbers to predict, as `auditing.target_of` takes it; it must be
+        target_action: How elements change numbers to predict, as `data.target_of` takes it; it must be
             said for vectors of two or three numbers and for maps.
 
     Raises:

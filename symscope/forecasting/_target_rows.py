@@ -7,8 +7,16 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from symscope.auditing import TargetAction, data_symmetry, target_of
-from symscope.data import Action, MeasuredData, check_action, custom_action, is_builtin_action
+from symscope.auditing import data_symmetry
+from symscope.data import (
+    Action,
+    MeasuredData,
+    TargetAction,
+    check_action,
+    custom_action,
+    is_builtin_action,
+    target_of,
+)
 from symscope.errors import InputError
 from symscope.numerics import seeded
 from symscope.user_code import user_errors
@@ -23,7 +31,7 @@ def row_action(target: TargetAction | None, data: MeasuredData, action: Action) 
     """The group action on rows of numbers that a user named; None where no element changes them.
 
     Args:
-        target: What the user said, as `auditing.target_of` takes it; None where nothing was said.
+        target: What the user said, as `data.target_of` takes it; None where nothing was said.
         data: Samples with their numbers.
         action: Group action on the samples.
 

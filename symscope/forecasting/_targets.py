@@ -87,7 +87,7 @@ class Targets:
         """The root mean square error in own units, of a mean squared distance of outputs in own units."""
         return math.sqrt(max(0.0, square) / self.positions)
 
-    def in_units(self, outputs: Float[Tensor, "p t"]) -> Float[Tensor, "p t"]:
+    def in_units(self, outputs: Float[Tensor, "*p t"]) -> Float[Tensor, "*p t"]:
         """A network's outputs in the numbers' own units."""
         return outputs * self.scale + self.mean
 

@@ -32,14 +32,16 @@ class Quadrature:
 
 @checked
 def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
-    """The Haar average over SO(2), O(2), SO(3) or O(3), exact for irreps up to the band limit.
+    """The Haar average over SO(2), O(2), SO(3), O(3) or a torus, exact for irreps up to the band limit.
 
     SO(2): `L + 1` equal angles integrate frequencies up to L. SO(3), Euler angles z-y-z: `L + 1` equal angles
-    about each z, and `ceil((L + 1) / 2)` Gauss-Legendre nodes in cos(beta). O(n) takes both components.
+    about each z, and `ceil((L + 1) / 2)` Gauss-Legendre nodes in cos(beta). O(n) takes both components. Tori:
+    all combinations of equal angles.
 
     Args:
-        group: One of SO(2), O(2), SO(3), O(3).
-        band_limit: L >= 0: polynomials of degree up to L in the entries of the matrix are integrated exactly.
+        group: One of SO(2), O(2), SO(3), O(3), T<k>.
+        band_limit: L >= 0: polynomials of degree up to L in the entries of the matrix are integrated exactly;
+            for tori, of degree up to L in each angle.
 
     Raises:
         InputError: Another group (use `group.sample`), or a negative band limit.
@@ -52,6 +54,8 @@ def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
     if not isinstance(group, CompactGroup):
         raise InputError(f"expected a compact group, such as groups.so(3), got {shortened(group)}.")
     band_limit = check_count("band_limit", band_limit, 0)
+    if group.name == f"T{group.dimension}":
+        return _torus(group, band_limit)
     makers = {
         "SO(2)": (_circle, False),
         "O(2)": (_circle, True),
@@ -60,7 +64,7 @@ def haar_quadrature(group: CompactGroup, band_limit: int) -> Quadrature:
     }
     if group.name not in makers:
         raise InputError(
-            f"expected SO(2), O(2), SO(3) or O(3), for which an exact rule is known, got {group.name}: "
+            f"expected SO(2), O(2), SO(3), O(3) or a torus, which have an exact rule, got {group.name}: "
             "average over group.sample(count, generator) instead."
         )
     make, reflections = makers[group.name]
@@ -82,6 +86,22 @@ def _circle(band_limit: int) -> tuple[Tensor, Tensor]:
     c, s = angles.cos(), angles.sin()
     elements = torch.stack([torch.stack([c, -s], -1), torch.stack([s, c], -1)], -2)
     return elements, torch.full((count,), 1 / count, dtype=torch.float64)
+
+
+def _torus(group: CompactGroup, band_limit: int) -> Quadrature:
+    count = (band_limit + 1) ** group.dimension
+    check_memory(
+        f"the rule for {group.name} of band limit {shortened(band_limit)}",
+        8 * group.size**2 * count,
+        "take a smaller band limit",
+    )
+    turns, _ = _circle(band_limit)
+    angles = torch.arange(len(turns))
+    grid = torch.cartesian_prod(*(angles,) * group.dimension).reshape(count, group.dimension)
+    elements = torch.zeros(count, group.size, group.size, dtype=torch.float64)
+    for i in range(group.dimension):
+        elements[:, 2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turns[grid[:, i]]
+    return Quadrature(elements, torch.full((count,), 1 / count, dtype=torch.float64))
 
 
 def _sphere(band_limit: int) -> tuple[Tensor, Tensor]:

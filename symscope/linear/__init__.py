@@ -17,6 +17,7 @@ from __future__ import annotations
 from symscope.linear._closed_flow import RegressionFlow, regression_flow
 from symscope.linear._extremes import extreme_rates
 from symscope.linear._lightning_callback import lightning_callback
+from symscope.linear._linear_theory import LinearTheory, linear_theory
 from symscope.linear._moments import SecondMoments, second_moments, streamed_moments
 from symscope.linear._orbit_regression import OrbitRegression, orbit_regression
 from symscope.linear._regression_assumptions import regression_assumptions
@@ -26,6 +27,9 @@ from symscope.linear.tracker import AsymmetryTracker
 from symscope.linear.weight_parts import weight_split
 
 __all__ = [
+    # from data of any kind to everything below
+    "LinearTheory",
+    "linear_theory",
     # how symmetric a network is, during training
     "asymmetry_loss",
     "AsymmetryTracker",

@@ -9,6 +9,7 @@ from symscope.errors import InputError
 
 # options of torch.optim.SGD that make it something else, with the values that do not
 PLAIN = {"momentum": 0, "weight_decay": 0, "maximize": False}
+RESHAPING = (nn.Flatten, nn.Unflatten, nn.Identity)
 
 
 def plain_learning_rate(optimiser: torch.optim.Optimizer, module: nn.Module) -> float:
@@ -64,3 +65,22 @@ def active_layers(module: nn.Module) -> list[str]:
             or (isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0)
         )
     ]
+
+
+def linear_weight(module: nn.Module) -> str:
+    """Name of the one weight of a linear model: `nn.Linear` without bias, with layers that only reshape.
+
+    Raises:
+        InputError: Another module.
+
+    >>> linear_weight(nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)))
+    '1.weight'
+    """
+    layers = list(module.named_children()) if isinstance(module, nn.Sequential) else [("", module)]
+    linear = [(name, one) for name, one in layers if not isinstance(one, RESHAPING)]
+    if len(linear) == 1 and isinstance(linear[0][1], nn.Linear) and linear[0][1].bias is None:
+        return f"{linear[0][0]}.weight".lstrip(".")
+    raise InputError(
+        "expected nn.Linear(..., bias=False), alone or with nn.Flatten and nn.Unflatten, whose training has "
+        f"this closed form, got {type(module).__name__}; use predict, which linearises any module."
+    )

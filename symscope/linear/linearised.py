@@ -62,6 +62,7 @@ class LinearisedNetwork:
         vectors: Eigenvectors of the kernel, a column each.
         gap: What is to be learned, in the eigenbasis: `J^T (y - f_0)` in weight space, `y - f_0` otherwise.
         in_weight_space: Whether the kernel is `J^T J`, in weight space, and not the NTK.
+        output_shape: Shape of the network's output for one input: (o,); () for [n], (h, w) for maps.
     """
 
     network: FunctionalModule
@@ -71,6 +72,7 @@ class LinearisedNetwork:
     vectors: Float[Tensor, "k k"]
     gap: Float[Tensor, " k"]
     in_weight_space: bool
+    output_shape: tuple[int, ...]
 
     @property
     def largest_stable_factor(self) -> float:
@@ -100,17 +102,26 @@ class LinearisedNetwork:
 
     def outputs(
         self, points: Shaped[Tensor, "m *s"], displacements: Float[Tensor, "t p"]
-    ) -> Float[Tensor, "m t o"]:
+    ) -> Float[Tensor, "m t *o"]:
         """The linearised network's outputs, `f_0(x) + J(x) (w - w_0)` (Eq. 10), for several w at once."""
         points = points.to(self.gap.dtype) if points.is_floating_point() else points
         tangents = self.network.unflatten(displacements)
         start = _initial(self.network, points)
         moved = [Jacobian(self.network, some).batched_jvp(tangents) for some in points.split(CHUNK)]
-        return start[:, None] + torch.cat(moved, dim=1).movedim(0, 1)
+        rows = start[:, None] + torch.cat(moved, dim=1).movedim(0, 1)
+        return rows.reshape(*rows.shape[:2], *self.output_shape)
+
+    def changes(self, displacement: Float[Tensor, " p"]) -> dict[str, Tensor]:
+        """A change of the weights, by the names of the module's parameters."""
+        wrapped = len(self.output_shape) != 1
+        return {
+            name.removeprefix("module.") if wrapped else name: change
+            for name, change in self.network.unflatten(displacement).items()
+        }
 
     def training(
         self, points: Shaped[Tensor, "m *s"], steps: Sequence[float | int], *, flow: bool = False
-    ) -> Float[Tensor, "t m o"]:
+    ) -> Float[Tensor, "t m *o"]:
         """Outputs at some points along training, one page per step asked for.
 
         Raises:
@@ -161,9 +172,10 @@ def linearised_network(
     Computed in float64, whatever the module's own dtype.
 
     Args:
-        module: Any module from [n, *shape] to [n, o], deterministic in eval mode; it is copied.
+        module: Any module from [n, *shape] to [n, o], [n] or [n, *output], such as maps [n, h, w],
+            deterministic in eval mode; it is copied.
         x: Training inputs.
-        y: Targets [n, o]; [n] for one output.
+        y: Targets in the shape of outputs; [n] also for [n, 1].
         learning_rate: Learning rate of the optimiser.
         loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
         rank_tolerance: Eigenvalues below this fraction of the largest count as zero; None for k rounding
@@ -192,8 +204,11 @@ def linearised_network(
     points = x.detach().to(torch.float64) if x.is_floating_point() else x.detach()
     network.check_inputs(points)
     network = network.to(torch.float64)
-    count = forward_profile(network, points).outputs
-    gap = _targets(y, len(points), count).to(points.device) - _initial(network, points)
+    shape = _output_shape(network, points)
+    if len(shape) != 1:
+        network = functional_module(_RowOutputs(network.module))
+    forward_profile(network, points)  # refuses what has no kernel
+    gap = _targets(y, len(points), shape).to(points.device) - _initial(network, points)
     scale = {"half sum": 1.0, "sum": 2.0, "mean": 2.0 / gap.numel()}[loss]
     in_weight_space = network.n_weights() <= gap.numel()
     if in_weight_space:
@@ -209,7 +224,7 @@ def linearised_network(
         raise InputError(f"rank_tolerance: expected a fraction from 0 up to 1, got {rank_tolerance}.")
     values = torch.where(values > tolerance * values[-1].clamp(min=0), values, 0.0)
     return LinearisedNetwork(
-        network, points, learning_rate * scale, values, vectors, vectors.mT @ pulled, in_weight_space
+        network, points, learning_rate * scale, values, vectors, vectors.mT @ pulled, in_weight_space, shape
     )
 
 
@@ -257,7 +272,7 @@ def predicted_asymmetry(
         part = asymmetric_part(
             partial(network.outputs, displacements=some), points, symmetry, outputs, quadrature
         )
-        result.append(torch.linalg.vector_norm(part, dim=2).mean(0))
+        result.append(torch.linalg.vector_norm(part.reshape(*part.shape[:2], -1), dim=2).mean(0))
     return torch.cat(result)
 
 
@@ -267,12 +282,35 @@ def _initial(network: FunctionalModule, x: Tensor) -> Tensor:
         return torch.cat([network.outputs(weights, some) for some in x.split(CHUNK)])
 
 
-def _targets(y: Tensor, n: int, count: int) -> Tensor:
-    given = tuple(y.shape)
-    if given == (n,) and count == 1:
-        y = y[:, None]
-    if tuple(y.shape) != (n, count):
-        raise InputError(f"y: expected targets [{n}, {count}], as the module gives outputs, got {given}.")
+@final
+class _RowOutputs(nn.Module):
+    """A module whose outputs of any shape are rows."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.module(x).reshape(len(x), -1)
+
+
+def _output_shape(network: FunctionalModule, x: Tensor) -> tuple[int, ...]:
+    """Shape of the output for one input; (0,) where `forward_profile` will say what is wrong with it."""
+    try:
+        with evaluation(), torch.no_grad():
+            out = network.outputs(network.weights(network.dtype_for(x)), x[:2])
+    except Exception:  # whatever the user's forward raises
+        return (0,)
+    if not isinstance(out, Tensor) or out.ndim == 0 or len(out) != len(x[:2]):
+        return (0,)
+    return tuple(out.shape[1:])
+
+
+def _targets(y: Tensor, n: int, shape: tuple[int, ...]) -> Tensor:
+    given, expected = tuple(y.shape), (n, *shape)
+    if given != expected and sorted((given, expected)) != [(n,), (n, 1)]:
+        wanted = ", ".join(map(str, expected))
+        raise InputError(f"y: expected targets [{wanted}], as the module gives outputs, got {given}.")
     if not bool(torch.isfinite(y).all()):
         raise InputError("y: expected finite targets, some are NaN or infinite.")
-    return y.detach().to(torch.float64)
+    return y.detach().to(torch.float64).reshape(n, -1)

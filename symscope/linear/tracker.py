@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from symscope.errors import InputError
 from symscope.groups import Quadrature
 from symscope.linear._closed_flow import RegressionFlow
-from symscope.linear._plain_descent import active_layers, plain_learning_rate
+from symscope.linear._plain_descent import active_layers, linear_weight, plain_learning_rate
 from symscope.linear._records import (
     AsymmetryRecord,
     LayerSymmetry,
@@ -160,7 +160,7 @@ class AsymmetryTracker:
 
         Args:
             x: Training inputs, all of them.
-            y: Targets [n, o], or [n].
+            y: Targets in the shape of outputs, [n, o], [n] or [n, h, w].
             loss: "mean" for `nn.MSELoss()`, "sum" for its `reduction="sum"`, "half sum" for half of that.
             learning_rate: Learning rate of plain gradient descent on all trainable parameters.
             optimiser: Optimiser that trains the network, instead of a learning rate: it must be plain
@@ -191,14 +191,11 @@ class AsymmetryTracker:
             self.module, x, y, learning_rate=learning_rate, loss=loss, params=self._start, memory=memory
         )
         self._check_moved(lin)
-        start = lin.network.weights(torch.float64)
+        start = {name: weight.to(torch.float64) for name, weight in self._start.items()}
         chosen = self._steps(steps)
         result: list[AsymmetryRecord] = []
         for some in lin.displacements([step - self._start_step for step in chosen], flow=flow):
-            states = [
-                {name: start[name] + by for name, by in lin.network.unflatten(change).items()}
-                for change in some
-            ]
+            states = [{name: start[name] + by for name, by in lin.changes(change).items()} for change in some]
             here = chosen[len(result) : len(result) + len(some)]
             result += self._predicted_records(here, partial(lin.outputs, displacements=some), states)
         self.theory = tuple(result)
@@ -211,7 +208,7 @@ class AsymmetryTracker:
 
         For data too large to hold, or seen through random group elements: `regression_flow(problem.k,
         problem.c)` of an `orbit_regression` needs second moments only. The module must be `nn.Linear(...,
-        bias=False)`.
+        bias=False)`, alone or in an `nn.Sequential` with `nn.Flatten` and `nn.Unflatten`.
 
         Args:
             solution: The flow of the regression problem, `d x o` weights.
@@ -225,20 +222,19 @@ class AsymmetryTracker:
         Raises:
             InputError: A module that is not linear, weights that do not fit, a rate that diverges.
         """
-        if not isinstance(self.module, nn.Linear) or self.module.bias is not None:
-            raise InputError(
-                f"expected nn.Linear(..., bias=False), whose training has this closed form, got "
-                f"{type(self.module).__name__}; use predict, which linearises any module."
-            )
+        name = linear_weight(self.module)
         chosen = [int(step) for step in self._steps(steps)]
-        w0 = self._start["weight"].to(solution.rates).mT.reshape(solution.minimum.shape)
+        w0 = self._start[name].to(solution.rates).mT
+        if w0.numel() != solution.minimum.numel():
+            raise InputError(
+                f"expected weights of shape {tuple(solution.minimum.shape)}, as the solution's, got "
+                f"{tuple(w0.shape)}."
+            )
         since = torch.tensor(chosen) - self._start_step
-        path = solution.descent(w0, learning_rate, since).reshape(
-            len(chosen), *self._start["weight"].mT.shape
-        )
-        self.theory = tuple(
-            self._predicted_records(chosen, partial(_linear_outputs, path), [{"weight": w.mT} for w in path])
-        )
+        path = solution.descent(w0.reshape(solution.minimum.shape), learning_rate, since)
+        path = path.reshape(len(chosen), *w0.shape)
+        f = partial(_linear_outputs, path, self._output_shape)
+        self.theory = tuple(self._predicted_records(chosen, f, [{name: w.mT} for w in path]))
         return self.theory
 
     def table(self) -> pd.DataFrame:
@@ -281,10 +277,11 @@ class AsymmetryTracker:
         if self._step == self._start_step:
             return
         now = {name: p.detach() for name, p in self.module.named_parameters()}
-        still = [name for name in lin.network.trainable if torch.equal(now[name], self._start[name])]
-        if not still or len(still) == len(lin.network.trainable):
+        trainable = [name for name, p in self.module.named_parameters() if p.requires_grad]
+        still = [name for name in trainable if torch.equal(now[name], self._start[name])]
+        if not still or len(still) == len(trainable):
             return
-        change = lin.network.unflatten(lin.displacement(self._step - self._start_step, flow=True))
+        change = lin.changes(lin.displacement(self._step - self._start_step, flow=True))
         # a unit that is silent has no gradient; one whose change is below rounding cannot move
         spacing = torch.finfo(now[still[0]].dtype).eps
         if left := [n for n in still if float(change[n].norm()) > 100 * spacing * float(now[n].norm())]:
@@ -314,12 +311,13 @@ class AsymmetryTracker:
     def _check_runs(self) -> None:
         with eval_mode(self.module):
             try:
-                self.module(self.x)
+                out = self.module(self.x)
             except Exception as error:  # whatever the user's forward raises
                 raise InputError(
                     f"x: the module cannot be evaluated on inputs of shape {list(self.x.shape)}, "
                     f"{self.x.dtype}: {error}"
                 ) from error
+        self._output_shape = tuple(out.shape[1:]) if isinstance(out, Tensor) else ()
 
     def _measure(self, step: int) -> AsymmetryRecord:
         self._unpredictable |= dict.fromkeys(active_layers(self.module))
@@ -384,5 +382,6 @@ def _mean_norms(part: Tensor) -> list[float]:
     return torch.linalg.vector_norm(part.reshape(*part.shape[:2], -1), dim=2).mean(0).tolist()
 
 
-def _linear_outputs(path: Tensor, x: Tensor) -> Tensor:
-    return torch.einsum("nd,tdo->nto", x, path.to(x))
+def _linear_outputs(path: Tensor, shape: tuple[int, ...], x: Tensor) -> Tensor:
+    rows = torch.einsum("nd,tdo->nto", x.flatten(1), path.to(x))
+    return rows.reshape(len(x), len(path), *shape)

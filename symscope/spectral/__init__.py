@@ -3,10 +3,11 @@
 `leave_out_orbits` answers in one call; the other names are its steps. For papers, benchmarks and specialists:
 
 - `symscope.spectral.circulant`: the paper's theory of two interleaved orbits, errors of pairs and classes;
-- `symscope.spectral.continuous`: blocks of kernels on whole orbits of SO(2) and SO(3), zonal kernels;
+- `symscope.spectral.continuous`: kernels on whole orbits of continuous groups, or less a range of them;
 - `symscope.spectral.dense`: the plain formulas for any kernel matrix, the reference for every faster form;
 - `symscope.spectral.geometry`: how far orbits are apart in input space, and how dense;
 - `symscope.spectral.irrep_blocks`: the blocks of a kernel, one for each irrep;
+- `symscope.spectral.matrix_valued`: targets that turn, with kernels that are a matrix over outputs;
 - `symscope.spectral.panels`: factorisation of large Hermitian matrices in panels;
 - `symscope.spectral.streaming`: the steps of `leave_out_streamed`, to measure or schedule them.
 """

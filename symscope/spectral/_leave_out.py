@@ -176,7 +176,7 @@ def assemble(
             residuals.append(torch.cholesky_solve(given, torch.linalg.cholesky(own)).cpu())
             continue
         limit, doubt = unseen_residual(own.cpu(), given.cpu(), unseen, one, points, size)
-        _check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
+        check_certain(doubt, float(labels.abs().max()), number, unseen, group, labels.dtype)
         residuals.append(limit.to(labels.dtype))
     solved = sum(bool((residual == 0).all()) for residual in residuals)
     samples, elements = (torch.cat([getattr(one, name) for one in sets]) for name in ("samples", "elements"))
@@ -197,11 +197,11 @@ def assemble(
             torch.tensor([one.name in names for one in order]),
         ),
         int((group.order // points.stabiliser_orders).sum()),
-        _explanation(names, solved, len(sets), len(order), group, points),
+        explanation(names, solved, len(sets), len(order), group, points),
     )
 
 
-def _check_certain(
+def check_certain(
     doubt: float, label: float, number: int, unseen: list[Frequency], group: FiniteGroup, dtype: torch.dtype
 ) -> None:
     """Refuses residuals that depend on what the kernel does below rounding."""
@@ -285,7 +285,7 @@ def _advice(profile: Float[Tensor, "m m n"], group: FiniteGroup, points: Quotien
     )
 
 
-def _explanation(
+def explanation(
     unseen: list[str], solved: int, sets: int, irreps: int, group: FiniteGroup, points: Quotient
 ) -> str:
     text = []

@@ -44,8 +44,26 @@ def unseen_residual(
     Returns:
         The residual, and how far it is from the one with `size` in place of the ridge.
     """
+    return constrained_residual(stiff, weights, *_unseen_directions(unseen, missing, points), size)
+
+
+def constrained_residual(
+    stiff: Float[Tensor, "p p"],
+    weights: Float[Tensor, "p c"],
+    turn: Float64[Tensor, "p p"],
+    lengths: Float64[Tensor, "p"],
+    size: float,
+) -> tuple[Float64[Tensor, "p c"], float]:
+    """The same for any unseen functions, whose lengths along orthonormal directions are known.
+
+    Args:
+        stiff: What all other irreps give to `P_MM`.
+        weights: `(P y)_M`.
+        turn: The directions, as columns.
+        lengths: How long unseen functions are along each.
+        size: What the kernel may be there, all the same.
+    """
     stiff, weights = stiff.double(), weights.double()
-    turn, lengths = _unseen_directions(unseen, missing, points)
     turned, wanted = turn.T @ stiff @ turn, turn.T @ weights
     free = lengths <= ORTHOGONAL
     limit = torch.zeros_like(wanted)

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from symscope.auditing._data_symmetry import data_symmetry
-from symscope.auditing._target_action import plane_vectors
-from symscope.data import LabelledData, MeasuredData, custom_action, mnist_sample, rotation
+from symscope.data import LabelledData, MeasuredData, custom_action, mnist_sample, plane_vectors, rotation
 from symscope.data.images import flip, flip_both
 from symscope.data.synthetic import letters
 from symscope.errors import InputError

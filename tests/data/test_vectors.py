@@ -6,9 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope import groups
+from symscope.data import custom_action, rotation
 from symscope.data import vectors as vectors
-from symscope.data.vectors import linear_action
+from symscope.data.images import shift
+from symscope.data.nodes import node_permutation
+from symscope.data.point_clouds import point_rotation
+from symscope.data.vectors import linear_action, representation_of
 from symscope.errors import InputError
+from symscope.groups import cyclic, parse, symmetric
 from symscope.groups.compact import so
 from symscope.groups.constructions import defining, regular
 from tests.tolerances import ROUNDING
@@ -51,3 +56,42 @@ def test_bad_input() -> None:
         linear_action(OCTAHEDRAL).act(1, torch.zeros(2, 3, dtype=torch.int64))
     with pytest.raises(InputError, match=r"listed finite group.*Use a finite subgroup"):
         linear_action(defining(so(2)))
+
+
+@pytest.mark.parametrize(
+    ("action", "shape", "permutes"),
+    [
+        (rotation(4), (3, 3), True),
+        (rotation(4), (2, 3, 3), True),
+        (rotation(8, "orthogonal"), (6, 6), False),
+        (shift(4), (1, 8), True),
+        (point_rotation(parse("T")), (5, 3), False),
+        (node_permutation(symmetric(3)), (3, 3), True),
+        (node_permutation(symmetric(3), "features"), (3, 2), True),
+    ],
+    ids=str,
+)
+def test_an_action_is_the_representation_on_its_numbers_in_a_row(action, shape, permutes):
+    rep = representation_of(action, shape)
+    x = torch.randn(4, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert rep.unitary
+    assert (rep.permutation is not None) == permutes
+    for g in action.group.elements:
+        expected = action.act(g, x).flatten(1)
+        torch.testing.assert_close(rep.act(g, x.flatten(1)), expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(x.flatten(1) @ rep(g).T, expected, rtol=0, atol=1e-12)
+        if permutes:
+            moved = torch.empty_like(expected)
+            moved[:, rep.permutation(g)] = x.flatten(1)
+            assert torch.equal(moved, expected)
+    twisted = rep.act(1, torch.complex(x, 2 * x).flatten(1))
+    torch.testing.assert_close(twisted.imag, 2 * twisted.real)
+
+
+def test_what_is_no_representation_is_refused():
+    with pytest.raises(InputError, match=r"45° after 45° is not 90°.*rotation:orthogonal"):
+        representation_of(rotation(8), (6, 6))
+    with pytest.raises(InputError, match="expected a linear map"):
+        representation_of(custom_action(cyclic(2), lambda g, x: x.abs() if g else x, 1), (3,))
+    with pytest.raises(InputError, match="no representation of C4"):
+        representation_of(custom_action(cyclic(4), lambda g, x: x.roll(g * g, -1), 1), (5,))

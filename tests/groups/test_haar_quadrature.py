@@ -60,9 +60,23 @@ def test_determinant_separates_so3_from_o3():
     assert abs(float(haar_quadrature(o(3), 3).average(det(haar_quadrature(o(3), 3).elements)))) < ROUNDING
 
 
+def test_a_torus_averages_what_each_circle_does():
+    rule = haar_quadrature(torus(2), 4)
+    first, second = rule.elements[:, 0, 0], rule.elements[:, 3, 2]
+    assert len(rule.elements) == 25
+    assert math.isclose(float(rule.weights.sum()), 1, abs_tol=ROUNDING)
+    assert math.isclose(float(rule.average(first**4 * second**2)), 3 / 8 / 2, abs_tol=ROUNDING)
+    aliased = haar_quadrature(torus(2), 3)  # frequency 4 looks like 0
+    assert abs(float(aliased.average(aliased.elements[:, 0, 0] ** 4)) - 3 / 8) > 0.1
+
+
 def test_bad_input():
-    with pytest.raises(InputError, match=r"expected SO\(2\), O\(2\), SO\(3\) or O\(3\).*got T2"):
-        haar_quadrature(torus(2), 3)
+    with pytest.raises(
+        InputError, match=r"expected SO\(2\), O\(2\), SO\(3\), O\(3\) or a torus.*got SO\(4\)"
+    ):
+        haar_quadrature(so(4), 3)
+    with pytest.raises(InputError, match=r"rule for T9.*smaller band limit"):
+        haar_quadrature(torus(9), 30)
     with pytest.raises(InputError, match="band_limit: expected an integer of at least 0, got -1"):
         haar_quadrature(so(3), -1)
     with pytest.raises(InputError, match=r"band limit.*expected at most 2.15 GB.*smaller band limit"):

@@ -45,8 +45,10 @@ def test_the_closed_form_story_runs_and_prints_what_it_says(tmp_path, monkeypatc
     with torch.random.fork_rng():
         for block in BLOCKS[1:]:
             exec(compile(block, "how-fast-is-a-symmetry-learned.md", "exec"), names)
-    assert capsys.readouterr().out.split("\n")[:3] == ["0 1 66.12", "34.8", "33"]
-    for said in ("# 0 1 66.12", "# 34.8", "# 33"):
+    printed = capsys.readouterr().out.split("\n")
+    assert printed[:4] == ["0 1 66.12", "34.8", "33", "k=2 243 8.94"]
+    assert printed[6:8] == ["33", "32"]
+    for said in ("# 0 1 66.12", "# 34.8", "# 33", "# k=2 243 8.94", "# 32"):
         assert said in GUIDE
     assert (tmp_path / "asymmetry-linear.svg").stat().st_size > 10_000
 

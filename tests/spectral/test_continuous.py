@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from symscope.errors import InputError
-from symscope.groups import finite_part, haar_quadrature
-from symscope.groups.compact import o, so
+from symscope.groups import Quadrature, cyclic, dihedral, direct_product, finite_part, haar_quadrature
+from symscope.groups.compact import o, so, torus
+from symscope.groups.polyhedral import icosahedral
 from symscope.groups.spin import spin
-from symscope.spectral.continuous import orbit_blocks, zonal_coefficients
+from symscope.spectral import leave_out
+from symscope.spectral.continuous import arc, leave_out_range, orbit_blocks, zonal_coefficients
 from symscope.spectral.irrep_blocks import fourier_blocks
 
 EXACT = 1e-12
+DENSE = 1e-10  # of labels of size 1, by two ways of solving
+GROUPS = {"SO(2)": so(2), "O(2)": o(2), "SO(3)": so(3), "O(3)": o(3), "T1": torus(1), "T2": torus(2)}
 
 
 def unit(m: int, n: int, seed: int = 0) -> torch.Tensor:
@@ -125,11 +133,198 @@ def test_what_lies_beyond_the_band_limit_is_said():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match=r"expected SO\(2\) or SO\(3\), got O\(3\)"):
-        orbit_blocks(polynomial(1), unit(2, 3), o(3), 1)
+    with pytest.raises(
+        InputError, match=r"expected SO\(2\), O\(2\), SO\(3\), O\(3\) or a torus, got SO\(4\)"
+    ):
+        orbit_blocks(polynomial(1), unit(2, 4), so(4), 1)
+    with pytest.raises(InputError, match=r"expected samples.*none empty, got \(2, 0, 3\)"):
+        orbit_blocks(polynomial(1), torch.zeros(2, 0, 3, dtype=torch.float64), so(3), 1)
+    with pytest.raises(InputError, match=r"the samples.*finite"):
+        orbit_blocks(polynomial(1), unit(2, 3) * torch.nan, so(3), 1)
+    with pytest.raises(
+        InputError, match=r"invariant.*changes by"
+    ):  # handed: rotations keep it, mirrors do not
+        orbit_blocks(lambda x, y: 1 + volume(x)[:, None] + volume(y), clouds(2, 3, 3), o(3), 1)
     with pytest.raises(InputError, match="expected 3 coordinates"):
         orbit_blocks(polynomial(1), unit(2, 2), so(3), 1)
     with pytest.raises(InputError, match="expected a kernel that is invariant"):
         orbit_blocks(lambda x, y: x[:, :1] @ y[:, :1].T, unit(2, 3), so(3), 1)
     with pytest.raises(InputError, match="nodes"):
         zonal_coefficients(torch.exp, 4, nodes=3)
+    blocks, rule = orbit_blocks(polynomial(1), unit(2, 2), so(2), 1), arc(-30.0, 30.0, 3)
+    mask, labels = torch.ones(2, 3, dtype=torch.bool), torch.ones(2, dtype=torch.float64)
+    with pytest.raises(InputError, match="ridge: expected a positive number"):
+        leave_out_range(blocks, labels, rule, mask, 0.0)
+    with pytest.raises(InputError, match=r"expected labels for 2 orbits and a mask \[2, 3\]"):
+        leave_out_range(blocks, labels, rule, mask[:, :2], 0.1)
+    with pytest.raises(InputError, match=r"labels.*finite"):
+        leave_out_range(blocks, labels * torch.inf, rule, mask, 0.1)
+    with pytest.raises(InputError, match="of at most the whole group"):
+        leave_out_range(blocks, labels, Quadrature(rule.elements, 9 * rule.weights), mask, 0.1)
+    with pytest.raises(InputError, match="low < high"):
+        arc(30.0, 30.0, 3)
+
+
+def clouds(m: int, points: int, n: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(m, points, n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) / 2
+
+
+def volume(x):
+    return torch.linalg.det(x)
+
+
+def random_kernel(degree: int, points: int, seed: int):
+    """A kernel of clouds, of this degree over the group: weighted powers of inner products."""
+    generator = torch.Generator().manual_seed(seed)
+    mixes = torch.randn(degree + 1, 2, points, dtype=torch.float64, generator=generator)
+    weights = 0.2 + torch.rand(degree + 1, dtype=torch.float64, generator=generator)
+
+    def kernel(x, y):
+        total = 0.0
+        for power, (weight, mix) in enumerate(zip(weights, mixes, strict=True)):
+            a, b = (torch.einsum("jp,npd->njd", mix, z).flatten(1) for z in (x, y))
+            total = total + weight * (a @ b.T / 2) ** power
+        return total
+
+    return kernel
+
+
+@pytest.mark.parametrize("name", GROUPS)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**6), degree=st.integers(1, 3))
+def test_blocks_hold_the_kernel_at_every_element(name, seed, degree):
+    group = GROUPS[name]
+    x, kernel = clouds(3, 3, group.size, seed), random_kernel(degree, 3, seed)
+    blocks = orbit_blocks(kernel, x, group, degree)
+    assert blocks.captured == pytest.approx(1, abs=DENSE)
+    g = group.sample(5, torch.Generator().manual_seed(seed))
+    expected = profile_at(kernel, x, g)
+    assert torch.allclose(blocks.profile(g), expected, atol=DENSE * float(expected.abs().max()))
+    for irrep, block in zip(blocks.irreps, blocks.blocks, strict=True):
+        product = irrep.matrices((g[0] @ g[1])[None])[0]
+        assert torch.allclose(product, irrep.matrices(g)[0] @ irrep.matrices(g)[1], atol=1e-12)
+        assert torch.allclose(block, block.mH, atol=DENSE * float(expected.abs().max()))
+        assert float(torch.linalg.eigvalsh(block)[0]) > -DENSE * float(expected.abs().max())
+
+
+def dense_predictions(kernel, points, labels, mass, seen, ridge):
+    """The minimiser of `sum_seen mass |f - y|^2 + ridge |f|^2`, from the whole kernel matrix."""
+    gram = kernel(points, points)
+    inner = gram[seen][:, seen] + ridge * torch.diag(1 / mass[seen])
+    return gram[:, seen] @ torch.linalg.solve(inner, labels[seen])
+
+
+@pytest.mark.parametrize("name", GROUPS)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 10**6), share=st.floats(0.1, 0.9), ridge=st.floats(1e-3, 1.0))
+def test_leaving_out_nodes_of_a_rule_is_dense_ridge_regression_on_them(name, seed, share, ridge):
+    group, degree = GROUPS[name], 2 if name not in ("SO(3)", "O(3)") else 1
+    x, kernel = clouds(2, 3, group.size, seed), random_kernel(degree, 3, seed)
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randn(2, 2, dtype=torch.float64, generator=generator)
+    rule = haar_quadrature(group, 2 * degree)
+    missing = torch.rand(2, len(rule.elements), generator=generator) < share
+    missing[0, 0], missing[1, 0] = True, False
+    found = leave_out_range(orbit_blocks(kernel, x, group, degree), labels, rule, missing, ridge)
+    points = torch.stack([x @ g.T for g in rule.elements], dim=1).flatten(0, 1)
+    count = len(rule.elements)
+    dense = dense_predictions(
+        kernel,
+        points,
+        labels.repeat_interleave(count, 0),
+        rule.weights.repeat(2) / 2,
+        ~missing.flatten(),
+        ridge,
+    )
+    assert torch.allclose(found.flatten(0, 1), dense, atol=DENSE)
+
+
+def plane_turns(n: int) -> torch.Tensor:
+    return haar_quadrature(so(2), n - 1).elements
+
+
+def finite_subgroups():
+    turns, flip = plane_turns(6), torch.diag(torch.tensor([-1.0, 1.0], dtype=torch.float64))
+    fours, fives = plane_turns(5), plane_turns(6)
+    both = torch.stack([torch.block_diag(a, b) for a in fours for b in fives])
+    solid, mirrored = icosahedral(), icosahedral(inversion=True)
+    return {
+        "SO(2)": (cyclic(6), turns),
+        "O(2)": (dihedral(6), torch.cat([turns, turns @ flip])),
+        "T2": (direct_product(cyclic(5), cyclic(6)), both),
+        "SO(3)": (solid, solid.matrices),
+        "O(3)": (mirrored, mirrored.matrices),
+    }
+
+
+@pytest.mark.parametrize("name", ["SO(2)", "O(2)", "T2", "SO(3)", "O(3)"])
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10**6), ridge=st.floats(1e-3, 1.0))
+def test_finite_subgroups_agree_where_they_are_fine_enough(name, seed, ridge):
+    finite, matrices = finite_subgroups()[name]
+    matrices = matrices.double()
+    group, x, kernel = GROUPS[name], clouds(2, 2, GROUPS[name].size, seed), random_kernel(2, 2, seed)
+    blocks, n = orbit_blocks(kernel, x, group, 2), finite.order
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randn(2, dtype=torch.float64, generator=generator)
+    missing = torch.rand(2, n, generator=generator) < 0.5
+    missing[0, 0], missing[1, 0] = True, False
+    rule = Quadrature(matrices, torch.full((n,), 1 / n, dtype=torch.float64))
+    found = leave_out_range(blocks, labels, rule, missing, ridge)
+    expected = leave_out(blocks.profile(matrices), labels, missing, finite, ridge * 2 * n)
+    assert torch.allclose(found[missing], expected.prediction, atol=DENSE)
+
+
+@pytest.mark.parametrize("name", ["O(2)", "T2"])
+def test_blocks_of_finite_subgroups_are_multiples_of_those_of_the_whole(name):
+    finite, matrices = finite_subgroups()[name]
+    x, kernel = clouds(2, 2, GROUPS[name].size), random_kernel(2, 2, 1)
+    blocks = orbit_blocks(kernel, x, GROUPS[name], 2)
+    own = list(fourier_blocks(profile_at(kernel, x, matrices), finite))
+    for block in blocks.blocks:
+        expected = torch.linalg.eigvalsh(block) * finite.order
+        found = (torch.linalg.eigvalsh(b) for _, b in own if len(b) == len(block))
+        assert any(torch.allclose(values, expected, atol=1e-9) for values in found)
+
+
+def test_an_arc_that_is_missing_is_the_rest_of_the_circle():
+    x, kernel, ridge = clouds(2, 3, 2, 3), random_kernel(3, 3, 3), 0.01
+    labels = torch.tensor([1.0, -0.5], dtype=torch.float64)
+    gone, rest = arc(-40.0, 80.0, 24), arc(80.0, 320.0, 40)
+    missing = torch.tensor([[True], [False]]).expand(2, 24)
+    found = leave_out_range(orbit_blocks(kernel, x, so(2), 3), labels, gone, missing, ridge)
+    elements = torch.cat([gone.elements, rest.elements])
+    points = torch.stack([x @ g.T for g in elements], dim=1).flatten(0, 1)
+    seen = torch.ones(2, 64, dtype=torch.bool)
+    seen[0, :24] = False
+    mass = torch.cat([gone.weights, rest.weights]).repeat(2) / 2
+    dense = dense_predictions(kernel, points, labels.repeat_interleave(64), mass, seen.flatten(), ridge)
+    assert torch.allclose(found, dense.reshape(2, 64)[:, :24], atol=DENSE)
+    assert float((found[0] - labels[0]).abs().max()) > 0.05  # it is not learned from the rest alone
+
+
+def test_one_circle_is_the_rotations_of_the_plane():
+    x, kernel = clouds(2, 3, 2), random_kernel(3, 3, 0)
+    pairs = zip(
+        orbit_blocks(kernel, x, so(2), 3).blocks, orbit_blocks(kernel, x, torus(1), 3).blocks, strict=True
+    )
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_vector_has_the_parity_of_its_degree():
+    blocks = orbit_blocks(polynomial(3), unit(2, 3), o(3), 3)
+    sizes = {irrep.name: float(b.abs().max()) for irrep, b in zip(blocks.irreps, blocks.blocks, strict=True)}
+    for degree in range(4):
+        own, other = ("even", "odd") if degree % 2 == 0 else ("odd", "even")
+        assert sizes[f"degree {degree}, {own}"] > 1e-3
+        assert sizes[f"degree {degree}, {other}"] < EXACT
+
+
+def test_the_number_of_irreps_is_what_peter_and_weyl_count():
+    kernel, sums = random_kernel(2, 3, 0), {}
+    for name, group in GROUPS.items():
+        blocks = orbit_blocks(kernel, clouds(1, 3, group.size), group, 2)
+        sums[name] = sum(one.multiplicity * one.dim for one in blocks.irreps)
+    expected = {"SO(2)": 5, "O(2)": 10, "SO(3)": 1 + 9 + 25, "O(3)": 70, "T1": 5, "T2": 25}
+    assert sums == expected
+    assert math.isclose(float(arc(0.0, 360.0, 5).weights.sum()), 1, abs_tol=EXACT)

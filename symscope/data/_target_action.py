@@ -8,14 +8,9 @@ from functools import partial
 
 import torch
 
-from symscope.data import (
-    Action,
-    custom_action,
-    is_builtin_action,
-    parse_action,
-    point_coordinates,
-    sample_kind,
-)
+from symscope.data._action import Action, custom_action
+from symscope.data._named_actions import parse_action
+from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
 from symscope.user_code import user_errors
