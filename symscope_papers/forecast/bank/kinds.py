@@ -23,6 +23,7 @@ HISS = 0.3  # standard deviation of the noise at each moment
 TEMPLATES = ("ring", "star", "two cliques", "ladder", "tree")
 NODES = 8
 REWIRED = 0.1  # share of pairs of nodes whose edge is added, or taken away
+BLUR = 0.1  # standard deviation of the noise of each pair's weight, so that no two graphs are the same
 
 EXPORTED = ("italy", "rings", "handed")
 
@@ -75,7 +76,8 @@ def template_graphs(per_class: int, seed: int) -> LabelledData:
     """Graphs of eight nodes near a template whose nodes are numbered in its own order: which is the class.
 
     A ring, a star around node 0, two cliques of four, a ladder of two rows, or a binary tree; every pair of
-    nodes has its edge changed with a chance of 0.1. No renumbering changes which template a graph is near.
+    nodes has its edge changed with a chance of 0.1, and noise of 0.1 on its weight. No renumbering changes
+    which template a graph is near.
 
     Args:
         per_class: Graphs of each class.
@@ -93,7 +95,8 @@ def template_graphs(per_class: int, seed: int) -> LabelledData:
     per_class, generator = check_count("per_class", per_class), seeded(seed, 19)
     clean = torch.stack([template_adjacency(kind) for kind in TEMPLATES]).repeat_interleave(per_class, 0)
     changed = (torch.rand(clean.shape, generator=generator, dtype=torch.float64) < REWIRED).double().triu(1)
-    x = (clean - changed - changed.mT).abs()
+    noise = BLUR * torch.randn(clean.shape, generator=generator, dtype=torch.float64).triu(1)
+    x = (clean - changed - changed.mT).abs() + noise + noise.mT
     labels = torch.arange(len(TEMPLATES)).repeat_interleave(per_class)
     return LabelledData(x, labels, "graphs", f"template_graphs({per_class}, {seed})")
 
