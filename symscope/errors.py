@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # as in `typing`; the program starts with this file, befo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
+__all__ = ["BudgetError", "InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
 
 
 class InputError(ValueError):
@@ -27,6 +27,10 @@ class SingularKernelError(InputError):
 
 class TooLargeError(InputError):
     """What was asked takes more memory than is allowed; allow more, or ask for less."""
+
+
+class BudgetError(InputError):
+    """What was asked takes more time than the budget; the message names one that would do."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

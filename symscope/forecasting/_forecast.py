@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from symscope.auditing import TargetAction
 from symscope.data import Action, LabelledData, MeasuredData, as_samples
-from symscope.errors import InputError, nearest
+from symscope.errors import BudgetError, InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
 from symscope.forecasting._cautions import layer_cautions, target_cautions
@@ -226,7 +226,7 @@ def _growing_forecast(
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
     if result.prediction is None and pilots is None:
-        raise InputError(_too_small(question, trainer, plan, options, trainings))
+        raise BudgetError(_too_small(question, trainer, plan, options, trainings))
     yield result
     if pilots is not None:
         later = check_trainings(trainer, question, training, plan, options.seed) if train else []

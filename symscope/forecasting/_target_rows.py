@@ -32,6 +32,8 @@ def row_action(target: TargetAction | None, data: MeasuredData, action: Action) 
             shape, that is not linear, or that breaks the laws of its group.
     """
     shape = data.target_shape
+    if target is None and data.classes and shape[1:] == tuple(data.x.shape[1:])[-len(shape[1:]) :]:
+        target = "image"  # a class at every pixel moves with it
     if target is None:
         if len(shape) > 1 or shape[0] in VECTORS:
             raise InputError(_asked(data, action))
