@@ -62,8 +62,9 @@ def forecast(
             "--target-action",
             metavar="HOW",
             help="How numbers to predict change with the sample: same; vector (x to the right, y up); image "
-            "(maps that move as the samples do); or your own FILE.py:FUNCTION (g, y) -> g y. Must be said "
-            "for vectors of two or three numbers and for maps.",
+            "(maps that move as the samples do); nodes (numbers of each node that is permuted); or your "
+            "own FILE.py:FUNCTION (g, y) -> g y. Must be said for vectors of two or three numbers, for maps, "
+            "and for as many numbers as nodes.",
             show_default=False,
         ),
     ] = None,

@@ -97,8 +97,9 @@ def forecast(
             words are classes.
         target_action: How transformations change numbers to predict: "same"; "vector" for vectors in the
             plane (x to the right, y up); "image" for maps `[n, h, w]` or `[n, c, h, w]` that move as the
-            samples do; an `Action`, a `Representation`, or a function `(g, y) -> g y`. Must be said for
-            vectors of two or three numbers and for maps.
+            samples do; "nodes" for numbers `[n, nodes]` or `[n, nodes, d]` of each node that is permuted; an
+            `Action`, a `Representation`, or a function `(g, y) -> g y`. Must be said for vectors of two or
+            three numbers, for maps of numbers, and for as many numbers as nodes.
         seen: What the training data holds, in words, "cats: 0°", "3,5: ±45°", "upright", "once"; or for
             each class its elements, `{3: [0, 1]}`. Classes that are not named hold every element.
         missing: What it lacks, in the same words.
