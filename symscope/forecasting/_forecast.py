@@ -23,6 +23,7 @@ from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
+from symscope.forecasting._first_estimate import fewer_points, first_estimate, seconds_text
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
@@ -191,6 +192,7 @@ def _growing_forecast(
     trainings: Trainings,
 ) -> Iterator[Forecast]:
     """The forecast as more and more becomes known, the whole of it last."""
+    estimate = first_estimate(question, network, options, training, trainings)
     say("transforming samples", 0, 0)
     samples = forecast_samples(
         question,
@@ -204,7 +206,7 @@ def _growing_forecast(
     designs = interleaved_designs(samples, question.group)
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
-    images = question.data.take(samples.known.indices[:8]).x
+    images = question.data.take(samples.known.indices[: estimate.measured_samples]).x
     suited = suited_remedies(module, network, question, trainer.samples, images, designs[0])
     pilots = None
     if options.method != "kernel":
@@ -382,8 +384,10 @@ def _too_small(
     at_once = trainings.at_once(trainer.device)
     least = smallest_budget(seconds, len(designs), asked, at_once) + (START_SECONDS if at_once > 1 else 0)
     least /= share
+    points = fewer_points(question, options.seconds / least)
     return (
         f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
-        f"{least:.2g} s at least, got a budget of {options.seconds:.2g} s; give {least:.2g} s or more, fewer "
-        "samples (options.samples, --samples) or smaller batches."
+        f"{seconds_text(least)} at least, got a budget of {seconds_text(options.seconds)}; give "
+        f"{seconds_text(least)} or more, {points}{', ' * bool(points)}fewer samples (options.samples, "
+        "--samples) or smaller batches."
     )
