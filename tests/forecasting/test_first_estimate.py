@@ -39,7 +39,8 @@ class Waits(nn.Module):
         self.call, self.point, self.layer = call, point, nn.Linear(3, 2)
 
     def forward(self, x):
-        Clock.now += self.call + self.point * x.shape[0] * x.shape[1]
+        if isinstance(x, torch.Tensor):  # none is where the network is traced
+            Clock.now += self.call + self.point * x.shape[0] * x.shape[1]
         return self.layer(x.mean(1))
 
 
