@@ -10,7 +10,15 @@ TYPE_CHECKING = False  # as in `typing`; the program starts with this file, befo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["DivergedError", "InputError", "NotFiniteError", "SingularKernelError", "TooLargeError", "nearest"]
+__all__ = [
+    "BudgetError",
+    "DivergedError",
+    "InputError",
+    "NotFiniteError",
+    "SingularKernelError",
+    "TooLargeError",
+    "nearest",
+]
 
 
 class InputError(ValueError):
@@ -31,6 +39,10 @@ class SingularKernelError(InputError):
 
 class TooLargeError(InputError):
     """What was asked takes more memory than is allowed; allow more, or ask for less."""
+
+
+class BudgetError(InputError):
+    """What was asked takes more time than the budget; the message names one that would do."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

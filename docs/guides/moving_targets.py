@@ -42,13 +42,13 @@ def displaced() -> MeasuredData:
     )
 
 
-def segmented() -> MeasuredData:
-    """Digits on a ground that is lit from above, with noise; the target is where the digit is."""
+def segmented() -> tuple[Tensor, Tensor]:
+    """Digits on a ground that is lit from above, with noise, and masks: 1 where the digit is, 0 elsewhere."""
     digits, generator = _digits(400)
     small = functional.avg_pool2d(digits, 2)[:, 0]
     light = torch.linspace(1.2, -0.2, 14, dtype=torch.float64)[:, None]
     noise = 0.1 * torch.randn(400, 14, 14, generator=generator, dtype=torch.float64)
-    return MeasuredData(small + light + noise, (small > 0.4).double(), "segmented", "made")
+    return small + light + noise, (small > 0.4).long()
 
 
 def flow_net() -> nn.Module:
@@ -60,10 +60,10 @@ def flow_net() -> nn.Module:
 
 
 def mask_net() -> nn.Module:
-    """A picture in, a map out."""
+    """A picture in, a map for each of two classes out."""
     return nn.Sequential(
         nn.Conv2d(1, 16, 5, padding=2), nn.ReLU(), nn.Conv2d(16, 16, 5, padding=2), nn.ReLU(),
-        nn.Conv2d(16, 1, 3, padding=1),
+        nn.Conv2d(16, 2, 3, padding=1),
     )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def trained_remedies(answer: Forecast) -> tuple[float, float]:
     return float(class_scores(averaged).nanmean()), float(class_scores(reached).nanmean())
 
 
-def print_case(label: str, network: Any, data: MeasuredData, group: str, target: str) -> None:
+def print_case(label: str, network: Any, data: Any, group: str, target: str) -> None:
     """A row: forecast, trainings, noise floor, and remedies as predicted and as trained; then the verdict."""
     answer = forecast(
         network,

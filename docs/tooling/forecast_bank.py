@@ -256,7 +256,8 @@ each class or more. {fitted} may be used by the fit of the correction, {held} ar
 cases both trainings learned what they were shown.
 
 ```console
-$ symscope reproduce forecast/bank --preset paper --set fashion=FOLDER --set cifar=FOLDER
+$ symscope reproduce forecast/bank --preset paper --set fashion=FOLDER --set cifar=FOLDER \\
+  --set exported=FOLDER
 $ python -m docs.tooling.forecast_bank RUN
 ```
 

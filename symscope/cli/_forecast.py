@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from symscope.cli._terminal import (
     results_console,
     usable_device_name,
 )
-from symscope.errors import InputError
+from symscope.errors import BudgetError, InputError
 
 if TYPE_CHECKING:
     from symscope.forecasting import Forecast
@@ -62,8 +62,9 @@ def forecast(
             "--target-action",
             metavar="HOW",
             help="How numbers to predict change with the sample: same; vector (x to the right, y up); image "
-            "(maps that move as the samples do); or your own FILE.py:FUNCTION (g, y) -> g y. Must be said "
-            "for vectors of two or three numbers and for maps.",
+            "(maps that move as the samples do); nodes (numbers of each node that is permuted); or your "
+            "own FILE.py:FUNCTION (g, y) -> g y. Must be said for vectors of two or three numbers, for maps, "
+            "and for as many numbers as nodes.",
             show_default=False,
         ),
     ] = None,
@@ -289,10 +290,11 @@ def forecast(
     }
     asked = _Asked(data, task, group, action, new, limit, target_action)
     result: list[Forecast] = []
+    refused: list[BudgetError] = []
     stopped = False
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
         try:
-            for one in _forecasts(model or ["mlp"], asked, arguments):
+            for one in _forecasts(model or ["mlp"], asked, arguments, refused):
                 result.append(one)  # noqa: PERF402  # what is finished stays, whatever comes
         except ForecastStopped as stop:
             result.append(stop.result)
@@ -302,12 +304,19 @@ def forecast(
     if stopped:
         rest = "what was finished by then is shown" if result else "nothing was written"
         print(f"\nsymscope: stopped; {rest}.", file=sys.stderr)
+    for refusal in refused:
+        print(f"symscope: left out: {refusal}", file=sys.stderr)
     if result:
-        _show(result, "" if as_json else _page(result), out)
+        left_out = tuple(f"Left out: {refusal}" for refusal in refused)
+        result[0] = replace(result[0], notes=(*result[0].notes, *left_out))
+        _show(result, "" if as_json else _page(result), out, len(model or ["mlp"]) > 1)
     if stopped:
         raise typer.Exit(130)
     if fail_below is not None:
         _check_reached(result, fail_below)
+        if refused:
+            print("symscope: what was left out may be below it (--fail-below)", file=sys.stderr)
+            raise typer.Exit(1)
 
 
 @dataclass(frozen=True)
@@ -323,8 +332,14 @@ class _Asked:
     target_action: str | None
 
 
-def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> Iterator[Forecast]:
-    """The forecast of each network, as it is finished."""
+def _forecasts(
+    models: list[str], asked: _Asked, arguments: dict[str, Any], refused: list[BudgetError]
+) -> Iterator[Forecast]:
+    """The forecast of each network, as it is finished; of several, those that the budget refuses are listed.
+
+    Raises:
+        BudgetError: The budget is too small for every network.
+    """
     from symscope.data import as_samples
     from symscope.forecasting import forecast as forecast_of
     from symscope.user_code import load_user_function, user_errors
@@ -342,19 +357,25 @@ def _forecasts(models: list[str], asked: _Asked, arguments: dict[str, Any]) -> I
     ]
     with ForecastProgress() as progress:
         for name, network in zip(models, networks, strict=True):
-            with user_errors("your code", mixed=True):  # it may fail anywhere, training included
-                result = forecast_of(
-                    network,
-                    samples,
-                    acting,
-                    new=asked.new,
-                    target_action=moving,
-                    elements=elements,
-                    class_names=names,
-                    name=name,
-                    progress=partial(progress, name),
-                    **arguments,
-                )
+            try:
+                with user_errors("your code", mixed=True):  # it may fail anywhere, training included
+                    result = forecast_of(
+                        network,
+                        samples,
+                        acting,
+                        new=asked.new,
+                        target_action=moving,
+                        elements=elements,
+                        class_names=names,
+                        name=name,
+                        progress=partial(progress, name),
+                        **arguments,
+                    )
+            except BudgetError as error:
+                if len(refused) == len(models) - 1:
+                    raise
+                refused.append(error)
+                continue
             yield result
 
 
@@ -365,13 +386,13 @@ def _page(result: list[Forecast]) -> str:
     return comparison_page(result, command) if len(result) > 1 else forecast_page(result[0], command)
 
 
-def _show(result: list[Forecast], page: str, out: Path) -> None:
-    """Words on standard output and the page, or numbers where there is no page."""
+def _show(result: list[Forecast], page: str, out: Path, several: bool) -> None:
+    """Words on standard output and the page, or numbers where there is no page: a list for several."""
     from symscope.report import write_page
 
     if not page:
         data = [one.to_dict() for one in result]
-        print(json.dumps(data[0] if len(data) == 1 else data, indent=1, allow_nan=False, ensure_ascii=False))
+        print(json.dumps(data if several else data[0], indent=1, allow_nan=False, ensure_ascii=False))
         return
     if len(result) > 1:
         print_comparison(result)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Int64, Shaped
+from jaxtyping import Float64, Int64, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -14,6 +14,9 @@ from symscope.data._array_files import as_float64, read_arrays
 from symscope.data._labelled import LabelledData
 from symscope.data._measured import MeasuredData
 from symscope.errors import InputError
+from symscope.numerics import check_memory
+
+MOST_MASK_CLASSES = 1024  # larger numbers are no classes
 
 
 def load_arrays(
@@ -150,6 +153,34 @@ def float_inputs(
             "for scalar inputs use x[:, None]."
         )
     return torch.from_numpy(as_float64(array)).to(dtype)
+
+
+def mask_targets(array: NDArray[np.generic], where: str) -> Float64[Tensor, "n classes *positions"]:
+    """A class at every position, `[n, *positions]` or `[n, 1, *positions]`, as a channel for each class.
+
+    Args:
+        array: Whole numbers from 0 on.
+        where: Name of the array in messages.
+
+    Raises:
+        InputError: Numbers that are no classes, one class alone, or more than fits into memory.
+
+    >>> mask_targets(np.array([[[0, 1]], [[1, 1]]]), "y").tolist()
+    [[[[1.0, 0.0]], [[0.0, 1.0]]], [[[0.0, 0.0]], [[1.0, 1.0]]]]
+    """
+    flat = class_numbers(array.reshape(-1), where)
+    low, high = int(flat.min()), int(flat.max())
+    if low < 0 or high >= MOST_MASK_CLASSES or high == 0:
+        raise InputError(
+            f"{where}: expected masks of two classes or more, numbered from 0 to at most "
+            f"{MOST_MASK_CLASSES - 1}, got numbers from {low} to {high}; for numbers to predict say "
+            "task='regression' (--task regression)."
+        )
+    masks = flat.reshape(array.shape)
+    if masks.ndim > 3 and masks.shape[1] == 1:
+        masks = masks[:, 0]
+    check_memory("masks with a channel for each class", 8 * masks.numel() * (high + 1), "take fewer samples")
+    return torch.nn.functional.one_hot(masks, high + 1).movedim(-1, 1).double()
 
 
 def class_numbers(array: NDArray[np.generic], where: str) -> Int64[Tensor, "n"]:

@@ -28,6 +28,8 @@ class MeasuredData:
         name: What a plot or a message calls the set.
         source: Origin of the data: a file, a package, a formula with its parameters.
         target_shape: Shape of the numbers of one input before they were flattened.
+        classes: Classes of masks, whose numbers `[n, classes, h, w]` are 1 in the channel of a position's
+            class and 0 in the others; 0 where targets are plain numbers.
 
     Raises:
         InputError: Not one row of finite numbers for each input.
@@ -42,6 +44,7 @@ class MeasuredData:
     name: str
     source: str
     target_shape: tuple[int, ...] = ()
+    classes: int = 0
 
     def __post_init__(self) -> None:
         x = self.x

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from symscope.data._array_files import read_arrays
-from symscope.data._arrays import are_classes, class_numbers, float_inputs, float_targets
+from symscope.data._arrays import are_classes, class_numbers, float_inputs, float_targets, mask_targets
 from symscope.data._datasets import read_pairs
 from symscope.data._download import data_folder
 from symscope.data._image_folder import class_folders, image_folder
@@ -42,7 +42,8 @@ def as_samples(data: Any, task: str = "auto", limit: int | None = None) -> Sampl
             and y, a folder (MNIST's files, or one folder of images for each class), or MODULE:FUNCTION
             returning any of these.
         task: "classification"; "regression", where y are numbers to predict; or "auto": whole numbers and
-            words are classes, others and rows of several are numbers to predict.
+            words are classes, integers at every position, `[n, h, w]`, masks of classes, others and rows of
+            several are numbers to predict.
         limit: Samples to take: the first of a torch dataset, else some of every class; all when not given.
 
     Raises:
@@ -193,6 +194,9 @@ def _paired(
         words, numbers = np.unique(y, return_inverse=True)
         labels = torch.from_numpy(numbers.astype(np.int64))
         return LabelledData(x, labels, name, source), tuple(words.tolist())
+    if y.ndim > 2 and (task == "classification" or (task == "auto" and y.dtype.kind in "bui")):
+        masks = mask_targets(y, where)
+        return MeasuredData(x, masks, name, source, classes=masks.shape[1]), None
     if task == "classification" or (task == "auto" and are_classes(y, where)):
         return LabelledData(x, class_numbers(y, where), name, source), None
     return MeasuredData(x, float_targets(y, where), name, source), None

@@ -1,4 +1,4 @@
-"""How a group acts on outputs: not at all, on their positions, or on vectors."""
+"""How a group acts on outputs: not at all, on their positions, on nodes, or on vectors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import torch
 from symscope.data._action import Action, custom_action
 from symscope.data._named_actions import parse_action
 from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
+from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
 from symscope.user_code import user_errors
 
-TARGETS = ("same", "image", "vector")
+TARGETS = ("same", "image", "nodes", "vector")
 TargetAction = Action | Representation | Callable[[int, torch.Tensor], torch.Tensor] | str
-"""How targets change: "same", "image", "vector", an action, a representation, or a function (g, y) -> g y."""
+"""How targets change: "same", "image", "nodes", "vector", an action, a representation, or (g, y) -> g y."""
 
 
 def target_of(
@@ -26,8 +27,8 @@ def target_of(
     """The action on outputs of a shape that a user named or gave; None where they should not change.
 
     Args:
-        target: None, "same", "image", "vector", an action, a representation that acts on the last axis of
-            outputs, or a function `(g, y) -> g y` of an element and outputs `[b, *outputs]`.
+        target: None, "same", "image", "nodes", "vector", an action, a representation that acts on the last
+            axis of outputs, or a function `(g, y) -> g y` of an element and outputs `[b, *outputs]`.
         action: Action on the samples.
         shape: Shape of one sample.
         outputs: Shape of the outputs for one sample.
@@ -43,6 +44,8 @@ def target_of(
         return None
     if target == "vector":
         return plane_vectors(action, outputs)
+    if target == "nodes":
+        return node_targets(action, shape, outputs)
     if target == "image":
         if len(outputs) < action.sample_ndim:
             raise InputError(
@@ -58,7 +61,7 @@ def target_of(
         return moved
     if isinstance(target, str):
         raise InputError(
-            f"target action: expected same, image, vector or an Action, got {target!r}; "
+            f"target action: expected same, image, nodes, vector or an Action, got {target!r}; "
             f"{nearest(target, TARGETS)}"
         )
     if isinstance(target, Representation):
@@ -68,8 +71,8 @@ def target_of(
         target = custom_action(action.group, target, len(outputs), name)
     if not isinstance(target, Action):
         raise InputError(
-            "target action: expected same, image, vector, an Action, a Representation or a function (g, y), "
-            f"got {type(target).__name__}."
+            "target action: expected same, image, nodes, vector, an Action, a Representation or a function "
+            f"(g, y), got {type(target).__name__}."
         )
     if not same_group(target.group, action.group):
         raise InputError(
@@ -123,6 +126,43 @@ def same_action(action: Action, shape: tuple[int, ...], other: tuple[int, ...]) 
         return parse_action(action.name, action.group, other)
     except InputError:  # a user's own action, or shifts by less than a pixel
         return None
+
+
+def node_targets(action: Action, shape: tuple[int, ...], outputs: tuple[int, ...]) -> Action:
+    """The permutations of nodes of graphs, or of rows of sets, on numbers of each node.
+
+    Args:
+        action: Action on the samples.
+        shape: Shape of one sample.
+        outputs: Shape of the numbers of one sample, `(nodes,)` or `(nodes, d)`.
+
+    Raises:
+        InputError: An action that does not permute nodes, or outputs that do not have numbers for each.
+
+    >>> from symscope.data.nodes import node_permutation
+    >>> from symscope.groups import cyclic
+    >>> node_targets(node_permutation(cyclic(3)), (3, 3), (3,)).act(1, torch.tensor([5.0, 6.0, 7.0])).tolist()
+    [7.0, 5.0, 6.0]
+    """
+    if sample_kind(action, shape) not in ("graph", "set"):
+        raise InputError(
+            f"target action 'nodes': expected permutations of nodes or of rows, got {action.name}; use "
+            "'same', 'vector' or 'image', or give an action."
+        )
+    nodes = shape[-2]
+    if len(outputs) not in (1, 2) or outputs[0] != nodes:
+        raise InputError(
+            f"target action 'nodes': expected numbers of each of the {nodes} nodes, ({nodes},) or ({nodes}, "
+            f"d), got targets (outputs) of shape {outputs}."
+        )
+    permuted = node_permutation(action.group, "features")
+    if len(outputs) == 2:
+        return permuted
+    return custom_action(action.group, partial(_single_numbers, permuted), 1, "nodes")
+
+
+def _single_numbers(action: Action, g: int, numbers: torch.Tensor) -> torch.Tensor:
+    return action.act(g, numbers[..., None])[..., 0]
 
 
 def plane_vectors(action: Action, outputs: tuple[int, ...]) -> Action:

@@ -2,7 +2,7 @@
 
 For whoever asks about rotations of space. Geometries are the ideal coordinates of the Chemical Component
 Dictionary that `biotite` brings along (`pip install symscope[molecules]`): nothing is downloaded.
-`dipole_samples` and `handed_samples` need no arguments, so that the command line takes them:
+`dipole_samples`, `handed_samples` and `ring_samples` need no arguments, so that the command line takes them:
 
     symscope forecast --data symscope.data.molecules:dipole_samples --group O --target-action vector
 """
@@ -34,6 +34,7 @@ __all__ = [
     "equilibrated_charges",
     "handed_samples",
     "molecules",
+    "ring_samples",
     "signed_volumes",
 ]
 
@@ -165,6 +166,48 @@ def handed_samples(most_heavy_atoms: int = 12) -> LabelledData:
 
 
 @checked
+def ring_samples(fewest_heavy_atoms: int = 8, most_heavy_atoms: int = 12) -> LabelledData:
+    """Molecules of H, C, N and O without a ring (class 0) and with one or more (class 1), without hydrogens.
+
+    Of each number of heavy atoms there are as many with as without a ring, spread over all names, so that
+    size tells nothing; hydrogens are left out, since their number does. A molecule has `bonds - atoms + 1`
+    rings. Rotations and mirrors keep the label.
+
+    Args:
+        fewest_heavy_atoms: Smallest number of atoms other than hydrogen.
+        most_heavy_atoms: Largest number of them.
+
+    Returns:
+        Clouds `[n, most_heavy_atoms, 6]`: positions in angstrom from their mean, and a column for each of C,
+        N, O; rows of zeros where there is no atom.
+
+    Raises:
+        InputError: No biotite, or no such molecules with and without a ring.
+    """
+    book, (ranges, *_) = _dictionary(), _bonds()
+    heavy, fits = book.heavy, book.usable([NUMBER_OF[symbol] for symbol in ("H", "C", "N", "O")])
+    atoms = book.count(np.ones(len(book.atom_elements), dtype=np.bool_))
+    bonds = np.array([np.diff(ranges.get(str(name), (0, 0)))[0] for name in book.names])
+    fits &= (bonds > 0) & (heavy >= fewest_heavy_atoms) & (heavy <= most_heavy_atoms)
+    chosen: list[list[NDArray[np.int64]]] = [[], []]
+    for size in range(fewest_heavy_atoms, most_heavy_atoms + 1):
+        both = [np.flatnonzero(fits & (heavy == size) & ((bonds >= atoms) == ring)) for ring in (False, True)]
+        count = min(len(one) for one in both)
+        for kind, one in zip(chosen, both, strict=True):
+            by_name = one[np.argsort(book.names[one])]
+            kind.append(by_name[np.linspace(0, len(one) - 1, count).round().astype(np.int64)])
+    picked = [np.concatenate([*kind, np.empty(0, dtype=np.int64)]) for kind in chosen]
+    if not len(picked[0]):
+        raise InputError(
+            f"expected numbers of heavy atoms of which there are molecules with and without a ring, got "
+            f"{fewest_heavy_atoms} to {most_heavy_atoms}."
+        )
+    labels = torch.arange(2).repeat_interleave(len(picked[0]))
+    x = book.take(np.concatenate(picked), hydrogens=False).clouds()
+    return LabelledData(x, labels, "rings", "Chemical Component Dictionary, bonds")
+
+
+@checked
 def signed_volumes(corners: Float[Tensor, "n 4 3"]) -> Float[Tensor, "n"]:
     """Six times the volume of each tetrahedron, `det(a - d, b - d, c - d)`; a mirror turns its sign around.
 
@@ -212,10 +255,11 @@ class _Dictionary:
         """Positions of a component's atoms."""
         return slice(int(self.starts[component]), int(self.starts[component + 1]))
 
-    def take(self, components: NDArray[np.int64]) -> Molecules:
+    def take(self, components: NDArray[np.int64], hydrogens: bool = True) -> Molecules:
         """Some components, padded to the most atoms among them, each centred."""
-        parts = [self.atoms(int(one)) for one in components]
-        size = max(part.stop - part.start for part in parts)
+        parts = [np.arange(*self.atoms(int(one)).indices(len(self.atom_elements))) for one in components]
+        parts = [part if hydrogens else part[self.atom_elements[part] != 1] for part in parts]
+        size = max(len(part) for part in parts)
         positions = torch.zeros(len(parts), size, 3, dtype=torch.float64)
         elements = torch.zeros(len(parts), size, dtype=torch.int64)
         for row, part in enumerate(parts):

@@ -65,7 +65,7 @@ class Remedies:
     @property
     def bounded(self) -> bool:
         """Whether scores are shares of points."""
-        return self.question.task.kind == "classification"
+        return self.question.task.bounded
 
     @property
     def _back(self) -> str:

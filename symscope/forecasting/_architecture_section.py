@@ -97,7 +97,9 @@ def _groups(result: Forecast) -> Table:
     predicted = targets.in_units(expected.prediction)
     true = targets.at(expected.samples, expected.elements)
     sizes = targets.moves  # means of vectors in all directions would say nothing
-    if sizes:
+    if targets.classes:
+        predicted, true = (targets.mask_sizes(one)[:, None] for one in (predicted, true))
+    elif sizes:
         predicted, true = ((one - targets.mean).norm(dim=1, keepdim=True) for one in (predicted, true))
     owner = resample.positions[expected.samples]
     rows = tuple(
@@ -110,8 +112,10 @@ def _groups(result: Forecast) -> Table:
         for c, name in enumerate(result.question.class_names)
         if bool((owner == c).any())
     )
+    units = "positions" if targets.classes else "the numbers' own units"
     return Table(
-        "Groups of samples by their numbers, first resample, in the numbers' own units: "
+        "Groups of samples by their numbers, first resample, in "
+        f"{units}: "
         f"{'sizes of ' * sizes}targets and predictions at missing inputs. Density is one over the orbits' "
         "radius, – where no transformation moves them.",
         ("group", "mean target", "mean prediction", "orbit density"),

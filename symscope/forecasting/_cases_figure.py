@@ -102,7 +102,8 @@ def _pilot_cases(result: Forecast) -> list[ShownCase]:
             output, wanted = (
                 question.targets.in_units(one[None].double())[0] for one in (case.output, case.wanted)
             )
-            title, numbers = _number_title(output, wanted, case.score), (output, wanted)
+            score = question.task.words.score
+            title, numbers = _number_title(output, wanted, case.score, score), (output, wanted)
         else:
             title = _class_title(question.class_names, case.position, int(case.output.argmax()))
         title += f"\n{_in_lines(question.element_names[case.element])}"
@@ -121,7 +122,8 @@ def _kernel_cases(result: Forecast) -> list[ShownCase]:
             if resample.targets is not None:
                 output = resample.targets.in_units(expected.prediction[k : k + 1])[0]
                 wanted = resample.targets.at(expected.samples[k : k + 1], expected.elements[k : k + 1])[0]
-                title, numbers = _number_title(output, wanted, float(expected.margin[k])), (output, wanted)
+                reached, score = float(expected.margin[k]), result.question.task.words.score
+                title, numbers = _number_title(output, wanted, reached, score), (output, wanted)
             else:
                 assert expected.predicted_class is not None
                 true, other = int(resample.positions[s]), int(expected.predicted_class[k])
@@ -159,10 +161,10 @@ def _draw_target(axes: Any, result: Forecast, case: ShownCase, colour: str) -> N
                 axes.contour(plane.tolist(), levels=[level], colors=[ink], linewidths=1.2)
 
 
-def _number_title(predicted: Float[Tensor, "t"], true: Float[Tensor, "t"], explained: float) -> str:
-    """Predicted and true numbers, or what is explained of many."""
+def _number_title(predicted: Float[Tensor, "t"], true: Float[Tensor, "t"], reached: float, score: str) -> str:
+    """Predicted and true numbers; of many the score, explained or overlap."""
     if len(true) > MOST_NUMBERS:
-        return f"explained {explained:.2f}\nof {len(true)} numbers"
+        return f"{score} {reached:.2f}" + (f"\nof {len(true)} numbers" if score == "explained" else "")
     if len(true) > 1:  # more digits would not fit above a picture
         numbers = [", ".join(f"{float(value):.2g}" for value in one) for one in (predicted, true)]
         return f"predicted\n{numbers[0]}\nis {numbers[1]}"

@@ -14,7 +14,7 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from symscope.data import Action, LabelledData, MeasuredData, TargetAction, as_samples
-from symscope.errors import InputError, nearest
+from symscope.errors import BudgetError, InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
 from symscope.forecasting._cautions import layer_cautions, target_cautions
@@ -23,6 +23,7 @@ from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._coverage import Cases
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._equivariance import equivariance
+from symscope.forecasting._first_estimate import fewer_points, first_estimate, seconds_text
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
@@ -97,8 +98,9 @@ def forecast(
             words are classes.
         target_action: How transformations change numbers to predict: "same"; "vector" for vectors in the
             plane (x to the right, y up); "image" for maps `[n, h, w]` or `[n, c, h, w]` that move as the
-            samples do; an `Action`, a `Representation`, or a function `(g, y) -> g y`. Must be said for
-            vectors of two or three numbers and for maps.
+            samples do; "nodes" for numbers `[n, nodes]` or `[n, nodes, d]` of each node that is permuted; an
+            `Action`, a `Representation`, or a function `(g, y) -> g y`. Must be said for vectors of two or
+            three numbers, for maps of numbers, and for as many numbers as nodes.
         seen: What the training data holds, in words, "cats: 0°", "3,5: ±45°", "upright", "once"; or for
             each class its elements, `{3: [0, 1]}`. Classes that are not named hold every element.
         missing: What it lacks, in the same words.
@@ -190,6 +192,7 @@ def _growing_forecast(
     trainings: Trainings,
 ) -> Iterator[Forecast]:
     """The forecast as more and more becomes known, the whole of it last."""
+    estimate = first_estimate(question, network, options, training, trainings)
     say("transforming samples", 0, 0)
     samples = forecast_samples(
         question,
@@ -203,7 +206,7 @@ def _growing_forecast(
     designs = interleaved_designs(samples, question.group)
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
-    images = question.data.take(samples.known.indices[:8]).x
+    images = question.data.take(samples.known.indices[: estimate.measured_samples]).x
     suited = suited_remedies(module, network, question, trainer.samples, images, designs[0])
     pilots = None
     if options.method != "kernel":
@@ -226,7 +229,7 @@ def _growing_forecast(
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
     if result.prediction is None and pilots is None:
-        raise InputError(_too_small(question, trainer, plan, options, trainings))
+        raise BudgetError(_too_small(question, trainer, plan, options, trainings))
     yield result
     if pilots is not None:
         later = check_trainings(trainer, question, training, plan, options.seed) if train else []
@@ -394,8 +397,10 @@ def _too_small(
     at_once = trainings.at_once(trainer.device)
     least = smallest_budget(seconds, len(designs), asked, at_once) + (START_SECONDS if at_once > 1 else 0)
     least /= share
+    points = fewer_points(question, options.seconds / least)
     return (
         f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
-        f"{least:.2g} s at least, got a budget of {options.seconds:.2g} s; give {least:.2g} s or more, fewer "
-        "samples (options.samples, --samples) or smaller batches."
+        f"{seconds_text(least)} at least, got a budget of {seconds_text(options.seconds)}; give "
+        f"{seconds_text(least)} or more, {points}{', ' * bool(points)}fewer samples (options.samples, "
+        "--samples) or smaller batches."
     )

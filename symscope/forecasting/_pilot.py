@@ -174,7 +174,7 @@ def _extrapolated_pilot(
     """What the answers of a plan's trainings, in their order, lead to."""
     ends = [0, plan.designs, len(answers)] if len(plan.lengths) > 1 else [0, len(answers)]
     ordered = tuple(reduce(add, answers[first:last]) for first, last in pairwise(ends))
-    bounded = trainer.samples.task.kind == "classification"
+    bounded = trainer.samples.task.bounded
     last, share = ordered[-1], plan.progress
 
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
@@ -185,7 +185,8 @@ def _extrapolated_pilot(
     covered = predicted([one.covered for one in ordered])
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
     # a network that is invariant lacks nothing: its curve is that of all transformations
-    if bounded and trainer.samples.new is not None and last.asymmetry > INVARIANT:
+    classes = trainer.samples.task.kind == "classification"
+    if classes and trainer.samples.new is not None and last.asymmetry > INVARIANT:
         if regression is None:
             designs = interleaved_designs(trainer.samples, group)
             regression = nearest_neighbours(trainer.samples, designs, trainer.device)

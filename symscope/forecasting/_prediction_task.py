@@ -1,4 +1,4 @@
-"""Classification or regression: how predictions are scored, how uncertain scores are, and their wording."""
+"""Classification, regression, segmentation: how predictions are scored, how uncertain that is, and words."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from symscope.numerics import explained, may_be_infinite
 if TYPE_CHECKING:
     from symscope.forecasting._question import Question
     from symscope.forecasting._resample import Resample
+    from symscope.forecasting._targets import Targets
     from symscope.networks import UserModel
 
 CLOSE = 0.75  # share of the variation explained at one point: within half a standard deviation
@@ -93,7 +94,7 @@ class PredictionTask:
     """Everything that differs between classification and regression, but for training.
 
     Attributes:
-        kind: "classification" or "regression".
+        kind: "classification", "regression", or "segmentation": a class at every position.
         words: Wording of the task.
         scores: `scores(prediction, resample, samples, elements)`: score of each point, 1 is perfect.
         correct: Which scores of single points count as correct.
@@ -109,6 +110,11 @@ class PredictionTask:
     error: Callable[[Tensor, Resample, Tensor, Tensor], float]
     interval: Callable[[Tensor, Tensor, int], tuple[float, float]]
     check: Callable[[Question, UserModel], None]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether scores are shares, between 0 and 1."""
+        return self.kind != "regression"
 
 
 def _class_scores(
@@ -132,6 +138,51 @@ def _number_scores(
     assert targets is not None
     wanted = targets.standard(targets.at(samples, elements)).to(prediction)
     return 1 - (prediction - wanted).double().square().sum(1) / targets.variance
+
+
+@explained
+def mean_overlap(
+    outputs: Float[Tensor, "p t"], wanted: Float[Tensor, "p t"], classes: int
+) -> Float64[Tensor, "p"]:
+    """Intersection over union of a predicted mask with the true one, mean over classes that occur in either.
+
+    Args:
+        outputs: A number for each class and position, class after class; the largest one is predicted.
+        wanted: Shares of the classes at each position; the largest is true.
+        classes: Number of classes.
+
+    >>> outputs, wanted = torch.eye(2).reshape(1, 4), torch.tensor([[1.0, 1.0, 0.0, 0.0]])
+    >>> mean_overlap(outputs, wanted, 2).tolist()  # the first class 1 of 2 positions, the second 0 of 1
+    [0.25]
+    """
+    labels = [one.unflatten(1, (classes, -1)).argmax(1) for one in (outputs, wanted.to(outputs.device))]
+    total, there = outputs.new_zeros(len(outputs)).double(), outputs.new_zeros(len(outputs)).double()
+    for c in range(classes):
+        one, other = (label == c for label in labels)
+        union = (one | other).sum(1).double()
+        total += (one & other).sum(1) / union.clamp(min=1)
+        there += union > 0
+    return total / there
+
+
+def _mask_scores(
+    prediction: Float[Tensor, "p t"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
+) -> Float64[Tensor, "p"]:
+    assert resample.targets is not None
+    return mean_overlap(prediction, resample.targets.at(samples, elements), resample.targets.classes)
+
+
+def _mask_error(
+    prediction: Float[Tensor, "p t"],
+    resample: Resample,
+    samples: Int64[Tensor, "p"],
+    elements: Int64[Tensor, "p"],
+) -> float:
+    """Mean of 1 minus the overlap."""
+    return float((1 - _mask_scores(prediction, resample, samples, elements)).mean())
 
 
 def _class_error(
@@ -175,6 +226,19 @@ def _check_numbers(question: Question, model: UserModel) -> None:
             f"{model.name} has {model.outputs} outputs, the data has {question.outputs} numbers to predict "
             "for each sample; give the network one output for each. If these are classes, say so: "
             "task='classification' (--task classification)."
+        )
+
+
+def _check_masks(question: Question, model: UserModel) -> None:
+    """Refuses a network that does not return a number for each class at each position."""
+    if model.outputs != question.outputs:
+        assert question.targets is not None
+        classes, places = question.targets.classes, " x ".join(str(n) for n in question.target_shape[1:])
+        raise InputError(
+            f"{model.name} has {model.outputs} outputs, masks of {classes} classes at {places} positions "
+            f"need {question.outputs}: a channel for each class, [n, {classes}, "
+            f"{places.replace(' x ', ', ')}]. If the masks are numbers to predict, say so: "
+            "task='regression' (--task regression)."
         )
 
 
@@ -294,6 +358,44 @@ REGRESSION = PredictionTask(
     explained_interval,
     _check_numbers,
 )
+
+SEGMENTATION = PredictionTask(
+    "segmentation",
+    TaskWording(
+        one="group",
+        many="groups",
+        score="overlap",
+        axis="mean overlap (IoU)",
+        does="reach a mean overlap (IoU) of {share} on {what}",
+        did="reaches {share}",
+        forecast="Predicted overlap (IoU) with the masks on unseen transformations: {share}",
+        error="1 - overlap",
+        works="predicted with an overlap of more than one half",
+        pictures="Missing samples, each with the outline of its mask and of the predicted one: a row whose "
+        "overlap will be below one half, and a row above",
+        heading="Overlap (IoU) with the masks on unseen transformations",
+        scored="Intersection over union of predicted and true masks at missing inputs, mean over classes",
+        goal="overlap (IoU)",
+        key="overlap",
+    ),
+    _mask_scores,
+    lambda scores: scores > 0.5,
+    _mask_error,
+    lambda overlap, spread, per_group: _within(explained_interval(overlap, spread, per_group)),
+    _check_masks,
+)
+TASKS = {one.kind: one for one in (CLASSIFICATION, REGRESSION, SEGMENTATION)}
+
+
+def _within(ends: tuple[float, float]) -> tuple[float, float]:
+    return max(0.0, ends[0]), min(1.0, ends[1])
+
+
+def task_of(targets: Targets | None) -> PredictionTask:
+    """The task of samples with classes, with numbers, or with masks."""
+    if targets is None:
+        return CLASSIFICATION
+    return SEGMENTATION if targets.classes else REGRESSION
 
 
 def group_means(

@@ -27,7 +27,7 @@ from symscope.data import (
 from symscope.errors import InputError
 from symscope.forecasting._coverage import Cases, Coverage, ElementWords, given_coverage, parse_coverage
 from symscope.forecasting._orbit_points import orbit_from_upright, sample_points
-from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
+from symscope.forecasting._prediction_task import PredictionTask, task_of
 from symscope.forecasting._target_rows import row_action
 from symscope.forecasting._targets import Targets, group_names, grouped
 from symscope.groups import FiniteGroup
@@ -88,7 +88,7 @@ class Question:
     @property
     def task(self) -> PredictionTask:
         """Classification or regression."""
-        return CLASSIFICATION if self.targets is None else REGRESSION
+        return task_of(self.targets)
 
     @property
     def outputs(self) -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 from symscope.data import LabelledData, default_tolerance, fixing_elements
 from symscope.errors import InputError
 from symscope.forecasting._orbit_points import sample_points
-from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION, PredictionTask
+from symscope.forecasting._prediction_task import PredictionTask, task_of
 from symscope.forecasting._short_repr import short_repr
 from symscope.forecasting._targets import Targets, kept_targets
 from symscope.numerics import checked, explained
@@ -48,7 +48,7 @@ class Resample:
     @property
     def task(self) -> PredictionTask:
         """Classification or regression."""
-        return CLASSIFICATION if self.targets is None else REGRESSION
+        return task_of(self.targets)
 
     @property
     def flat(self) -> Float[Tensor, "p *s"]:

@@ -81,7 +81,7 @@ class Forecast:
     def error(self) -> float | None:
         """Predicted root mean square error in the targets' units; for maps that at a position.
 
-        None for classes, and for several numbers that each have a scale of their own.
+        None for classes and masks, and for several numbers that each have a scale of their own.
         """
         return self._in_units(self.accuracy)
 
@@ -93,7 +93,7 @@ class Forecast:
     def _in_units(self, explained: float) -> float | None:
         """The root mean square error of a share of the variation explained."""
         targets = self.question.targets
-        if targets is None or not (targets.moves or len(targets.scale) == 1):
+        if targets is None or targets.classes or not (targets.moves or len(targets.scale) == 1):
             return None
         return targets.typical_error(float(targets.scale[0]) ** 2 * (1 - explained) * self.variance)
 
@@ -149,7 +149,7 @@ class Forecast:
         reach = [math.hypot(middle - end, unknown) for end in ends]
         score = float(self.class_accuracy[classes].nanmean())
         low, high = score - reach[0], min(1.0, score + reach[1])
-        return (max(0.0, low) if self.question.targets is None else low), high
+        return (max(0.0, low) if self.question.task.bounded else low), high
 
     @property
     def training_failure(self) -> str | None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from symscope.data import Action, LabelledData, fixing_elements
 from symscope.forecasting._coverage import Coverage
 from symscope.forecasting._orbit_points import sample_points
-from symscope.forecasting._prediction_task import PredictionTask
+from symscope.forecasting._prediction_task import PredictionTask, mean_overlap
 from symscope.forecasting._targets import kept_targets
 from symscope.numerics import Progress, byte_text, checked, explained, partial_progress, seeded
 
@@ -79,6 +79,7 @@ class ForecastSamples:
         columns: Outputs of the network that are about classes of the data, or all.
         notes: What was left out, in words.
         target_action: Group action on outputs; None where no element changes what is predicted.
+        mask_classes: Classes of masks; 0 where targets are classes of samples or numbers.
     """
 
     known: OrbitSamples
@@ -89,6 +90,7 @@ class ForecastSamples:
     columns: Int64[Tensor, "c"]
     notes: tuple[str, ...] = ()
     target_action: Action | None = None
+    mask_classes: int = 0
 
     @property
     def classes(self) -> int:
@@ -106,7 +108,10 @@ class ForecastSamples:
         return int(counts.min()), int(counts.max())
 
     def scores(self, outputs: Float[Tensor, "p c"], wanted: Shaped[Tensor, "p *t"]) -> Float64[Tensor, "p"]:
-        """1 where the largest output is that of the class, else 0; for numbers `1 - |f - y|^2 / V`."""
+        """1 where the largest output is that of the class, else 0; for numbers `1 - |f - y|^2 / V`; for masks
+        the overlap."""
+        if self.mask_classes:
+            return mean_overlap(outputs, wanted, self.mask_classes)
         if not wanted.is_floating_point():
             return (self.columns[outputs[:, self.columns].argmax(1)] == wanted).double()
         return 1 - (outputs.double() - wanted.double()).square().sum(1) / self.variance
@@ -180,6 +185,7 @@ def forecast_samples(
         data.labels.unique() if targets is None else torch.arange(question.outputs),
         tuple(notes),
         question.target_action,
+        0 if targets is None else targets.classes,
     )
 
 

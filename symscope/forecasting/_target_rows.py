@@ -15,6 +15,7 @@ from symscope.data import (
     check_action,
     custom_action,
     is_builtin_action,
+    sample_kind,
     target_of,
 )
 from symscope.errors import InputError
@@ -36,12 +37,14 @@ def row_action(target: TargetAction | None, data: MeasuredData, action: Action) 
         action: Group action on the samples.
 
     Raises:
-        InputError: Nothing was said of what may be a vector or a map; an action of another group, on another
-            shape, that is not linear, or that breaks the laws of its group.
+        InputError: Nothing was said of what may be a vector, a map or numbers of nodes; an action of another
+            group, on another shape, that is not linear, or that breaks the laws of its group.
     """
     shape = data.target_shape
+    if target is None and data.classes and shape[1:] == tuple(data.x.shape[1:])[-len(shape[1:]) :]:
+        target = "image"  # a class at every pixel moves with it
     if target is None:
-        if len(shape) > 1 or shape[0] in VECTORS:
+        if len(shape) > 1 or shape[0] in VECTORS or _of_nodes(data, action):
             raise InputError(_asked(data, action))
         return None
     acting = target_of(target, action, tuple(data.x.shape[1:]), shape)
@@ -49,6 +52,12 @@ def row_action(target: TargetAction | None, data: MeasuredData, action: Action) 
         return None
     _check_representation(acting, data)
     return _as_rows(acting, shape)
+
+
+def _of_nodes(data: MeasuredData, action: Action) -> bool:
+    """Whether targets may be those of the nodes that an action permutes."""
+    shape = tuple(data.x.shape[1:])
+    return sample_kind(action, shape) in ("graph", "set") and data.target_shape[0] == shape[-2]
 
 
 def _as_rows(action: Action, shape: tuple[int, ...]) -> Action:
@@ -101,6 +110,10 @@ def _asked(data: MeasuredData, action: Action) -> str:
     shape = data.target_shape
     what = f"vectors of {shape[0]} numbers" if len(shape) == 1 else f"maps of shape {shape}"
     word = "vector" if len(shape) == 1 else "image"
+    if _of_nodes(data, action):
+        what, word = f"as many as the {shape[0]} nodes, of shape {shape}", "nodes"
+    elif shape[-1] in VECTORS and sample_kind(action, data.x.shape[1:]) == "points":
+        word = "vector"
     suggestion, words, values = suggested_target(data, action, word), f"{word}, ", f"{word!r}, "
     try:
         target_of(word, action, tuple(data.x.shape[1:]), shape)

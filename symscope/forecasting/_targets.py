@@ -42,12 +42,15 @@ class Targets:
         scale: Standard deviation of each number over all samples of the data; one for all numbers where
             elements mix them.
         positions: Positions of maps, over which errors in own units are averaged; 1 for others.
+        classes: Classes of masks, of which the numbers are shares at each position, neither centred nor
+            scaled; 0 for plain numbers.
     """
 
     values: Float[Tensor, "m e t"]
     mean: Float[Tensor, "t"]
     scale: Float[Tensor, "t"]
     positions: int = 1
+    classes: int = 0
 
     __repr__ = short_repr
 
@@ -87,6 +90,18 @@ class Targets:
         """The root mean square error in own units, of a mean squared distance of outputs in own units."""
         return math.sqrt(max(0.0, square) / self.positions)
 
+    def mask_sizes(self, rows: Float[Tensor, "p t"]) -> Float[Tensor, "p"]:
+        """How many positions of each mask are of another class than the most common one of the samples.
+
+        >>> rows = torch.tensor([[1.0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 1, 1]])  # two classes, three positions
+        >>> nothing = torch.zeros(6)
+        >>> Targets(torch.tensor([[[1.0, 1, 1, 0, 0, 0]]]), nothing, nothing + 1, 3, 2).mask_sizes(rows)
+        tensor([1., 2.])
+        """
+        places = (self.classes, -1)
+        common = self.values[:, 0].unflatten(1, places).sum((0, 2)).argmax()
+        return (rows.unflatten(1, places).argmax(1) != common).sum(1).to(rows.dtype)
+
     def in_units(self, outputs: Float[Tensor, "*p t"]) -> Float[Tensor, "*p t"]:
         """A network's outputs in the numbers' own units."""
         return outputs * self.scale + self.mean
@@ -123,8 +138,12 @@ def grouped(data: MeasuredData, action: Action | None = None) -> tuple[LabelledD
             f"{data.name}: expected targets whose largest number is {allowed}, so that their squares are "
             f"numbers too, got {float(largest[extreme][0]):.0e}; use other units."
         )
-    targets = _unchanged(values, data.name) if action is None else _moved(values, action, data.name)
+    constant = bool(data.classes)  # masks: a corner may be background everywhere
+    targets = _unchanged(values, data.name, constant) if action is None else _moved(values, action, data.name)
     key = _key(targets.standardised[:, 0]) if action is None else (values - targets.mean).norm(dim=1)
+    if data.classes:
+        targets = _masks(targets, data.classes)
+        key = targets.mask_sizes(values)
     if len(data.target_shape) > 1:
         targets = replace(targets, positions=values.shape[1])
     groups = min(MOST_GROUPS, len(data) // 2)
@@ -133,9 +152,17 @@ def grouped(data: MeasuredData, action: Action | None = None) -> tuple[LabelledD
     return LabelledData(data.x, rank * groups // len(data), data.name, data.source), targets
 
 
-def _unchanged(values: Float[Tensor, "m t"], name: str) -> Targets:
+def _masks(targets: Targets, classes: int) -> Targets:
+    """Shares of classes, as they are."""
+    nothing = torch.zeros_like(targets.mean)
+    return replace(targets, mean=nothing, scale=nothing + 1, classes=classes)
+
+
+def _unchanged(values: Float[Tensor, "m t"], name: str, may_be_constant: bool = False) -> Targets:
     """Numbers that no element changes, each with its own mean and scale."""
     mean, scale = values.mean(0), values.std(0, correction=0)
+    if may_be_constant:
+        return Targets(values[:, None], mean, scale)
     constant = (scale <= CONSTANT * values.abs().amax(0)).nonzero()[:, 0].tolist()
     if constant:
         which = (

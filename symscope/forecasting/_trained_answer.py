@@ -185,7 +185,7 @@ class DesignTrainer:
         """Seconds of one step, measured."""
         points, wanted = self._training_data()
         at = design.seen.flatten().nonzero()[:, 0].to(self.device)
-        return seconds_per_step(self._fresh(0), points, wanted, at, plan)
+        return seconds_per_step(self._fresh(0), points, wanted, at, plan, self.samples.mask_classes)
 
     def asked_points(self, design: Design) -> int:
         """About how many points a trained network is asked at."""
@@ -199,7 +199,7 @@ class DesignTrainer:
         """A fresh network, trained on what a design sees."""
         module, points = self._fresh(seed), self._training_data()
         at = design.seen.flatten().nonzero()[:, 0].to(self.device)
-        train_steps(module, *points, at, plan, seed, progress)
+        train_steps(module, *points, at, plan, seed, progress, mask_classes=self.samples.mask_classes)
         return module
 
     def evaluate(
@@ -244,7 +244,7 @@ class DesignTrainer:
         """For each class the surest failure and the surest success among some missing points."""
         at = (mask & first_of_each(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
         points = orbit.points[at[:, 0], at[:, 1]]
-        outputs = module_outputs(module, arrange_inputs(points, self.model.layout).to(self.device))
+        outputs = self._outputs(module, points)
         wanted, positions = orbit.wanted[at[:, 0], at[:, 1]], orbit.positions[at[:, 0]]
         scores, margins = self.samples.scores(outputs, wanted), None
         if not wanted.is_floating_point():
@@ -275,11 +275,10 @@ class DesignTrainer:
     def _averaged(self, module: nn.Module, orbit: OrbitSamples, design: Design) -> tuple[ScoreTable, float]:
         """Scores of outputs averaged over the group, `mean_g rho(g)^-1 f(g x)`; and their asymmetry.
 
-        Probabilities are averaged for classes, and numbers that elements change are moved back first.
+        Probabilities are averaged for classes and masks; numbers that elements change are moved back first.
         """
         chosen = first_of_each(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
-        inputs = arrange_inputs(orbit.points[chosen].flatten(0, 1), self.model.layout).to(self.device)
-        outputs = module_outputs(module, inputs)
+        outputs = self._outputs(module, orbit.points[chosen].flatten(0, 1))
         rows = (len(chosen), self.samples.order)
         orbits = self.samples.moved_back(outputs.double().unflatten(0, rows))
         middle = orbits.mean(1, keepdim=True)
@@ -307,8 +306,7 @@ class DesignTrainer:
         union = torch.stack(list(masks)).any(0)
         at = union.flatten().nonzero()[:, 0]
         owner, element = at // order, at % order
-        inputs = arrange_inputs(orbit.points.flatten(0, 1)[at], self.model.layout).to(self.device)
-        outputs = module_outputs(module, inputs)
+        outputs = self._outputs(module, orbit.points.flatten(0, 1)[at])
         scores = self.samples.scores(outputs, orbit.wanted[owner, element])
         cells = orbit.positions[owner] * order + element
         result = []
@@ -320,6 +318,12 @@ class DesignTrainer:
             count = cells[inside].bincount(minlength=classes * order)
             result.append(ScoreTable(total.reshape(classes, order), count.reshape(classes, order)))
         return result
+
+    def _outputs(self, module: nn.Module, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p c"]:
+        """Outputs at points; for masks the probabilities of the classes at each position."""
+        inputs = arrange_inputs(points, self.model.layout).to(self.device)
+        outputs, classes = module_outputs(module, inputs), self.samples.mask_classes
+        return outputs.unflatten(1, (classes, -1)).softmax(1).flatten(1) if classes else outputs
 
     def _fresh(self, seed: int) -> nn.Module:
         return self.model.builder(seed).to(self.device, torch.float32)

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from symscope._version import __version__
 from symscope.errors import DivergedError, InputError
 from symscope.forecasting._designs import Design
-from symscope.forecasting._prediction_task import CLASSIFICATION, REGRESSION
+from symscope.forecasting._prediction_task import TASKS
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.forecasting._stored_answer import plain_answer
 from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer
@@ -216,6 +216,7 @@ def saved_samples(samples: ForecastSamples) -> dict[str, Any]:
         "variance": samples.variance,
         "columns": samples.columns,
         "kind": samples.task.kind,
+        "mask_classes": samples.mask_classes,
     }
 
 
@@ -228,8 +229,10 @@ def _received_samples(saved: bytes | str) -> ForecastSamples:
         plain = torch.load(saved, weights_only=True, mmap=True)
     known, new = (None if plain[name] is None else OrbitSamples(**plain[name]) for name in ("known", "new"))
     assert known is not None
-    task = CLASSIFICATION if plain["kind"] == CLASSIFICATION.kind else REGRESSION
-    return ForecastSamples(known, new, None, plain["variance"], task, plain["columns"])
+    task = TASKS[plain["kind"]]
+    return ForecastSamples(
+        known, new, None, plain["variance"], task, plain["columns"], mask_classes=plain["mask_classes"]
+    )
 
 
 def samples_digest(samples: ForecastSamples) -> str:

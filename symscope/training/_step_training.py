@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import torch
@@ -72,8 +73,11 @@ def train_steps(
     plan: StepPlan,
     seed: int,
     progress: Progress | None = None,
+    mask_classes: int = 0,
 ) -> Float[Tensor, "steps"]:
     """Trains a module in place on the points it may see; classes by cross-entropy, numbers by squares.
+
+    Masks, shares of classes at every position, are trained by cross-entropy, mean over positions.
 
     Args:
         module: Network in float32, on the device of the points; left in evaluation mode.
@@ -83,6 +87,8 @@ def train_steps(
         plan: Number of steps, batch and optimiser.
         seed: Seed for the order of points and for dropout.
         progress: Called as `progress(words with the loss, steps done, steps)`.
+        mask_classes: Classes of masks, whose targets `[p, classes * positions]` are shares of the classes at
+            each position, class after class; 0 where targets are classes or numbers.
 
     Returns:
         The loss of each step.
@@ -95,6 +101,8 @@ def train_steps(
         raise InputError("seen: expected positions of one point or more to train on, got none")
     take_step = optimiser_steps(plan.optimiser, module.parameters())
     loss_of = nn.functional.mse_loss if wanted.is_floating_point() else nn.functional.cross_entropy
+    if mask_classes:
+        loss_of = partial(_mask_loss, mask_classes)
     losses = torch.empty(plan.steps, device=points.device)
     half = points.is_cuda  # bfloat16 where the device has it in hardware; weights stay in float32
     module.train()
@@ -123,12 +131,14 @@ def seconds_per_step(
     wanted: Shaped[Tensor, "p *t"],
     seen: Int64[Tensor, "k"],
     plan: StepPlan,
+    mask_classes: int = 0,
 ) -> float:
     """The time one step takes, measured on a few; the module is not usable for training afterwards."""
     few = StepPlan(TRIED_STEPS, plan.batch, plan.optimiser)
-    train_steps(module, points, wanted, seen, StepPlan(1, plan.batch, plan.optimiser), 0)  # first calls
+    first = StepPlan(1, plan.batch, plan.optimiser)  # the first calls take longer
+    train_steps(module, points, wanted, seen, first, 0, mask_classes=mask_classes)
     start = time.perf_counter()
-    train_steps(module, points, wanted, seen, few, 0)
+    train_steps(module, points, wanted, seen, few, 0, mask_classes=mask_classes)
     if points.is_cuda:
         torch.cuda.synchronize(points.device)
     return (time.perf_counter() - start) / TRIED_STEPS
@@ -139,6 +149,14 @@ def module_outputs(module: nn.Module, points: Float[Tensor, "p *s"]) -> Float[Te
     """Outputs of a network in evaluation mode, in pieces and without gradients, in float32 on the CPU."""
     with torch.no_grad():
         return torch.cat([module(piece).float().cpu() for piece in points.split(EVALUATED)])
+
+
+def _mask_loss(
+    classes: int, outputs: Float[Tensor, "b t"], wanted: Float[Tensor, "b t"]
+) -> Float[Tensor, ""]:
+    """Cross-entropy of the classes at each position, mean over positions and samples."""
+    logits, shares = (one.unflatten(1, (classes, -1)) for one in (outputs, wanted))
+    return nn.functional.cross_entropy(logits, shares)
 
 
 def _endless(seen: Int64[Tensor, "k"], batch: int, seed: int) -> Iterator[Int64[Tensor, "b"]]:

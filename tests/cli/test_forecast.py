@@ -237,6 +237,31 @@ def test_programs_get_a_list_and_every_network_is_held_to_the_limit(few, capsys)
     assert all(f"symscope: {name}: accuracy" in streams.err for name in below)
 
 
+def test_a_network_that_the_budget_refuses_does_not_stop_the_others(few, tmp_path, capsys):
+    slow, page = tmp_path / "slow.py", tmp_path / "page.html"
+    slow.write_text(
+        "import time\n\nfrom torch import nn\n\n\nclass Slow(nn.Linear):\n"
+        "    def __init__(self):\n        super().__init__(36, 3)\n\n"
+        "    def forward(self, x):\n        time.sleep(0.1)\n        return super().forward(x.flatten(1))\n"
+    )
+    words = (*few, "--group", "C2", "-a", "flip", "--method", "pilot", "--budget", "4s", "--steps", "20")
+    two = ("--model", f"{slow}:Slow", "--model", f"{OWN}:build", *words)
+    assert called(*two, "--out", str(page)) == 0
+    streams = capsys.readouterr()
+    [line] = [one for one in streams.err.splitlines() if "left out" in one]
+    assert line.startswith(f"symscope: left out: {slow}:Slow: a step of training takes")
+    assert "s or more" in line
+    assert f"Report: {page}" in streams.out
+    assert "Left out: " in page.read_text(encoding="utf-8")
+    assert called(*two, "--json", "--fail-below", "0") == 1
+    streams = capsys.readouterr()
+    [answer] = json.loads(streams.out)
+    assert answer["notes"][-1].startswith("Left out: ")
+    assert "what was left out may be below it" in streams.err
+    assert called("--model", f"{slow}:Slow", *words) == 2
+    assert "s or more" in capsys.readouterr().err
+
+
 def test_what_the_user_s_code_prints_is_not_in_the_answer(few, tmp_path, capsys):
     (tmp_path / "loud.py").write_text(
         "from torch import nn\nprint('importing')\n\n\nclass Loud(nn.Linear):\n"

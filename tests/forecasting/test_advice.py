@@ -21,7 +21,7 @@ from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs
 from symscope.numerics import seeded
-from symscope.training import StepPlan, module_outputs, train_steps
+from symscope.training import module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
 
 PILOT = ForecastOptions(method="pilot", budget=8, seed=3)

@@ -1,4 +1,4 @@
-"""Compressed trainings: cost and way by their definition, limits, and what takes their place when they diverge."""
+"""Compressed trainings: cost and way by their definition, limits, what follows one that diverges."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from symscope_papers.config_bounds import (
     check_one_of,
 )
 from symscope_papers.forecast.bank.data import DATASETS
+from symscope_papers.forecast.bank.kinds import EXPORTED
 from symscope_papers.forecast.bank.networks import NETWORKS
 
 SIZES = (25, 100, 400, 900, 1000)
@@ -29,6 +30,8 @@ class Bank:
         mnist: "sample", "fetched", or a folder with MNIST's files.
         fashion: A folder with the files of Fashion-MNIST, "" to leave it out.
         cifar: A folder with train.npz and test.npz of CIFAR-10, "" to leave it out.
+        exported: A folder with the files of `python -m symscope_papers.forecast.bank.export`, "" to leave
+            power demand and molecules out.
         data: Data sets whose cases are measured.
         networks: Networks whose cases are measured.
         samples: Samples of each class whose cases are measured.
@@ -43,6 +46,7 @@ class Bank:
     mnist: str = "fetched"
     fashion: str = ""
     cifar: str = ""
+    exported: str = ""
     data: tuple[str, ...] = tuple(DATASETS)
     networks: tuple[str, ...] = tuple(NETWORKS)
     samples: tuple[int, ...] = SIZES
@@ -77,7 +81,8 @@ def bank_cases() -> list[dict[str, Any]]:
 
 def chosen_cases(config: Bank) -> list[dict[str, Any]]:
     """The cases that a config asks for; of data sets that have a folder."""
-    there = {name for name in config.data if getattr(config, name, "given") != ""}
+    places = {name: "exported" if name in EXPORTED else name for name in config.data}
+    there = {name for name, place in places.items() if getattr(config, place, "given") != ""}
     return [
         case
         for case in bank_cases()

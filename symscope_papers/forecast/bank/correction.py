@@ -31,7 +31,7 @@ SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounde
 NOMINAL = 0.95
 BOTH = ["accuracy", "second_accuracy"]
 FEATURES = ["f0", "f1", "f2", "f3"]
-INVARIANT = ("deepsets",)  # networks that no action of the bank on their data changes
+INVARIANT = (("points", "deepsets"), ("graphs", "message-passing"))  # data and networks its actions keep
 
 
 @final
@@ -75,7 +75,7 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows[FEATURES] = whole.numpy() * coming[:, None]
     rows["coming"], rows["share"] = coming, share
     rows["z"] = class_logits(pilot, points).numpy()
-    rows["invariant"] = rows["network"].isin(INVARIANT)
+    rows["invariant"] = [pair in INVARIANT for pair in zip(rows["data"], rows["network"], strict=True)]
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
 

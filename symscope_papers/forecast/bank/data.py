@@ -1,10 +1,10 @@
-"""What the bank's networks learn: images, small images, sets of points; known samples and new ones apart."""
+"""What the bank's networks learn: images, points, series, molecules, graphs; known and new samples apart."""
 
 from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, parse
 from symscope.numerics import check_count, seeded
 from symscope_papers.digits import digits
+from symscope_papers.forecast.bank.kinds import EXPORTED, exported_data, pulse_series, template_graphs
 
 DATASETS: dict[str, str] = {
     "mnist": "MNIST, 28 x 28",
@@ -28,6 +29,16 @@ DATASETS: dict[str, str] = {
     "cifar": "CIFAR-10, 32 x 32, colour",
     "digits": "scikit-learn's digits, 8 x 8",
     "points": "sets of points in the plane",
+    "pulses": "series with a pulse",
+    "italy": "days of power demand",
+    "rings": "molecules with and without a ring",
+    "handed": "stereocentres, R and S",
+    "graphs": "graphs of eight nodes",
+}
+MADE: dict[str, Callable[[int, int], LabelledData]] = {
+    "points": lambda count, seed: point_sets(count, 8, seed),
+    "pulses": pulse_series,
+    "graphs": template_graphs,
 }
 CURVES = ("line", "circle", "parabola", "cross", "two groups")
 JITTER = 0.1
@@ -42,7 +53,8 @@ def bank_data(
     Args:
         name: One of `DATASETS`.
         samples: Known samples of each class.
-        folders: Where MNIST, Fashion-MNIST and CIFAR-10 are: "mnist" (or "sample"), "fashion", "cifar".
+        folders: Where MNIST, Fashion-MNIST, CIFAR-10 and files of `export` are: "mnist" (or "sample"),
+            "fashion", "cifar", "exported".
         seed: Seed for drawing samples.
 
     Raises:
@@ -54,9 +66,10 @@ def bank_data(
     """
     if name not in DATASETS:
         raise InputError(f"data: no {name!r}: {nearest(name, DATASETS)}")
-    if name == "points":
-        return point_sets(samples, 8, seed), point_sets(NEW, 8, seed + 1)
-    train, test = _whole(name, folders.get("mnist" if name == "six-nine" else name, "sample"))
+    if name in MADE:
+        return MADE[name](samples, seed), MADE[name](NEW, seed + 1)
+    place = "mnist" if name == "six-nine" else "exported" if name in EXPORTED else name
+    train, test = _whole(name, folders.get(place, "sample"))
     apart = train is not test
     if name == "six-nine":
         train, test = (one.of_classes(3, 6, 8, 9) for one in (train, test))
@@ -85,6 +98,9 @@ def _whole(name: str, folder: str) -> tuple[LabelledData, LabelledData]:
     if name == "digits":
         one = small_digits()
         return one, one
+    if name in EXPORTED:
+        one = exported_data(name, folder)
+        return one, one
     if name == "cifar":
         return _npz(Path(folder, "train.npz")), _npz(Path(folder, "test.npz"))
     if name == "fashion":
@@ -106,11 +122,16 @@ def _npz(path: Path) -> LabelledData:
 
 
 def bank_action(data: str, name: str, side: int) -> Action | str:
-    """What acts: "C8", "D4", "flip" or "shift" on images; a group that renumbers points on sets of them."""
-    if data == "points":
+    """What acts: "C8", "D4", "flip" or "shift" on images, "shift" by eighths on series, "O" and "flip" on
+    molecules; a group that renumbers points of sets and nodes of graphs."""
+    if data in ("points", "graphs"):
         group = parse(name)
         assert isinstance(group, FiniteGroup)
-        return node_permutation(group, "features")
+        return node_permutation(group, "adjacency" if data == "graphs" else "features")
+    if data in ("pulses", "italy"):
+        return "C8 shift-x"
+    if data in ("rings", "handed"):
+        return "C2 flip-x" if name == "flip" else f"{name} points:3"
     if name == "shift":
         return f"C{side // 2} shift-x" if side > 8 else f"C{side} shift-x"
     return name if name in ("flip", "D4") else f"{name} rotation"

@@ -59,7 +59,7 @@ def cells(config: Bank) -> list[dict[str, Any]]:
 
 def folders(config: Bank) -> dict[str, str]:
     """Where data sets are."""
-    return {"mnist": config.mnist, "fashion": config.fashion, "cifar": config.cifar}
+    return {name: getattr(config, name) for name in ("mnist", "fashion", "cifar", "exported")}
 
 
 def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) -> CellResults:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor, nn
 
 from symscope.errors import InputError, nearest
+from symscope.networks import NETWORKS as NAMED
 from symscope.networks.architectures import seeded_weights, vit
 from symscope.networks.structured import DeepSets, RowGRU
 
@@ -20,7 +21,11 @@ NETWORKS: dict[str, str] = {
     "allconv": "all-convolutional, global mean",
     "gru": "recurrent over rows",
     "deepsets": "DeepSets",
+    "pointnet": "PointNet",
+    "conv1d": "1-D convolutions, global mean",
+    "message-passing": "message passing",
 }
+BY_NAME = ("pointnet", "conv1d", "message-passing")  # as the library has them
 
 
 def bank_network(name: str, shape: Sequence[int], classes: int) -> Callable[[int], nn.Module]:
@@ -28,7 +33,8 @@ def bank_network(name: str, shape: Sequence[int], classes: int) -> Callable[[int
 
     Args:
         name: One of `NETWORKS`.
-        shape: Shape of one input: [side, side] or [3, side, side] for images, [points, 2] for sets.
+        shape: Shape of one input: [side, side] or [3, side, side] for images, [points, columns] for sets and
+            clouds, [1, length] for series, [nodes, nodes] for graphs.
         classes: Number of outputs.
 
     Raises:
@@ -39,9 +45,12 @@ def bank_network(name: str, shape: Sequence[int], classes: int) -> Callable[[int
     """
     if name not in NETWORKS:
         raise InputError(f"network: no {name!r}: {nearest(name, NETWORKS)}")
+    if name in BY_NAME:
+        return NAMED[name].builder(shape, classes)
     image = len(shape) == 3 or (len(shape) == 2 and shape[0] == shape[1])
     if (name not in ("mlp", "gru", "deepsets") and not image) or (name == "deepsets" and len(shape) != 2):
         raise InputError(f"{name}: it does not take inputs of shape {tuple(shape)}.")
+    series = len(shape) == 2 and shape[0] == 1
     channels, side = (shape[0] if len(shape) == 3 else 1), shape[-1]
     if name == "vit":
         patch = 4 if side % 4 == 0 and side > 8 else 2
@@ -62,7 +71,7 @@ def bank_network(name: str, shape: Sequence[int], classes: int) -> Callable[[int
         "resnet": lambda: _resnet(channels, classes),
         "resnet18": lambda: _resnet18(channels, classes),
         "allconv": lambda: _allconv(channels, classes),
-        "gru": lambda: RowGRU(channels * side, classes),
+        "gru": lambda: RowGRU(1 if series else channels * side, classes, series=series),
         "deepsets": lambda: DeepSets(shape[-1], classes),
     }
 

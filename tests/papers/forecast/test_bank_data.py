@@ -30,7 +30,7 @@ def test_points_lie_near_their_curves():
     assert float(groups.mean()) < 1.3
 
 
-@pytest.mark.parametrize("name", ["mnist", "points", "digits", "six-nine"])
+@pytest.mark.parametrize("name", ["mnist", "points", "digits", "six-nine", "pulses", "graphs"])
 def test_new_samples_are_others_than_the_known(name):
     if name == "digits":
         pytest.importorskip("sklearn")
@@ -67,6 +67,8 @@ def test_colour_images_are_read_from_a_folder(tmp_path):
         ("mnist", "C4", "once", 4, 200 * 3),
         ("six-nine", "C2", "half", 2, 2 * 20),
         ("points", "C8", "half", 8, 2 * 20 * 7),
+        ("pulses", "shift", "half", 8, 2 * 20 * 7),
+        ("graphs", "C8", "half", 8, 2 * 20 * 7),
     ],
 )
 def test_every_case_lacks_what_its_coverage_says(data, action, coverage, order, missing):
@@ -81,7 +83,8 @@ def test_the_list_of_cases_is_large_enough_and_says_what_is_held_out():
     assert len({tuple(case.values()) for case in cases}) == len(cases) >= 120
     assert sum(case["samples"] >= 400 for case in cases) >= 50
     for case in cases:
-        held = case["data"] == "fashion" or case["network"] == "gru" or case["action"] == "D4"
+        held = case["data"] in ("fashion", "handed") or case["network"] == "gru" or case["action"] == "D4"
+        held |= (case["data"], case["network"]) == ("graphs", "mlp")
         assert case["held_out"] is held
 
 

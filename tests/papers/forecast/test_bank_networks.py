@@ -9,7 +9,8 @@ from symscope import InputError
 from symscope.networks import arrange_inputs, user_model
 from symscope_papers.forecast.bank.networks import NETWORKS, bank_network, parameter_count
 
-SHAPES = {"deepsets": [(8, 2)], "mlp": [(8, 2), (3, 8, 8)], "gru": [(12, 12), (3, 8, 8)]}
+SHAPES = {"deepsets": [(8, 2)], "mlp": [(8, 2), (3, 8, 8)], "gru": [(12, 12), (3, 8, 8), (1, 16)]}
+SHAPES |= {"pointnet": [(12, 6)], "conv1d": [(1, 16)], "message-passing": [(8, 8)]}
 
 
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "resnet18"])

@@ -1,0 +1,140 @@
+"""What a forecast will cost, from one forward pass, before anything is transformed or trained."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from symscope.errors import BudgetError
+from symscope.forecasting._kernel_choice import tangent_kernel
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
+from symscope.forecasting._pilot_plan import FEWEST_STEPS, RATIO, smallest_budget
+from symscope.forecasting._question import Question
+from symscope.forecasting._sample_split import MOST_NEW, NEW_SHARE
+from symscope.forecasting._trained_answer import COVERED_SAMPLES, MISSING_SAMPLES
+from symscope.forecasting._trainings import Trainings
+from symscope.networks import UserModel, arrange_inputs
+
+TIMED = 4  # samples of a timed forward pass
+SLOW = 0.01  # seconds of a forward pass of one sample from which on it tells what a batch takes
+WITH_GRADIENTS = 3  # a step over a forward pass
+ROUGH = 2  # by this factor an estimate may be too high
+PASSES = 4  # forward passes for each sample and element when layers are measured, about
+MEASURED = 8  # samples on which layers and remedies are judged
+MEASURED_SHARE = 0.1  # of the budget, for measuring them
+
+
+@final
+@dataclass(frozen=True)
+class FirstEstimate:
+    """What one forward pass tells.
+
+    Attributes:
+        forward: Seconds of a forward pass of one sample.
+        measured_samples: Samples on which layers are measured, so that it keeps the budget; 1 to 8.
+    """
+
+    forward: float
+    measured_samples: int
+
+
+def first_estimate(
+    question: Question,
+    network: UserModel,
+    options: ForecastOptions,
+    training: TrainingOptions,
+    trainings: Trainings,
+) -> FirstEstimate:
+    """The cost of a forecast, roughly, from one forward pass of one sample.
+
+    Args:
+        question: Samples and group.
+        network: Network.
+        options: Budget, method and device.
+        training: The training that is forecast.
+        trainings: Where times are kept.
+
+    Raises:
+        BudgetError: Neither pilot trainings nor a kernel can keep the budget, by far.
+    """
+    device = torch.device(options.device)
+    forward = trainings.measured("forward pass", lambda: forward_seconds(question, network, device))
+    order = question.group.order
+    affordable = MEASURED_SHARE * options.seconds / max(forward * PASSES * order, 1e-9)
+    estimate = FirstEstimate(forward, max(1, min(MEASURED, int(affordable))))
+    alone = options.workers is None and options.dask is None
+    if forward < SLOW or not alone or options.method == "kernel":
+        return estimate
+    plan = training.plan(network.builder(options.seed), len(question.data) * order)
+    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
+    step = WITH_GRADIENTS * forward * plan.batch
+    shorter = min(FEWEST_STEPS, plan.steps // RATIO)
+    if (1 + RATIO) * shorter * step <= ROUGH * share * options.seconds:
+        return estimate
+    if options.method == "auto" and _kernel_fits(question, network, options, forward):
+        return estimate
+    least = smallest_budget(step, 1, asked_points(question) / WITH_GRADIENTS / plan.batch) / share
+    raise BudgetError(_refusal(question, network.name, forward, least, options.seconds))
+
+
+def forward_seconds(question: Question, network: UserModel, device: torch.device) -> float:
+    """Seconds that one more sample adds to a forward pass: what a pass costs by itself a batch pays once."""
+    module = network.builder(0).to(device, torch.float32).eval()
+    x = arrange_inputs(question.data.x[:TIMED].float(), network.layout).to(device)
+    seconds = dict[int, float]()
+    with torch.no_grad():
+        for count in (1, 1, len(x)):  # first calls take longer
+            start = time.perf_counter()
+            module(x[:count]).sum().item()  # waits for the device
+            seconds[count] = time.perf_counter() - start
+    return max(0.0, seconds[len(x)] - seconds[1]) / (len(x) - 1)
+
+
+def asked_points(question: Question) -> int:
+    """At most so many points a trained network is asked at, as `DesignTrainer.asked_points` counts them."""
+    most = int(question.data.labels.bincount().max())
+    fresh = min(MOST_NEW, round(NEW_SHARE * most))
+    whole = min(COVERED_SAMPLES, most) + 2 * min(COVERED_SAMPLES, fresh or most)
+    cells = len(question.data.classes) * question.group.order
+    return (min(MISSING_SAMPLES, most) + fresh + whole) * cells
+
+
+def _kernel_fits(question: Question, network: UserModel, options: ForecastOptions, forward: float) -> bool:
+    """Whether a kernel may keep its share of the budget: one of infinite width does not take the network."""
+    points = (options.per_class or 2) * len(question.data.classes) * question.group.order
+    if WITH_GRADIENTS * forward * points <= ROUGH * KERNEL_SHARE * options.seconds:
+        return True
+    tangent = tangent_kernel(network, question.shape, options.kernel, points, options.effort)
+    return tangent.kind == "infinite"
+
+
+def _refusal(question: Question, name: str, forward: float, least: float, budget: float) -> str:
+    smaller = fewer_points(question, budget / least) or "smaller samples, or a smaller network"
+    return (
+        f"{name}: a forward pass of one sample takes {forward:.2g} s, so that pilot trainings under "
+        f"{question.group.order} elements take about {seconds_text(least)} at least, got a budget of "
+        f"{seconds_text(budget)}; give {seconds_text(least)}, or take {smaller}."
+    )
+
+
+def fewer_points(question: Question, share: float) -> str:
+    """How many points of each cloud or set take this share of the time, in words; "" for other samples."""
+    if question.kind not in ("points", "set"):
+        return ""
+    points = max(1, int(question.shape[-2] * share))
+    return f"at most {points:,} of the {question.shape[-2]:,} points of each sample"
+
+
+def seconds_text(seconds: float) -> str:
+    """Seconds with two digits, without an exponent.
+
+    >>> seconds_text(0.123), seconds_text(9.99), seconds_text(684.2), seconds_text(12345.0)
+    ('0.12 s', '10 s', '690 s', '13,000 s')
+    """
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    unit = 10 ** (len(str(int(seconds))) - 2)
+    return f"{-(-seconds // unit) * unit:,.0f} s"  # rounded up: it has to do

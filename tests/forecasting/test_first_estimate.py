@@ -1,0 +1,103 @@
+"""What one forward pass tells of the cost, and refusals before anything else is done."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from symscope import forecast
+from symscope.errors import BudgetError
+from symscope.forecasting import ForecastOptions, TrainingOptions, _first_estimate
+from symscope.forecasting._designs import interleaved_designs
+from symscope.forecasting._first_estimate import asked_points, first_estimate, forward_seconds
+from symscope.forecasting._question import as_question
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._trainings import Trainings
+from symscope.networks import user_model
+
+
+class Clock:
+    """A clock that goes on only where a network says so: no test depends on how busy a machine is."""
+
+    now = 0.0
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    monkeypatch.setattr(_first_estimate.time, "perf_counter", lambda: Clock.now)
+
+
+class Waits(nn.Module):
+    """A set's mean through one layer, which takes so long for each call and each point."""
+
+    def __init__(self, call: float, point: float) -> None:
+        super().__init__()
+        self.call, self.point, self.layer = call, point, nn.Linear(3, 2)
+
+    def forward(self, x):
+        if isinstance(x, torch.Tensor):  # none is where the network is traced
+            Clock.now += self.call + self.point * x.shape[0] * x.shape[1]
+        return self.layer(x.mean(1))
+
+
+def clouds(points=10):
+    x = torch.randn(12, points, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return x, torch.arange(12) % 2
+
+
+def test_a_pass_counts_by_what_a_sample_adds_to_it():
+    question = as_question(_samples(), "T points")
+    device = torch.device("cpu")
+    slow, fixed = (
+        forward_seconds(question, user_model(lambda w=w: Waits(*w), (10, 3), 2), device)
+        for w in ((0.0, 0.002), (0.05, 0.0))
+    )
+    assert slow == pytest.approx(0.02)  # ten points of 2 ms
+    assert fixed == pytest.approx(0.0)
+
+
+def test_a_forecast_that_cannot_keep_its_budget_is_refused_before_anything_is_done():
+    words = []
+    with pytest.raises(BudgetError, match="a forward pass of one sample takes") as refusal:
+        forecast(
+            lambda: Waits(0.0, 0.002),
+            clouds(),
+            "I points",
+            seen="upright",
+            budget="3s",
+            progress=lambda what, done, total: words.append(what),
+        )
+    assert words == []
+    text = str(refusal.value)
+    least = float(re.search(r"about ([\d,]+) s at least", text)[1].replace(",", ""))
+    points = int(re.search(r"at most ([\d,]+) of the 10 points", text)[1])
+    assert least > 80 * 3 * 0.02 * 32  # steps, with gradients, seconds, batch
+    assert points == max(1, int(10 * 3 / least))
+
+
+def test_slow_calls_alone_are_not_refused_and_layers_are_measured_on_fewer_samples():
+    question = as_question(_samples(), "I points")
+    options, training = ForecastOptions(budget="20s"), TrainingOptions()
+    fast = user_model("pointnet", (10, 3), 2)
+    assert first_estimate(question, fast, options, training, Trainings()).measured_samples == 8
+    slow = user_model(lambda: Waits(0.0, 0.0005), (10, 3), 2)
+    assert first_estimate(question, slow, options, training, Trainings()).measured_samples == 1
+
+
+def test_as_many_points_are_asked_as_is_assumed_or_fewer():
+    question = as_question(_samples(), "T points", seen="upright")
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(user_model("pointnet", (10, 3), 2), samples, torch.device("cpu"))
+    [design] = interleaved_designs(samples, question.group)
+    counted = trainer.asked_points(design)
+    assert counted <= asked_points(question) <= 2 * counted
+
+
+def _samples():
+    from symscope.data import as_samples
+
+    return as_samples(clouds())[0]
