@@ -17,6 +17,8 @@ CLAIMED = {0.1: 1.2, 0.03: 2.0}  # cost: error over floor at most
 
 def judge_claims(config: Any, tables: RunTables) -> list[Claim]:
     """Error over floor by cost, ranks, intervals, decisions, and what networks learned at all."""
+    if not config.trainings:  # forecasts alone: the bank has what they are held against
+        return []
     table = merits(all_forecasts(tables))
     claims = [_learned(tables)]
     for cost in sorted(config.costs, reverse=True):

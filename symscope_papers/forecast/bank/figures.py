@@ -25,7 +25,7 @@ COVERAGES = {
 
 def draw_plots(config: Any, tables: RunTables) -> list[Plot]:
     """Forecast against training, errors of all forecasts, and where they are."""
-    return bank_plots(all_forecasts(tables), max(config.costs))
+    return bank_plots(all_forecasts(tables), max(config.costs)) if config.trainings else []
 
 
 def bank_plots(rows: pd.DataFrame, cost: float) -> list[Plot]:
