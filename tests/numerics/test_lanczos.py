@@ -173,6 +173,21 @@ def test_the_matrix_gives_both_ends(name):
     assert result.converged
 
 
+def test_very_long_vectors_are_iterated_with_a_smaller_basis(monkeypatch):
+    monkeypatch.setattr("symscope.numerics._lanczos.LARGEST_BASIS", 1)
+    spectrum = torch.cat([torch.tensor([-0.3]), torch.linspace(-0.2, 2, 598), torch.tensor([2.5])]).double()
+    widths = []
+
+    def product(v):
+        widths.append(v.shape[1])
+        return spectrum[:, None] * v
+
+    result = iterated_ends(product, 600, seed=0, tolerance=1e-6, limit=5000)
+    assert result.converged
+    torch.testing.assert_close(result.values, spectrum[[0, -1]], rtol=0, atol=1e-6)
+    assert sum(widths) == result.products > 24  # the basis was cut back on the way
+
+
 def test_iteration_says_when_it_gave_up():
     values = torch.linspace(0, 1, 400).double() ** 4
     options = {"seed": 0, "tolerance": 1e-8, "limit": 100}
