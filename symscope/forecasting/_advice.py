@@ -17,8 +17,9 @@ from typing import final
 
 import torch
 
+from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
-from symscope.forecasting._pilot import PilotForecast, unlearned_share
+from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
 from symscope.forecasting._remedy_trials import Trial
@@ -172,8 +173,20 @@ class Remedies:
         text = f"Change the architecture to one like {name}."
         evidence = f"A training of {answer.steps} steps of {name} on the same data."
         change = Change(remedy=name)
+        regression = self.pilot.regression
+        if not self.bounded and regression is not None and answer.asymmetry > INVARIANT:
+            return [self._other_network(text, answer, regression, evidence, change)]
         one = self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence, change)
         return [one, self._averaged_too(one, answer)] if self.invariance else [one]
+
+    def _other_network(
+        self, text: str, answer: TrainedAnswer, regression: ScoreTable, evidence: str, change: Change
+    ) -> Advice:
+        """Advice to take a network that learns numbers at its own pace, whatever the one asked about does."""
+        plan = replace(self.pilot.plan, lengths=(answer.steps,))
+        predicted = predict_numbers([answer.headline], [answer], plan, regression)
+        evidence += " What it has not fitted by then counts as regression with a kernel explains it."
+        return self.advice("architecture", text, predicted.mean, predicted.interval, 1.0, 1, evidence, change)
 
     def _averaged_too(self, one: Advice, answer: TrainedAnswer) -> Advice:
         """A remedy, and the outputs of the same trained networks averaged over the group."""
@@ -209,10 +222,13 @@ class Remedies:
     ) -> Advice:
         """Advice from what a remedy reaches after a training as long as that of the network as it is."""
         headline = self.pilot.headline
-        predicted = _as_table(headline, now)
         asked = ~headline.class_score.isnan()
-        own = grouped_cells(ScoreTable(now.total[asked], now.count[asked]))
-        rise = float((score_logits(predicted, self.bounded) - score_logits(own, self.bounded)).nanmean())
+        rise = self._rise(headline, now)
+        even = change.elements or kind in ("architecture", "build in")
+        if not self.bounded and even and self.pilot.covered is not None:
+            # what sees every element, or has the symmetry, gains as the network does at those that it sees
+            answer = self.pilot.answers[0 if now is self._short else -1]
+            rise = self._rise(self.pilot.covered, answer.covered)
         reached = grouped_cells(ScoreTable(then.total[asked], then.count[asked]))
         moved = torch.full_like(reached.total, rise)
         score = float(shifted_scores(reached, moved, self.bounded).nanmean())
@@ -222,6 +238,13 @@ class Remedies:
         below, above = (math.hypot(*apart, left_open * abs(end - score)) for end in (0, 1))
         interval = (score - below, score + above)
         return self.advice(kind, text, score, interval, training, inference, evidence, change)
+
+    def _rise(self, predicted: TablePrediction, now: ScoreTable) -> float:
+        """How far a whole training is from a shorter one, on the scale of logits."""
+        asked = ~predicted.class_score.isnan()
+        own = grouped_cells(ScoreTable(now.total[asked], now.count[asked]))
+        ahead = score_logits(_as_table(predicted, now), self.bounded) - score_logits(own, self.bounded)
+        return float(ahead.nanmean())
 
     def _ends(self, score: float, ends: list[float]) -> tuple[float, float]:
         """An interval of what was moved, and of what trainings scatter by."""

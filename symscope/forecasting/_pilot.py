@@ -31,6 +31,7 @@ from symscope.forecasting._extrapolation import (
 )
 from symscope.forecasting._learned_forecast import learned_prediction, learned_shift, to_come
 from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._number_forecast import regression_scores, trained_numbers
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TablePrediction, TrainedAnswer
 from symscope.forecasting._training_task import Training
@@ -55,6 +56,8 @@ class PilotForecast:
         plan: Which trainings were run.
         fitted: Score at points of the training data after the longest pilot.
         seconds: Time it took.
+        regression: What kernel regression explains at what the training data lacks, of new samples or else of
+            known ones; None for classes, and for networks that are invariant.
     """
 
     known: TablePrediction
@@ -64,6 +67,7 @@ class PilotForecast:
     plan: PilotPlan
     fitted: float
     seconds: float
+    regression: ScoreTable | None = None
 
     def __repr__(self) -> str:
         return f"PilotForecast({self.headline}, {self.plan.lengths[-1]} of {self.plan.full} steps)"
@@ -192,8 +196,48 @@ def _extrapolated_pilot(
             regression = nearest_neighbours(trainer.samples, designs, trainer.device)
         shift = learned_shift(last.new, last.covered, last.fitted, regression, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
+    anchors: tuple[ScoreTable | None, ScoreTable | None] = (None, None)
+    if trainer.samples.task.kind == "regression" and last.asymmetry > INVARIANT:
+        anchors = regression_scores(trainer.samples, interleaved_designs(trainer.samples, group))
+        known = predict_numbers([one.known for one in ordered], ordered, plan, anchors[0])
+        if new is not None:
+            new = predict_numbers([one.new for one in ordered], ordered, plan, anchors[1])
     assert known is not None
-    return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds)
+    anchor = anchors[0] if new is None else anchors[1]
+    return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds, anchor)
+
+
+def predict_numbers(
+    tables: list[ScoreTable],
+    answers: Sequence[TrainedAnswer],
+    plan: PilotPlan,
+    regression: ScoreTable | None,
+) -> TablePrediction:
+    """The explained variation of a whole training, from one table for each length and kernel regression.
+
+    Args:
+        tables: Scores after each length, shortest first.
+        answers: What the trainings of each length measured.
+        plan: Lengths and steps of a whole training.
+        regression: What kernel regression explains in the same cells.
+    """
+    plain = predict_table(tables, plan, False, answers[-1].fitted)
+    if regression is None:
+        return plain
+    table, apart = trained_numbers(tables, [one.fitted for one in answers], plan, regression)
+    asked = tables[-1].count > 0
+    score, far = (_class_means(values, asked) for values in (table, apart))
+    # what pilots alone say, and what regression alone says, stay possible as far as nothing was learned
+    left_open, moved = unlearned_share(answers[-1].fitted, plan), score - plain.class_score
+    reach, away = (far - score) * left_open, left_open * moved
+    low = plain.class_low + moved + torch.minimum(reach, -away).clamp(max=0)
+    high = (plain.class_high + moved + torch.maximum(reach, -away).clamp(min=0)).clamp(max=1.0)
+    change, mean_reach = (float(one.nanmean()) for one in (moved, reach))
+    ends = (
+        plain.interval[0] + change + min(0.0, mean_reach, -left_open * change),
+        min(1.0, plain.interval[1] + change + max(0.0, mean_reach, -left_open * change)),
+    )
+    return TablePrediction(table, score, torch.minimum(low, score), torch.maximum(high, score), ends)
 
 
 def unlearned_share(fitted: float, plan: PilotPlan) -> float:
