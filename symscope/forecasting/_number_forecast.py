@@ -134,9 +134,8 @@ def _further(
     first: ScoreTable, last: ScoreTable, fits: Sequence[float], plan: PilotPlan
 ) -> Float64[Tensor, "c n"]:
     """Pilots extended to a perfect fit, or by the steps to come, whichever moves them further."""
-    steps = extrapolated(
-        score_logits(first, False), score_logits(last, False), rise_factor(*plan.lengths, plan.full)
-    )
+    factor = rise_factor(plan.lengths[0], plan.lengths[1], plan.full)
+    steps = extrapolated(score_logits(first, False), score_logits(last, False), factor)
     by_steps = shifted_scores(last, steps, False)
     gained = fits[-1] - fits[0]
     ratio = 0.0

@@ -117,7 +117,7 @@ def audit_row(found: Audit) -> dict[str, Any]:
         "high": found.high,
         "first": found.causes[0].kind if found.causes else "none",
         "sentence": found.verdict,
-        **{kind: shares.get(kind, 0.0) for kind in KINDS},
+        **{f"{kind}_share": shares.get(kind, 0.0) for kind in KINDS},
         "labels": label_verdict(found.data_symmetry),
         "recommendation": "" if found.data_symmetry is None else found.data_symmetry.recommendation,
         "audited": found.samples,

@@ -50,7 +50,7 @@ def test_a_row_names_the_cause_of_a_network_and_finds_a_built_in_symmetry_clean(
     else:
         assert row["error"] > 0.5
         assert row["first"] in audits.KINDS
-        assert sum(row[kind] for kind in audits.KINDS) == pytest.approx(1, abs=0.05)
+        assert sum(row[f"{kind}_share"] for kind in audits.KINDS) == pytest.approx(1, abs=0.05)
     assert row["audited"] <= audits.SAMPLES
 
 
