@@ -135,7 +135,9 @@ def _further(
 ) -> Float64[Tensor, "c n"]:
     """Pilots extended to a perfect fit, or by the steps to come, whichever moves them further."""
     steps = extrapolated(
-        score_logits(first, False), score_logits(last, False), rise_factor(*plan.lengths, plan.full)
+        score_logits(first, False),
+        score_logits(last, False),
+        rise_factor(plan.lengths[0], plan.lengths[1], plan.full),
     )
     by_steps = shifted_scores(last, steps, False)
     gained = fits[-1] - fits[0]
