@@ -100,13 +100,14 @@ def print_case(label: str, network: Any, data: Any, group: str, target: str) -> 
     )
     rows = {one.text.partition(":")[0].split(" ")[0]: one.accuracy for one in answer.advice[::-1]}
     averaged, augmented = trained_remedies(answer)
+    predicted = [f"{rows[word]:.2f}" if word in rows else "–" for word in ("Average", "Augment")]
     check = answer.check
     assert check is not None
     second, (low, high) = float(check.second_accuracy.nanmean()), answer.interval
     print(
         f"| {label}, {answer.question.group.name} | {answer.accuracy:.2f} ({low:.2f} to {high:.2f}) "
         f"| {check.accuracy:.2f}, {second:.2f} | {answer.difference:.2f} | {check.noise_floor:.2f} "
-        f"| {rows['Average']:.2f} / {averaged:.2f} | {rows['Augment']:.2f} / {augmented:.2f} |"
+        f"| {predicted[0]} / {averaged:.2f} | {predicted[1]} / {augmented:.2f} |"
     )
     print(answer.verdict)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from symscope.cli._forecast_answers import answer_page, check_reached, show_answers
 from symscope.cli._forecast_arguments import own_elements, training_options
 from symscope.cli._forecast_progress import ForecastProgress
 from symscope.cli._terminal import (
@@ -23,9 +22,6 @@ from symscope.cli._terminal import (
     Seed,
     check_page_path,
     named_action,
-    print_comparison,
-    print_forecast,
-    results_console,
     usable_device_name,
 )
 from symscope.errors import BudgetError, InputError
@@ -309,11 +305,11 @@ def forecast(
     if result:
         left_out = tuple(f"Left out: {refusal}" for refusal in refused)
         result[0] = replace(result[0], notes=(*result[0].notes, *left_out))
-        _show(result, "" if as_json else _page(result), out, len(model or ["mlp"]) > 1)
+        show_answers(result, "" if as_json else answer_page(result), out, len(model or ["mlp"]) > 1)
     if stopped:
         raise typer.Exit(130)
     if fail_below is not None:
-        _check_reached(result, fail_below)
+        check_reached(result, fail_below)
         if refused:
             print("symscope: what was left out may be below it (--fail-below)", file=sys.stderr)
             raise typer.Exit(1)
@@ -377,42 +373,3 @@ def _forecasts(
                 refused.append(error)
                 continue
             yield result
-
-
-def _page(result: list[Forecast]) -> str:
-    from symscope.forecasting import comparison_page, forecast_page
-
-    command = shlex.join(["symscope", *sys.argv[1:]])
-    return comparison_page(result, command) if len(result) > 1 else forecast_page(result[0], command)
-
-
-def _show(result: list[Forecast], page: str, out: Path, several: bool) -> None:
-    """Words on standard output and the page, or numbers where there is no page: a list for several."""
-    from symscope.report import write_page
-
-    if not page:
-        data = [one.to_dict() for one in result]
-        print(json.dumps(data if several else data[0], indent=1, allow_nan=False, ensure_ascii=False))
-        return
-    if len(result) > 1:
-        print_comparison(result)
-    else:
-        print_forecast(result[0])
-    write_page(page, out)
-    results_console().print(f"Report: {out}", soft_wrap=True)
-
-
-def _check_reached(forecasts: list[Forecast], fail_below: float) -> None:
-    """Ends the program with status 1 if any network stays below."""
-    below = False
-    for result in forecasts:
-        reached = result.accuracy
-        if result.check is not None:
-            reached = result.check.accuracy
-        if reached < fail_below:
-            below = True
-            whose = f"{result.model.name}: " if len(forecasts) > 1 else ""
-            words = f"{result.question.task.words.goal} {reached:.3f} is below {fail_below:g}"
-            print(f"symscope: {whose}{words} (--fail-below)", file=sys.stderr)
-    if below:
-        raise typer.Exit(1)

@@ -155,7 +155,7 @@ def node_targets(action: Action, shape: tuple[int, ...], outputs: tuple[int, ...
             f"target action 'nodes': expected numbers of each of the {nodes} nodes, ({nodes},) or ({nodes}, "
             f"d), got targets (outputs) of shape {outputs}."
         )
-    permuted = node_permutation(action.group, "features")
+    permuted = parse_action("nodes", action.group, (nodes, nodes + 1))  # rows alone: a square is a graph
     if len(outputs) == 2:
         return permuted
     return custom_action(action.group, partial(_single_numbers, permuted), 1, "nodes")

@@ -9,8 +9,8 @@ from typing import Any
 
 from symscope.errors import InputError
 from symscope.forecasting._forecast_page import forecast_sections, repeat_section
-from symscope.forecasting._prediction_task import WORSE
 from symscope.forecasting._result import Forecast
+from symscope.forecasting._task_wording import WORSE
 from symscope.numerics import explained
 from symscope.report import (
     COLOURS,

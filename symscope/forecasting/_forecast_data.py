@@ -14,9 +14,9 @@ from symscope._version import __version__
 from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import PilotForecast
-from symscope.forecasting._prediction_task import TaskWording
 from symscope.forecasting._question import Question
 from symscope.forecasting._result import Forecast
+from symscope.forecasting._task_wording import TaskWording
 from symscope.forecasting._trained_answer import TablePrediction, class_scores
 
 FORMAT = 3

@@ -18,10 +18,10 @@ from symscope.forecasting._forecast_figures import (
     table_figure,
 )
 from symscope.forecasting._pilot import PilotForecast
-from symscope.forecasting._prediction_task import interval_words
 from symscope.forecasting._price_list import Advice
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
+from symscope.forecasting._task_wording import interval_words
 from symscope.forecasting._what_if import what_if
 from symscope.numerics import explained
 from symscope.report import (

@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from torch import Tensor
 
 from symscope.errors import InputError
+from symscope.forecasting._task_wording import TaskWording
 from symscope.numerics import explained, may_be_infinite
 
 if TYPE_CHECKING:
@@ -23,69 +24,6 @@ if TYPE_CHECKING:
 
 CLOSE = 0.75  # share of the variation explained at one point: within half a standard deviation
 Z_975 = 1.96
-WORSE = "worse than predicting the mean"
-
-
-@final
-@dataclass(frozen=True)
-class TaskWording:
-    """The words for a task in verdicts, tables and figures.
-
-    Attributes:
-        one: A row of tables.
-        many: Several of them.
-        score: Head of the column of scores.
-        axis: Label of the axis of scores.
-        does: What a network is predicted to do, with "{share}" and "{what}" to be filled in.
-        did: What a trained network does, with "{share}" to be filled in.
-        forecast: The forecast as a heading, with "{share}" to be filled in.
-        error: Head of the column of errors.
-        works: Said of a single point that counts as correct.
-        pictures: What the pictures of missing cases show.
-        heading: Title of the terminal's table.
-        scored: What the numbers of the large table are.
-        goal: What `target` is.
-        key: Key of the score in the data for programs.
-    """
-
-    one: str
-    many: str
-    score: str
-    axis: str
-    does: str
-    did: str
-    forecast: str
-    error: str
-    works: str
-    pictures: str
-    heading: str
-    scored: str
-    goal: str
-    key: str
-
-    def prediction(self, score: float, what: str) -> str:
-        """What a network of this predicted score does on something."""
-        if score < 0:
-            return f"do {WORSE} on {what}"
-        return self.does.format(share=f"{score:.0%}", what=what)
-
-    def outcome(self, score: float) -> str:
-        """What a trained network of this score does."""
-        return f"does {WORSE}" if score < 0 else self.did.format(share=f"{score:.0%}")
-
-    def heading_of(self, score: float) -> str:
-        """The forecast as a heading."""
-        return self.forecast.format(share=WORSE if score < 0 else f"{score:.0%}")
-
-
-def interval_words(ends: tuple[float, float]) -> str:
-    """An interval in per cent; how far below 0 it reaches says nothing.
-
-    >>> interval_words((0.25, 0.5)), interval_words((-1.7, 0.5)), interval_words((-1.7, -0.5))
-    ('25% to 50%', 'below 0% to 50%', 'below 0%')
-    """
-    low, high = ("below 0%" if end < 0 else f"{end:.0%}" for end in ends)
-    return low if high == "below 0%" else f"{low} to {high}"
 
 
 @final
@@ -365,7 +303,7 @@ SEGMENTATION = PredictionTask(
         one="group",
         many="groups",
         score="overlap",
-        axis="mean overlap (IoU)",
+        axis="mean overlap",
         does="reach a mean overlap (IoU) of {share} on {what}",
         did="reaches {share}",
         forecast="Predicted overlap (IoU) with the masks on unseen transformations: {share}",

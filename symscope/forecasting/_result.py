@@ -21,10 +21,11 @@ from symscope.forecasting._full_kernel import kernel_discrepancy
 from symscope.forecasting._kernel_prediction import KernelPrediction
 from symscope.forecasting._options import ForecastOptions
 from symscope.forecasting._pilot import LEARNED, PilotForecast
-from symscope.forecasting._prediction_task import Z_975, interval_words
+from symscope.forecasting._prediction_task import Z_975
 from symscope.forecasting._price_list import Advice
 from symscope.forecasting._question import Question
 from symscope.forecasting._sample_split import samples_text
+from symscope.forecasting._task_wording import interval_words
 from symscope.networks import UserModel
 from symscope.numerics import write_whole
 from symscope.report import figure_bytes, write_page

@@ -21,7 +21,7 @@ def short_repr(value: Any) -> str:
     >>> from symscope.data import MeasuredData
     >>> from symscope.forecasting._targets import grouped
     >>> grouped(MeasuredData(torch.rand(20, 3), torch.arange(20.0), "toy", "typed"))[1]
-    Targets(values=[20, 1, 1], mean=[1], scale=[1], positions=1)
+    Targets(values=[20, 1, 1], mean=[1], scale=[1], positions=1, classes=0)
     """
     parts = (f"{one.name}={_short(getattr(value, one.name))}" for one in fields(value) if one.repr)
     text = f"{type(value).__name__}({', '.join(parts)})"

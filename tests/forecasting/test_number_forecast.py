@@ -10,14 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscope.forecasting import TrainingOptions
+from symscope.forecasting._advice import Remedies
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._number_forecast import regression_scores, regression_weight, trained_numbers
 from symscope.forecasting._pilot import pilot_forecast, predict_table
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import as_question
+from symscope.forecasting._remedy_trials import Trial
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
+from symscope.training import StepPlan
 from tests.forecasting.problems import arrow_net, arrows
 
 
@@ -100,3 +104,31 @@ def test_intervals_of_a_pilot_that_has_not_learned_reach_what_regression_points_
     assert max(anchor, pilot.new.mean) <= high <= 1
     assert len(true_designs(samples, question.group)) == 1
     assert not math.isnan(pilot.known.mean)
+
+
+def narrow_net():
+    """Four units that saturate: it learns the same numbers far more slowly."""
+    return torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(49, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)
+    )
+
+
+def test_what_another_network_reaches_does_not_depend_on_the_one_asked_about():
+    question = as_question(arrows(40), "C4", seen="upright", target_action="vector")
+    samples = forecast_samples(question, 0)
+    other = DesignTrainer(user_model("mlp", question.shape, 2), samples, torch.device("cpu"))
+    [design] = true_designs(samples, question.group)
+    asked, rows = [], []
+    for net in (arrow_net, narrow_net):
+        model = user_model(net, question.shape, question.outputs)
+        trainer = DesignTrainer(model, samples, torch.device("cpu"))
+        full = TrainingOptions(steps=120, batch=16).plan(model.builder(0), 100)
+        pilot = pilot_forecast(trainer, question.group, plan(10, 30, 120), full, 0)
+        trial = Trial("architecture", [Training(other, design, StepPlan(10, 16, full.optimiser), 0)])
+        remedies = Remedies(question, trainer, pilot, full, 0)
+        [row] = [one for one in remedies.tried(trial) if one.kind == "architecture"]
+        asked.append(pilot.headline.mean)
+        rows.append(row)
+    assert abs(asked[0] - asked[1]) > 0.05
+    assert rows[0].accuracy == pytest.approx(rows[1].accuracy)
+    assert (rows[0].low, rows[0].high) == pytest.approx((rows[1].low, rows[1].high))
