@@ -31,14 +31,24 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, Quadrature
 from symscope.numerics import check_count, check_finite, check_memory, check_ridge, checked
-from symscope.spectral._peter_weyl import SPHERES, BandIrrep, band_irreps, check_known, nodes, transformed
+from symscope.spectral._peter_weyl import (
+    SPHERES,
+    BandIrrep,
+    band_irreps,
+    check_elements,
+    check_known,
+    nodes,
+    transformed,
+)
 
 __all__ = ["BandIrrep", "OrbitBlocks", "arc", "leave_out_range", "orbit_blocks", "zonal_coefficients"]
 
+MOST_NODES = 4096  # of one angle
 PIECE = 4096  # transformed samples that the kernel is asked about at a time
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class OrbitBlocks:
@@ -84,6 +94,9 @@ class OrbitBlocks:
 
         Over the elements of a finite subgroup it is the profile that `leave_out` takes.
 
+        Raises:
+            InputError: Not orthogonal matrices of the group's size.
+
         >>> from symscope.groups.compact import so
         >>> point = torch.tensor([[2.0, 0.0]], dtype=torch.float64)
         >>> quarter = torch.tensor([[[0.0, -1.0], [1.0, 0.0]]], dtype=torch.float64)
@@ -91,6 +104,7 @@ class OrbitBlocks:
         >>> blocks.profile(torch.cat([quarter @ quarter.mT, quarter])).round(decimals=9).flatten().tolist()
         [5.0, 1.0]
         """
+        check_elements(elements, self.group)
         total = torch.zeros(self.samples, self.samples, len(elements), dtype=torch.float64)
         for irrep, block in zip(self.irreps, self.blocks, strict=True):
             cells = block.unflatten(1, (-1, irrep.dim)).unflatten(0, (-1, irrep.dim))
@@ -209,6 +223,7 @@ def leave_out_range(
     check_finite("labels", labels)
     if not bool((rule.weights > 0).all()) or float(rule.weights.sum()) > 1 + 1e-9:
         raise InputError("rule: expected positive weights, of at most the whole group, 1.")
+    check_elements(rule.elements, blocks.group)
     check_memory("the missing points", 3 * 8 * (m * q) ** 2, "take fewer elements or samples")
     smoother, trivial = _smoother(blocks, rule.elements, ridge)
     y = labels.double().reshape(m, -1)
@@ -244,7 +259,7 @@ def arc(low: float, high: float, nodes: int) -> Quadrature:
     """
     if not 0 < high - low <= 360:
         raise InputError(f"expected angles low < high, at most 360 degrees apart, got {low:g} and {high:g}.")
-    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes))
+    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes, 1, MOST_NODES))
     angles = torch.from_numpy(np.radians((low + high + (high - low) * places) / 2))
     c, s = angles.cos(), angles.sin()
     elements = torch.stack([torch.stack([c, -s], -1), torch.stack([s, c], -1)], -2)
@@ -291,8 +306,10 @@ def zonal_coefficients(
     >>> zonal_coefficients(lambda t: t**2, 2).round(decimals=12).tolist()  # 1/3 P_0 + 2/3 P_2
     [0.333333333333, 0.0, 0.133333333333]
     """
-    limit = check_count("band_limit", band_limit, 0)
-    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes or limit + 1, limit + 1))
+    limit = check_count("band_limit", band_limit, 0, MOST_NODES - 1)
+    places, weights = np.polynomial.legendre.leggauss(
+        check_count("nodes", nodes or limit + 1, limit + 1, MOST_NODES)
+    )
     polynomials = torch.from_numpy(np.polynomial.legendre.legvander(places, limit))
     values = function(torch.from_numpy(places)) * torch.from_numpy(weights)
     result = values @ polynomials / 2

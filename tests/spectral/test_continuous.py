@@ -161,6 +161,12 @@ def test_bad_input():
         leave_out_range(blocks, labels * torch.inf, rule, mask, 0.1)
     with pytest.raises(InputError, match="of at most the whole group"):
         leave_out_range(blocks, labels, Quadrature(rule.elements, 9 * rule.weights), mask, 0.1)
+    with pytest.raises(InputError, match=r"expected elements of SO\(2\), float64 matrices \[q, 2, 2\]"):
+        blocks.profile(torch.eye(3, dtype=torch.float64)[None])
+    for wrong in (2.0, torch.nan, -1.0):
+        stretched = torch.diag(torch.tensor([wrong, 1.0], dtype=torch.float64))[None]
+        with pytest.raises(InputError, match=r"some of these matrices are none"):
+            blocks.profile(stretched)
     with pytest.raises(InputError, match="low < high"):
         arc(30.0, 30.0, 3)
 
