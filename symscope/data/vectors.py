@@ -14,7 +14,7 @@ from torch import Tensor
 from symscope.data._action import Action, ElementByElement
 from symscope.errors import InputError
 from symscope.groups import FiniteGroup, Representation, unitarity_error
-from symscope.numerics import checked, seeded
+from symscope.numerics import check_count, check_memory, checked, seeded
 
 __all__ = ["linear_action", "representation_of"]
 
@@ -92,19 +92,23 @@ def representation_of(action: Action, shape: Sequence[int]) -> Representation:
     >>> turns.act(1, torch.tensor([1.0, 2.0, 3.0, 4.0])).tolist(), turns.permutation is not None
     ([2.0, 4.0, 1.0, 3.0], True)
     """
-    group, axes = action.group, tuple(shape)
+    group, axes = action.group, tuple(check_count("shape", side) for side in shape)
+    if len(axes) < max(1, action.sample_ndim):
+        raise InputError(f"expected the shape of samples that {action.name} moves, got {axes}.")
+    size = 8 * TRIED * math.prod(axes) * group.order
+    check_memory(f"samples of shape {axes} under every element", size, "take smaller samples")
     move = partial(_in_a_row, action, axes)
     x = torch.randn(TRIED, math.prod(axes), generator=seeded(0, 67), dtype=torch.float64)
-    size = EXACT * float(x.norm())
+    small = EXACT * float(x.norm())
     every = [move(g, x) for g in group.elements]
     for g in (group.identity, *group.generators):
-        if float((move(g, x[:1] - 2 * x[1:2]) - every[g][:1] + 2 * every[g][1:2]).norm()) > size:
+        if float((move(g, x[:1] - 2 * x[1:2]) - every[g][:1] + 2 * every[g][1:2]).norm()) > small:
             raise InputError(
                 f"action {action.name}: expected a linear map for every element, g (x - 2 y) = g x - 2 g y."
             )
         for h in group.elements:
             off = float((move(g, every[h]) - every[int(group.table[g, h])]).norm())
-            if off > size or float((every[group.identity] - x).norm()) > size:
+            if off > small or float((every[group.identity] - x).norm()) > small:
                 raise InputError(_no_representation(action, axes, g, h, off / float(x.norm())))
     rep = Representation(group, math.prod(axes), f"{action.name} on {axes}", move, unitary=False)
     if all(_permutes(move, g, x) for g in group.generators):

@@ -26,7 +26,16 @@ class Quadrature:
     weights: Float[Tensor, "q"]
 
     def average(self, values: Tensor) -> Tensor:
-        """The weighted mean of values given along the first axis, one per element."""
+        """The weighted mean of values given along the first axis, one per element.
+
+        Raises:
+            InputError: Not as many values as elements.
+        """
+        if values.ndim < 1 or len(values) != len(self.weights):
+            raise InputError(
+                f"expected {len(self.weights)} values along the first axis, one per element, got shape "
+                f"{tuple(values.shape)}."
+            )
         return torch.einsum("q,q...->...", self.weights.to(values.dtype), values)
 
 

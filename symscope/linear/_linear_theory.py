@@ -37,6 +37,7 @@ from symscope.numerics import check_memory, checked, seeded
 VECTORS = (2, 3)  # numbers of a target that may be a vector
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class LinearTheory:

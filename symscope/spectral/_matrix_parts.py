@@ -84,19 +84,28 @@ def matrix_part(problem: TurnedBack, frequency: Frequency) -> IrrepPart:
     block.diagonal()[unused] = block.diagonal().real.max().to(block.dtype)
     factor = cholesky(block, problem.ridge, frequency.name, scale)
     solved = _solved_labels(problem, frequency, fixed, factor)
+    inverse = torch.cholesky_inverse(factor).unflatten(1, (m, side)).unflatten(0, (m, side))
     precision, weights = [], []
     for one, own in zip(problem.sets, values, strict=True):
-        spread = torch.zeros(len(own), own.shape[1], m, side, dtype=own.dtype)
-        rows = torch.arange(len(own))
-        spread[rows, :, one.samples.repeat_interleave(problem.outputs)] = own
-        spread = spread.flatten(2)  # [points and outputs, a, block]
-        half = torch.linalg.solve_triangular(factor, spread.flatten(0, 1).mH, upper=False)
-        half = half.unflatten(1, spread.shape[:2])
-        precision.append(torch.einsum("kpa,kqa->pq", half.conj(), half).real)
+        samples = one.samples.repeat_interleave(problem.outputs)
+        precision.append(_between_points(inverse, own, samples))
         if solved is not None:
             root = (frequency.weight / frequency.dim) ** 0.5
-            weights.append(root * torch.einsum("pak,ka->p", spread, solved).real[:, None])
+            here = solved.unflatten(0, (m, side))[samples]
+            weights.append(root * torch.einsum("pak,pka->p", own, here).real[:, None])
     return IrrepPart(tuple(precision), even, None, tuple(weights) if solved is not None else None)
+
+
+def _between_points(
+    inverse: Shaped[Tensor, "m k m k"], own: Shaped[Tensor, "p d k"], samples: Int64[Tensor, "p"]
+) -> Float64[Tensor, "p p"]:
+    """`sum_a own_p,a P_st own_q,a^H` for all pairs of points, one orbit of columns after the other."""
+    total = torch.zeros(len(own), len(own), dtype=torch.float64)
+    for t in samples.unique().tolist():
+        columns = (samples == t).nonzero()[:, 0]
+        left = torch.einsum("pak,pkl->pal", own, inverse[samples, :, t])
+        total[:, columns] = torch.einsum("pal,qal->pq", left, own[columns].conj()).real
+    return total
 
 
 def fixed_vectors(problem: TurnedBack, frequency: Frequency) -> Shaped[Tensor, "m k k"]:

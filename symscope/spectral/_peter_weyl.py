@@ -22,6 +22,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, Quadrature, haar_quadrature, parse
 
+ORTHOGONAL = 1e-9  # entries of g g^T - I
 SPHERES = ("SO(3)", "O(3)")
 
 
@@ -64,6 +65,26 @@ def check_known(group: CompactGroup) -> None:
         raise InputError(
             f"expected SO(2), O(2), SO(3), O(3) or a torus, got {group.name}; take a finite group for others."
         )
+
+
+def check_elements(elements: Tensor, name: str) -> None:
+    """Refuses what are no elements of a group of matrices.
+
+    Raises:
+        InputError: Another shape, or matrices that are not orthogonal.
+    """
+    group = parse(name)
+    assert isinstance(group, CompactGroup)
+    n, double = group.size, elements.dtype == torch.float64
+    if not double or elements.ndim != 3 or elements.shape[1:] != (n, n):
+        raise InputError(
+            f"expected elements of {name}, float64 matrices [q, {n}, {n}], got {elements.dtype} of shape "
+            f"{tuple(elements.shape)}."
+        )
+    off = (elements @ elements.mT - torch.eye(n, dtype=torch.float64)).abs()
+    proper = not name.startswith("SO") or bool((torch.linalg.det(elements) > 0).all())
+    if not bool((off < ORTHOGONAL).all()) or not proper:
+        raise InputError(f"expected elements of {name}; some of these matrices are none.")
 
 
 def nodes(group: CompactGroup, limit: int) -> Quadrature:

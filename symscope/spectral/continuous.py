@@ -29,16 +29,26 @@ from jaxtyping import Bool, Complex128, Float, Float64, Shaped
 from torch import Tensor
 
 from symscope.errors import InputError
-from symscope.groups import CompactGroup, Quadrature
+from symscope.groups import CompactGroup, Quadrature, Representation, parse
 from symscope.numerics import check_count, check_finite, check_memory, check_ridge, checked
-from symscope.spectral._peter_weyl import SPHERES, BandIrrep, band_irreps, check_known, nodes, transformed
+from symscope.spectral._peter_weyl import (
+    SPHERES,
+    BandIrrep,
+    band_irreps,
+    check_elements,
+    check_known,
+    nodes,
+    transformed,
+)
 
 __all__ = ["BandIrrep", "OrbitBlocks", "arc", "leave_out_range", "orbit_blocks", "zonal_coefficients"]
 
+MOST_NODES = 4096  # of one angle
 PIECE = 4096  # transformed samples that the kernel is asked about at a time
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class OrbitBlocks:
@@ -84,6 +94,9 @@ class OrbitBlocks:
 
         Over the elements of a finite subgroup it is the profile that `leave_out` takes.
 
+        Raises:
+            InputError: Not orthogonal matrices of the group's size.
+
         >>> from symscope.groups.compact import so
         >>> point = torch.tensor([[2.0, 0.0]], dtype=torch.float64)
         >>> quarter = torch.tensor([[[0.0, -1.0], [1.0, 0.0]]], dtype=torch.float64)
@@ -91,6 +104,7 @@ class OrbitBlocks:
         >>> blocks.profile(torch.cat([quarter @ quarter.mT, quarter])).round(decimals=9).flatten().tolist()
         [5.0, 1.0]
         """
+        check_elements(elements, self.group)
         total = torch.zeros(self.samples, self.samples, len(elements), dtype=torch.float64)
         for irrep, block in zip(self.irreps, self.blocks, strict=True):
             cells = block.unflatten(1, (-1, irrep.dim)).unflatten(0, (-1, irrep.dim))
@@ -165,6 +179,7 @@ def leave_out_range(
     rule: Quadrature,
     missing: Bool[Tensor, "m q"],
     ridge: float,
+    targets: Representation | None = None,
 ) -> Float64[Tensor, "m q *c"]:
     """What ridge regression on whole orbits, less a range of elements, predicts at elements, seen or missing.
 
@@ -182,10 +197,12 @@ def leave_out_range(
         rule: Elements, with the share of the group that each stands for.
         missing: Which of them are left out of which orbit.
         ridge: Positive number, relative to a mean over points; there is no default.
+        targets: How labels `[m, c]` turn with the sample, `y(g x) = rho(g) y(x)`: a real representation of
+            the group of degree up to 2 L + 2, such as `defining(so(3))`; None where they do not change.
 
     Raises:
-        InputError: Shapes that do not fit, a ridge that is not positive, labels that are not finite, or
-            weights that count some part of the group twice.
+        InputError: Shapes that do not fit, a representation of another group, a ridge that is not positive,
+            labels that are not finite, or weights that count some part of the group twice.
 
     >>> from symscope.groups.compact import so
     >>> points = torch.tensor([[1.0, 0.0], [0.5, 0.0]], dtype=torch.float64)
@@ -209,17 +226,22 @@ def leave_out_range(
     check_finite("labels", labels)
     if not bool((rule.weights > 0).all()) or float(rule.weights.sum()) > 1 + 1e-9:
         raise InputError("rule: expected positive weights, of at most the whole group, 1.")
+    check_elements(rule.elements, blocks.group)
     check_memory("the missing points", 3 * 8 * (m * q) ** 2, "take fewer elements or samples")
-    smoother, trivial = _smoother(blocks, rule.elements, ridge)
-    y = labels.double().reshape(m, -1)
-    everywhere = (trivial @ y)[:, None].expand(m, q, -1).flatten(0, 1)
+    smoother, inner_blocks = _smoother(blocks, rule.elements, ridge)
+    if targets is None:
+        y = labels.double().reshape(m, -1)
+        everywhere = (inner_blocks[0].real @ y).repeat_interleave(q, 0)
+        y = y.repeat_interleave(q, 0)
+    else:
+        y, everywhere = _turning_labels(blocks, inner_blocks, labels.double(), targets, rule.elements)
     gone = missing.flatten().nonzero()[:, 0]
     mass = rule.weights.repeat(m)[gone].sqrt()
     inner = torch.eye(len(gone), dtype=torch.float64) - mass[:, None] * smoother[gone][:, gone] * mass
     factor, failed = torch.linalg.cholesky_ex(inner)
     if bool(failed):
         raise InputError("rule: its weights count some part of the group twice, or its elements are too few.")
-    away = y.repeat_interleave(q, 0)[gone] - everywhere[gone]
+    away = y[gone] - everywhere[gone]
     residual = mass[:, None] * torch.cholesky_solve(mass[:, None] * away, factor)
     return (everywhere - smoother[:, gone] @ residual).reshape(m, q, *labels.shape[1:])
 
@@ -244,7 +266,7 @@ def arc(low: float, high: float, nodes: int) -> Quadrature:
     """
     if not 0 < high - low <= 360:
         raise InputError(f"expected angles low < high, at most 360 degrees apart, got {low:g} and {high:g}.")
-    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes))
+    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes, 1, MOST_NODES))
     angles = torch.from_numpy(np.radians((low + high + (high - low) * places) / 2))
     c, s = angles.cos(), angles.sin()
     elements = torch.stack([torch.stack([c, -s], -1), torch.stack([s, c], -1)], -2)
@@ -253,21 +275,55 @@ def arc(low: float, high: float, nodes: int) -> Quadrature:
 
 def _smoother(
     blocks: OrbitBlocks, elements: Float64[Tensor, "q n n"], ridge: float
-) -> tuple[Float64[Tensor, "p p"], Float64[Tensor, "m m"]]:
-    """`H = K (K + ridge)^-1` between points (s, g), and its block of the trivial irrep."""
+) -> tuple[Float64[Tensor, "p p"], list[Complex128[Tensor, "_ _"]]]:
+    """`H = K (K + ridge)^-1` between points (s, g), and its blocks."""
     m, q = blocks.samples, len(elements)
-    total, trivial = torch.zeros(m, q, m, q, dtype=torch.float64), torch.zeros(m, m, dtype=torch.float64)
-    for index, (irrep, block) in enumerate(zip(blocks.irreps, blocks.blocks, strict=True)):
+    total, every = torch.zeros(m, q, m, q, dtype=torch.float64), []
+    for irrep, block in zip(blocks.irreps, blocks.blocks, strict=True):
         values, vectors = torch.linalg.eigh((block + block.mH) / (2 * m))
         values = values.clamp(min=0)  # a kernel has none below but by rounding
         smoothed = (vectors * (values / (values + ridge))) @ vectors.mH
-        if index == 0:
-            trivial = smoothed.real
+        every.append(smoothed)
         rho = irrep.matrices(elements)
         cells = smoothed.unflatten(1, (m, irrep.dim)).unflatten(0, (m, irrep.dim))
         left = torch.einsum("gab,sbtc->sgatc", rho, cells)  # tr(rho(g) H_st rho(h)^H)
         total += irrep.multiplicity * torch.einsum("sgatc,hac->sgth", left, rho.conj()).real
-    return total.reshape(m * q, m * q), trivial
+    return total.reshape(m * q, m * q), every
+
+
+def _turning_labels(
+    blocks: OrbitBlocks,
+    smoothed: list[Complex128[Tensor, "_ _"]],
+    labels: Float64[Tensor, "m c"],
+    targets: Representation,
+    elements: Float64[Tensor, "q n n"],
+) -> tuple[Float64[Tensor, "p c"], Float64[Tensor, "p c"]]:
+    """`y(s, g) = rho(g) y_s` and `H y` at elements.
+
+    `(H y)(s, g) = sum d tr(sigma(g) H_st Y_t)` with `Y_t = mean sigma(h)^H y(t, h)`.
+    """
+    group = parse(blocks.group)
+    if targets.group != group or labels.ndim != 2 or labels.shape[1] != targets.dim:
+        raise InputError(
+            f"targets: expected a representation of {blocks.group} on labels [{blocks.samples}, "
+            f"{targets.dim}], got {targets!r} and {tuple(labels.shape)}."
+        )
+    assert isinstance(group, CompactGroup)
+    rule = nodes(group, blocks.band_limit)
+    there, here = (torch.stack([targets(g) for g in some]) for some in (rule.elements, elements))
+    if there.is_complex():
+        raise InputError(f"targets: expected a real representation, {targets!r} is complex.")
+    turned = torch.einsum("qij,mj->mqi", here, labels)
+    total = torch.zeros_like(turned)
+    for irrep, block in zip(blocks.irreps, smoothed, strict=True):
+        sigma = irrep.matrices(rule.elements)
+        mean = torch.einsum(
+            "q,qba,qij->abij", rule.weights.to(sigma.dtype), sigma.conj(), there.to(sigma.dtype)
+        )
+        parts = torch.einsum("abij,tj->tabi", mean, labels.to(sigma.dtype)).flatten(0, 1)  # rows (t, a)
+        solved = torch.einsum("kr,rbi->kbi", block, parts).unflatten(0, (-1, irrep.dim))
+        total += irrep.multiplicity * torch.einsum("gba,sabi->sgi", irrep.matrices(elements), solved).real
+    return turned.flatten(0, 1), total.flatten(0, 1)
 
 
 @checked
@@ -291,8 +347,10 @@ def zonal_coefficients(
     >>> zonal_coefficients(lambda t: t**2, 2).round(decimals=12).tolist()  # 1/3 P_0 + 2/3 P_2
     [0.333333333333, 0.0, 0.133333333333]
     """
-    limit = check_count("band_limit", band_limit, 0)
-    places, weights = np.polynomial.legendre.leggauss(check_count("nodes", nodes or limit + 1, limit + 1))
+    limit = check_count("band_limit", band_limit, 0, MOST_NODES - 1)
+    places, weights = np.polynomial.legendre.leggauss(
+        check_count("nodes", nodes or limit + 1, limit + 1, MOST_NODES)
+    )
     polynomials = torch.from_numpy(np.polynomial.legendre.legvander(places, limit))
     values = function(torch.from_numpy(places)) * torch.from_numpy(weights)
     result = values @ polynomials / 2

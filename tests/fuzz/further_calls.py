@@ -219,4 +219,19 @@ def training() -> None:
     module_outputs(net, points)
 
 
-CALLS = (auditing, data, discovery, dynamics, forecasts, groups, kernels, networks, pages, training)
+def linear() -> None:
+    from symscope.linear import linear_theory
+
+    x = torch.randn(4, 2, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theory = linear_theory((x, x.flip(1)), "C4 rotation", target_action="image")
+    weights = torch.arange(16.0, dtype=torch.float64).reshape(4, 4)
+    theory.completed()
+    theory.model(seed=0)
+    theory.rate(0.01)
+    theory.split(weights)
+    theory.steps(weights, level=0.5, learning_rate=0.01)
+    theory.table()
+    theory.tracker(theory.model(seed=1)).predict_linear(theory.flow, learning_rate=theory.rate(0.01))
+
+
+CALLS = (auditing, data, discovery, dynamics, forecasts, groups, kernels, linear, networks, pages, training)

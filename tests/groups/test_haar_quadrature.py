@@ -71,6 +71,8 @@ def test_a_torus_averages_what_each_circle_does():
 
 
 def test_bad_input():
+    with pytest.raises(InputError, match=r"expected 4 values along the first axis.*got shape \(3,\)"):
+        haar_quadrature(so(2), 3).average(torch.ones(3))
     with pytest.raises(
         InputError, match=r"expected SO\(2\), O\(2\), SO\(3\), O\(3\) or a torus.*got SO\(4\)"
     ):

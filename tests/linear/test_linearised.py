@@ -183,3 +183,25 @@ def test_bad_input():
     assert bool(fast.displacement(1, flow=True).isfinite().all())
     with pytest.raises(InputError, match="step: expected 0 or more"):
         fast.displacement(-1, flow=True)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_outputs_of_any_shape_are_those_of_rows(shape):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(7, 4, dtype=torch.float64, generator=generator)
+    rows = math.prod(shape)
+    torch.manual_seed(0)
+    layers = [nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, rows)]
+    flat = nn.Sequential(*layers).double()
+    shaped = nn.Sequential(*layers, nn.Unflatten(1, shape) if shape else nn.Flatten(0)).double()
+    y = torch.randn(7, rows, dtype=torch.float64, generator=generator)
+    plain = linearised_network(flat, x, y, learning_rate=0.01, loss="mean")
+    lin = linearised_network(shaped, x, y.reshape(7, *shape), learning_rate=0.01, loss="mean")
+    trained, expected = lin.training(x[:3], [0, 5]), plain.training(x[:3], [0, 5])
+    assert trained.shape == (2, 3, *shape)
+    torch.testing.assert_close(trained.reshape(2, 3, rows), expected)
+    changes = lin.changes(lin.displacement(5))
+    for name, change in plain.changes(plain.displacement(5)).items():
+        torch.testing.assert_close(changes[name], change)
+    with pytest.raises(InputError, match=r"y: expected targets \[7"):
+        linearised_network(shaped, x, torch.ones(7, 4, dtype=torch.float64), learning_rate=0.1, loss="mean")

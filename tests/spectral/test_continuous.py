@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from symscope.errors import InputError
 from symscope.groups import Quadrature, cyclic, dihedral, direct_product, finite_part, haar_quadrature
 from symscope.groups.compact import o, so, torus
+from symscope.groups.constructions import defining
 from symscope.groups.polyhedral import icosahedral
 from symscope.groups.spin import spin
 from symscope.spectral import leave_out
@@ -159,8 +160,16 @@ def test_bad_input():
         leave_out_range(blocks, labels, rule, mask[:, :2], 0.1)
     with pytest.raises(InputError, match=r"labels.*finite"):
         leave_out_range(blocks, labels * torch.inf, rule, mask, 0.1)
+    with pytest.raises(InputError, match=r"targets: expected a representation of SO\(2\) on labels"):
+        leave_out_range(blocks, torch.ones(2, 3).double(), rule, mask, 0.1, targets=defining(so(3)))
     with pytest.raises(InputError, match="of at most the whole group"):
         leave_out_range(blocks, labels, Quadrature(rule.elements, 9 * rule.weights), mask, 0.1)
+    with pytest.raises(InputError, match=r"expected elements of SO\(2\), float64 matrices \[q, 2, 2\]"):
+        blocks.profile(torch.eye(3, dtype=torch.float64)[None])
+    for wrong in (2.0, torch.nan, -1.0):
+        stretched = torch.diag(torch.tensor([wrong, 1.0], dtype=torch.float64))[None]
+        with pytest.raises(InputError, match=r"some of these matrices are none"):
+            blocks.profile(stretched)
     with pytest.raises(InputError, match="low < high"):
         arc(30.0, 30.0, 3)
 
@@ -236,6 +245,27 @@ def test_leaving_out_nodes_of_a_rule_is_dense_ridge_regression_on_them(name, see
         ~missing.flatten(),
         ridge,
     )
+    assert torch.allclose(found.flatten(0, 1), dense, atol=DENSE)
+
+
+@pytest.mark.parametrize("name", ["SO(2)", "O(2)", "SO(3)", "O(3)", "T2"])
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 10**6), ridge=st.floats(1e-3, 1.0))
+def test_targets_that_turn_are_those_of_dense_regression(name, seed, ridge):
+    group, degree = GROUPS[name], 1
+    turning = defining(group)
+    x, kernel = clouds(2, 3, group.size, seed), random_kernel(degree, 3, seed)
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randn(2, group.size, dtype=torch.float64, generator=generator)
+    rule = haar_quadrature(group, 2 * degree)
+    missing = torch.rand(2, len(rule.elements), generator=generator) < 0.5
+    missing[0, 0], missing[1, 0] = True, False
+    blocks = orbit_blocks(kernel, x, group, degree)
+    found = leave_out_range(blocks, labels, rule, missing, ridge, targets=turning)
+    points = torch.stack([x @ g.T for g in rule.elements], dim=1).flatten(0, 1)
+    targets = torch.stack([labels @ g.T for g in rule.elements], dim=1).flatten(0, 1)
+    mass = rule.weights.repeat(2) / 2
+    dense = dense_predictions(kernel, points, targets, mass, ~missing.flatten(), ridge)
     assert torch.allclose(found.flatten(0, 1), dense, atol=DENSE)
 
 
