@@ -11,7 +11,6 @@ import torch
 from symscope.data._action import Action, custom_action
 from symscope.data._named_actions import parse_action
 from symscope.data._sample_kinds import is_builtin_action, point_coordinates, sample_kind
-from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, Representation
 from symscope.user_code import user_errors
