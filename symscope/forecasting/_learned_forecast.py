@@ -1,14 +1,17 @@
 """From a pilot to a whole training by a correction that was fitted on a bank of forecasts and trainings.
 
-On the scale of logits a class moves from what the pilot reached towards what a regression on the same data
-reaches, with the network's infinite-width kernel where it is known, else by nearest neighbours, and up; less,
-the longer the pilot, and the nearer it is to what it reaches at seen transformations. The numbers
+On the scale of logits a class moves up from what the pilot reached: by a constant, less where the pilot
+has not learned what it was shown; towards what a regression on the same data reaches, with the network's
+infinite-width kernel where it is known, else by nearest neighbours, if that is higher; and along the rise
+from the shorter pilot to the longer. What it reaches at seen transformations counts little. The numbers
 are those that `python -m docs.tooling.forecast_bank` fits to docs/results/forecast-bank; they are used
 because they did better than the constants of `_extrapolation` for networks, data sets and groups that were
 left out of the fit. Intervals are conformal: as wide as residuals of networks that were left out.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float64, Int64
@@ -18,23 +21,24 @@ from symscope.forecasting._extrapolation import Z_975, moved_scores, score_logit
 from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, class_scores
 from symscope.numerics import explained, may_be_infinite
 
-POWER = 0.3  # of the share of the steps that a pilot takes: 0.68 is still to come at 2 %
-WEIGHTS = (0.66, 1.18, 0.10, -0.09)  # of the four parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.13, 0.30  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.70  # half width of the mean over classes, in mean half widths of classes
+HALFWAY = 0.15  # progress of a pilot after which half of the correction applies
+WEIGHTS = (0.38, -0.85, 1.08, 0.23, -0.08, 0.15)  # of the six parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.10, 0.49  # half width of a class, for a whole training and for what is to come
+MEAN_WIDTH = 0.73  # half width of the mean over classes, in mean half widths of classes
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
 
 
 @explained
-def to_come(share: float) -> float:
-    """How much of the correction applies after a pilot of this share of the steps: 0 for a whole training.
+def to_come(progress: float) -> float:
+    """How much of the correction applies after a pilot of this progress: 0 for a whole training.
 
-    >>> to_come(1.0), round(to_come(0.1), 2), round(to_come(0.01), 2)
-    (0.0, 0.5, 0.75)
+    >>> to_come(1.0), round(to_come(0.15), 3), round(to_come(0.01), 2)
+    (0.0, 0.425, 0.93)
     """
-    return 1 - min(1.0, share) ** POWER
+    done = min(1.0, progress)
+    return (1 - done) / (1 + done / HALFWAY)
 
 
 @may_be_infinite
@@ -52,31 +56,36 @@ def class_logits(score: Float64[Tensor, "c"], points: Int64[Tensor, "c"]) -> Flo
 @may_be_infinite
 @explained
 def correction_features(
-    pilot: Float64[Tensor, "c"],
+    pilots: Float64[Tensor, "lengths c"],
     covered: Float64[Tensor, "c"],
     regression: Float64[Tensor, "c"],
+    fitted: float,
     points: Int64[Tensor, "c"],
-    share: float,
-) -> Float64[Tensor, "c 4"]:
+    progress: float,
+) -> Float64[Tensor, "c 6"]:
     """What the correction of each class is a linear function of.
 
     Args:
-        pilot: Accuracy of each class after the pilot, at what the training data lacks of it.
+        pilots: Accuracy of each class after one or two pilots, the longer last, at what the training data
+            lacks of it; NaN for classes that were not asked.
         covered: Accuracy at what it has of the class.
         regression: Accuracy of kernel regression, or of nearest neighbours, at what it lacks.
+        fitted: Share of the points trained on that the longer pilot has right.
         points: Points behind the accuracies.
-        share: Steps of the pilot over those of a whole training.
+        progress: How much of a whole training the longer pilot stands for.
     """
-    here, there, near = (class_logits(one, points) for one in (pilot, covered, regression))
-    lacking = (there - here).clamp(min=0)
-    parts = [torch.ones_like(here), near - here, (near - here) * lacking / (1 + lacking), there - here]
-    return to_come(share) * torch.stack(parts, 1)
+    here, there, near = (class_logits(one, points) for one in (pilots[-1], covered, regression))
+    rise = (here - class_logits(pilots[0], points)).nanmean().nan_to_num()
+    higher, unlearned = (near - here).clamp(min=0), 1 - fitted
+    one = torch.ones_like(here)
+    parts = [one, unlearned * one, higher, unlearned * higher, there - here, rise * one]
+    return to_come(progress) * torch.stack(parts, 1)
 
 
 @may_be_infinite
 @explained
 def half_widths(
-    score: Float64[Tensor, "c"], share: float, points: Int64[Tensor, "c"]
+    score: Float64[Tensor, "c"], progress: float, points: Int64[Tensor, "c"]
 ) -> Float64[Tensor, "c"]:
     """Half widths of 95 % intervals of classes; narrower towards accuracies of 0 and 1.
 
@@ -86,43 +95,44 @@ def half_widths(
     smoothed = (score * points + 1) / (points + 2)
     fewer = (1 / points - 1 / BANK_POINTS).clamp(min=0)
     chance = Z_975 * (smoothed * (1 - smoothed) * fewer).sqrt()
-    return torch.hypot((WIDTH + FURTHER_WIDTH * to_come(share)) * spread, chance)
+    return torch.hypot((WIDTH + FURTHER_WIDTH * to_come(progress)) * spread, chance)
 
 
 @may_be_infinite
 @explained
 def learned_shift(
-    missing: ScoreTable, covered: ScoreTable, fitted: float, regression: ScoreTable, share: float
+    missing: Sequence[ScoreTable], covered: ScoreTable, fitted: float, regression: ScoreTable, progress: float
 ) -> Float64[Tensor, "c"]:
-    """How far each class moves on the scale of logits, from the pilot to a whole training.
+    """How far each class moves on the scale of logits, from the longer pilot to a whole training.
 
     Args:
-        missing: New samples at what the training data lacks, after the pilot.
+        missing: New samples at what the training data lacks, after each pilot, the longer last.
         covered: New samples at what it has; classes without any have the fitted score.
         fitted: Score at points of the training data.
         regression: Kernel regression, or nearest neighbours, at what it lacks.
-        share: Steps of the pilot over those of a whole training.
+        progress: How much of a whole training the longer pilot stands for.
     """
     there = covered.total.sum(1) / covered.count.sum(1)
     there = torch.where(there.isnan(), fitted, there)
-    scores = (class_scores(missing), there, class_scores(regression))
-    features = correction_features(*scores, missing.count.sum(1), share)
+    pilots = torch.stack([class_scores(one) for one in missing])
+    points = missing[-1].count.sum(1)
+    features = correction_features(pilots, there, class_scores(regression), fitted, points, progress)
     return features @ torch.tensor(WEIGHTS, dtype=torch.float64)
 
 
 @may_be_infinite
 @explained
-def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], share: float) -> TablePrediction:
+def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], progress: float) -> TablePrediction:
     """Accuracies of a whole training, each class moved so far on the scale of logits.
 
     Args:
         table: Accuracies after the pilot.
         shift: How far each class moves; NaN for classes that were not asked.
-        share: Steps of the pilot over those of a whole training.
+        progress: How much of a whole training the pilot stands for.
     """
     now, points = class_scores(table), table.count.sum(1)
     score = moved_scores(now, class_logits(now, points), shift)
-    half = half_widths(score, share, points)
+    half = half_widths(score, progress, points)
     mean, mean_half = float(score.nanmean()), MEAN_WIDTH * float(half.nanmean())
     ends = (max(0.0, mean - mean_half), min(1.0, mean + mean_half))
     cells = _cells_with_mean(table, score)

@@ -194,7 +194,8 @@ def _extrapolated_pilot(
         if regression is None:
             designs = interleaved_designs(trainer.samples, group)
             regression = nearest_neighbours(trainer.samples, designs, trainer.device)
-        shift = learned_shift(last.new, last.covered, last.fitted, regression, share)
+        tables = [one.new for one in ordered]
+        shift = learned_shift(tables, last.covered, last.fitted, regression, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
     anchors: tuple[ScoreTable | None, ScoreTable | None] = (None, None)
     if trainer.samples.task.kind == "regression" and last.asymmetry > INVARIANT:

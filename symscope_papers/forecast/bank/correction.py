@@ -30,7 +30,7 @@ RIDGE = 1e-3  # on weights in units of one standard deviation of their feature
 SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounded off
 NOMINAL = 0.95
 BOTH = ["accuracy", "second_accuracy"]
-FEATURES = ["f0", "f1", "f2", "f3"]
+FEATURES = [f"f{k}" for k in range(len(WEIGHTS))]
 INVARIANT = (("points", "deepsets"), ("graphs", "message-passing"))  # data and networks its actions keep
 
 
@@ -54,7 +54,7 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     """Classes of all cases and costs, on new samples, with what the correction is a function of.
 
     Returns:
-        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f3`, `coming`
+        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f5`, `coming`
         (how much of the correction applies), `weight` (a case counts once) and `invariant`: whether the
         network is invariant by its architecture, so that its curve is extrapolated as it is.
     """
@@ -66,18 +66,25 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows = rows.merge(trained, on=[*CASE, "position"])
     rows = rows.merge(beside, on=[*CASE, "position"])
     rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
-    there = rows["covered_long"].fillna(rows["fitted_long"])
-    share = rows["progress"]
+    rows["coming"] = [to_come(one) for one in rows["progress"]]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
-    pilot, seen, regression = (_tensor(one) for one in (rows["after_long"], there, rows["regression"]))
-    whole = correction_features(pilot, seen, regression, points, 0.0)  # as if all of it were to come
-    coming = np.array([to_come(one) for one in share])
-    rows[FEATURES] = whole.numpy() * coming[:, None]
-    rows["coming"], rows["share"] = coming, share
-    rows["z"] = class_logits(pilot, points).numpy()
+    rows["z"] = class_logits(_tensor(rows["after_long"]), points).numpy()
+    rows[FEATURES] = 0.0
+    for _, part in rows.groupby([*CASE, "cost"]):
+        rows.loc[part.index, FEATURES] = _features(part)
     rows["invariant"] = [pair in INVARIANT for pair in zip(rows["data"], rows["network"], strict=True)]
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
+
+
+def _features(part: pd.DataFrame) -> NDArray[np.float64]:
+    """What the correction of the classes of one case and cost is a linear function of."""
+    pilots = torch.stack([_tensor(part[name]) for name in ("after_short", "after_long")])
+    seen = _tensor(part["covered_long"].fillna(part["fitted_long"]))
+    points = torch.tensor(part["points"].to_numpy(np.int64))
+    fitted, progress = (float(part[name].iloc[0]) for name in ("fitted_long", "progress"))
+    regression = _tensor(part["regression"])
+    return correction_features(pilots, seen, regression, fitted, points, progress).numpy()
 
 
 def _regressions(baselines: pd.DataFrame) -> pd.DataFrame:
@@ -166,9 +173,9 @@ def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
     """Forecasts with the intervals that the library gives them."""
     points = torch.tensor(rows["points"].to_numpy(np.int64))
     halves = pd.Series(0.0, index=rows.index)
-    for share in rows["share"].unique():
-        mine = (rows["share"] == share).to_numpy(copy=True)
-        halves[mine] = half_widths(_tensor(forecast[mine]), float(share), points[mine]).numpy()
+    for progress in rows["progress"].unique():
+        mine = (rows["progress"] == progress).to_numpy(copy=True)
+        halves[mine] = half_widths(_tensor(forecast[mine]), float(progress), points[mine]).numpy()
     low, high = (forecast - halves).clip(lower=0), (forecast + halves).clip(upper=1)
     own = rows["invariant"]
     return pd.DataFrame(
