@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
+from torch import Tensor, nn
 
 from symscope.errors import BudgetError
+from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._kernel_choice import tangent_kernel
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
-from symscope.forecasting._pilot_plan import FEWEST_STEPS, RATIO, smallest_budget
+from symscope.forecasting._pilot_plan import RATIO, fewest_steps, smallest_budget
 from symscope.forecasting._question import Question
-from symscope.forecasting._sample_split import MOST_NEW, NEW_SHARE
-from symscope.forecasting._trained_answer import COVERED_SAMPLES, MISSING_SAMPLES
+from symscope.forecasting._trained_answer import ASKED_SAMPLES
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel, arrange_inputs
 
 TIMED = 4  # samples of a timed forward pass
+CALLS = 3  # of which the fastest counts
 SLOW = 0.01  # seconds of a forward pass of one sample from which on it tells what a batch takes
 WITH_GRADIENTS = 3  # a step over a forward pass
 ROUGH = 2  # by this factor an estimate may be too high
@@ -71,12 +73,13 @@ def first_estimate(
     plan = training.plan(network.builder(options.seed), len(question.data) * order)
     share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
     step = WITH_GRADIENTS * forward * plan.batch
-    shorter = min(FEWEST_STEPS, plan.steps // RATIO)
-    if (1 + RATIO) * shorter * step <= ROUGH * share * options.seconds:
+    cost = StepCost(0.0, min(smallest_batch(network.builder(options.seed)), plan.batch))
+    if (1 + RATIO) * fewest_steps(plan, cost) * step <= ROUGH * share * options.seconds:
         return estimate
     if options.method == "auto" and _kernel_fits(question, network, options, forward):
         return estimate
-    least = smallest_budget(step, 1, asked_points(question) / WITH_GRADIENTS / plan.batch) / share
+    asked = fewest_asked_points(question) / WITH_GRADIENTS / plan.batch
+    least = smallest_budget(step, plan, cost, 1, asked) / share
     raise BudgetError(_refusal(question, network.name, forward, least, options.seconds))
 
 
@@ -84,22 +87,23 @@ def forward_seconds(question: Question, network: UserModel, device: torch.device
     """Seconds that one more sample adds to a forward pass: what a pass costs by itself a batch pays once."""
     module = network.builder(0).to(device, torch.float32).eval()
     x = arrange_inputs(question.data.x[:TIMED].float(), network.layout).to(device)
-    seconds = dict[int, float]()
+    one, all_of_them = (
+        min(_pass_seconds(module, x[:count]) for _ in range(CALLS)) for count in (1, len(x))
+    )  # first calls take longer, and so do others on a busy machine
+    return max(0.0, all_of_them - one) / (len(x) - 1)
+
+
+def _pass_seconds(module: nn.Module, x: Tensor) -> float:
+    start = time.perf_counter()
     with torch.no_grad():
-        for count in (1, 1, len(x)):  # first calls take longer
-            start = time.perf_counter()
-            module(x[:count]).sum().item()  # waits for the device
-            seconds[count] = time.perf_counter() - start
-    return max(0.0, seconds[len(x)] - seconds[1]) / (len(x) - 1)
+        module(x).sum().item()  # waits for the device
+    return time.perf_counter() - start
 
 
-def asked_points(question: Question) -> int:
-    """At most so many points a trained network is asked at, as `DesignTrainer.asked_points` counts them."""
-    most = int(question.data.labels.bincount().max())
-    fresh = min(MOST_NEW, round(NEW_SHARE * most))
-    whole = min(COVERED_SAMPLES, most) + 2 * min(COVERED_SAMPLES, fresh or most)
+def fewest_asked_points(question: Question) -> int:
+    """About how many points a trained network is asked at, at the least, as `DesignTrainer` counts them."""
     cells = len(question.data.classes) * question.group.order
-    return (min(MISSING_SAMPLES, most) + fresh + whole) * cells
+    return 5 * ASKED_SAMPLES[-1] * cells  # lacking, covered, averaged, of known and of new samples
 
 
 def _kernel_fits(question: Question, network: UserModel, options: ForecastOptions, forward: float) -> bool:

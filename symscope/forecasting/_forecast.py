@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any, final
 
 import torch
@@ -17,16 +16,16 @@ from symscope.data import Action, LabelledData, MeasuredData, TargetAction, as_s
 from symscope.errors import BudgetError, InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
 from symscope.forecasting._architecture_forecast import known_regression, with_kernel
+from symscope.forecasting._budgeted_pilots import budgeted_pilots, too_small_text
 from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
-from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._coverage import Cases
-from symscope.forecasting._designs import Design, interleaved_designs, true_designs
+from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._equivariance import equivariance
-from symscope.forecasting._first_estimate import fewer_points, first_estimate, seconds_text
+from symscope.forecasting._first_estimate import first_estimate
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
-from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, rank_advice
 from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._remedy_trials import remedy_trials, trial_count
@@ -38,11 +37,6 @@ from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, explained, partial_progress
-from symscope.training import StepPlan
-
-STEP, SMALL_STEP = "step of training", "step of a small batch"
-START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
-FORWARD = 1 / 3  # a forward pass alone over one with gradients
 
 
 @final
@@ -211,7 +205,7 @@ def _growing_forecast(
     pilots = None
     if options.method != "kernel":
         say("timing a step of training", 0, 0)
-        pilots = _pilot_plan(question, trainer, plan, options, suited.augment, trainings)
+        trainer, pilots = budgeted_pilots(question, trainer, plan, options, suited.augment, trainings)
     result = Forecast(
         question,
         network,
@@ -229,7 +223,7 @@ def _growing_forecast(
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
     if result.prediction is None and pilots is None:
-        raise BudgetError(_too_small(question, trainer, plan, options, trainings))
+        raise BudgetError(too_small_text(question, trainer, plan, options, trainings))
     yield result
     if pilots is not None:
         later = check_trainings(trainer, question, training, plan, options.seed) if train else []
@@ -237,7 +231,7 @@ def _growing_forecast(
             result = grown
             yield result
     elif options.method != "kernel":
-        note = _too_small(question, trainer, plan, options, trainings)
+        note = too_small_text(question, trainer, plan, options, trainings)
         result = replace(result, notes=(*result.notes, note))
     if train:
         say("whole trainings", 0, 0)
@@ -350,57 +344,3 @@ def _new_samples(new: Any, data: LabelledData | MeasuredData, names: Sequence[st
         raise InputError(f"new: class {foreign[0]!r} is not in the data; {nearest(foreign[0], list(names))}")
     places = torch.tensor([list(names).index(word) for word in words])
     return replace(fresh, labels=places[fresh.labels])
-
-
-def _pilot_plan(
-    question: Question,
-    trainer: DesignTrainer,
-    plan: StepPlan,
-    options: ForecastOptions,
-    augment: bool,
-    trainings: Trainings,
-) -> PilotPlan | None:
-    """The pilot trainings that the budget allows, with remedies if they fit, else without."""
-    samples, group = trainer.samples, question.group
-    designs = interleaved_designs(samples, group)
-    seconds = trainings.measured(STEP, partial(trainer.step_seconds, designs[0], plan))
-    step = _step_cost(trainer, designs[0], plan, seconds, trainings)
-    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
-    replaced = len(true_designs(samples, group))
-    at_once = trainings.at_once(trainer.device)
-    allowed = share * options.seconds - (START_SECONDS if at_once > 1 else 0)
-    arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
-    asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    tried = trial_count(question, trainer, augment)
-    with_remedies = pilot_plan(*arguments, asked, tried, at_once, step)
-    return with_remedies or pilot_plan(*arguments, asked, at_once=at_once, step=step)
-
-
-def _step_cost(
-    trainer: DesignTrainer, design: Design, plan: StepPlan, seconds: float, trainings: Trainings
-) -> StepCost:
-    """What steps of smaller batches cost, measured at the smallest one."""
-    smallest = min(smallest_batch(trainer.model.builder(0)), plan.batch)
-    small = replace(plan, batch=smallest)
-    measured = trainings.measured(SMALL_STEP, partial(trainer.step_seconds, design, small))
-    return StepCost.measured(smallest, plan.batch, measured / seconds)
-
-
-def _too_small(
-    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, trainings: Trainings
-) -> str:
-    """What a pilot training would take, in words."""
-    designs = interleaved_designs(trainer.samples, question.group)
-    seconds = trainings.measured(STEP, partial(trainer.step_seconds, designs[0], plan))
-    asked = FORWARD * trainer.asked_points(designs[0]) / plan.batch
-    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
-    at_once = trainings.at_once(trainer.device)
-    least = smallest_budget(seconds, len(designs), asked, at_once) + (START_SECONDS if at_once > 1 else 0)
-    least /= share
-    points = fewer_points(question, options.seconds / least)
-    return (
-        f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
-        f"{seconds_text(least)} at least, got a budget of {seconds_text(options.seconds)}; give "
-        f"{seconds_text(least)} or more, {points}{', ' * bool(points)}fewer samples (options.samples, "
-        "--samples) or smaller batches."
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -10,7 +11,7 @@ from symscope.numerics import explained
 from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
-FEWEST_STEPS = 20  # of the shorter one: fewer show nothing of how it goes on
+FEWEST_STEPS = 20  # of the shorter one, of the smallest batch: fewer show nothing of how it goes on
 REPEATS = 3  # longer trainings at most, where they replace many
 ENOUGH = 4  # a quarter of the cost of a whole training says as much as the whole: rather repeat than go on
 
@@ -107,7 +108,7 @@ def pilot_plan(
     >>> plan = pilot_plan(0.01, whole, designs=1, replaced=10, budget=11.2)  # about one whole training
     >>> plan.lengths, plan.repeats
     ((112, 336), 3)
-    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 60.0)
+    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 6.0)
     ((333, 1000), None)
     >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
     (133, 399)
@@ -123,23 +124,43 @@ def pilot_plan(
     # more than a third of what it replaces would be no forecast
     several = (count for count in range(min(REPEATS, replaced // 3), 1, -1))
     repeats = next((count for count in several if RATIO * shorter(count) >= full // ENOUGH), 1)
+    step = step or StepCost()
     least = shorter(repeats)
-    if least < min(FEWEST_STEPS, full // RATIO):
+    if least < fewest_steps(whole, step):
         return None
     lengths = (min(least, max(1, full // RATIO)), min(RATIO * least, full))
     seconds = _spent(lengths, repeats * designs, short, asked_steps, at_once) * step_seconds
-    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step or StepCost())
+    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step)
 
 
-def smallest_budget(step_seconds: float, designs: int, asked_steps: float = 0.0, at_once: int = 1) -> float:
+def fewest_steps(whole: StepPlan, step: StepCost) -> int:
+    """What the shorter pilot costs at least, in steps of the whole training.
+
+    >>> from symscope.training import Optimiser
+    >>> fewest_steps(StepPlan(1000, 128, Optimiser("adam", 1e-3)), StepCost(0.0, 8))
+    2
+    """
+    cost = step.of(min(step.smallest, whole.batch), whole.batch)
+    return min(math.ceil(FEWEST_STEPS * cost), max(1, whole.steps // RATIO))
+
+
+def smallest_budget(
+    step_seconds: float,
+    whole: StepPlan,
+    step: StepCost,
+    designs: int,
+    asked_steps: float = 0.0,
+    at_once: int = 1,
+) -> float:
     """The seconds from which on `pilot_plan` finds a plan without remedies.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
-    >>> smallest_budget(1.0, designs=1), pilot_plan(1.0, whole, 1, 10, 81.0).lengths
-    (81.0, (20, 60))
+    >>> smallest_budget(1.0, whole, StepCost(), designs=1), pilot_plan(1.0, whole, 1, 10, 9.0).lengths
+    (9.0, (2, 6))
     """
-    lengths = (FEWEST_STEPS, RATIO * FEWEST_STEPS)
+    fewest = fewest_steps(whole, step)
+    lengths = (fewest, RATIO * fewest)
     return (_spent(lengths, designs, designs, asked_steps, at_once) + designs) * step_seconds
 
 

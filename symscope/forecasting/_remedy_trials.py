@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
@@ -128,7 +128,7 @@ def remedy_trials(
             model = user_model(name, question.shape, question.outputs)
         except InputError:  # a network that does not suit these samples is no advice
             continue
-        other = DesignTrainer(model, trainer.samples, trainer.device)
+        other = replace(trainer, model=model)
         jobs = _short_trainings(question, other, plan, seed)
         timed = partial(other.step_seconds, jobs[0].design, jobs[0].plan)
         seconds = trainings.measured(f"step of {name}", timed) * jobs[0].plan.steps * len(jobs)

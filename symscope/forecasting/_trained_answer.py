@@ -16,7 +16,7 @@ from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, checked, explained, may_be_infinite
 from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
 
-MISSING_SAMPLES = 200  # known samples of a class that are asked at what they lack
+ASKED_SAMPLES = (200, 50, 12, 4, 2)  # of a class, asked at what they lack: fewer where asking takes long
 COVERED_SAMPLES = 32  # samples of a class that are asked at what it has
 
 
@@ -175,11 +175,13 @@ class DesignTrainer:
         model: Network.
         samples: Known and new samples.
         device: Device to train on.
+        asked: Samples of a class, known or new, that are asked at what they lack, at most.
     """
 
     model: UserModel
     samples: ForecastSamples
     device: torch.device
+    asked: int = ASKED_SAMPLES[0]
 
     def step_seconds(self, design: Design, plan: StepPlan) -> float:
         """Seconds of one step, measured."""
@@ -192,8 +194,14 @@ class DesignTrainer:
         samples, cells = self.samples, int(design.missing.sum())
         most = samples.per_class()[1]
         fresh = 0 if samples.new is None else int(samples.new.positions.bincount().max())
-        whole = min(COVERED_SAMPLES, most) + 2 * min(COVERED_SAMPLES, fresh or most)
-        return (min(MISSING_SAMPLES, most) + fresh) * cells + whole * samples.classes * samples.order
+        whole = min(self._few, most) + 2 * min(self._few, fresh or most)
+        lacking = min(self.asked, most) + min(self.asked, fresh)
+        return lacking * cells + whole * samples.classes * samples.order
+
+    @property
+    def _few(self) -> int:
+        """Samples of a class that are asked at what it has."""
+        return min(COVERED_SAMPLES, self.asked)
 
     def train(self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None) -> nn.Module:
         """A fresh network, trained on what a design sees."""
@@ -209,8 +217,8 @@ class DesignTrainer:
         known, new = self.samples.known, self.samples.new
         lacks = design.missing[known.positions]  # cells that are asked of a sample's class
         few, more = (
-            first_of_each(known.positions, COVERED_SAMPLES),
-            first_of_each(known.positions, MISSING_SAMPLES),
+            first_of_each(known.positions, self._few),
+            first_of_each(known.positions, self.asked),
         )
         missing = ~design.seen & more[:, None]
         fit = design.seen & few[:, None]
@@ -219,9 +227,10 @@ class DesignTrainer:
             nothing = torch.zeros_like(tables[0].count)
             asked, covered = ScoreTable(nothing.double(), nothing), tables[2]
         else:
+            more = first_of_each(new.positions, self.asked)
             lacking = design.missing[new.positions]
-            few = first_of_each(new.positions, COVERED_SAMPLES)
-            asked, covered = self._tables(module, new, [lacking, ~lacking & few[:, None]])
+            few = first_of_each(new.positions, self._few)
+            asked, covered = self._tables(module, new, [lacking & more[:, None], ~lacking & few[:, None]])
         asked_of = known if new is None else new
         averaged, asymmetry = self._averaged(module, asked_of, design)
         cases = self._cases(module, asked_of, missing if new is None else lacking)
@@ -242,7 +251,7 @@ class DesignTrainer:
         self, module: nn.Module, orbit: OrbitSamples, mask: Bool[Tensor, "m n"]
     ) -> tuple[MissingCase, ...]:
         """For each class the surest failure and the surest success among some missing points."""
-        at = (mask & first_of_each(orbit.positions, COVERED_SAMPLES)[:, None]).nonzero()
+        at = (mask & first_of_each(orbit.positions, self._few)[:, None]).nonzero()
         points = orbit.points[at[:, 0], at[:, 1]]
         outputs = self._outputs(module, points)
         wanted, positions = orbit.wanted[at[:, 0], at[:, 1]], orbit.positions[at[:, 0]]
@@ -277,7 +286,7 @@ class DesignTrainer:
 
         Probabilities are averaged for classes and masks; numbers that elements change are moved back first.
         """
-        chosen = first_of_each(orbit.positions, COVERED_SAMPLES).nonzero()[:, 0]
+        chosen = first_of_each(orbit.positions, self._few).nonzero()[:, 0]
         outputs = self._outputs(module, orbit.points[chosen].flatten(0, 1))
         rows = (len(chosen), self.samples.order)
         orbits = self.samples.moved_back(outputs.double().unflatten(0, rows))

@@ -95,6 +95,7 @@ class Training:
             "plan": asdict(self.plan),
             "otherwise": None if self.otherwise is None else asdict(self.otherwise),
             "layout": trainer.model.layout,
+            "samples_asked": trainer.asked,
             "keeps_weights": self.keeps_weights,
         }
         return cell_identity(trainer, self.seed, samples_digest, words, decisive)
@@ -158,8 +159,10 @@ def pickled_training(training: Training) -> bytes:
     """
     trainer = training.trainer
     model = (trainer.model.name, trainer.model.layout, trainer.model.outputs, trainer.model.parameters)
-    parts = (training.design, training.plan, training.seed, training.asked, training.keeps_weights)
-    return pickle.dumps((trainer.model.builder(training.seed), model, trainer.samples.target_action, parts))
+    how = (training.keeps_weights, training.otherwise)
+    parts = (training.design, training.plan, training.seed, training.asked, *how)
+    own = (trainer.samples.target_action, trainer.asked)
+    return pickle.dumps((trainer.model.builder(training.seed), model, own, parts))
 
 
 def run_training(task: TrainingTask) -> dict[str, Any]:
@@ -173,12 +176,12 @@ def run_training(task: TrainingTask) -> dict[str, Any]:
     try:
         with _user_modules(task):
             received = pickle.loads(task.training)  # noqa: S301  # from the process that started this one
-            module, (name, layout, outputs, parameters), target_action, parts = received
+            module, (name, layout, outputs, parameters), (target_action, asked), parts = received
     except Exception as error:  # whatever the user's network raises in a process where it is not known
         return {**task.identity, "status": "refused", "reason": f"{type(error).__name__}: {error}"}
     model = UserModel(name, lambda seed: module, layout, outputs, parameters)
     samples = replace(_received_samples(task.samples), target_action=target_action)
-    trainer = DesignTrainer(model, samples, torch.device(task.device))
+    trainer = DesignTrainer(model, samples, torch.device(task.device), asked)
     before = torch.get_num_threads()
     torch.set_num_threads(task.threads)
     try:

@@ -63,6 +63,7 @@ class Trainings:
         self._samples: tuple[ForecastSamples, str, bytes | str] | None = None
         self._identities: dict[Training, dict[str, Any]] = {}
         self._question: str = ""
+        self._times: dict[str, float] = {}
         self._lost = False
         self.files = ExitStack()
 
@@ -76,6 +77,7 @@ class Trainings:
     def begin(self, question: dict[str, Any]) -> None:
         """Name the question, for the times that are measured for it."""
         self._question = cell_key({"times": "measured", "of": plain_digest(question)})
+        self._times = {}
 
     def measured(self, what: str, measure: Callable[[], float]) -> float:
         """A number that planning depends on, such as the seconds of a step; the same when asked again.
@@ -88,7 +90,7 @@ class Trainings:
             InputError: A folder that cannot be written, or in which the times are damaged.
         """
         record = None if self.folder is None else self.folder.cell(self._question)
-        known: dict[str, Any] = {} if record is None else record["tables"]
+        known: dict[str, Any] = self._times if record is None else record["tables"]
         value = known.get(what)
         if value is not None:
             if type(value) not in (int, float) or not 0 <= value < 1e12:
@@ -100,6 +102,7 @@ class Trainings:
             value = float(measure())
         finally:
             torch.set_num_threads(before)
+        self._times[what] = value
         if self.folder is not None:
             identity = {"key": self._question, "parameters": {}, "seed": 0}
             self.folder.save_cell(cell_record(identity, {**known, what: value}, 0.0))

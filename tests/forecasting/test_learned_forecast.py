@@ -34,13 +34,15 @@ def table(scores, count=50):
     return ScoreTable(share.nan_to_num() * counts, counts)
 
 
+SHORT = table([[0.1, 0.3], [0.4, 0.9], [math.nan, math.nan]])
 PILOT = table([[0.2, 0.6], [0.5, 0.9], [math.nan, math.nan]])
+PILOTS = (SHORT, PILOT)
 COVERED = table([[0.9, 0.8], [0.95, 0.9], [0.9, 0.7]])
 NEAR = table([[0.4, 0.5], [0.1, 0.2], [math.nan, math.nan]])
 
 
 def test_a_whole_training_is_not_corrected():
-    shift = learned_shift(PILOT, COVERED, 0.9, NEAR, 1.0)
+    shift = learned_shift(PILOTS, COVERED, 0.9, NEAR, 1.0)
     assert shift[:2].tolist() == [0, 0]
     result = learned_prediction(PILOT, shift, 1.0)
     torch.testing.assert_close(result.class_score[:2], torch.tensor([0.4, 0.7]).double())
@@ -59,7 +61,7 @@ def test_few_points_leave_more_open():
 
 @given(share=st.floats(0.001, 1.0))
 def test_cells_have_the_mean_of_their_class_and_intervals_hold_the_forecast(share):
-    result = learned_prediction(PILOT, learned_shift(PILOT, COVERED, 0.9, NEAR, share), share)
+    result = learned_prediction(PILOT, learned_shift(PILOTS, COVERED, 0.9, NEAR, share), share)
     torch.testing.assert_close(result.table[:2].mean(1), result.class_score[:2], rtol=0, atol=1e-9)
     assert result.table[2].isnan().all()
     assert result.class_score[2].isnan()
@@ -68,12 +70,15 @@ def test_cells_have_the_mean_of_their_class_and_intervals_hold_the_forecast(shar
     assert result.interval[0] <= result.mean <= result.interval[1]
 
 
-def test_nearest_neighbours_pull_up_and_down_less_after_longer_pilots():
+def test_regression_pulls_up_never_down_and_less_after_longer_pilots():
     better = table([[0.9, 0.9], [0.9, 0.9], [math.nan, math.nan]])
+    worse, equal = (table([[share, share]] * 2 + [[math.nan, math.nan]]) for share in (0.05, 0.4))
     for share in (0.01, 0.1, 0.5):
-        up, down = (learned_shift(PILOT, COVERED, 0.9, near, share)[0] for near in (better, NEAR))
-        assert up > down
-        longer = [learned_shift(PILOT, COVERED, 0.9, near, 1.5 * share)[0] for near in (better, NEAR)]
+        up, down, same = (
+            learned_shift(PILOTS, COVERED, 0.9, near, share)[0] for near in (better, worse, equal)
+        )
+        assert up > down == same
+        longer = [learned_shift(PILOTS, COVERED, 0.9, near, 1.5 * share)[0] for near in (better, worse)]
         assert abs(longer[0] - longer[1]) < abs(up - down)
     wide, narrow = (
         half_widths(torch.tensor([0.5]).double(), share, torch.tensor([200]))[0] for share in (0.01, 0.5)
@@ -83,19 +88,37 @@ def test_nearest_neighbours_pull_up_and_down_less_after_longer_pilots():
 
 def test_a_class_without_covered_elements_has_the_fitted_score():
     nothing = table([[math.nan, math.nan]] * 3)
-    shift = learned_shift(PILOT, nothing, 0.8, NEAR, 0.1)
-    same = learned_shift(PILOT, table([[0.8, 0.8]] * 3, count=400), 0.1, NEAR, 0.1)
+    shift = learned_shift(PILOTS, nothing, 0.8, NEAR, 0.1)
+    same = learned_shift(PILOTS, table([[0.8, 0.8]] * 3, count=400), 0.8, NEAR, 0.1)
     torch.testing.assert_close(shift, same, equal_nan=True)
 
 
+def test_one_pilot_has_no_rise():
+    once, twice = (learned_shift(one, COVERED, 0.9, NEAR, 0.1) for one in ((PILOT,), (PILOT, PILOT)))
+    torch.testing.assert_close(once, twice, equal_nan=True)
+
+
 def test_features_by_hand():
-    points = torch.tensor([98])
-    pilot, covered, near = (torch.tensor([one]).double() for one in (0.5, 0.8, 0.7))
-    z = [math.log((98 * a + 1) / (98 * (1 - a) + 1)) for a in (0.5, 0.8, 0.7)]
-    assert class_logits(covered, points).item() == pytest.approx(z[1])
-    coming, lacking = 1 - 0.1**0.3, z[1] - z[0]
-    wanted = [coming, coming * z[2], coming * z[2] * lacking / (1 + lacking), coming * z[1]]
-    assert correction_features(pilot, covered, near, points, 0.1)[0].tolist() == pytest.approx(wanted)
+    points = torch.tensor([98, 98, 0])
+    shares = {
+        "short": [0.3, 0.2, math.nan],
+        "long": [0.5, 0.4, math.nan],
+        "covered": [0.8, 0.3, 0.9],
+        "near": [0.7, 0.1, math.nan],
+    }
+    short, long, covered, near = (torch.tensor(one).double() for one in shares.values())
+
+    def z(share):
+        return math.log((98 * share + 1) / (98 * (1 - share) + 1))
+
+    assert class_logits(covered, points)[0].item() == pytest.approx(z(0.8))
+    rise = ((z(0.5) - z(0.3)) + (z(0.4) - z(0.2))) / 2
+    first = [1, 0.25, z(0.7) - z(0.5), 0.25 * (z(0.7) - z(0.5)), z(0.8) - z(0.5), rise]
+    second = [1, 0.25, 0, 0, z(0.3) - z(0.4), rise]
+    coming = 0.9 / (1 + 0.1 / 0.15)
+    found = correction_features(torch.stack([short, long]), covered, near, 0.75, points, 0.1)
+    for row, wanted in zip(found, (first, second), strict=False):
+        assert row.tolist() == pytest.approx([coming * one for one in wanted])
 
 
 def test_the_numbers_of_the_library_are_those_that_the_bank_gives():

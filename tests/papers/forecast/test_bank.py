@@ -9,8 +9,16 @@ import pandas as pd
 import pytest
 import torch
 
-from symscope.forecasting.methods import class_scores, forecast_samples, nearest_neighbours, true_designs
+from docs.tooling.forecast_bank import _with_forecasts
+from symscope.forecasting.methods import (
+    StepCost,
+    class_scores,
+    forecast_samples,
+    nearest_neighbours,
+    true_designs,
+)
 from symscope.runs import CellContext
+from symscope.training import Optimiser, StepPlan
 from symscope_papers.forecast.bank import bank
 from symscope_papers.forecast.bank.claims import judge_claims
 from symscope_papers.forecast.bank.config import Bank
@@ -58,10 +66,38 @@ def test_claims_and_figures_follow_from_the_tables(tables):
 @pytest.mark.parametrize("cost", [0.01, 0.03, 0.1, 0.5])
 @pytest.mark.parametrize(("full", "designs", "replaced"), [(3000, 1, 10), (600, 1, 1), (900, 2, 10)])
 def test_a_plan_costs_what_it_may(cost, full, designs, replaced):
-    plan = plan_of_cost(cost, full, designs, replaced)
+    whole = StepPlan(full, 128, Optimiser("adam", 1e-3))
+    plan = plan_of_cost(cost, whole, designs, replaced, StepCost())
     allowed = cost * full * replaced
-    assert plan.steps <= max(allowed, 4 * 2 * designs) * 1.4  # a whole pilot and its third, where both fit
+    assert plan.steps <= max(allowed, 4 * 2 * designs)
     assert plan.steps >= 0.5 * min(allowed, full * designs)
+    # the definition of cost: points that pass through the network
+    lengths = [(plan.trainings[0], 1), (plan.trainings[1], plan.repeats)]
+    points = sum(one.steps * one.batch * times for one, times in lengths) * designs
+    assert points <= plan.steps * whole.batch
+
+
+def test_forecasts_alone_take_the_place_of_those_of_the_bank(tables):
+    config = dataclasses.replace(SMALL, trainings=False)
+    bank_tables = {name: table.copy() for name, table in tables.items()}
+    bank_tables["pilots"]["after_long"] = -1.0
+    new: dict[str, list] = {}
+    for number, cell in enumerate(cells(config)):
+        result = measure_cell(config, cell, CellContext(seed=number, run_seed=0, device="cpu"))
+        assert set(result) == {"pilots", "advice", "seconds"}
+        for name, part in result.items():
+            new.setdefault(name, []).extend(cell | row for row in part)
+    renewed = _with_forecasts(bank_tables, {name: pd.DataFrame(rows) for name, rows in new.items()})
+    columns = [*CASE, "cost", "kind", "position", "after_long"]
+    pd.testing.assert_frame_equal(
+        renewed["pilots"][columns].sort_values(columns, ignore_index=True),
+        tables["pilots"][columns].sort_values(columns, ignore_index=True),
+    )
+    assert renewed["remedies"]["forecast"].to_list() == pytest.approx(
+        tables["remedies"]["forecast"].to_list()
+    )
+    assert renewed["trained"] is bank_tables["trained"]
+    assert judge_claims(config, renewed) == draw_plots(config, renewed) == []
 
 
 def test_nearest_neighbours_are_those_of_all_distances():

@@ -1,0 +1,112 @@
+"""The pilot trainings that a budget in seconds allows, by times that are measured first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from symscope.forecasting._compressed_training import StepCost, smallest_batch
+from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._first_estimate import fewer_points, seconds_text
+from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
+from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._question import Question
+from symscope.forecasting._remedy_trials import trial_count
+from symscope.forecasting._trained_answer import ASKED_SAMPLES, DesignTrainer
+from symscope.forecasting._trainings import Trainings
+from symscope.training import StepPlan
+
+START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
+FORWARD = 1 / 3  # a forward pass alone over one with gradients
+LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
+ASKED_SHARE = 0.25  # of the time of pilots without remedies, for asking
+
+
+def budgeted_pilots(
+    question: Question,
+    trainer: DesignTrainer,
+    plan: StepPlan,
+    options: ForecastOptions,
+    augment: bool,
+    trainings: Trainings,
+) -> tuple[DesignTrainer, PilotPlan | None]:
+    """The pilot trainings that the budget allows, with remedies if they fit, else without.
+
+    Args:
+        question: Action and coverage.
+        trainer: Network, samples and device.
+        plan: Whole training.
+        options: Budget and method.
+        augment: Whether training on more elements is tried.
+        trainings: Where times are kept, and how many trainings run at a time.
+
+    Returns:
+        The trainer, which asks about fewer samples where asking would take more than a quarter of the time;
+        and the plan, None where not even the shortest pilots fit.
+    """
+    group = question.group
+    designs = interleaved_designs(trainer.samples, group)
+    seconds, step = step_times(trainer, plan, question, trainings)
+    at_once = trainings.at_once(trainer.device)
+    allowed = _share(options) * options.seconds - (START_SECONDS if at_once > 1 else 0)
+    fitting = (
+        most
+        for most in ASKED_SAMPLES
+        if 2 * len(designs) * _asked_steps(replace(trainer, asked=most), question, plan) * seconds
+        <= ASKED_SHARE * allowed
+    )
+    trainer = replace(trainer, asked=next(fitting, ASKED_SAMPLES[-1]))
+    replaced = len(true_designs(trainer.samples, group))
+    arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
+    asked, tried = _asked_steps(trainer, question, plan), trial_count(question, trainer, augment)
+    pilots = pilot_plan(*arguments, asked, tried, at_once, step)
+    return trainer, pilots or pilot_plan(*arguments, asked, at_once=at_once, step=step)
+
+
+def step_times(
+    trainer: DesignTrainer, plan: StepPlan, question: Question, trainings: Trainings
+) -> tuple[float, StepCost]:
+    """Seconds of a step of the whole batch, and what steps of smaller batches cost.
+
+    A step that takes long is not timed itself: it takes as many times that of the smallest batch as it
+    holds points.
+    """
+    design = interleaved_designs(trainer.samples, question.group)[0]
+    smallest = min(smallest_batch(trainer.model.builder(0)), plan.batch)
+    timed = partial(trainer.step_seconds, design)
+    small = trainings.measured("step of a small batch", partial(timed, replace(plan, batch=smallest)))
+    whole = small * plan.batch / smallest
+    if whole > LONG_STEP:
+        return whole, StepCost(0.0, smallest)
+    seconds = trainings.measured("step of training", partial(timed, plan))
+    return seconds, StepCost.measured(smallest, plan.batch, small / seconds)
+
+
+def too_small_text(
+    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, trainings: Trainings
+) -> str:
+    """What a pilot training would take, in words."""
+    designs = interleaved_designs(trainer.samples, question.group)
+    seconds, step = step_times(trainer, plan, question, trainings)
+    asked = _asked_steps(trainer, question, plan)
+    at_once = trainings.at_once(trainer.device)
+    least = smallest_budget(seconds, plan, step, len(designs), asked, at_once)
+    least = (least + (START_SECONDS if at_once > 1 else 0)) / _share(options)
+    points = fewer_points(question, options.seconds / least)
+    return (
+        f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
+        f"{seconds_text(least)} at least, got a budget of {seconds_text(options.seconds)}; give "
+        f"{seconds_text(least)} or more, {points}{', ' * bool(points)}fewer samples (options.samples, "
+        "--samples) or smaller batches."
+    )
+
+
+def _share(options: ForecastOptions) -> float:
+    """The share of the budget that is for pilots and remedies."""
+    return 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
+
+
+def _asked_steps(trainer: DesignTrainer, question: Question, plan: StepPlan) -> float:
+    """What asking a trained network costs, in steps of the whole training."""
+    design = interleaved_designs(trainer.samples, question.group)[0]
+    return FORWARD * trainer.asked_points(design) / plan.batch
