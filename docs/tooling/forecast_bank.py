@@ -141,8 +141,8 @@ def page(bank: dict[str, pd.DataFrame]) -> str:
         _claimed(rows[held], "cases that are held out"),
         _parts(rows[held]),
         "Seconds of all three forecasts and of an augmented pilot, together, over those of the two "
-        f"trainings of the check: {seconds:.2f} ({_seconds(cases[kinds]):.2f} for the other kinds of data, on two "
-        f"cores; {_seconds(cases[~kinds]):.2f} for the others, most of them on a GPU).\n",
+        f"trainings of the check: {seconds:.2f} ({_seconds(cases[kinds]):.2f} for the other kinds of data, "
+        f"on two cores; {_seconds(cases[~kinds]):.2f} for the others, most of them on a GPU).\n",
         SWEEPS,
         _sweeps(rows),
         "## What was left out of the fit\n",

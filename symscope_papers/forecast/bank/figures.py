@@ -13,7 +13,7 @@ from symscope_papers.forecast.bank.networks import NETWORKS
 from symscope_papers.forecast.bank.scores import merit, merits
 
 GREY = "#8b939c"
-HUES = (*COLOURS, "#2b2b2b", "#14a3b8")
+HUES = (*COLOURS, "#222222", "#1aa0b4", "#8c4a1f", "#8f9a00", "#e38bb8")  # one for each network
 MARKERS = {"one": "o", "half": "s", "gap": "^", "once": "D"}
 COVERAGES = {
     "one": "one element missing",
@@ -105,8 +105,9 @@ def errors_plot(rows: pd.DataFrame) -> Plot:
         title="Every forecast and baseline",
         source="beyond the papers",
         alt=f"Bar chart of the mean absolute difference from a training: {words}.",
-        caption="Percentages are steps as a share of those of the trainings that are replaced. Kernels and "
-        "the spectral rule exist for some networks only; the tick is the noise floor of the same cases.",
+        caption="Percentages are points passed through the network, as a share of the trainings that are "
+        "replaced. Kernels and the spectral rule exist for some networks only; the tick is the noise floor of "
+        "the same cases.",
     )
 
 
@@ -135,7 +136,9 @@ def where_plot(rows: pd.DataFrame, cost: float) -> Plot:
             axes.set_title(column, fontsize=10)
             axes.grid(True, axis="y")
         figure.axes[0].set_ylabel("mean absolute difference, accuracy")
-        figure.axes[0].legend(fontsize=8.5)
+        figure.legend(
+            *figure.axes[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, fontsize=8.5
+        )
     return Plot(
         name="where",
         figure=figure,
