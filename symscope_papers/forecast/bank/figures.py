@@ -106,8 +106,8 @@ def errors_plot(rows: pd.DataFrame) -> Plot:
         source="beyond the papers",
         alt=f"Bar chart of the mean absolute difference from a training: {words}.",
         caption="Percentages are points passed through the network, as a share of the trainings that are "
-        "replaced. Kernels and the spectral rule exist for some networks only; the tick is the noise floor of "
-        "the same cases.",
+        "replaced. Kernels and the spectral rule exist for some networks only; the tick is the noise floor "
+        "of the same cases.",
     )
 
 
