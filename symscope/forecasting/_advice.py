@@ -129,7 +129,7 @@ class Remedies:
         first = trial.trainings[0]
         assert first.asked is not None
         share = float(first.design.seen.sum() / first.asked.seen.sum())
-        evidence = f"A training of {answer.steps} steps on the augmented data."
+        evidence = f"{self._tried} on the augmented data."
         change = Change(elements=count)
         one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
         if not self.invariance:
@@ -159,7 +159,7 @@ class Remedies:
             count = many if fewest == most else f"{2**doubling} times as many samples"
             text = f"Collect more: {count} of each {self.question.task.words.one} instead of {now}."
             evidence = (
-                f"A training of {answer.steps} steps on half of the samples reaches "
+                f"{self._tried} on half of the samples reaches "
                 f"{float(class_scores(answer.headline).nanmean()):.2f}, on all of them "
                 f"{float(class_scores(self._short).nanmean()):.2f}; extrapolated."
             )
@@ -171,7 +171,7 @@ class Remedies:
         """Advice to take another network."""
         name = trial.trainings[0].trainer.model.name
         text = f"Change the architecture to one like {name}."
-        evidence = f"A training of {answer.steps} steps of {name} on the same data."
+        evidence = f"{self._tried} of {name} on the same data."
         change = Change(remedy=name)
         regression = self.pilot.regression
         if not self.bounded and regression is not None and answer.asymmetry > INVARIANT:
@@ -183,7 +183,7 @@ class Remedies:
         self, text: str, answer: TrainedAnswer, regression: ScoreTable, evidence: str, change: Change
     ) -> Advice:
         """Advice to take a network that learns numbers at its own pace, whatever the one asked about does."""
-        plan = replace(self.pilot.plan, lengths=(answer.steps,))
+        plan = replace(self.pilot.plan, lengths=self.pilot.plan.lengths[:1])
         predicted = predict_numbers([answer.headline], [answer], plan, regression)
         evidence += " What it has not fitted by then counts as regression with a kernel explains it."
         return self.advice("architecture", text, predicted.mean, predicted.interval, 1.0, 1, evidence, change)
@@ -203,6 +203,11 @@ class Remedies:
             f"{one.evidence} Its outputs, averaged over the group.",
             replace(one.change, remedy=remedy),
         )
+
+    @property
+    def _tried(self) -> str:
+        """What a remedy is tried with, in words."""
+        return f"A training at the cost of {self.pilot.plan.lengths[0]:,} steps"
 
     @property
     def _short(self) -> ScoreTable:

@@ -387,7 +387,7 @@ def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
         if done > 10 + 30 + 10:  # steps of the two pilots and of the first trial
             raise KeyboardInterrupt
 
-    asked = {"seen": "0,1: upright", "training": TrainingOptions(steps=30, batch=16)}
+    asked = {"seen": "0,1: upright", "training": TrainingOptions(steps=30, batch=8)}
     how = ForecastOptions(method="pilot", budget="1h")
     with pytest.raises(KeyboardInterrupt) as stop:
         forecast(small_net, blobs(items=6), "C4", progress=pressed, options=how, **asked)

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from symscope import forecast
-from symscope.auditing import target_of
-from symscope.data import MeasuredData, parse_action
+from symscope.data import MeasuredData, parse_action, target_of
 from symscope.errors import InputError
 from symscope.forecasting._question import as_question
 from symscope.training import Optimiser
