@@ -129,6 +129,6 @@ def test_what_another_network_reaches_does_not_depend_on_the_one_asked_about():
         [row] = [one for one in remedies.tried(trial) if one.kind == "architecture"]
         asked.append(pilot.headline.mean)
         rows.append(row)
-    assert abs(asked[0] - asked[1]) > 0.05
+    assert abs(asked[0] - asked[1]) > 0.02  # they are not equally good themselves
     assert rows[0].accuracy == pytest.approx(rows[1].accuracy)
     assert (rows[0].low, rows[0].high) == pytest.approx((rows[1].low, rows[1].high))
