@@ -63,12 +63,13 @@ class KeptResult:
         return not _of_authors(self.preset)
 
 
-def result_page(run: RunOutcome, known: KeptResult) -> str:
+def result_page(run: RunOutcome, known: KeptResult, note: str = "") -> str:
     """The page of one kept result; its first line carries the record that the index is made from.
 
     Args:
         run: The finished run.
         known: Its row in the index.
+        note: A remark below the title, in Markdown.
     """
     asked = run.description()
     record = json.dumps({**vars(known), "figures": list(known.figures)}, ensure_ascii=False)
@@ -77,6 +78,7 @@ def result_page(run: RunOutcome, known: KeptResult) -> str:
         f"{MARK}{_uncommented(record)}{END}",
         f"# {known.experiment}",
         "",
+        *([f"*{' '.join(note.split())}*", ""] if note else []),
         f"{_plain(asked['shows'])} {run.tally}",
         "",
         f"From “{_plain(asked['paper'])}”, {_plain(asked['figure'])}. To run it again:",
@@ -199,8 +201,10 @@ def index_page(results: Sequence[KeptResult]) -> str:
     if old:
         lines += [
             "",
-            f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts and "
-            "are not counted.",
+            "1 page was kept before claims were sorted by kind; it shows its earlier verdicts and is not counted."
+            if old == 1
+            else f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts "
+            "and are not counted.",
         ]
     if len(own) < len(results):
         lines += [

@@ -71,6 +71,14 @@ def test_where_the_data_lies_is_not_a_changed_setting(folder, tmp_path):
     assert "somewhere" not in page.read_text()
 
 
+def test_a_note_stands_below_the_title_of_one_page(runs, tmp_path):
+    page, *_ = keep_results([runs[0]], tmp_path, note="An earlier run\nhad ten matrices.")
+    lines = page.read_text().splitlines()
+    assert lines[1:4] == ["# toy/matrices", "", "*An earlier run had ten matrices.*"]
+    with pytest.raises(InputError, match="a note is for the page of one run, got 2 runs"):
+        keep_results(list(runs), tmp_path, note="both")
+
+
 def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     keep_results([runs[0]], tmp_path)
     (tmp_path / "notes.md").write_text("# Notes of my own\n")

@@ -49,10 +49,10 @@ def _approach(start: pd.DataFrame, ends: dict[str, pd.DataFrame]) -> list[Claim]
         Claim.quantified(
             "|A_E⊥| after augmented training over that at the start.",
             "Sec. 6",
-            float(ratio.mean()),
+            f"{ratio.mean():.4f}",
             quote="there is nothing stopping the augmented gradient flow from leaving E – although "
             "initialized very near it – or from coming back again",
-            uncertainty=f"from {ratio.min():.3g} to {ratio.max():.3g} over {len(ratio)} networks",
+            uncertainty=f"from {ratio.min():.4f} to {ratio.max():.4f} over {len(ratio)} networks",
             why=f"At the end it is {share.mean():.2g} of |A|.",
         ),
         *[
