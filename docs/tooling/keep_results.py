@@ -34,6 +34,7 @@ from symscope.errors import InputError
 from symscope.runs import RunOutcome, Verdict, run_folders
 
 LARGEST_PICTURE = 150_000  # bytes: a repository keeps every version of a picture for ever
+NOTHING = "–"  # a claim's words for no measurement
 NARROWEST = 640  # pixels: below this the labels of a figure cannot be read
 
 
@@ -50,9 +51,9 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False, note
         The pages, then what contradicts the papers, and the index last.
 
     Raises:
-        InputError: No runs, runs that are not finished, two of one experiment, a note on several runs, a page that was kept with
-            other settings, a page that is not a kept result, a picture that cannot be made small enough, or
-            a folder that cannot be written.
+        InputError: No runs, runs that are not finished, two of one experiment, a note on several runs, a page
+            that was kept with other settings, a page that is not a kept result, a picture that cannot be made
+            small enough, or a folder that cannot be written.
     """
     if not runs:
         raise InputError("expected at least one run folder to keep, got none")
@@ -133,6 +134,7 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
         run.seconds / 60,
         figures,
         _words_of(run, Verdict.NUMBER_DIFFERS),
+        [words for words in _words_of(run, Verdict.NOT_TESTABLE) if words["measured"] != NOTHING],
     )
 
 

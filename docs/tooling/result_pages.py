@@ -38,6 +38,7 @@ class KeptResult:
         minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
         differing: The same as `contradicted` of each claim whose number differs, the setting being unknown.
+        borderline: The same of each claim whose words have no border, where what was measured is near it.
     """
 
     experiment: str
@@ -51,6 +52,7 @@ class KeptResult:
     minutes: float
     figures: tuple[str, ...]
     differing: list[dict[str, str]] = field(default_factory=list)
+    borderline: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def stem(self) -> str:
@@ -201,10 +203,8 @@ def index_page(results: Sequence[KeptResult]) -> str:
     if old:
         lines += [
             "",
-            "1 page was kept before claims were sorted by kind; it shows its earlier verdicts and is not counted."
-            if old == 1
-            else f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts "
-            "and are not counted.",
+            f"{old} page{'s were' if old > 1 else ' was'} kept before claims were sorted by kind, with "
+            "earlier verdicts that are not counted.",
         ]
     if len(own) < len(results):
         lines += [
@@ -251,13 +251,14 @@ def _counted(verdict: Verdict, count: int) -> str:
 
 
 def against_page(results: Sequence[KeptResult]) -> str:
-    """The page of what was found against the papers: what kept results contradict, and numbers that differ.
+    """The page of what was found against the papers: contradictions, numbers that differ, what is borderline.
 
     Args:
         results: The kept results, in the order of their ids, those of preset authors after the papers'.
     """
     contradicted = [(result, claim) for result in results for claim in _contradicted(result, results)]
     differing = [(result, claim) for result in results if result.counted for claim in result.differing]
+    borderline = [(result, claim) for result in results if result.counted for claim in result.borderline]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
@@ -279,7 +280,15 @@ def against_page(results: Sequence[KeptResult]) -> str:
             "What a paper reports and did not come out here. It may come out with settings that the paper "
             "does not state, so none of this is a contradiction.",
         ]
-    return "\n".join(lines + _by_paper(differing, "###", "")) + "\n"
+    lines += _by_paper(differing, "###", "")
+    if borderline:
+        lines += [
+            "",
+            "## Words that leave open whether they hold",
+            "",
+            "What was measured lies between yes and no, and the papers' words draw no border.",
+        ]
+    return "\n".join(lines + _by_paper(borderline, "###", "")) + "\n"
 
 
 def _contradicted(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
@@ -302,10 +311,11 @@ def _by_paper(found: Sequence[tuple[KeptResult, Mapping[str, str]]], heading: st
             lines += ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
             lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
             preset = "" if result.counted else ", preset authors"
+            asked = f"; {before}{_plain(claim['threshold'])}" if claim["threshold"] else ""
             lines += [
                 "",
-                f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; {before}"
-                f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
+                f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}{asked}. "
+                f"{_plain(claim['why'])} "
                 f"([{result.experiment}]({result.stem}.md){preset})",
             ]
     return lines

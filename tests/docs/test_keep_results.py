@@ -146,6 +146,17 @@ def test_numbers_that_differ_are_listed_apart_from_contradictions(runs, tmp_path
     assert "leaves its setting open" not in text
 
 
+def test_what_lies_on_no_side_of_the_words_is_listed_last(runs, tmp_path):
+    keep_results([runs[0]], tmp_path)
+    [known] = read_results(tmp_path)
+    assert known.borderline == []  # the toy's claim without a measurement is none
+    words = {"statement": "A line.", "source": "Fig. 9", "quote": "linear", "reading": "", "why": "A trend."}
+    text = against_page([replace(known, borderline=[{**words, "measured": "0.6 ± 0.05", "threshold": ""}])])
+    before, _, after = text.partition("## Words that leave open whether they hold")
+    assert "**Fig. 7.**" in before
+    assert "Tested: A line. Measured: 0.6 ± 0.05. A trend." in after
+
+
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):
     page, *_ = keep_results([runs[0]], tmp_path)
     head, _, rest = page.read_text().partition("\n")

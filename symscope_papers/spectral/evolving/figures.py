@@ -55,6 +55,8 @@ def _panels(
     title: str,
     caption: str,
 ) -> Plot:
+    from matplotlib.ticker import NullLocator
+
     groups = list(table.groupby(["network", "angles"], sort=False))
     figure = new_figure(max(5.0, 2.6 * min(len(groups), 3)), 2.8 * -(-len(groups) // 3) + 0.9)
     with style():
@@ -66,6 +68,8 @@ def _panels(
             epochs = sorted(part["epoch"].unique().tolist())
             axes.set_xscale("symlog", linthresh=1)
             axes.set_xticks(epochs, [str(epoch) for epoch in epochs])
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.set_xlim(right=1.6 * max(1, *epochs))
             axes.set(title=f"{NAMES[str(network)]}, {angles} angles", xlabel="epoch", ylim=(0, None))
             axes.grid(True)
         for axes in grid[:, 0]:

@@ -57,7 +57,7 @@ def profile_plot(profile: pd.DataFrame) -> Plot:
     """Mean error against the angle inside each gap, at the largest number of angles."""
     last = profile[(profile["angles"] == profile["angles"].max()) & profile["pattern"].str.startswith("gap")]
     methods = [by for by in last["by"].unique().tolist() if by != FORMULA]
-    figure = new_figure(7.4, 4.4)
+    figure = new_figure(9.0, 4.4)
     with style():
         axes = figure.subplots()
         for colour, by in zip(COLOURS, methods, strict=False):
