@@ -38,7 +38,8 @@ def _not_guaranteed(config: Ordinary, end: pd.DataFrame) -> Claim:
         threshold="at least one",
         quote="the augmentation strategy is by no means guaranteed to achieve a model which is exactly "
         "invariant",
-        reading=f"One network is enough; invariant or equivariant as the task asks, after {config.steps} steps.",
+        reading="One network is enough; invariant or equivariant as the task asks, after "
+        f"{config.steps} steps.",
     )
 
 
