@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -130,7 +130,7 @@ def last_gaps(course: pd.DataFrame, network: str) -> pd.Series:
     return last["in-test"] - last["out-test"]
 
 
-def _lower(statement: str, one: Mapping[str, Any], gaps: pd.Series) -> Claim:
+def _lower(statement: str, one: Mapping[Hashable, Any], gaps: pd.Series) -> Claim:
     """In-test less out-test accuracy against chance; not judged where chance would do for it."""
     gap = one["in-test"] - one["out-test"]
     error = (one["in-test error"] ** 2 + one["out-test error"] ** 2) ** 0.5
