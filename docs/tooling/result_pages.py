@@ -256,22 +256,32 @@ def against_page(results: Sequence[KeptResult]) -> str:
     Args:
         results: The kept results, in the order of their ids, those of preset authors after the papers'.
     """
-    contradicted = [(result, claim) for result in results for claim in _contradicted(result, results)]
+    contradicted = [(result, claim) for result in results if result.counted for claim in result.contradicted]
+    by_scripts = [(result, claim) for result in results for claim in _by_scripts_alone(result, results)]
     differing = [(result, claim) for result in results if result.counted for claim in result.differing]
     borderline = [(result, claim) for result in results if result.counted for claim in result.borderline]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
         "",
-        "Sentences and numbers of the papers that do not hold at the settings the papers state, or else at "
-        "those of their public scripts (preset authors), with the papers' words and what was measured. "
+        "Sentences and numbers of the papers that do not hold at the settings the papers state, then those "
+        "at the settings of their public scripts alone (preset authors), with the papers' words and what was "
+        "measured. "
         "Everything else that was tested is on [the pages of the experiments](index.md); "
         "[the list of all testable sentences](sentences.md) says which experiment tests which, or why none "
         "does.",
     ]
-    if not contradicted:
+    if not contradicted and not by_scripts:
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
     lines += _by_paper(contradicted, "##", "asked: ")
+    if by_scripts:
+        lines += [
+            "",
+            "## At the settings of the public scripts alone",
+            "",
+            "At the settings that the papers state none of this is contradicted.",
+        ]
+    lines += _by_paper(by_scripts, "###", "asked: ")
     if differing:
         lines += [
             "",
@@ -291,10 +301,10 @@ def against_page(results: Sequence[KeptResult]) -> str:
     return "\n".join(lines + _by_paper(borderline, "###", "")) + "\n"
 
 
-def _contradicted(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
-    """Contradicted claims; of preset authors only what the paper's settings do not contradict already."""
+def _by_scripts_alone(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
+    """What a result of preset authors contradicts, and the paper's settings do not."""
     if result.counted:
-        return result.contradicted
+        return []
     own = [one.contradicted for one in results if one.counted and one.experiment == result.experiment]
     known = {claim["statement"] for claims in own for claim in claims}
     return [claim for claim in result.contradicted if claim["statement"] not in known]

@@ -143,6 +143,8 @@ def test_numbers_that_differ_are_listed_apart_from_contradictions(runs, tmp_path
     assert text.count("**Fig. 7.**") == 1  # already so at the paper's settings
     assert text.count("**Fig. 9.**") == 1
     assert "([toy/matrices](toy-matrices-authors.md), preset authors)" in text
+    own, _, by_scripts = text.partition("## At the settings of the public scripts alone")
+    assert ("**Fig. 7.**" in own, "**Fig. 9.**" in by_scripts) == (True, True)
     assert "leaves its setting open" not in text
 
 

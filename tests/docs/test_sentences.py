@@ -21,7 +21,9 @@ ROWS = [
 ]
 ID = re.compile(r"`([a-z]+/[a-z0-9-]+)`")
 LINK = re.compile(rf"\[{ID.pattern}\]\(([^)]*)\)")
-TESTED = [row for row in ROWS if not ID.sub("", LINK.sub("", row[2])).strip(", ")]  # names experiments and nothing else
+TESTED = [
+    row for row in ROWS if not ID.sub("", LINK.sub("", row[2])).strip(", ")
+]  # names experiments and nothing else
 
 
 @cache
