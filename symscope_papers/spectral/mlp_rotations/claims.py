@@ -55,7 +55,7 @@ def _with_ridges(claim: Claim, config: MlpRotations) -> Claim:
         f"A ridge of {config.spectral_ridge:g} of the trace is in the spectral error and one of "
         f"{config.relative_ridge:g} in regression; compare preset paper, without any."
     )
-    return replace(claim, why=f"{claim.why} {words}".strip())
+    return replace(claim, why=f"{claim.why.rstrip('.')}. {words}" if claim.why else words)
 
 
 def _source(hidden: int) -> str:
