@@ -1,7 +1,7 @@
 """Keep the results of finished runs in docs/results: a Markdown page each with small pictures, an index, and
 the list of what contradicts the papers.
 
-python -m docs.tooling.keep_results RUN... [--out docs/results] [--replace]
+python -m docs.tooling.keep_results RUN... [--out docs/results] [--replace] [--note TEXT]
 
 RUN is a run folder, or a folder that holds run folders. A page shows the command that repeats its
 experiment and the machine it ran on. Keeping a run of the same preset again replaces the page. A run of
@@ -34,27 +34,31 @@ from symscope.errors import InputError
 from symscope.runs import RunOutcome, Verdict, run_folders
 
 LARGEST_PICTURE = 150_000  # bytes: a repository keeps every version of a picture for ever
+NOTHING = "–"  # a claim's words for no measurement
 NARROWEST = 640  # pixels: below this the labels of a figure cannot be read
 
 
-def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> list[Path]:
+def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False, note: str = "") -> list[Path]:
     """Write the page and pictures of every run, and the index of all results in the folder.
 
     Args:
         runs: Folders of finished runs, each of another experiment, or one of its preset authors.
         out: Folder of kept results; it is made if need be.
         replace: Replace a kept result of another preset or other settings.
+        note: A remark below the title of the page, in Markdown; for a single run.
 
     Returns:
         The pages, then what contradicts the papers, and the index last.
 
     Raises:
-        InputError: No runs, runs that are not finished, two of one experiment, a page that was kept with
-            other settings, a page that is not a kept result, a picture that cannot be made small enough, or
-            a folder that cannot be written.
+        InputError: No runs, runs that are not finished, two of one experiment, a note on several runs, a page
+            that was kept with other settings, a page that is not a kept result, a picture that cannot be made
+            small enough, or a folder that cannot be written.
     """
     if not runs:
         raise InputError("expected at least one run folder to keep, got none")
+    if note and len(runs) > 1:
+        raise InputError(f"a note is for the page of one run, got {len(runs)} runs; keep them one by one")
     finished = [RunOutcome.from_folder(path) for path in runs]
     asked = [run.description() for run in finished]
     stems = [page_stem(one["experiment"], one["preset"]) for one in asked]
@@ -80,7 +84,7 @@ def keep_results(runs: Sequence[Path], out: Path, *, replace: bool = False) -> l
         _make(out)
         for name, content in pictures.items():
             (out / name).write_bytes(content)
-        path.write_text(result_page(run, known), encoding="utf-8")
+        path.write_text(result_page(run, known, note), encoding="utf-8")
         for name in stale:
             (out / name).unlink(missing_ok=True)
         pages.append(path)
@@ -130,6 +134,7 @@ def _kept(run: RunOutcome, figures: tuple[str, ...]) -> KeptResult:
         run.seconds / 60,
         figures,
         _words_of(run, Verdict.NUMBER_DIFFERS),
+        [words for words in _words_of(run, Verdict.NOT_TESTABLE) if words["measured"] != NOTHING],
     )
 
 
@@ -234,9 +239,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="a run folder, or a folder of them")
     parser.add_argument("--out", type=Path, default=Path("docs/results"), help="folder of kept results")
     parser.add_argument("--replace", action="store_true", help="also replace a result of another preset")
+    parser.add_argument("--note", default="", metavar="TEXT", help="a remark below the title; for one RUN")
     given = parser.parse_args(arguments)
     try:
-        for page in keep_results(run_folders(given.runs), given.out, replace=given.replace):
+        for page in keep_results(run_folders(given.runs), given.out, replace=given.replace, note=given.note):
             print(page)
     except InputError as error:
         print(f"keep_results: {error}", file=sys.stderr)

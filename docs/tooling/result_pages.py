@@ -38,6 +38,7 @@ class KeptResult:
         minutes: Time spent in cells, all workers together.
         figures: File names of the pictures beside the page.
         differing: The same as `contradicted` of each claim whose number differs, the setting being unknown.
+        borderline: The same of each claim whose words have no border, where what was measured is near it.
     """
 
     experiment: str
@@ -51,6 +52,7 @@ class KeptResult:
     minutes: float
     figures: tuple[str, ...]
     differing: list[dict[str, str]] = field(default_factory=list)
+    borderline: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def stem(self) -> str:
@@ -63,12 +65,13 @@ class KeptResult:
         return not _of_authors(self.preset)
 
 
-def result_page(run: RunOutcome, known: KeptResult) -> str:
+def result_page(run: RunOutcome, known: KeptResult, note: str = "") -> str:
     """The page of one kept result; its first line carries the record that the index is made from.
 
     Args:
         run: The finished run.
         known: Its row in the index.
+        note: A remark below the title, in Markdown.
     """
     asked = run.description()
     record = json.dumps({**vars(known), "figures": list(known.figures)}, ensure_ascii=False)
@@ -77,6 +80,7 @@ def result_page(run: RunOutcome, known: KeptResult) -> str:
         f"{MARK}{_uncommented(record)}{END}",
         f"# {known.experiment}",
         "",
+        *([f"*{' '.join(note.split())}*", ""] if note else []),
         f"{_plain(asked['shows'])} {run.tally}",
         "",
         f"From “{_plain(asked['paper'])}”, {_plain(asked['figure'])}. To run it again:",
@@ -199,8 +203,8 @@ def index_page(results: Sequence[KeptResult]) -> str:
     if old:
         lines += [
             "",
-            f"{old} pages were kept before claims were sorted by kind; they show their earlier verdicts and "
-            "are not counted.",
+            f"{old} page{'s were' if old > 1 else ' was'} kept before claims were sorted by kind, with "
+            "earlier verdicts that are not counted.",
         ]
     if len(own) < len(results):
         lines += [
@@ -247,26 +251,37 @@ def _counted(verdict: Verdict, count: int) -> str:
 
 
 def against_page(results: Sequence[KeptResult]) -> str:
-    """The page of what was found against the papers: what kept results contradict, and numbers that differ.
+    """The page of what was found against the papers: contradictions, numbers that differ, what is borderline.
 
     Args:
         results: The kept results, in the order of their ids, those of preset authors after the papers'.
     """
-    contradicted = [(result, claim) for result in results for claim in _contradicted(result, results)]
+    contradicted = [(result, claim) for result in results if result.counted for claim in result.contradicted]
+    by_scripts = [(result, claim) for result in results for claim in _by_scripts_alone(result, results)]
     differing = [(result, claim) for result in results if result.counted for claim in result.differing]
+    borderline = [(result, claim) for result in results if result.counted for claim in result.borderline]
     lines = [
         INDEX_MARK,
         "# What we found against the papers",
         "",
-        "Sentences and numbers of the papers that do not hold at the settings the papers state, or else at "
-        "those of their public scripts (preset authors), with the papers' words and what was measured. "
+        "Sentences and numbers of the papers that do not hold at the settings the papers state, then those "
+        "at the settings of their public scripts alone (preset authors), with the papers' words and what was "
+        "measured. "
         "Everything else that was tested is on [the pages of the experiments](index.md); "
         "[the list of all testable sentences](sentences.md) says which experiment tests which, or why none "
         "does.",
     ]
-    if not contradicted:
+    if not contradicted and not by_scripts:
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
     lines += _by_paper(contradicted, "##", "asked: ")
+    if by_scripts:
+        lines += [
+            "",
+            "## At the settings of the public scripts alone",
+            "",
+            "At the settings that the papers state none of this is contradicted.",
+        ]
+    lines += _by_paper(by_scripts, "###", "asked: ")
     if differing:
         lines += [
             "",
@@ -275,13 +290,21 @@ def against_page(results: Sequence[KeptResult]) -> str:
             "What a paper reports and did not come out here. It may come out with settings that the paper "
             "does not state, so none of this is a contradiction.",
         ]
-    return "\n".join(lines + _by_paper(differing, "###", "")) + "\n"
+    lines += _by_paper(differing, "###", "")
+    if borderline:
+        lines += [
+            "",
+            "## Words that leave open whether they hold",
+            "",
+            "What was measured lies between yes and no, and the papers' words draw no border.",
+        ]
+    return "\n".join(lines + _by_paper(borderline, "###", "")) + "\n"
 
 
-def _contradicted(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
-    """Contradicted claims; of preset authors only what the paper's settings do not contradict already."""
+def _by_scripts_alone(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:
+    """What a result of preset authors contradicts, and the paper's settings do not."""
     if result.counted:
-        return result.contradicted
+        return []
     own = [one.contradicted for one in results if one.counted and one.experiment == result.experiment]
     known = {claim["statement"] for claims in own for claim in claims}
     return [claim for claim in result.contradicted if claim["statement"] not in known]
@@ -298,10 +321,11 @@ def _by_paper(found: Sequence[tuple[KeptResult, Mapping[str, str]]], heading: st
             lines += ["", f"**{_plain(claim['source'])}.** “{_plain(claim['quote'])}”"]
             lines += ["", f"Read as: {_plain(claim['reading'])}"] if claim["reading"] else []
             preset = "" if result.counted else ", preset authors"
+            asked = f"; {before}{_plain(claim['threshold'])}" if claim["threshold"] else ""
             lines += [
                 "",
-                f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}; {before}"
-                f"{_plain(claim['threshold'])}. {_plain(claim['why'])} "
+                f"Tested: {_plain(claim['statement'])} Measured: {_plain(claim['measured'])}{asked}. "
+                f"{_plain(claim['why'])} "
                 f"([{result.experiment}]({result.stem}.md){preset})",
             ]
     return lines

@@ -187,13 +187,27 @@ class Claim:
         return _stated(statement, source, measured, f"the paper has {stated}", Verdict.NUMBER_DIFFERS, words)
 
     @staticmethod
-    def not_testable(statement: str, source: str, why: str, *, quote: str) -> Claim:
+    def not_testable(
+        statement: str,
+        source: str,
+        why: str,
+        *,
+        quote: str,
+        measured: float | str | None = None,
+        uncertainty: str = "",
+    ) -> Claim:
         """A sentence of the paper that no computation can decide as it is written.
+
+        What was measured is shown where the words have no border, and it lies between yes and no.
 
         >>> Claim.not_testable("it is natural", "Sec. 1", "no test", quote="naturally").verdict.value
         'not testable as written'
+        >>> words = {"quote": "roughly linear", "measured": 0.6, "uncertainty": "± 0.05"}
+        >>> Claim.not_testable("y is linear in x", "Fig. 4", "no border", **words).measured_text
+        '0.6 ± 0.05'
         """
-        return _stated(statement, source, None, "", Verdict.NOT_TESTABLE, {"quote": quote, "why": why})
+        words = {"quote": quote, "uncertainty": uncertainty, "why": why}
+        return _stated(statement, source, measured, "", Verdict.NOT_TESTABLE, words)
 
     @staticmethod
     def not_checked(statement: str, source: str, why: str, *, quote: str) -> Claim:

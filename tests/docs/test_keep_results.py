@@ -71,6 +71,14 @@ def test_where_the_data_lies_is_not_a_changed_setting(folder, tmp_path):
     assert "somewhere" not in page.read_text()
 
 
+def test_a_note_stands_below_the_title_of_one_page(runs, tmp_path):
+    page, *_ = keep_results([runs[0]], tmp_path, note="An earlier run\nhad ten matrices.")
+    lines = page.read_text().splitlines()
+    assert lines[1:4] == ["# toy/matrices", "", "*An earlier run had ten matrices.*"]
+    with pytest.raises(InputError, match="a note is for the page of one run, got 2 runs"):
+        keep_results(list(runs), tmp_path, note="both")
+
+
 def test_the_index_counts_the_verdicts_of_every_kept_result(runs, tmp_path):
     keep_results([runs[0]], tmp_path)
     (tmp_path / "notes.md").write_text("# Notes of my own\n")
@@ -135,7 +143,20 @@ def test_numbers_that_differ_are_listed_apart_from_contradictions(runs, tmp_path
     assert text.count("**Fig. 7.**") == 1  # already so at the paper's settings
     assert text.count("**Fig. 9.**") == 1
     assert "([toy/matrices](toy-matrices-authors.md), preset authors)" in text
+    own, _, by_scripts = text.partition("## At the settings of the public scripts alone")
+    assert ("**Fig. 7.**" in own, "**Fig. 9.**" in by_scripts) == (True, True)
     assert "leaves its setting open" not in text
+
+
+def test_what_lies_on_no_side_of_the_words_is_listed_last(runs, tmp_path):
+    keep_results([runs[0]], tmp_path)
+    [known] = read_results(tmp_path)
+    assert known.borderline == []  # the toy's claim without a measurement is none
+    words = {"statement": "A line.", "source": "Fig. 9", "quote": "linear", "reading": "", "why": "A trend."}
+    text = against_page([replace(known, borderline=[{**words, "measured": "0.6 ± 0.05", "threshold": ""}])])
+    before, _, after = text.partition("## Words that leave open whether they hold")
+    assert "**Fig. 7.**" in before
+    assert "Tested: A line. Measured: 0.6 ± 0.05. A trend." in after
 
 
 def test_pictures_of_the_page_before_go_and_nothing_else(runs, tmp_path):

@@ -20,7 +20,10 @@ ROWS = [
     if line.startswith("| ") and not line.startswith(("| ---", "| where"))
 ]
 ID = re.compile(r"`([a-z]+/[a-z0-9-]+)`")
-TESTED = [row for row in ROWS if not ID.sub("", row[2]).strip(", ")]  # names experiments and nothing else
+LINK = re.compile(rf"\[{ID.pattern}\]\(([^)]*)\)")
+TESTED = [
+    row for row in ROWS if not ID.sub("", LINK.sub("", row[2])).strip(", ")
+]  # names experiments and nothing else
 
 
 @cache
@@ -57,6 +60,15 @@ def test_rows_are_whole_and_no_sentence_is_listed_twice():
 def test_every_experiment_it_names_exists():
     named = set(ID.findall(PAGE))
     assert named <= set(experiments())
+
+
+def test_experiments_are_linked_to_their_kept_pages():
+    for _, _, third in ROWS:
+        linked = dict(LINK.findall(third))
+        for name in ID.findall(third):
+            page = f"{name.replace('/', '-')}.md"
+            kept = (ROOT.parent / "docs/results" / page).exists()
+            assert linked.get(name) == (page if kept else None), name
 
 
 @pytest.mark.parametrize(("where", "words", "ids"), TESTED, ids=[f"{r[0]}: {r[1][:30]}" for r in TESTED])

@@ -77,8 +77,10 @@ def judge_density(config: Density, tables: RunTables) -> list[Claim]:
             measured=f"{int((bare['mean_inverse_lambda'].diff() <= 0).sum())} falls in {len(bare) - 1} steps",
             threshold="rises at every step",
             quote="increasing the number of angles along an orbit leads to an increase in the average "
-            "inverse "
-            "spectrum (denominator of Eq. 7)",
+            "inverse spectrum (denominator of Eq. 7)",
+            why="A ridge in proportion to the trace is added: it takes the place of the smallest eigenvalues."
+            if bare["relative_ridge"].iloc[0] > 0
+            else "",
         ),
         _middle(tables["spectra"], bare),
         Claim.quantified(

@@ -27,10 +27,10 @@ def judge_claims(config: Evolving, tables: RunTables) -> list[Claim]:
     return claims
 
 
-def _by_epoch(part: pd.DataFrame, what: str, form: str = ".2f") -> str:
+def _by_epoch(part: pd.DataFrame, what: str) -> str:
     groups = part.groupby("epoch")[what]
     means, errors = groups.mean(), groups.sem().fillna(0.0)
-    return ", ".join(f"{means[e]:{form}} ± {errors[e]:.1g} at epoch {e}" for e in means.index)
+    return ", ".join(f"{means[e]:.2g} ± {errors[e]:.1g} at epoch {e}" for e in means.index)
 
 
 def _change(part: pd.DataFrame, name: str) -> Claim:
@@ -38,9 +38,10 @@ def _change(part: pd.DataFrame, name: str) -> Claim:
     return Claim.quantified(
         f"Distance of the tangent kernel from that at the start, 1 - cos(K_t, K_0): {name}.",
         "Sec. 2",
-        _by_epoch(after, "kernel_change", ".2g"),
+        _by_epoch(after, "kernel_change"),
         quote=RAPID,
-        uncertainty=f"± one standard error over {part['start'].nunique()} networks",
+        uncertainty=f"± one standard error over {part['start'].nunique()} networks, each "
+        "with another digit left out",
     )
 
 
@@ -55,7 +56,8 @@ def _adapts(part: pd.DataFrame, name: str) -> Claim:
         "Sec. 4",
         float(gain.mean()),
         quote=FROZEN,
-        uncertainty=f"± {gain.sem() if len(gain) > 1 else 0.0:.2g} over {len(gain)} networks",
+        uncertainty=f"± {gain.sem() if len(gain) > 1 else 0.0:.2g} over {len(gain)} networks, each "
+        "with another digit left out",
         why=f"Before {ends[0].mean():.2f}, after {ends[last].mean():.2f}; the network itself "
         f"{own['unseen'].mean():.2f}, and {own['seen'].mean():.2f} on what it was trained on. The kernel "
         f"departs from one that is invariant under rotations by {_by_epoch(part, 'departure')}.",

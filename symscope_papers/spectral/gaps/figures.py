@@ -57,7 +57,7 @@ def profile_plot(profile: pd.DataFrame) -> Plot:
     """Mean error against the angle inside each gap, at the largest number of angles."""
     last = profile[(profile["angles"] == profile["angles"].max()) & profile["pattern"].str.startswith("gap")]
     methods = [by for by in last["by"].unique().tolist() if by != FORMULA]
-    figure = new_figure(6.4, 3.8)
+    figure = new_figure(9.0, 4.4)
     with style():
         axes = figure.subplots()
         for colour, by in zip(COLOURS, methods, strict=False):
@@ -71,7 +71,7 @@ def profile_plot(profile: pd.DataFrame) -> Plot:
         wrong_line(axes)
         axes.set(xlabel="degrees from upright", ylabel="mean error")
         axes.grid(True)
-        axes.legend(fontsize=8.5)
+        shared_legend(figure, [axes], columns=len(methods), fontsize=8.5)
     return Plot(
         name="profile",
         figure=figure,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
-from symscope.runs import Claim, RunTables
+from symscope.runs import Claim, RunTables, Verdict
 from symscope_papers.spectral.mlp_rotations.config import MlpRotations
 from symscope_papers.spectral.pairs.angles import at_angles, by_angles, correlations, distances
 from symscope_papers.spectral.pairs.judged import (
@@ -42,7 +44,18 @@ def judge_claims(config: MlpRotations, tables: RunTables) -> list[Claim]:
             exact="exact",
         )
         result += [*_relations(ntk, layers), *_closeness(ntk, layers)]
-    return result
+    return [_with_ridges(claim, config) for claim in result]
+
+
+def _with_ridges(claim: Claim, config: MlpRotations) -> Claim:
+    """The claim, which says, where it does not hold, that both errors have ridges of their own."""
+    if claim.verdict is not Verdict.CONTRADICTED or config.spectral_ridge == config.relative_ridge:
+        return claim
+    words = (
+        f"A ridge of {config.spectral_ridge:g} of the trace is in the spectral error and one of "
+        f"{config.relative_ridge:g} in regression; compare preset paper, without any."
+    )
+    return replace(claim, why=f"{claim.why.rstrip('.')}. {words}" if claim.why else words)
 
 
 def _source(hidden: int) -> str:

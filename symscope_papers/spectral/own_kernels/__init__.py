@@ -22,7 +22,7 @@ own_kernels = Experiment(
         ),
         "paper": Preset(
             OwnKernels(mnist="fetched", pairs=64, starts=64, angles=(4, 8, 16)),
-            "about 15 minutes on an H200, by the number of operations; not measured. Needs MNIST",
+            "about 15 minutes on an H200: 10 without the ViT at 16 angles. Needs MNIST",
             ("The paper's theory is for infinite width and other networks; this is its three trained ones.",),
         ),
     },

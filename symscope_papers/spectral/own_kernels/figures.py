@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symscope.report import COLOURS, new_figure, style
 from symscope.runs import Plot, RunTables
-from symscope_papers.chart_parts import doubling_axis, wrong_line
+from symscope_papers.chart_parts import doubling_axis, shared_legend, wrong_line
 from symscope_papers.spectral.networks.claims import NAMES
 from symscope_papers.spectral.own_kernels.config import OwnKernels
 
@@ -12,15 +12,16 @@ from symscope_papers.spectral.own_kernels.config import OwnKernels
 def draw_plots(config: OwnKernels, tables: RunTables) -> list[Plot]:
     """Distance from circulant against initialisations averaged, and predicted errors with error bars."""
     table = tables["pairs"]
-    figure = new_figure(8.4, 3.6)
+    figure = new_figure(8.8, 4.4)
     with style():
         left, right = figure.subplots(1, 2)
-        counts: list[int] = []
+        counts = table[table["start"] < 0]["averaged"].unique().tolist()
         for colour, network in zip(COLOURS, config.networks, strict=False):
             for k, (n, line) in enumerate(zip(config.angles, ("-", "--", ":", "-."), strict=False)):
                 part = table[(table["network"] == network) & (table["angles"] == n)]
+                if part.empty:  # a run that was closed before its end
+                    continue
                 gaps = part[part["start"] < 0].groupby("averaged")["orbit_gap"].mean()
-                counts = [int(count) for count in gaps.index]
                 left.plot(gaps.index, gaps, f"o{line}", color=colour, label=f"{NAMES[network]}, {n} angles")
                 single = part[part["start"] >= 0].groupby("start")["exact"].mean()
                 place = config.networks.index(network) + 0.15 * (k - (len(config.angles) - 1) / 2)
@@ -31,7 +32,8 @@ def draw_plots(config: OwnKernels, tables: RunTables) -> list[Plot]:
         doubling_axis(left, counts, "initialisations averaged")
         left.set_ylabel("distance from circulant")
         left.grid(True)
-        left.legend(fontsize=8)
+        shared_legend(figure, [left], columns=len(config.networks), fontsize=8)
+        right.set_xlim(-0.5, len(config.networks) - 0.5)
         right.set_xticks(range(len(config.networks)), [NAMES[name] for name in config.networks])
         right.set_ylabel("error at the missing image")
         wrong_line(right)

@@ -194,8 +194,13 @@ def line_claim(
     share = explained(part, one, other)
     error = standard_error(part, lambda some: explained(some, one, other))
     if abs(share - 0.5) <= 2 * error:
-        why = f"A line explains {share:.2f} ± {error:.2g} of the variance, near half; “linear” has no border."
-        return Claim.not_testable(statement, source, why, quote=quote)
+        why = (
+            f"Share of the variance that a line explains (r = {correlation(part, one, other):.2f}), near "
+            "half: a trend; “linear” has no border."
+        )
+        return Claim.not_testable(
+            statement, source, why, quote=quote, measured=share, uncertainty=f"± {error:.2g}"
+        )
     return Claim.from_check(
         statement,
         source,

@@ -168,3 +168,14 @@ def test_the_paper_presets_want_all_of_mnist_before_anything_runs(name, tmp_path
     wanted = RunRequest.of(f"spectral/{name}", preset="paper", device="cpu")
     with pytest.raises(InputError, match="mnist=fetched: this needs all of MNIST"):
         run_experiments([wanted], tmp_path / "runs", Workers(processes=0))
+
+
+def test_where_the_ridges_differ_what_fails_says_so(made):
+    _, tables, config = made
+    table = tables["pairs"].assign(spectral=lambda t: 2 - t["exact"])
+    ridges = replace(config, spectral_ridge=1e-5, relative_ridge=1e-10)
+    for settings, told in ((config, False), (ridges, True)):
+        claims = judge_claims(settings, {**tables, "pairs": table})
+        [claim] = [c for c in claims if "tracks the symmetrised" in c.statement and c.verdict is not None]
+        assert claim.verdict is Verdict.CONTRADICTED
+        assert ("A ridge of 1e-05 of the trace is in the spectral error" in claim.why) is told

@@ -176,6 +176,26 @@ def test_the_opposite_is_contradicted():
     assert verdicts(rows)[0] == ["contradicted"] * 4
 
 
+def test_digits_that_differ_too_much_decide_nothing():
+    rows = course({8: 0.1})
+    rows[1]["out-test"] = 0.95  # differences 0.87 and 0.02: 0.445 ± 0.425
+    config = settings(angles=(8,), long_networks=())
+    mlp, claims = verdicts(rows, config)
+    assert mlp[1] == "not checked at this size"
+    assert claims[1].measured == pytest.approx(0.445)
+    assert "By left-out digit: 0.870 (3), 0.020 (7)." in claims[1].why
+    rows[0]["out-test"] = 0.94  # 0.03 and 0.02
+    assert verdicts(rows, config)[0][1] == "holds"
+    rows[0]["out-test"] = rows[1]["out-test"] = 0.98
+    assert verdicts(rows, config)[0][1] == "contradicted"
+
+
+def test_long_trainings_that_were_not_run_are_not_the_sizes_fault():
+    late = {names: verdicts(course(FIGURE), settings(long_networks=names))[1][3] for names in ((), ("mlp",))}
+    assert late[()].why == "this size does not train the MLP for long"
+    assert late[("mlp",)].why == "not all trainings of the MLP for 1000 epochs were run"
+
+
 def test_grokking_is_counted_from_where_training_points_are_fitted():
     late_fit = long([0.1] * 5 + [0.4] * 45, [0.6] * 5 + [1.0] * 45)
     assert verdicts([*course(FIGURE), *late_fit])[0][3] == "holds"

@@ -50,6 +50,19 @@ def test_means_are_of_the_kernels_of_the_starts():
     assert [plot.name for plot in experiment.plot(SMALL, {"pairs": table})] == ["own-kernels"]
 
 
+def test_of_a_run_in_part_what_is_there_is_measured_and_drawn():
+    [cell] = experiment.cells(SMALL)
+    table = pd.DataFrame({**cell, **row} for row in experiment.measure(SMALL, cell, HERE)["pairs"])
+    whole = OwnKernels(networks=("mlp", "vit"), angles=(2, 4), pairs=3, starts=3)
+    claims = experiment.claims(whole, {"pairs": table})
+    assert claims == experiment.claims(SMALL, {"pairs": table})
+    [plot] = experiment.plot(whole, {"pairs": table})
+    left, right = plot.figure.axes
+    assert [tick.get_text() for tick in left.get_xticklabels()] == ["1", "2", "3"]
+    assert len(left.get_lines()) == 1
+    assert [tick.get_text() for tick in right.get_xticklabels()] == ["MLP", "ViT"]
+
+
 def test_bad_configs_are_refused():
     with pytest.raises(InputError, match="networks: unknown"):
         OwnKernels(networks=("resnet",))

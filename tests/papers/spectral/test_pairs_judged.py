@@ -19,7 +19,9 @@ def test_a_line_is_judged_only_away_from_the_border(noise, verdict):
     x = draw.normal(size=200)
     table = pd.DataFrame({"x": x, "y": x + noise * draw.normal(size=200)})
     words = {"one": "x", "other": "y"}
-    assert line_claim(table, "y is linear in x.", "Sec. 3", "linear", **words).verdict is verdict
+    claim = line_claim(table, "y is linear in x.", "Sec. 3", "linear", **words)
+    assert claim.verdict is verdict
+    assert claim.measured == pytest.approx(np.corrcoef(table["x"], table["y"])[0, 1] ** 2)
     broken = line_claim(table, "y is not.", "Sec. 3", "do not map well", broken=True, **words).verdict
     swapped = {Verdict.HOLDS: Verdict.CONTRADICTED, Verdict.CONTRADICTED: Verdict.HOLDS}
     assert broken is swapped.get(verdict, verdict)
