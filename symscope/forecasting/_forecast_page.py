@@ -225,7 +225,7 @@ def _cases(result: Forecast) -> Section:
 def _check(result: Forecast, prefix: str) -> Section:
     there = result.check
     assert there is not None
-    plan, optimiser, second = there.plan, there.plan.optimiser, there.second_plan.optimiser
+    plan, second = there.plan, there.second_plan.optimiser
     words = result.question.task.words
     alt = f"Bars by {words.one}: {words.key} as predicted, and of the trained network"
     asked = (
@@ -234,10 +234,10 @@ def _check(result: Forecast, prefix: str) -> Section:
         else f"for each {words.one} with bars, a network that lacks a transformation of it alone was trained"
     )
     caption = (
-        f"{asked[0].upper()}{asked[1:]}: {plan.steps:,} steps of {optimiser.kind} at "
-        f"{optimiser.learning_rate:g}, batches of {plan.batch}; and once more with {second.kind} at "
-        f"{second.learning_rate:g} and other weights. What those two differ by is the noise floor: a "
-        "forecast that is no further off is as good as it can be."
+        f"{asked[0].upper()}{asked[1:]}: {plan.steps:,} steps of {plan.optimiser.text}, "
+        f"batches of {plan.batch}; and once more with {second.text} and other weights. "
+        "What those two differ by is the noise floor: a forecast that is no further "
+        "off is as good as it can be."
     )
     trained = there.class_accuracy if result.about_new else there.known_accuracy
     facts = [
@@ -277,7 +277,7 @@ def _advice_rows(caption: str, advice: Sequence[Advice], summary: str = "") -> T
             one.text,
             number_or_dash(one.accuracy),
             f"{one.low:.2f} to {one.high:.2f}",
-            f"{one.gain:+.2f}",
+            f"{one.gain:+z.2f}",
             f"{one.training_cost:.1f}",
             str(one.inference_cost),
             one.evidence,
@@ -363,8 +363,7 @@ def repeat_section(result: Forecast, command: str) -> Section:
         ),
         (
             "training",
-            f"{plan.steps:,} steps of {plan.batch}, {plan.optimiser.kind} at "
-            f"{plan.optimiser.learning_rate:g}",
+            f"{plan.steps:,} steps of {plan.batch}, {plan.optimiser.text}",
         ),
         ("seed", str(result.options.seed)),
         ("seconds", f"{result.seconds:.1f}"),
