@@ -61,7 +61,7 @@ def forecast_page(result: Forecast, command: str = "") -> str:
         command: Command line that made it, for the section on how to repeat it.
     """
     sections = [*forecast_sections(result), repeat_section(result, command)]
-    title = f"Will {result.model.name} learn {result.question.group_words} by {result.question.action.name}?"
+    title = f"Will {result.model.name} learn {result.question.group_words} ({result.question.action.name})?"
     return page(title=title, lead=result.verdict, sections=sections)
 
 
@@ -173,15 +173,6 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
         else f"Frames: the transformation left out of each {words.one} in turn, in one training for all"
     )
     map_caption = f"{frames}; other cells are what it has been seen in."
-    last = plan.trainings[-1]
-    faster = last.optimiser.learning_rate / plan.whole.optimiser.learning_rate
-    steps = (
-        f"Pilot trainings at the cost of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
-        + (f" ({'the longer ' * (len(plan.lengths) > 1)}{plan.repeats} times)" if plan.repeats > 1 else "")
-        + f", each with its learning rate run down to 0 (the longer: {last.steps:,} steps of {last.batch} "
-        + f"points at {faster:.2g} times the learning rate), and what {plan.full:,} steps of "
-        + f"{plan.whole.batch} are predicted to reach."
-    )
     return [
         Picture(
             figure_svg(table_figure(result, table, lacks), f"{prefix}table", alt),
@@ -191,7 +182,7 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
         Picture(
             figure_svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against cost of training"),
             "How it goes on",
-            steps,
+            f"{plan.text}.",
         ),
     ]
 
