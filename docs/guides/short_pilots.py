@@ -19,6 +19,7 @@ from symscope.forecasting import TrainingOptions
 from symscope.forecasting.methods import (
     DesignTrainer,
     PilotPlan,
+    StepCost,
     as_question,
     class_scores,
     forecast_samples,
@@ -115,8 +116,8 @@ def main() -> None:
         trained = [trainer.evaluate(trainer.train(design, whole, 1000 + k), design, FULL) for k in (0, 1)]
         reached = ", ".join(f"{float(class_scores(one.new).nanmean()):.2f}" for one in trained)
         for steps in LENGTHS:
-            plan = PilotPlan((steps // 3, steps), 1, 1, FULL, 1, 0, 0.0)
-            pilot = pilot_forecast(trainer, question.group, plan, whole, 0)
+            plan = PilotPlan((steps // 3, steps), 1, 1, whole, 1, 0, 0.0, StepCost())
+            pilot = pilot_forecast(trainer, question.group, plan, 0)
             curve = predict_table([one.new for one in pilot.answers], plan, False, pilot.fitted)
             answers = [f"{one.mean:.2f} ({one.interval[0]:.2f} to {one.interval[1]:.2f})"
                        for one in (curve, pilot.headline)]  # fmt: skip

@@ -117,7 +117,7 @@ def main(runs: list[Path]) -> None:
     widths = fit_widths(rows, left_out(rows, "network"))
     print("WEIGHTS = (" + ", ".join(f"{one:.2f}" for one in fit_weights(rows)) + ")")
     print(f"WIDTH, FURTHER_WIDTH = {widths.whole:.2f}, {widths.further:.2f}")
-    print(f"MEAN_WIDTH = {widths.mean:.2f}")
+    print(f"SHARED = {widths.shared:.2f}")
 
 
 def page(bank: dict[str, pd.DataFrame]) -> str:

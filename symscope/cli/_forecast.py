@@ -144,7 +144,8 @@ def forecast(
             "--optimiser",
             "--optimizer",
             metavar="NAME:RATE",
-            help="Optimiser of the training: adam:1e-3, sgd:0.02; default: chosen for the network.",
+            help="Optimiser of the training: adam:1e-3, sgd:0.02:0.9 (rate, momentum; 0.9 if not given); "
+            "default: chosen for the network.",
         ),
     ] = "",
     samples: Annotated[

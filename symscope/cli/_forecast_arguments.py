@@ -12,19 +12,29 @@ if TYPE_CHECKING:
 
 
 def training_options(steps: int | None, batch: int | None, optimiser: str) -> TrainingOptions:
-    """The training that --steps, --batch and --optimiser describe."""
+    """The training that --steps, --batch and --optimiser describe.
+
+    >>> training_options(None, None, "sgd:0.02:0.5").optimiser.text
+    'sgd at 0.02 with momentum 0.5'
+    """
     from symscope.forecasting import TrainingOptions
     from symscope.training import Optimiser
 
     if not optimiser:
         return TrainingOptions(steps, batch)
-    kind, _, rate = optimiser.partition(":")
+    kind, *numbers = optimiser.split(":")
+    usual = [1e-3] if kind == "adam" else [0.02, 0.9]  # learning rate, and the momentum of sgd
     try:
-        speed = float(rate) if rate else (1e-3 if kind == "adam" else 0.02)
+        given = [float(one) for one in numbers]
     except ValueError:
-        raise InputError(f"--optimiser {optimiser}: expected adam or sgd, with the rate: adam:1e-3") from None
-    chosen = Optimiser(kind, speed, momentum=0.9 if kind == "sgd" else 0.0)
-    return TrainingOptions(steps, batch, chosen)
+        given = []
+    if len(given) < len(numbers) or len(given) > len(usual):
+        raise InputError(
+            f"--optimiser {optimiser}: expected adam or sgd, with the rate and for sgd the momentum: "
+            "adam:1e-3, sgd:0.02:0.9"
+        )
+    rate, momentum = (given + usual[len(given) :] + [0.0])[:2]
+    return TrainingOptions(steps, batch, Optimiser(kind, rate, momentum=momentum))
 
 
 def own_elements(data: str, limit: int | None) -> tuple[str, ...] | None:

@@ -66,11 +66,13 @@ def remaining_text(done: int, total: int, elapsed: float) -> str:
 
     >>> remaining_text(30, 100, 6.0), remaining_text(50, 100, 200.0), remaining_text(0, 0, 1.0)
     (', 30 %, 14 s left', ', 50 %, 3 min 20 s left', '')
+    >>> remaining_text(1, 100, 0.0)
+    ', 1 %'
     """
     if not total:
         return ""
-    if not done:
-        return ", 0 %"
+    if not done or not elapsed:  # the first call of a part tells nothing of its speed
+        return f", {100 * done // total} %"
     left = round(elapsed * (total - done) / done)
     minutes = f"{left // 60} min " if left >= 60 else ""
     return f", {100 * done // total} %, {minutes}{left % 60} s left"

@@ -78,9 +78,7 @@ class TrainingCheck:
     def underfit_optimisers(self) -> tuple[str, ...]:
         """The optimisers whose networks have not learned the points they were trained on."""
         both = ((self.plan.optimiser, self.first), (self.second_plan.optimiser, self.second))
-        return tuple(
-            f"{one.kind} at {one.learning_rate:g}" for one, answer in both if answer.fitted < LEARNED
-        )
+        return tuple(one.text for one, answer in both if answer.fitted < LEARNED)
 
 
 @explained

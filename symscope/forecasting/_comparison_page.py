@@ -58,7 +58,7 @@ def comparison_page(forecasts: Sequence[Forecast], command: str = "") -> str:
     for result in forecasts:
         sections += forecast_sections(result, result.model.name)
     sections.append(_repeat(forecasts, command))
-    title = f"Which network will learn {question.group.name} by {question.action.name}?"
+    title = f"Which network will learn {question.group.name} ({question.action.name})?"
     return page(title=title, lead=comparison_sentences(forecasts), sections=sections)
 
 

@@ -335,7 +335,9 @@ def _classes(who: str | int, names: Mapping[str, int], word: str) -> list[int]:
     result = []
     for one in (part.strip() for part in who.split(",")):
         if one not in names:
-            raise InputError(f"coverage: there is no {word} {one!r}; {nearest(one, list(names))}")
+            # groups of numbers are few, and the nearest spelling may be the opposite: lowest, largest
+            known = f"there are {', '.join(names)}." if word == "group" else nearest(one, list(names))
+            raise InputError(f"coverage: there is no {word} {one!r}; {known}")
         result.append(names[one])
     return result
 

@@ -61,7 +61,7 @@ def forecast_page(result: Forecast, command: str = "") -> str:
         command: Command line that made it, for the section on how to repeat it.
     """
     sections = [*forecast_sections(result), repeat_section(result, command)]
-    title = f"Will {result.model.name} learn {result.question.group_words} by {result.question.action.name}?"
+    title = f"Will {result.model.name} learn {result.question.group_words} ({result.question.action.name})?"
     return page(title=title, lead=result.verdict, sections=sections)
 
 
@@ -173,15 +173,6 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
         else f"Frames: the transformation left out of each {words.one} in turn, in one training for all"
     )
     map_caption = f"{frames}; other cells are what it has been seen in."
-    last = plan.trainings[-1]
-    faster = last.optimiser.learning_rate / plan.whole.optimiser.learning_rate
-    steps = (
-        f"Pilot trainings at the cost of {' and '.join(f'{steps:,}' for steps in plan.lengths)} steps"
-        + (f" ({'the longer ' * (len(plan.lengths) > 1)}{plan.repeats} times)" if plan.repeats > 1 else "")
-        + f", each with its learning rate run down to 0 (the longer: {last.steps:,} steps of {last.batch} "
-        + f"points at {faster:.2g} times the learning rate), and what {plan.full:,} steps of "
-        + f"{plan.whole.batch} are predicted to reach."
-    )
     return [
         Picture(
             figure_svg(table_figure(result, table, lacks), f"{prefix}table", alt),
@@ -191,7 +182,7 @@ def _pilot_pictures(result: Forecast, pilot: PilotForecast, prefix: str) -> list
         Picture(
             figure_svg(steps_figure(result), f"{prefix}steps", f"{words.axis} against cost of training"),
             "How it goes on",
-            steps,
+            f"{plan.text}.",
         ),
     ]
 
@@ -225,7 +216,7 @@ def _cases(result: Forecast) -> Section:
 def _check(result: Forecast, prefix: str) -> Section:
     there = result.check
     assert there is not None
-    plan, optimiser, second = there.plan, there.plan.optimiser, there.second_plan.optimiser
+    plan, second = there.plan, there.second_plan.optimiser
     words = result.question.task.words
     alt = f"Bars by {words.one}: {words.key} as predicted, and of the trained network"
     asked = (
@@ -234,10 +225,10 @@ def _check(result: Forecast, prefix: str) -> Section:
         else f"for each {words.one} with bars, a network that lacks a transformation of it alone was trained"
     )
     caption = (
-        f"{asked[0].upper()}{asked[1:]}: {plan.steps:,} steps of {optimiser.kind} at "
-        f"{optimiser.learning_rate:g}, batches of {plan.batch}; and once more with {second.kind} at "
-        f"{second.learning_rate:g} and other weights. What those two differ by is the noise floor: a "
-        "forecast that is no further off is as good as it can be."
+        f"{asked[0].upper()}{asked[1:]}: {plan.steps:,} steps of {plan.optimiser.text}, "
+        f"batches of {plan.batch}; and once more with {second.text} and other weights. "
+        "What those two differ by is the noise floor: a forecast that is no further "
+        "off is as good as it can be."
     )
     trained = there.class_accuracy if result.about_new else there.known_accuracy
     facts = [
@@ -277,7 +268,7 @@ def _advice_rows(caption: str, advice: Sequence[Advice], summary: str = "") -> T
             one.text,
             number_or_dash(one.accuracy),
             f"{one.low:.2f} to {one.high:.2f}",
-            f"{one.gain:+.2f}",
+            f"{one.gain:+z.2f}",
             f"{one.training_cost:.1f}",
             str(one.inference_cost),
             one.evidence,
@@ -363,8 +354,7 @@ def repeat_section(result: Forecast, command: str) -> Section:
         ),
         (
             "training",
-            f"{plan.steps:,} steps of {plan.batch}, {plan.optimiser.kind} at "
-            f"{plan.optimiser.learning_rate:g}",
+            f"{plan.steps:,} steps of {plan.batch}, {plan.optimiser.text}",
         ),
         ("seed", str(result.options.seed)),
         ("seconds", f"{result.seconds:.1f}"),

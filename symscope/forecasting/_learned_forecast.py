@@ -24,7 +24,7 @@ from symscope.numerics import explained, may_be_infinite
 HALFWAY = 0.15  # progress of a pilot after which half of the correction applies
 WEIGHTS = (0.38, -0.85, 1.08, 0.23, -0.08, 0.15)  # of the six parts of `correction_features`
 WIDTH, FURTHER_WIDTH = 0.10, 0.49  # half width of a class, for a whole training and for what is to come
-MEAN_WIDTH = 0.73  # half width of the mean over classes, in mean half widths of classes
+SHARED = 0.14  # of the squared errors of classes, the part that all classes of a case have in common
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
@@ -98,6 +98,18 @@ def half_widths(
     return torch.hypot((WIDTH + FURTHER_WIDTH * to_come(progress)) * spread, chance)
 
 
+@explained
+def mean_width(classes: int) -> float:
+    """Half width of the mean over classes, in mean half widths of classes: `sqrt(s + (1 - s) / classes)`.
+
+    What the errors of classes do not share averages out; the mean of one class is as certain as the class.
+
+    >>> mean_width(1), mean_width(2) > mean_width(10) > SHARED**0.5
+    (1.0, True)
+    """
+    return float((SHARED + (1 - SHARED) / max(1, classes)) ** 0.5)
+
+
 @may_be_infinite
 @explained
 def learned_shift(
@@ -133,7 +145,7 @@ def learned_prediction(table: ScoreTable, shift: Float64[Tensor, "c"], progress:
     now, points = class_scores(table), table.count.sum(1)
     score = moved_scores(now, class_logits(now, points), shift)
     half = half_widths(score, progress, points)
-    mean, mean_half = float(score.nanmean()), MEAN_WIDTH * float(half.nanmean())
+    mean, mean_half = float(score.nanmean()), float(half.nanmean()) * mean_width(int((~half.isnan()).sum()))
     ends = (max(0.0, mean - mean_half), min(1.0, mean + mean_half))
     cells = _cells_with_mean(table, score)
     return TablePrediction(cells, score, (score - half).clamp(min=0), (score + half).clamp(max=1), ends)

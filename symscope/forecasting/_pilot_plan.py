@@ -31,6 +31,12 @@ class PilotPlan:
         remedies: Further networks that there is time for, each trained for the shorter length.
         seconds: Estimated time, remedies included.
         step: What steps cost by their batch.
+
+    >>> from symscope.training import Optimiser
+    >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+    >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 0, 1.2, StepCost(0.05))
+    >>> plan.text.partition("(")[2].partition(")")[0]
+    'the longer: 822 steps of 8 points at 1.2 times the learning rate'
     """
 
     lengths: tuple[int, ...]
@@ -51,6 +57,25 @@ class PilotPlan:
     def trainings(self) -> tuple[StepPlan, ...]:
         """The trainings of each length: compressed to its cost."""
         return tuple(compressed_plan(self.whole, length, self.step) for length in self.lengths)
+
+    @property
+    def text(self) -> str:
+        """What is trained, and what is predicted from it, in words."""
+        several, last = len(self.lengths) > 1, self.trainings[-1]
+        costs = " and ".join(f"{length:,}" for length in self.lengths)
+        times = f" ({'the longer ' * several}{self.repeats} times)" if self.repeats > 1 else ""
+        begin = (
+            f"Pilot trainings at the cost of {costs} steps{times}, each with its learning rate run down to 0"
+        )
+        longer = "the longer" if several else "it"
+        if last == self.whole:
+            return f"{begin}; {longer} is the whole training, {self.full:,} steps of {last.batch} points"
+        faster = last.optimiser.learning_rate / self.whole.optimiser.learning_rate
+        rate = "the same learning rate" if faster == 1 else f"{faster:.2g} times the learning rate"
+        return (
+            f"{begin} ({longer}: {last.steps:,} steps of {last.batch} points at {rate}), and what "
+            f"{self.full:,} steps of {self.whole.batch} points are predicted to reach"
+        )
 
     def plain(self, which: int) -> StepPlan:
         """A training of the batch and learning rate of the whole one at the cost of a length.

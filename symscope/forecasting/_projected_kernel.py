@@ -101,8 +101,9 @@ def projected_prediction(
     if count <= more_than or takes > seconds:
         one = question.task.words.one
         return f"about {takes:.0f} s for {samples_text(count)} of each {one}, by projected gradients"
-    known = features(some.known, partial_progress(progress, 0, len(some.known) + fresh))
-    new = None if some.new is None else features(some.new)
+    first, total = len(some.known) * order, (len(some.known) + fresh) * order
+    known = features(some.known, partial_progress(progress, 0, total))
+    new = None if some.new is None else features(some.new, partial_progress(progress, first, total))
     result = coverage_regression(
         None,
         known,

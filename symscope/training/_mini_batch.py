@@ -62,6 +62,17 @@ class Optimiser:
             if not 0 <= value < 1:
                 raise InputError(f"{name}: expected numbers from 0 up to, not including, 1, got {value}.")
 
+    @property
+    def text(self) -> str:
+        """Kind, learning rate and momentum in words.
+
+        >>> Optimiser("sgd", 0.02, momentum=0.9).text, Optimiser("adam", 1e-3).text
+        ('sgd at 0.02 with momentum 0.9', 'adam at 0.001')
+        """
+        return f"{self.kind} at {self.learning_rate:g}" + (
+            f" with momentum {self.momentum:g}" if self.momentum else ""
+        )
+
     @staticmethod
     def moved(weights: Iterable[Tensor]) -> list[Tensor]:
         """The weights that are not frozen.

@@ -123,6 +123,8 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--new", "sample"), "new: expected samples of shape (6, 6), as the data, got (28, 28)"),
         (("--optimizer", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
         (("--optimiser", "adam:fast", "--train"), "expected adam or sgd, with the rate"),
+        (("--optimiser", "adam:1e-3:0.9"), "for sgd the momentum: adam:1e-3, sgd:0.02:0.9"),
+        (("--optimiser", "sgd:0.02:2"), "momentum: expected numbers from 0 up to, not including, 1"),
         (("--model", "mlp", "--optimiser", "sgd:1e30", "--train", "--steps", "20"), "the loss is"),
         (("--steps", "0"), "steps"),
         (("--batch", "-3"), "batch"),

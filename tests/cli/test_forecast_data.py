@@ -28,6 +28,10 @@ def test_numbers_instead_of_classes(tmp_path, capsys):
     streams = capsys.readouterr()
     assert json.loads(streams.out)["question"]["task"] == "regression"
     assert "share of the variation explained" in streams.err
+    assert called(*own, "--missing", "largest fifth: 0°") == 2  # whose nearest spelling is the lowest
+    assert (
+        "there are lowest fifth, second fifth, middle fifth, fourth fifth, highest" in capsys.readouterr().err
+    )
     assert called(*own, "--task", "classification") == 2
     assert "expected one class number for each sample" in capsys.readouterr().err
     assert called("--model", f"{OWN}:build", *own[2:]) == 2

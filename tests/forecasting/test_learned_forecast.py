@@ -17,6 +17,7 @@ from symscope.forecasting._learned_forecast import (
     half_widths,
     learned_prediction,
     learned_shift,
+    mean_width,
 )
 from symscope.forecasting._trained_answer import ScoreTable
 from symscope_papers.forecast.bank.correction import (
@@ -98,6 +99,24 @@ def test_one_pilot_has_no_rise():
     torch.testing.assert_close(once, twice, equal_nan=True)
 
 
+def test_the_interval_of_the_mean_is_that_of_one_class_and_narrower_over_several():
+    nan = math.nan
+    one = learned_prediction(table([[0.3, 0.5], [nan, nan]]), torch.tensor([0.3, nan]).double(), 0.2)
+    assert one.interval == pytest.approx((float(one.class_low[0]), float(one.class_high[0])))
+    four = learned_prediction(table([[0.3, 0.5]] * 4), torch.full((4,), 0.3).double(), 0.2)
+    ratio = (four.interval[1] - four.interval[0]) / float(four.class_high[0] - four.class_low[0])
+    assert ratio == pytest.approx(math.sqrt(library.SHARED + (1 - library.SHARED) / 4))
+
+
+def test_the_mean_of_classes_keeps_the_shared_part_of_their_errors():
+    generator = torch.Generator().manual_seed(0)
+    classes, cases, shared = 4, 20_000, library.SHARED
+    common, own = (torch.randn(cases, size, generator=generator) for size in (1, classes))
+    errors = math.sqrt(shared) * common + math.sqrt(1 - shared) * own
+    inside = (errors.mean(1).abs() <= 1.96 * mean_width(classes)).double().mean()
+    assert inside.item() == pytest.approx(0.95, abs=3 * math.sqrt(0.95 * 0.05 / cases))
+
+
 def test_features_by_hand():
     points = torch.tensor([98, 98, 0])
     shares = {
@@ -126,5 +145,5 @@ def test_the_numbers_of_the_library_are_those_that_the_bank_gives():
     rows = rows[~held_out(rows)]
     assert fit_weights(rows).tolist() == pytest.approx(library.WEIGHTS, abs=0.02)
     widths = fit_widths(rows, left_out(rows, "network"))
-    numbers = (library.WIDTH, library.FURTHER_WIDTH, library.MEAN_WIDTH)
-    assert (widths.whole, widths.further, widths.mean) == pytest.approx(numbers, abs=0.02)
+    numbers = (library.WIDTH, library.FURTHER_WIDTH, library.SHARED)
+    assert (widths.whole, widths.further, widths.shared) == pytest.approx(numbers, abs=0.02)

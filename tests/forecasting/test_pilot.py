@@ -219,6 +219,15 @@ def test_intervals_grow_with_what_is_extrapolated_and_shrink_with_points():
     assert bool((many < own).all())
 
 
+def test_a_plan_says_in_words_what_is_trained():
+    half = PilotPlan((50, 150), 2, 1, whole_training(300), 6, 0, 1.0, StepCost())
+    assert "at the cost of 50 and 150 steps (the longer 2 times), each" in half.text
+    last = half.trainings[-1]
+    assert f"{last.steps} steps of {last.batch} points at the same learning rate), and what 300" in half.text
+    whole = replace(half, lengths=(300,), repeats=1)
+    assert whole.text.endswith("; it is the whole training, 300 steps of " + f"{whole.whole.batch} points")
+
+
 def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     options = ForecastOptions(method="pilot", budget=5)
     result = forecast(small_net, blobs(items=20), "C4", training=TrainingOptions(steps=90), options=options)
@@ -232,6 +241,7 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     assert low <= result.accuracy <= high
     html = forecast_page(result)
     assert "How it goes on" in html
+    assert result.pilot.plan.text in html
     assert "The architecture alone" not in html
 
 

@@ -55,6 +55,24 @@ def test_outputs_are_those_of_the_exact_kernel_to_the_noise_of_the_projection(as
     assert abs(float(result.new.total.sum()) - float(right[lacks].sum())) <= 0.2 * int(lacks.sum())
 
 
+def test_progress_counts_the_points_of_samples_and_new_ones_up_to_all_of_them(asked):
+    question, samples, model = asked
+    calls = []
+    projected_prediction(
+        tangent_kernel(model, (6, 6)),
+        question,
+        samples,
+        0.0,
+        1e9,
+        CPU,
+        seed=3,
+        progress=lambda *now: calls.append(now),
+    )
+    points = 4 * (len(samples.known) + len(samples.new))
+    assert {total for _, _, total in calls} == {points}
+    assert [done for _, done, _ in calls][-1] == points
+
+
 def test_less_time_takes_fewer_samples_and_too_little_is_told(asked):
     question, samples, model = asked
     tangent = tangent_kernel(model, (6, 6))

@@ -42,12 +42,12 @@ class Widths:
     Attributes:
         whole: Half width of a class after a whole training, in units of its spread.
         further: What a correction adds to it, for one that applies in full.
-        mean: Half width of the mean over classes, in mean half widths of classes.
+        shared: Part of the squared half width of a class that the mean over classes keeps.
     """
 
     whole: float
     further: float
-    mean: float
+    shared: float
 
 
 def correction_rows(tables: RunTables) -> pd.DataFrame:
@@ -141,7 +141,9 @@ def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
     """Half widths that hold 95 % of the trained accuracies around forecasts by fits without their network.
 
     The half width of a class is `(whole + further * coming) * spread`: the 95 % quantile by regression, so
-    that it is right for long and for short pilots.
+    that it is right for long and for short pilots. That of the mean over k classes is, in mean half widths,
+    `sqrt(shared + (1 - shared) / k)`: it holds where `shared` is at least (ratio² - 1/k) / (1 - 1/k), with
+    the ratio of the error of the mean to the mean half width.
     """
     rows = rows[~rows["invariant"]]
     forecast = forecast[rows.index]
@@ -157,11 +159,13 @@ def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
     whole, further = minimize(loss, np.array([0.15, 0.2]), method="Nelder-Mead").x
     half = (whole + further * rows["coming"]) * spread
     table = rows.assign(forecast=forecast, half=half).groupby([*CASE, "cost"])
-    means = table[["forecast", "half", *BOTH]].mean()
-    ratios = [
-        (means["forecast"] - means[name]).abs() / means["half"] for name in ("accuracy", "second_accuracy")
+    means, one = table[["forecast", "half", *BOTH]].mean(), 1 / table.size()
+    several = one < 1
+    needed = [
+        ((((means["forecast"] - means[name]) / means["half"]) ** 2 - one) / (1 - one))[several]
+        for name in BOTH
     ]
-    return Widths(float(whole), float(further), float(pd.concat(ratios).quantile(NOMINAL)))
+    return Widths(float(whole), float(further), float(pd.concat(needed).quantile(NOMINAL)))
 
 
 def library_forecast(rows: pd.DataFrame) -> pd.DataFrame:
