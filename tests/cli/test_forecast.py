@@ -24,7 +24,7 @@ def test_a_user_s_own_network_and_data_give_a_page(more, tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.startswith(("No: ", "Yes: ", "Borderline: "))
     assert "new samples at unseen transformations (C4, rotation)" in out
-    assert "from pilot trainings of 30 of 30 steps on 5 samples per class" in out
+    assert "from pilot trainings at the cost of 30 of 30 steps on 5 samples per class" in out
     assert "Price list: to reach 0.90" in out
     assert "Augment: train on all 4 elements of C4" in out
     assert "trained" in out
@@ -290,3 +290,15 @@ def test_a_continuous_group_acts_through_a_finite_part(few, capsys):
     asked = json.loads(capsys.readouterr().out)["question"]
     assert (asked["group"], asked["coverage"]) == ("C16", "0: ±30°")
     assert asked["stands_for"].endswith("up to frequency 7")
+
+
+def test_a_network_that_fails_loses_nothing_of_those_before_it(few, tmp_path, capsys):
+    bad = tmp_path / "bad.py"
+    bad.write_text("def build():\n    raise RuntimeError('no checkpoint')\n")
+    two = ("--model", f"{OWN}:build", "--model", f"{bad}:build", *few, "--group", "C2", "-a", "flip")
+    assert called(*two, "--method", "kernel", "--per-class", "2", "--json") == 2
+    streams = capsys.readouterr()
+    [answer] = json.loads(streams.out)
+    assert answer["verdict"]
+    [line] = streams.err.splitlines()
+    assert "bad.py:build: the function raised RuntimeError: no checkpoint" in line
