@@ -25,6 +25,7 @@ from symscope.errors import InputError
 
 __all__ = [
     "bind_seed",
+    "installed_folders",
     "load_user_function",
     "load_user_module",
     "module_source",
@@ -150,12 +151,26 @@ def user_errors(what: str, mixed: bool = False) -> Iterator[None]:
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Where an error passed through code that is neither ours nor installed, the innermost place last."""
-    installed = {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    others = (_OURS, *installed_folders())
     return [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).is_file() and not frame.filename.startswith((_OURS, *installed))
+        if Path(frame.filename).is_file() and not frame.filename.startswith(others)
     ]
+
+
+def installed_folders() -> tuple[str, ...]:
+    """Folders of Python and of installed packages, with a separator at their ends.
+
+    Packages need not be in the environment's own folder: one that sees those of the system or of the user,
+    or of another environment, has them in further folders of the same names.
+
+    >>> os.__file__.startswith(installed_folders())
+    True
+    """
+    own = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    further = {place for place in sys.path if Path(place).name in ("site-packages", "dist-packages")}
+    return tuple(sorted(place + os.sep for place in own | further))
 
 
 def user_error(what: str, error: BaseException) -> InputError:

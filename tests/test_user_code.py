@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 
@@ -175,3 +176,16 @@ def test_files_and_sources_are_known_for_other_processes(tmp_path):
     file.write_text("value = 5\n")
     assert module_source(module) == first  # of the module as it is in this process
     assert module_source(sys) is None
+
+
+def test_packages_of_other_environments_are_not_the_user_s(tmp_path, monkeypatch):
+    folder = tmp_path / "base" / "site-packages"
+    folder.mkdir(parents=True)
+    (folder / "package_of_another_environment.py").write_text("def run():\n    raise ValueError('odd')\n")
+    monkeypatch.syspath_prepend(str(folder))
+    with pytest.raises(ValueError, match="odd") as caught:
+        importlib.import_module("package_of_another_environment").run()
+    below = caught.value.with_traceback(caught.value.__traceback__.tb_next)  # this test is a file of its own
+    assert not _user_frames(below)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(folder)])
+    assert [frame.name for frame in _user_frames(below)] == ["run"]

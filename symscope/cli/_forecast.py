@@ -288,7 +288,7 @@ def forecast(
     asked = _Asked(data, task, group, action, new, limit, target_action)
     result: list[Forecast] = []
     refused: list[BudgetError] = []
-    stopped = False
+    stopped, failure = False, None
     with redirect_stdout(sys.stderr):  # what the user's code prints is no part of the answer
         try:
             for one in _forecasts(model or ["mlp"], asked, arguments, refused):
@@ -298,6 +298,10 @@ def forecast(
             stopped = True
         except KeyboardInterrupt:
             stopped = True
+        except InputError as error:
+            if not result:
+                raise
+            failure = error
     if stopped:
         rest = "what was finished by then is shown" if result else "nothing was written"
         print(f"\nsymscope: stopped; {rest}.", file=sys.stderr)
@@ -309,6 +313,8 @@ def forecast(
         show_answers(result, "" if as_json else answer_page(result), out, len(model or ["mlp"]) > 1)
     if stopped:
         raise typer.Exit(130)
+    if failure is not None:
+        raise failure
     if fail_below is not None:
         check_reached(result, fail_below)
         if refused:
@@ -373,4 +379,8 @@ def _forecasts(
                     raise
                 refused.append(error)
                 continue
+            except InputError as error:
+                raise (
+                    error if len(models) == 1 or name in str(error) else InputError(f"{name}: {error}")
+                ) from error
             yield result

@@ -17,6 +17,7 @@ from typing import final
 
 import torch
 
+from symscope.errors import DivergedError
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
@@ -112,12 +113,16 @@ class Remedies:
         return rows
 
     def tried(self, trial: Trial, progress: Progress | None = None) -> list[Advice]:
-        """Rows of the price list from the trainings of a trial."""
+        """Rows of the price list from the trainings of a trial; none, and a note, where they diverge."""
         answers: list[TrainedAnswer] = []
         steps = trial.trainings[0].plan.steps
         for one in trial.trainings:
             part = partial_progress(progress, len(answers) * steps, len(trial.trainings) * steps)
-            answers.append(self.trainings.answer(one, part))
+            try:
+                answers.append(self.trainings.answer(one, part))
+            except DivergedError:
+                self.trainings.notes.append(trial.diverged_note)
+                return []
         answer = reduce(add, answers)
         rows = {"augment": self._augmented, "samples": self._more_samples, "architecture": self._architecture}
         return rows[trial.kind](trial, answer)

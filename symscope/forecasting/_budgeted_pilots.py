@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from symscope.errors import DivergedError, InputError
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._first_estimate import fewer_points, seconds_text
@@ -69,12 +70,17 @@ def step_times(
     """Seconds of a step of the whole batch, and what steps of smaller batches cost.
 
     A step that takes long is not timed itself: it takes as many times that of the smallest batch as it
-    holds points.
+    holds points. A network that fails on the smallest batch is trained on whole ones only.
     """
     design = interleaved_designs(trainer.samples, question.group)[0]
     smallest = min(smallest_batch(trainer.model.builder(0)), plan.batch)
     timed = partial(trainer.step_seconds, design)
-    small = trainings.measured("step of a small batch", partial(timed, replace(plan, batch=smallest)))
+    try:
+        small = trainings.measured("step of a small batch", partial(timed, replace(plan, batch=smallest)))
+    except DivergedError:
+        raise
+    except InputError:  # sizes of batches may be written into a network
+        return trainings.measured("step of training", partial(timed, plan)), StepCost(1.0, plan.batch)
     whole = small * plan.batch / smallest
     if whole > LONG_STEP:
         return whole, StepCost(0.0, smallest)

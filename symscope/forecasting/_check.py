@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import final
@@ -11,6 +12,7 @@ from typing import final
 from jaxtyping import Float64
 from torch import Tensor, nn
 
+from symscope.errors import DivergedError
 from symscope.forecasting._designs import true_designs
 from symscope.forecasting._equivariance import Equivariance, equivariance
 from symscope.forecasting._options import TrainingOptions
@@ -106,7 +108,8 @@ def training_check(
 ) -> tuple[TrainingCheck, nn.Module]:
     """Train the network for what was asked, twice over, and measure what the forecast predicted.
 
-    No training is shared with the forecast: seeds are others.
+    No training is shared with the forecast: seeds are others. Where a second optimiser that was not chosen
+    diverges, the second trainings have the first one.
 
     Args:
         trainer: Network, samples and device.
@@ -124,17 +127,28 @@ def training_check(
         InputError: A loss that is not finite.
     """
     start, trainings = time.perf_counter(), trainings or Trainings()
-    plans, jobs = (plan, training.second(plan)), check_trainings(trainer, question, training, plan, seed)
+    jobs, second_plan = check_trainings(trainer, question, training, plan, seed), training.second(plan)
     trainings.announce(jobs)
-    answers: list[TrainedAnswer] = []
-    for job in jobs:
-        part = partial_progress(progress, len(answers) * plan.steps, len(jobs) * plan.steps)
-        answers.append(trainings.answer(job, part))
+
+    def answer(asked: Sequence[Training], done: int) -> TrainedAnswer:
+        parts = (
+            partial_progress(progress, (done + k) * plan.steps, len(jobs) * plan.steps)
+            for k in range(len(asked))
+        )
+        return reduce(add, map(trainings.answer, asked, parts))
+
     half = len(jobs) // 2
-    first, second = reduce(add, answers[:half]), reduce(add, answers[half:])
+    first = answer(jobs[:half], 0)
+    try:
+        second = answer(jobs[half:], half)
+    except DivergedError:
+        if training.second_optimiser is not None:
+            raise
+        second_plan = plan
+        second = answer([replace(job, plan=plan) for job in jobs[half:]], half)
     module = trainer.model.builder(seed + 1000)
     assert first.weights is not None
     module.load_state_dict(first.weights)
     images = question.data.take(trainer.samples.known.indices[:SHOWN]).x
     measured = equivariance(module, trainer.model, question, images)
-    return TrainingCheck(first, second, *plans, measured, time.perf_counter() - start), module
+    return TrainingCheck(first, second, plan, second_plan, measured, time.perf_counter() - start), module

@@ -18,6 +18,7 @@ from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import ASKED_SAMPLES
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel, arrange_inputs
+from symscope.user_code import user_errors
 
 TIMED = 4  # samples of a timed forward pass
 CALLS = 3  # of which the fastest counts
@@ -95,7 +96,7 @@ def forward_seconds(question: Question, network: UserModel, device: torch.device
 
 def _pass_seconds(module: nn.Module, x: Tensor) -> float:
     start = time.perf_counter()
-    with torch.no_grad():
+    with torch.no_grad(), user_errors("the network"):
         module(x).sum().item()  # waits for the device
     return time.perf_counter() - start
 

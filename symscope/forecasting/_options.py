@@ -156,7 +156,7 @@ class TrainingOptions:
         optimiser = self.optimiser or (Optimiser("adam", 3e-3) if averages else ADAM)
         batch = self.batch or (128 if points >= MANY_POINTS else 32)
         usual = min(MOST_STEPS, max(FEWEST_STEPS, math.ceil(EPOCHS * points / batch)))
-        return StepPlan(self.steps or usual, batch, optimiser)
+        return StepPlan(self.steps or usual, min(batch, points), optimiser)
 
     def second(self, plan: StepPlan) -> StepPlan:
         """The same training with the second optimiser."""

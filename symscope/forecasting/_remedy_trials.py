@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from symscope.errors import InputError
+from symscope.errors import DivergedError, InputError
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import Question
@@ -50,6 +50,16 @@ class Trial:
     trainings: list[Training]
     elements: int = 0
     which: str = ""
+
+    @property
+    def diverged_note(self) -> str:
+        """What to say where its trainings diverge."""
+        what = {"augment": f"training on {self.which}", "samples": "more samples"}
+        return _diverged_note(what.get(self.kind, self.trainings[0].trainer.model.name))
+
+
+def _diverged_note(what: str) -> str:
+    return f"The price list lacks {what.strip(',')}: it was tried, and diverged at this learning rate."
 
 
 def augmentations(question: Question, has_new: bool) -> list[Bool[Tensor, "n"]]:
@@ -131,7 +141,11 @@ def remedy_trials(
         other = replace(trainer, model=model)
         jobs = _short_trainings(question, other, plan, seed)
         timed = partial(other.step_seconds, jobs[0].design, jobs[0].plan)
-        seconds = trainings.measured(f"step of {name}", timed) * jobs[0].plan.steps * len(jobs)
+        try:
+            seconds = trainings.measured(f"step of {name}", timed) * jobs[0].plan.steps * len(jobs)
+        except DivergedError:
+            trainings.notes.append(_diverged_note(name))
+            continue
         if seconds <= SLOW * plan.seconds:  # a much slower network would spend the budget of all others
             trials.append(Trial("architecture", jobs))
     return trials

@@ -52,7 +52,8 @@ class Training:
         seed: Seed for weights and order.
         asked: What it is asked about; None for what the design lacks.
         keeps_weights: Whether the answer has the trained weights.
-        otherwise: Plan that is followed where the loss does not stay finite; None where that is an error.
+        otherwise: Plan that is followed where the loss does not stay finite or the network fails on batches
+            of this size; None where that is an error.
     """
 
     trainer: DesignTrainer
@@ -68,10 +69,11 @@ class Training:
 
         Raises:
             DivergedError: A loss that is not finite.
+            InputError: A network that fails.
         """
         try:
             module = self.trainer.train(self.design, self.plan, self.seed, progress)
-        except DivergedError:
+        except InputError:  # it diverges, or fails on batches of this size
             if self.otherwise is None:
                 raise
             module = self.trainer.train(self.design, self.otherwise, self.seed, progress)
@@ -170,7 +172,8 @@ def run_training(task: TrainingTask) -> dict[str, Any]:
 
     Returns:
         The cell's record: `status` is "done" with the answer as `tables`; "refused" with the `reason` why the
-        network could not be received; "failed" with a `message` for the user, or a traceback.
+        network could not be received; "failed" with a `message` for the user and whether it `diverged`, or a
+        traceback.
     """
     start = time.perf_counter()
     try:
@@ -188,7 +191,8 @@ def run_training(task: TrainingTask) -> dict[str, Any]:
         with user_errors("your code", mixed=True):
             answer = Training(trainer, *parts).run()
     except InputError as error:
-        return {**task.identity, "status": "failed", "message": str(error)}
+        diverged = isinstance(error, DivergedError)
+        return {**task.identity, "status": "failed", "message": str(error), "diverged": diverged}
     except Exception:
         return {**task.identity, "status": "failed", "traceback": traceback.format_exc()}
     finally:

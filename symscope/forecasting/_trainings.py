@@ -19,7 +19,7 @@ from typing import Any, final
 
 import torch
 
-from symscope.errors import InputError
+from symscope.errors import DivergedError, InputError
 from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._stored_answer import (
@@ -58,6 +58,7 @@ class Trainings:
         self.folder, self.workers = folder, workers
         self.notes: list[str] = []
         self._records: dict[str, dict[str, Any]] = {}
+        self._failures: dict[str, InputError] = {}
         self._expected: set[str] = set()
         self._sources: list[Generator[tuple[TrainingTask, dict[str, Any]], None, None]] = []
         self._samples: tuple[ForecastSamples, str, bytes | str] | None = None
@@ -150,6 +151,8 @@ class Trainings:
         identity = self._identity(training)
         while identity["key"] in self._expected:
             self._take(*next(chain.from_iterable(self._sources)))
+        if identity["key"] in self._failures:
+            raise self._failures[identity["key"]]
         answer = self.kept(training)
         if answer is None:
             start = time.perf_counter()
@@ -237,14 +240,15 @@ class Trainings:
             self.folder.save_cell(record)
 
     def _take(self, task: TrainingTask, record: dict[str, Any]) -> None:
-        """Keep what a worker sent, or refuse it."""
+        """Keep what a worker sent, or refuse it; why a training failed is told to whom it answers."""
         self._expected.discard(record["key"])
         if record["status"] == "done":
             self._keep(record)
         elif record["status"] == "refused":
             self._refuse(str(record["parameters"]["network"]), record["reason"])
         elif "message" in record:
-            raise InputError(record["message"])
+            kind = DivergedError if record["diverged"] else InputError
+            self._failures[record["key"]] = kind(record["message"])
         elif record.get("worker") == "":  # lost with its worker; new workers would be lost as well
             self.notes.append(
                 "A worker process ended before its training did (killed, out of memory, or a script without "

@@ -13,6 +13,7 @@ from typing import Any, final
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from symscope.errors import InputError
 from symscope.networks._functional import functional_module
@@ -139,13 +140,18 @@ def build_network(what: str, build: Callable[..., nn.Module], seed: int) -> nn.M
 
 
 def _check_castable(what: str, module: nn.Module) -> None:
-    """Refuses what loses its meaning in float64: complex weights, and code that is no longer Python's."""
+    """Refuses what cannot become float64: complex or lazy weights, and code that is no longer Python's."""
     if isinstance(module, torch.jit.ScriptModule):
         raise InputError(
             f"{what}: expected a network written in Python, got TorchScript, whose weights cannot be "
             "exchanged; return the module that it was made from."
         )
     for name, value in (*module.named_parameters(), *module.named_buffers()):
+        if is_lazy(value):
+            raise InputError(
+                f"{what}: expected weights of known shapes, got {name!r} of a lazy layer; call the network "
+                "once on a sample before it is returned."
+            )
         if value.is_complex():
             raise InputError(
                 f"{what}: expected real weights, got {value.dtype} in {name!r}; keep real and imaginary "

@@ -11,7 +11,6 @@ import math
 import numbers
 import operator
 import sys
-import sysconfig
 import traceback
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +22,7 @@ from torch import Tensor
 
 from symscope.errors import InputError, NotFiniteError
 from symscope.numerics._checks import check_finite, shortened, usable_device
+from symscope.user_code import installed_folders
 
 T = TypeVar("T", bound=Callable[..., Any])
 _NUMBERS = {
@@ -48,7 +48,7 @@ _WORDS = {
 _FAILURES = (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, StopIteration)
 _FAULTS = (AttributeError, StopIteration)
 _ENGINES = ("torch", "numpy", "scipy")  # what the library computes with
-_INSTALLED = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<frozen", "<eval_with_key")
+_GENERATED = ("<frozen", "<eval_with_key")  # code without a file: that of imports and of traced networks
 _USUAL = (torch.float64, torch.float32, torch.int64)
 _FEW = 1000  # parts of a sequence that are looked at
 _LARGE = 10**7  # numbers of a result that are not looked at
@@ -203,7 +203,8 @@ class _ArgumentCheck:
     def _is_users(self, error: BaseException) -> bool:
         """Whether a function or network of the caller's own failed, by itself or in what it called."""
         frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-        written = [frame for frame in frames if not frame.f_code.co_filename.startswith(_INSTALLED)]
+        others = (*installed_folders(), *_GENERATED)
+        written = [frame for frame in frames if not frame.f_code.co_filename.startswith(others)]
         home = self.function.__globals__
         return bool(written) and _is_outside(written[-1]) and written[-1].f_globals is not home
 

@@ -22,6 +22,7 @@ from symscope.numerics import Progress, check_count, checked, explained
 from symscope.training._epoch_draws import draw, dropout_noise
 from symscope.training._mini_batch import Optimiser
 from symscope.training._optimiser_steps import optimiser_steps
+from symscope.user_code import user_errors
 
 WARM_UP = 0.05  # share of the steps in which the learning rate rises
 EVALUATED = 1024  # points per forward pass without gradients
@@ -94,7 +95,7 @@ def train_steps(
         The loss of each step.
 
     Raises:
-        InputError: Nothing to train on.
+        InputError: Nothing to train on, or the network fails.
         DivergedError: A loss that is not finite.
     """
     if len(seen) == 0:
@@ -111,10 +112,12 @@ def train_steps(
         order = _endless(seen, plan.batch, seed)
         for step in range(plan.steps):
             at = next(order)
-            with torch.autocast(points.device.type, torch.bfloat16, enabled=half):
-                outputs = module(points[at])
-            loss = loss_of(outputs.float(), wanted[at])
-            loss.backward()
+            x, y = points[at], wanted[at]
+            with user_errors(f"the network, trained on a batch of {len(at)},"):
+                with torch.autocast(points.device.type, torch.bfloat16, enabled=half):
+                    outputs = module(x)
+                loss = loss_of(outputs.float(), y)
+                loss.backward()
             take_step(plan.optimiser.learning_rate * plan.rate(step))
             losses[step] = loss.detach()
             if progress and ((step + 1) % SPOKEN == 0 or step + 1 == plan.steps):
@@ -147,7 +150,7 @@ def seconds_per_step(
 @explained
 def module_outputs(module: nn.Module, points: Float[Tensor, "p *s"]) -> Float[Tensor, "p c"]:
     """Outputs of a network in evaluation mode, in pieces and without gradients, in float32 on the CPU."""
-    with torch.no_grad():
+    with torch.no_grad(), user_errors("the network"):
         return torch.cat([module(piece).float().cpu() for piece in points.split(EVALUATED)])
 
 

@@ -292,3 +292,15 @@ def test_a_continuous_group_acts_through_a_finite_part(few, capsys):
     asked = json.loads(capsys.readouterr().out)["question"]
     assert (asked["group"], asked["coverage"]) == ("C16", "0: ±30°")
     assert asked["stands_for"].endswith("up to frequency 7")
+
+
+def test_a_network_that_fails_loses_nothing_of_those_before_it(few, tmp_path, capsys):
+    bad = tmp_path / "bad.py"
+    bad.write_text("def build():\n    raise RuntimeError('no checkpoint')\n")
+    two = ("--model", f"{OWN}:build", "--model", f"{bad}:build", *few, "--group", "C2", "-a", "flip")
+    assert called(*two, "--method", "kernel", "--per-class", "2", "--json") == 2
+    streams = capsys.readouterr()
+    [answer] = json.loads(streams.out)
+    assert answer["verdict"]
+    [line] = streams.err.splitlines()
+    assert "bad.py:build: the function raised RuntimeError: no checkpoint" in line

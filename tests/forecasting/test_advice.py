@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from symscope.data import LabelledData, mnist_sample
 from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
@@ -21,7 +22,7 @@ from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs
 from symscope.numerics import seeded
-from symscope.training import module_outputs, train_steps
+from symscope.training import Optimiser, module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
 
 PILOT = ForecastOptions(method="pilot", budget=8, seed=3)
@@ -245,3 +246,28 @@ def row(kind, accuracy):
 def test_ranking():
     rows = [row("architecture", 0.99), row("augment", 0.7), row("average", 0.8), row("samples", 0.95)]
     assert [one.kind for one in rank_advice(rows, 0.9)] == ["samples", "architecture", "average", "augment"]
+
+
+class Faint(nn.Linear):
+    """A network that needs learning rates at which others diverge."""
+
+    def __init__(self):
+        super().__init__(36, 3)
+
+    def forward(self, x):
+        return super().forward(1e-4 * x.flatten(1))
+
+
+def test_a_remedy_that_diverges_is_left_out_and_said_so(monkeypatch):
+    fast = replace(SHORT, optimiser=Optimiser("sgd", 1e7))
+    result = forecast(Faint, blobs(items=20), "C4", training=fast, options=PILOT)
+    lacking = [one for one in result.notes if one.startswith("The price list lacks ")]
+    assert lacking[0] == "The price list lacks conv-fc: it was tried, and diverged at this learning rate."
+    assert not [one for one in result.advice if one.kind == "architecture" and "conv-fc" in one.text]
+
+    def unmeasured(self, *_):
+        return 1e-3
+
+    monkeypatch.setattr(DesignTrainer, "step_seconds", unmeasured)  # it diverges in its trainings instead
+    again = forecast(Faint, blobs(items=20), "C4", training=fast, options=PILOT)
+    assert [one for one in again.notes if one.startswith("The price list lacks ")] == lacking

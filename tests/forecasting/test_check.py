@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -114,3 +116,29 @@ def test_optimisers_that_have_not_learned_are_named_everywhere():
     assert result.check.underfit_optimisers == ("sgd at 1e-06",)
     assert "has not learned its training data" in result.verdict
     assert "With sgd at 1e-06 the network has not learned its training data" in forecast_page(result)
+
+
+class Times(nn.Module):
+    """Numbers times a factor."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return self.factor * x
+
+
+def test_a_second_optimiser_that_diverges_gives_way_unless_it_was_chosen():
+    wild = TrainingOptions(steps=30, optimiser=Optimiser("adam", 1e-3), max_classes=1)
+
+    def loud() -> nn.Module:
+        """Its gradients are huge, which Adam does not mind."""
+        return nn.Sequential(nn.Flatten(), nn.Linear(36, 1), Times(1e3))
+
+    result = forecast(loud, spots(), "C4", train=True, training=wild, options=FEW)
+    assert result.check.plan == result.check.second_plan
+    assert result.check.first.known.count.equal(result.check.second.known.count)
+    chosen = replace(wild, second_optimiser=Optimiser("sgd", 0.02))
+    with pytest.raises(InputError, match="the loss is"):
+        forecast(loud, spots(), "C4", train=True, training=chosen, options=FEW)

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from symscope.errors import DivergedError
+from symscope.errors import DivergedError, InputError
+from symscope.forecasting import TrainingOptions
+from symscope.forecasting._budgeted_pilots import step_times
 from symscope.forecasting._compressed_training import (
     FASTER,
     StepCost,
@@ -23,6 +25,7 @@ from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
+from symscope.forecasting._trainings import Trainings
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
 from tests.forecasting.problems import blobs, small_net
@@ -81,3 +84,37 @@ def test_a_training_that_diverges_is_followed_by_the_plain_one():
         Training(trainer, design, wild, 0).run()
     instead = Training(trainer, design, wild, 0, otherwise=plain).run()
     torch.testing.assert_close(instead.known.total, Training(trainer, design, plain, 0).run().known.total)
+
+
+class WholeBatches(nn.Linear):
+    """Its batch is written into it, as `x.view(32, -1)` does."""
+
+    def __init__(self):
+        super().__init__(36, 3)
+
+    def forward(self, x):
+        return super().forward(x.reshape(32, 36) if self.training else x.flatten(1))
+
+
+def test_a_network_that_fails_on_small_batches_is_piloted_with_whole_ones():
+    question = as_question(blobs(12), "C4 rotation")
+    model = user_model(WholeBatches, question.shape, question.outputs)
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(model, samples, torch.device("cpu"))
+    plain = StepPlan(9, 32, Optimiser("adam", 1e-2))
+    _, step = step_times(trainer, plain, question, Trainings())
+    assert step == StepCost(1.0, 32)
+    assert compressed_plan(plain, 3, step).batch == 32
+    [design, *_] = interleaved_designs(samples, question.group)
+    small = replace(plain, batch=8)
+    with pytest.raises(InputError, match="the network, trained on a batch of 8, raised RuntimeError"):
+        Training(trainer, design, small, 0).run()
+    instead = Training(trainer, design, small, 0, otherwise=plain).run()
+    torch.testing.assert_close(instead.known.total, Training(trainer, design, plain, 0).run().known.total)
+
+
+def test_a_batch_of_a_plan_holds_no_more_points_than_there_are():
+    assert TrainingOptions(batch=100_000).plan(nn.Linear(2, 2), 60) == StepPlan(
+        600, 60, Optimiser("adam", 1e-3)
+    )
+    assert TrainingOptions(batch=7).plan(nn.Linear(2, 2), 60).batch == 7

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from symscope.data import LabelledData
-from symscope.errors import InputError
+from symscope.errors import DivergedError, InputError
 from symscope.forecasting import (
     ForecastStopped,
     _full_kernel,
@@ -240,6 +240,7 @@ def test_a_worker_gives_what_is_given_here():
     failed = run_training(replace(task, training=pickled_training(wild)))
     assert failed["status"] == "failed"
     assert "the loss is" in failed["message"]
+    assert failed["diverged"]
 
 
 def test_a_network_that_cannot_be_sent_is_trained_here_and_said_so():
@@ -259,12 +260,15 @@ def test_workers_that_fail_are_reported():
     training, trainings = training_of(), Trainings(None, Workers(1))
     identity = training.identity("")
     task = TrainingTask(identity, 1, "cpu", b"", b"", (), "")
-    for record, kind, words in (
-        ({"status": "failed", "message": "it is too wide"}, InputError, "it is too wide"),
-        ({"status": "failed", "traceback": "line 1"}, RuntimeError, "line 1"),
-    ):
-        with pytest.raises(kind, match=words):
-            trainings._take(task, {**identity, **record})
+    with pytest.raises(RuntimeError, match="line 1"):
+        trainings._take(task, {**identity, "status": "failed", "traceback": "line 1"})
+    for diverged, kind in ((False, InputError), (True, DivergedError)):
+        own = training_of(seed=1 + diverged)
+        failed = {"status": "failed", "message": "it is too wide", "diverged": diverged}
+        trainings._take(task, {**trainings._identity(own), **failed})
+        trainings.answer(training)  # which has nothing to do with it
+        with pytest.raises(kind, match="it is too wide"):
+            trainings.answer(own)
 
 
 def test_trainings_of_lost_workers_run_here_and_no_worker_is_started_again(monkeypatch):

@@ -162,3 +162,13 @@ def test_outputs_that_are_whole_numbers_are_refused():
 
     with pytest.raises(InputError, match="leave argmax and rounding out"):
         user_model(Decided(), (2, 2), 2)
+
+
+def test_lazy_layers_are_refused_until_they_have_a_shape():
+    lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(3), nn.LazyBatchNorm1d())
+    with pytest.raises(
+        InputError, match=r"got '1.weight' of a lazy layer; call the network once on a sample"
+    ):
+        user_model(lambda: lazy, (4, 5), classes=3)
+    lazy(torch.zeros(2, 4, 5))
+    assert user_model(lambda: lazy, (4, 5), classes=3).outputs == 3

@@ -100,3 +100,22 @@ def test_what_cannot_be_trained_on_is_refused():
         train_steps(network(), x, y[:-1], torch.arange(40), plan, 0)
     with pytest.raises(InputError, match="expected arguments that fit"), annotations_unchecked():
         train_steps(network(), x, y, torch.tensor([40]), plan, 0)  # behind the last point
+
+
+def test_a_network_that_fails_in_training_is_told_in_one_line():
+    """Without a frame of the user's own code, too: batch norm by itself, and outputs without gradients."""
+
+    class Detached(nn.Linear):
+        def forward(self, x):
+            return super().forward(x).detach()
+
+    x, y = problem()
+    one = StepPlan(2, 1, Optimiser("sgd", 0.1))
+    with pytest.raises(
+        InputError, match="trained on a batch of 1, raised ValueError: Expected more than 1 value"
+    ):
+        train_steps(network(), x, y, torch.arange(40), one, 0)
+    with pytest.raises(InputError, match="does not require grad"):
+        train_steps(Detached(5, 3), x, y, torch.arange(40), one, 0)
+    with pytest.raises(InputError, match="the network raised RuntimeError"):
+        module_outputs(network(), x[:, :4])
