@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope.errors import InputError
-from symscope.training import Optimiser, StepPlan, module_outputs, seconds_per_step, train_steps
+from symscope.training import (
+    Optimiser,
+    StepPlan,
+    _step_training,
+    module_outputs,
+    seconds_per_step,
+    train_steps,
+)
 from tests.shapes import annotations_unchecked
 
 
@@ -89,6 +96,16 @@ def test_a_loss_that_is_not_finite_is_told():
 def test_steps_are_timed():
     x, y = problem()
     assert 0 < seconds_per_step(network(), x, y, torch.arange(40), StepPlan(5, 8, Optimiser("sgd", 0.1))) < 60
+
+
+@pytest.mark.parametrize(("long_step", "steps"), [(3600.0, 1 + _step_training.TRIED_STEPS), (0.0, 1)])
+def test_a_step_of_seconds_is_measured_once(monkeypatch, long_step, steps):
+    monkeypatch.setattr(_step_training, "LONG_STEP", long_step)
+    x, y = problem()
+    module, calls = network(), []
+    module.register_forward_hook(lambda *_: calls.append(1))
+    seconds_per_step(module, x, y, torch.arange(40), StepPlan(5, 8, Optimiser("sgd", 0.1)))
+    assert len(calls) == steps
 
 
 def test_what_cannot_be_trained_on_is_refused():
