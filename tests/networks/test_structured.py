@@ -13,5 +13,5 @@ from symscope.networks.structured import DeepSets, MessagePassing, PointNet, Row
 def test_sizes_that_no_network_has_are_refused_by_name(kind, size):
     with pytest.raises(InputError, match="outputs"):
         kind(3, size)
-    with pytest.raises(InputError, match="columns|nodes|inputs"):
+    with pytest.raises(InputError, match=r"columns|nodes|inputs"):
         kind(size, 3)
