@@ -16,13 +16,14 @@ from symscope.data import (
 )
 from symscope.errors import InputError
 from symscope.networks import arrange_inputs
-from symscope.numerics import check_finite
+from symscope.numerics import check_finite, checked
 from symscope.user_code import user_errors
 
 BATCH = 256  # samples in one forward pass
 LARGEST_BATCH = {"cpu": 2**17, "cuda": 2**22}  # numbers in one batch of inputs; a CPU wants them in its cache
 
 
+@checked
 @final
 @dataclass(frozen=True, eq=False)
 class Subject:

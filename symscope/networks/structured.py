@@ -8,7 +8,11 @@ from typing import final
 import torch
 from torch import Tensor, nn
 
+from symscope.numerics import check_count
+
 __all__ = ["DeepSets", "MessagePassing", "PointNet", "RowGRU"]
+
+MOST = 10**6  # columns, inputs, nodes or outputs
 
 
 @final
@@ -24,6 +28,8 @@ class DeepSets(nn.Module):
 
     def __init__(self, columns: int, outputs: int) -> None:
         super().__init__()
+        check_count("columns", columns, most=MOST)
+        check_count("outputs", outputs, most=MOST)
         self.point = nn.Sequential(nn.Linear(columns, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU())
         self.whole = nn.Sequential(nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, outputs))
 
@@ -44,6 +50,8 @@ class PointNet(nn.Module):
 
     def __init__(self, columns: int, outputs: int) -> None:
         super().__init__()
+        check_count("columns", columns, most=MOST)
+        check_count("outputs", outputs, most=MOST)
         self.point = nn.Sequential(nn.Linear(columns, 64), nn.ReLU(), nn.Linear(64, 256), nn.ReLU())
         self.whole = nn.Sequential(nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, outputs))
 
@@ -66,6 +74,8 @@ class MessagePassing(nn.Module):
 
     def __init__(self, nodes: int, outputs: int) -> None:
         super().__init__()
+        check_count("nodes", nodes, most=MOST)
+        check_count("outputs", outputs, most=MOST)
         self.scale = 1 / math.sqrt(nodes)
         sizes = (2, 64, 64)
         self.own = nn.ModuleList(nn.Linear(size, 64) for size in sizes)
@@ -91,6 +101,8 @@ class RowGRU(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, series: bool = False) -> None:
         super().__init__()
+        check_count("inputs", inputs, most=MOST)
+        check_count("outputs", outputs, most=MOST)
         self.series = series
         self.gru = nn.GRU(inputs, 128, batch_first=True)
         self.head = nn.Linear(128, outputs)

@@ -61,9 +61,12 @@ def check_known(group: CompactGroup) -> None:
     Raises:
         InputError: Says which groups have one.
     """
-    if not circles_of(group) and group.name not in ("O(2)", *SPHERES):
+    known = isinstance(group, CompactGroup) and (circles_of(group) or group.name in ("O(2)", *SPHERES))
+    if not known:
+        name = getattr(group, "name", type(group).__name__)
         raise InputError(
-            f"expected SO(2), O(2), SO(3), O(3) or a torus, got {group.name}; take a finite group for others."
+            f"expected SO(2), O(2), SO(3), O(3) or a torus, got {name}; finite groups have "
+            "spectral.leave_out_orbits."
         )
 
 

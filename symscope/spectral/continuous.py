@@ -31,6 +31,7 @@ from torch import Tensor
 from symscope.errors import InputError
 from symscope.groups import CompactGroup, Quadrature, Representation, parse
 from symscope.numerics import check_count, check_finite, check_memory, check_ridge, checked
+from symscope.spectral._kernel_entries import entries
 from symscope.spectral._peter_weyl import (
     SPHERES,
     BandIrrep,
@@ -352,7 +353,11 @@ def zonal_coefficients(
         check_count("nodes", nodes or limit + 1, limit + 1, MOST_NODES)
     )
     polynomials = torch.from_numpy(np.polynomial.legendre.legvander(places, limit))
-    values = function(torch.from_numpy(places)) * torch.from_numpy(weights)
+    values = function(torch.from_numpy(places))
+    if not isinstance(values, Tensor) or values.shape != places.shape or values.is_complex():
+        got = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
+        raise InputError(f"function: expected a real number for each of {len(places)} cosines, got {got}.")
+    values = values * torch.from_numpy(weights)
     result = values @ polynomials / 2
     return torch.where(result.abs() < 1e-15 * values.abs().sum(), 0.0, result)
 
@@ -368,15 +373,18 @@ def _profile(
     parts = []
     for some in elements.split(max(1, PIECE // len(x))):
         moved = torch.stack([act(g, x) for g in some], dim=1).flatten(0, 1)
-        parts.append(kernel(x, moved).double().reshape(len(x), len(x), len(some)))
+        parts.append(entries(kernel, x, moved).double().reshape(len(x), len(x), len(some)))
     return torch.cat(parts, dim=2)
 
 
 def _check_invariant(
     kernel: KernelFunction, x: Tensor, g: Tensor, act: Callable[[Tensor, Tensor], Tensor]
 ) -> None:
-    before, moved = kernel(x, x), act(g, x)
-    error = float((kernel(moved, moved) - before).norm() / before.norm())
+    before, moved = entries(kernel, x, x), act(g, x)
+    check_finite("the kernel's entries", before)
+    if not bool(before.any()):
+        raise InputError("kernel: expected one that is not 0 on the samples, got 0 for every pair.")
+    error = float((entries(kernel, moved, moved) - before).norm() / before.norm())
     if not error <= 1e-6:
         raise InputError(
             f"expected a kernel that is invariant, k(g x, g y) = k(x, y); it changes by {error:.1%}. Take "

@@ -89,11 +89,11 @@ def test_weights_are_read_as_weights_alone(few, tmp_path, capsys):
         (("--model", f"{OWN}:leaves"), f"{OWN}:leaves: the function raised SystemExit: 0 (own_code.py, line"),
         (
             ("--model", f"{OWN}:LeavesInTraining", "--train"),
-            "your code raised SystemExit: 0 (own_code.py, line",
+            "raised SystemExit: 0 (own_code.py, line",
         ),
         (
             ("--model", f"{OWN}:FailsInTraining", "--train"),
-            "your code raised KeyError: 'width' (own_code.py, line",
+            "raised KeyError: 'width' (own_code.py, line",
         ),
         (("--data", f"{OWN}:leaves"), f"{OWN}:leaves: it raised SystemExit: 0 (own_code.py, line"),
         (("--data", f"{OWN}:Leaving"), f"{OWN}:Leaving: its dataset raised SystemExit: 0 (own_code.py, line"),

@@ -18,6 +18,7 @@ from symscope.groups.spin import spin
 from symscope.spectral import leave_out
 from symscope.spectral.continuous import arc, leave_out_range, orbit_blocks, zonal_coefficients
 from symscope.spectral.irrep_blocks import fourier_blocks
+from tests.shapes import annotations_unchecked
 
 EXACT = 1e-12
 DENSE = 1e-10  # of labels of size 1, by two ways of solving
@@ -358,3 +359,29 @@ def test_the_number_of_irreps_is_what_peter_and_weyl_count():
     expected = {"SO(2)": 5, "O(2)": 10, "SO(3)": 1 + 9 + 25, "O(3)": 70, "T1": 5, "T2": 25}
     assert sums == expected
     assert math.isclose(float(arc(0.0, 360.0, 5).weights.sum()), 1, abs_tol=EXACT)
+
+
+def squares(x, y):
+    return (x @ y.T) ** 2
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        (lambda x, y: None, "expected a torch.Tensor of its entries, got NoneType"),
+        (lambda x, y: x.sum(), "expected one entry for every pair"),
+        (lambda x, y: squares(x, y) + 1j, "complex128"),
+        (lambda x, y: squares(x, y) * math.nan, "finite"),
+        (lambda x, y: 0 * squares(x, y), "got 0 for every pair"),
+    ],
+)
+def test_what_is_no_kernel_is_refused(kernel, said):
+    with pytest.raises(InputError, match=said):
+        orbit_blocks(kernel, unit(2, 3), so(3), 2)
+
+
+def test_finite_groups_and_functions_of_another_shape_are_refused():
+    with pytest.raises(InputError, match=r"or a torus, got C4"), annotations_unchecked():
+        orbit_blocks(squares, unit(2, 2), cyclic(4), 2)
+    with pytest.raises(InputError, match="function: expected a real number for each of 3"):
+        zonal_coefficients(lambda t: t[:1], 2)
