@@ -118,7 +118,12 @@ def _pilot_data(pilot: PilotForecast | None) -> dict[str, Any] | None:
         "new": prediction(pilot.new),
         "covered": prediction(pilot.covered),
         "fitted": pilot.fitted,
-        "plan": {**asdict(pilot.plan), "steps": pilot.plan.steps, "cost": pilot.plan.cost},
+        "plan": {
+            **asdict(pilot.plan),
+            "steps": pilot.plan.steps,
+            "cost": pilot.plan.cost,
+            "trainings": [asdict(one) for one in pilot.plan.trainings],
+        },
         "seconds": pilot.seconds,
     }
 

@@ -24,7 +24,7 @@ def test_a_user_s_own_network_and_data_give_a_page(more, tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.startswith(("No: ", "Yes: ", "Borderline: "))
     assert "new samples at unseen transformations (C4, rotation)" in out
-    assert "from pilot trainings of 30 of 30 steps on 5 samples per class" in out
+    assert "from pilot trainings at the cost of 30 of 30 steps on 5 samples per class" in out
     assert "Price list: to reach 0.90" in out
     assert "Augment: train on all 4 elements of C4" in out
     assert "trained" in out

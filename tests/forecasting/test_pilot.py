@@ -246,6 +246,8 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     html = forecast_page(result)
     assert "How it goes on" in html
     assert result.pilot.plan.text in html
+    trained = result.to_dict()["pilot"]["plan"]["trainings"]
+    assert [one["steps"] for one in trained] == [one.steps for one in result.pilot.plan.trainings]
     assert "The architecture alone" not in html
 
 
