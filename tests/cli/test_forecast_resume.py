@@ -58,8 +58,8 @@ def test_the_same_command_goes_on_where_it_was_stopped(more, tmp_path, monkeypat
     assert called(*words) == 130
     streams = capsys.readouterr()
     assert "from pilot trainings at the cost of 10 of 30 steps" in " ".join(streams.out.split())
-    assert "its trainings of 30 steps are missing" in " ".join(streams.out.split())
-    assert "Pilot trainings of 10 steps" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "its trainings at the cost of 30 steps are missing" in " ".join(streams.out.split())
+    assert "Pilot trainings at the cost of 10 steps" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert called(*words, "--json") == 0
     assert (
         steps.count(10) - 1 + steps.count(30) - 1

@@ -15,7 +15,7 @@ PRINTED = {
     "audit": ("not invariant under D4 dihedral", "certified on"),
     "forecast_your_model": ("new samples at what is missing (L: without 90°)", "two trainings differ by"),
     "partial_coverage": ("4: ±45°", "C8 turns by multiples of 45°", "there is no class 'nine'"),
-    "price_list": ("from pilot trainings of", "forecast"),
+    "price_list": ("from pilot trainings at the cost of", "forecast"),
 }
 
 
