@@ -20,7 +20,7 @@ from symscope.training import StepPlan
 START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
 LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
-ASKED_SHARE = 0.25  # of the time of pilots without remedies, for asking
+ASKED_SHARE = 0.5  # of the time, at most, for asking pilots and remedies: the rest trains them
 
 
 def budgeted_pilots(
@@ -42,7 +42,7 @@ def budgeted_pilots(
         trainings: Where times are kept, and how many trainings run at a time.
 
     Returns:
-        The trainer, which asks about fewer samples where asking would take more than a quarter of the time;
+        The trainer, which asks about fewer samples where asking would take more than half of the time;
         and the plan, None where not even the shortest pilots fit.
     """
     group = question.group
@@ -50,18 +50,20 @@ def budgeted_pilots(
     seconds, step = step_times(trainer, plan, question, trainings)
     at_once = trainings.at_once(trainer.device)
     allowed = _share(options) * options.seconds - (START_SECONDS if at_once > 1 else 0)
-    fitting = (
-        most
-        for most in ASKED_SAMPLES
-        if 2 * len(designs) * _asked_steps(replace(trainer, asked=most), question, plan) * seconds
-        <= ASKED_SHARE * allowed
-    )
-    trainer = replace(trainer, asked=next(fitting, ASKED_SAMPLES[-1]))
+    tried = trial_count(question, trainer, augment)
+    answers = (2 + tried) * len(designs) / at_once
+    trainer = quick_to_ask(trainer, question, plan, ASKED_SHARE * allowed / (answers * seconds))
     replaced = len(true_designs(trainer.samples, group))
     arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
-    asked, tried = _asked_steps(trainer, question, plan), trial_count(question, trainer, augment)
+    asked = _asked_steps(trainer, question, plan)
     pilots = pilot_plan(*arguments, asked, tried, at_once, step)
     return trainer, pilots or pilot_plan(*arguments, asked, at_once=at_once, step=step)
+
+
+def quick_to_ask(trainer: DesignTrainer, question: Question, plan: StepPlan, steps: float) -> DesignTrainer:
+    """The trainer that asks about as many samples as take the time of so many steps, or about the fewest."""
+    asking = [replace(trainer, asked=most) for most in ASKED_SAMPLES]
+    return next((one for one in asking if _asked_steps(one, question, plan) <= steps), asking[-1])
 
 
 def step_times(

@@ -238,7 +238,8 @@ class Forecast:
             return f"from the architecture alone, {count} {per}"
         plan = self.pilot.plan
         share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"
-        cost = f"{share} of the training it replaces" if plan.cost < 1 else "a whole training"
+        whole = "a whole training" if plan.lengths[-1] == plan.full else "as much as the training it replaces"
+        cost = f"{share} of the training it replaces" if plan.cost < 1 else whole
         trained = f"{plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}"
         return f"from pilot trainings at the cost of {trained}, {cost}"
 

@@ -16,7 +16,7 @@ from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, checked, explained, may_be_infinite
 from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
 
-ASKED_SAMPLES = (200, 50, 12, 4, 2)  # of a class, asked at what they lack: fewer where asking takes long
+ASKED_SAMPLES = (200, 50, 25, 12, 4, 2)  # of a class, asked at what they lack: fewer where asking takes long
 COVERED_SAMPLES = 32  # samples of a class that are asked at what it has
 
 

@@ -237,11 +237,17 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     assert int((~result.pilot.new.table.isnan()).sum()) == 3 * result.pilot.plan.repeats
     assert result.pilot.plan.replaced == 3
     assert f"{result.pilot.plan.cost:.0%} of the training it replaces" in result.verdict
+    for longer, words in ((80, "as much as the training it replaces"), (90, "a whole training")):
+        plan = replace(result.pilot.plan, lengths=(30, longer), repeats=1, replaced=1)
+        spent = replace(result, pilot=replace(result.pilot, plan=plan))
+        assert spent.basis.endswith(f", {words}")
     low, high = result.interval
     assert low <= result.accuracy <= high
     html = forecast_page(result)
     assert "How it goes on" in html
     assert result.pilot.plan.text in html
+    trained = result.to_dict()["pilot"]["plan"]["trainings"]
+    assert [one["steps"] for one in trained] == [one.steps for one in result.pilot.plan.trainings]
     assert "The architecture alone" not in html
 
 
