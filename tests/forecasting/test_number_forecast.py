@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from symscope.forecasting import TrainingOptions
 from symscope.forecasting._advice import Remedies
+from symscope.forecasting._compressed_training import StepCost
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._number_forecast import regression_scores, regression_weight, trained_numbers
 from symscope.forecasting._pilot import pilot_forecast, predict_table
@@ -21,7 +23,7 @@ from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
 from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
-from symscope.training import StepPlan
+from symscope.training import Optimiser, StepPlan
 from tests.forecasting.problems import arrow_net, arrows
 
 
@@ -30,8 +32,12 @@ def table(*means, count=40):
     return ScoreTable(means * count, torch.full(means.shape, count))
 
 
+def pilots(*lengths, full=600):
+    return PilotPlan(lengths, 1, 1, StepPlan(full, 32, Optimiser("adam", 1e-3)), 1, 0, 0.0, StepCost())
+
+
 def plan(short, long, full=600):
-    return PilotPlan((short, long), 1, 1, full, 1, 0, 0.0)
+    return pilots(short, long, full=full)
 
 
 def test_regression_is_that_of_scikit_learn():
@@ -82,7 +88,7 @@ def test_a_whole_training_is_left_as_it_is():
 
 
 def test_one_length_alone_is_pulled_towards_the_regression():
-    one = PilotPlan((60,), 1, 1, 600, 1, 0, 0.0)
+    one = pilots(60)
     score, _ = trained_numbers([table(-0.2)], [0.1], one, table(-4.0))
     assert float(score) == pytest.approx(0.19 * -0.2 + 0.81 * -4.0)
 
@@ -93,7 +99,7 @@ def test_intervals_of_a_pilot_that_has_not_learned_reach_what_regression_points_
     model = user_model(arrow_net, question.shape, question.outputs)
     trainer = DesignTrainer(model, samples, torch.device("cpu"))
     full = TrainingOptions(steps=600, batch=16).plan(model.builder(0), 100)
-    pilot = pilot_forecast(trainer, question.group, plan(2, 6), full, 0)
+    pilot = pilot_forecast(trainer, question.group, replace(plan(2, 6), whole=full), 0)
     assert pilot.fitted < 0.9
     assert pilot.regression is not None
     anchor = float((pilot.regression.total.sum(1) / pilot.regression.count.sum(1)).mean())
@@ -123,9 +129,9 @@ def test_what_another_network_reaches_does_not_depend_on_the_one_asked_about():
         model = user_model(net, question.shape, question.outputs)
         trainer = DesignTrainer(model, samples, torch.device("cpu"))
         full = TrainingOptions(steps=120, batch=16).plan(model.builder(0), 100)
-        pilot = pilot_forecast(trainer, question.group, plan(10, 30, 120), full, 0)
+        pilot = pilot_forecast(trainer, question.group, replace(plan(10, 30), whole=full), 0)
         trial = Trial("architecture", [Training(other, design, StepPlan(10, 16, full.optimiser), 0)])
-        remedies = Remedies(question, trainer, pilot, full, 0)
+        remedies = Remedies(question, trainer, pilot, 0)
         [row] = [one for one in remedies.tried(trial) if one.kind == "architecture"]
         asked.append(pilot.headline.mean)
         rows.append(row)
