@@ -20,7 +20,7 @@ from symscope.training import StepPlan
 SMALLEST_BATCH = 8
 SMALLEST_NORMALISED = 16  # with batch norm, whose means and variances fewer points do not give
 FASTER = {"adam": 2.5, "sgd": 1.0}  # learning rate at most, over that of the whole training
-WORTHWHILE = 1.25  # steps that smaller batches must bring, over those of whole batches
+ABOUT = 0.1  # difference in progress that decides nothing
 POINTS_PART = 0.7  # of what a pilot has seen, against how far it has gone, in how much it has learned
 
 
@@ -72,11 +72,12 @@ def smallest_batch(module: nn.Module) -> int:
 
 @explained
 def compressed_plan(whole: StepPlan, cost: int, step: StepCost) -> StepPlan:
-    """The training that takes the time of `cost` steps of a whole one and moves weights as far as it can.
+    """The training that takes the time of `cost` steps of a whole one and has the most `progress_share`.
 
-    The batch is the largest that leaves time for all steps of the whole training. Where not even the
-    smallest does, the learning rate is raised, with Adam up to 2.5 times: the sum of learning rates over the
-    steps is that of the whole training, or as near as that allows.
+    Batches are tried from the whole one down to the smallest, with as many steps as there is time for. Where
+    these are fewer than those of the whole training, the learning rate is raised, with Adam up to 2.5 times:
+    the sum of learning rates over the steps is that of the whole training, or as near as that allows. Of
+    plans with about as much progress the one with the most steps is taken.
 
     Args:
         whole: The whole training.
@@ -94,10 +95,19 @@ def compressed_plan(whole: StepPlan, cost: int, step: StepCost) -> StepPlan:
     """
     if cost >= whole.steps:
         return whole
-    batch, least = whole.batch, min(step.smallest, whole.batch)
-    if 1 / step.of(least, whole.batch) >= WORTHWHILE:
-        room = max(0.0, cost / whole.steps - step.fixed) / (1 - step.fixed)
-        batch = max(least, int(room * whole.batch))
+    least = min(step.smallest, whole.batch)
+    batches = {max(least, whole.batch >> halvings) for halvings in range(whole.batch.bit_length())}
+    if step.fixed < 1:  # the largest that leaves time for all steps
+        time = max(0.0, cost / whole.steps - step.fixed) / (1 - step.fixed)
+        batches.add(max(least, int(time * whole.batch)))
+    plans = [_plan_of_batch(whole, cost, step, batch) for batch in batches]
+    nearest = max(progress_share(whole, plan) for plan in plans)
+    near = [plan for plan in plans if progress_share(whole, plan) >= (1 - ABOUT) * nearest]
+    return max(near, key=lambda plan: (plan.steps, plan.batch))
+
+
+def _plan_of_batch(whole: StepPlan, cost: int, step: StepCost, batch: int) -> StepPlan:
+    """As many steps of a batch as there is time for, at a learning rate that makes up for missing ones."""
     steps = min(whole.steps, max(1, int(cost / step.of(batch, whole.batch))))
     faster = min(FASTER[whole.optimiser.kind], whole.steps / steps)
     rate = whole.optimiser.learning_rate * faster

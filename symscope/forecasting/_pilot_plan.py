@@ -36,7 +36,7 @@ class PilotPlan:
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
     >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 0, 1.2, StepCost(0.05))
     >>> plan.text.partition("(")[2].partition(")")[0]
-    'the longer: 822 steps of 8 points at 1.2 times the learning rate'
+    'the longer: 533 steps of 16 points at 1.9 times the learning rate'
     """
 
     lengths: tuple[int, ...]
