@@ -1,7 +1,7 @@
 """Lock files: every package that `make` installs, pinned, with the SHA-256 of each of its files.
 
 `make lock` writes them from `pyproject.toml` and keeps the versions they have; `make lock UPGRADE=--upgrade`
-takes the newest. One file for each step of the Makefile, none repeats what an earlier one has:
+takes the newest. One file for each step of the Makefile, none repeats what an earlier one has for a platform:
 
 torch-cpu.lock PyTorch from its own index: the build without CUDA, for Linux on x86-64
 torch.lock     PyTorch from PyPI: on Linux with CUDA's packages, several gigabytes
@@ -116,10 +116,13 @@ def main(options: list[str]) -> None:
     known = "".join(map(str, locked("torch", *STEPS)))
     everything = tuple(extra for extras in STEPS.values() for extra in extras)
     known = "".join(map(str, _resolved(everything, known, options)))
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for step, extras in STEPS.items():
-        new = [one for one in _resolved(extras, known, []) if one.name not in seen]
-        seen.update(one.name for one in new)
+        # a package of some platforms alone may be needed on all of them later
+        new = [
+            one for one in _resolved(extras, known, []) if not {(one.name, ""), (one.name, one.marker)} & seen
+        ]
+        seen.update((one.name, one.marker) for one in new)
         if step == "run":
             _write("torch-cpu", [_cpu_build(one) for one in new if one.name == "torch"])
             _write("torch", [one for one in new if TORCH.fullmatch(one.name)])

@@ -21,9 +21,14 @@ def test_what_is_read_is_what_is_written(step):
     assert all(package.digests for package in packages)
 
 
-def test_no_package_is_locked_twice():
-    names = [package.name for package in locked("torch", *STEPS)]
+def test_no_package_is_locked_twice_or_in_two_versions():
+    packages = locked("torch", *STEPS)
+    names = [(package.name, package.marker) for package in packages]
     assert len(names) == len(set(names))
+    for name in {package.name for package in packages}:
+        same = [package for package in packages if package.name == name]
+        assert len({(package.version, package.digests) for package in same}) == 1
+        assert all(package.marker for package in same[:-1])  # for some platforms first, then for all
 
 
 def test_everything_the_project_asks_for_is_locked():
