@@ -1,9 +1,11 @@
 """The price list: what each remedy would reach on the same samples, coverage and missing cases, and its cost.
 
-Remedies are tried by trainings as short as the shorter pilot. What they reach is moved, in logits, by as much
-as the forecast moves the network as it is from that length to a whole training. What needs no training of its
-own is read from the pilots themselves; what more samples bring is extrapolated. Every training also shows
-what averaging its outputs would reach, so that pairs of changes come without further trainings.
+Remedies are tried by trainings as short as the shorter pilot. What classifiers reach is corrected as a pilot
+of that length is (`_learned_forecast`), with nearest neighbours in the training data that the remedy would
+have. What others reach is moved, in logits, by as much as the forecast moves the network as it is from that
+length to a whole training. What needs no training of its own is read from the pilots themselves; what more
+samples bring is extrapolated. Every training also shows what averaging its outputs would reach, so that pairs
+of changes come without further trainings.
 """
 
 from __future__ import annotations
@@ -16,10 +18,15 @@ from operator import add
 from typing import final
 
 import torch
+from jaxtyping import Float64
+from torch import Tensor
 
 from symscope.errors import DivergedError
+from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
+from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
+from symscope.forecasting._neighbours import OPERATIONS, nearest_neighbours
 from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
@@ -40,6 +47,21 @@ SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7
 DOUBLINGS = (1, 2)
 GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
 Z_975 = 1.96
+NEIGHBOUR_OPERATIONS = OPERATIONS / 10  # of each trial: about a second of two cores
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """What a training of some progress is corrected by.
+
+    Attributes:
+        shift: How far each class moves on the scale of logits.
+        progress: How much of a whole training it stands for.
+    """
+
+    shift: Float64[Tensor, "c"]
+    progress: float
 
 
 @final
@@ -135,16 +157,16 @@ class Remedies:
         assert first.asked is not None
         share = float(first.design.seen.sum() / first.asked.seen.sum())
         evidence = f"{self._tried} on the augmented data."
-        change = Change(elements=count)
-        one = self._row("augment", text, answer.headline, self._short, share, 1, evidence, change)
+        change, correction = Change(elements=count), self._correction(trial, answer)
+        one = self._row("augment", text, answer.headline, correction, share, 1, evidence, change)
         if not self.invariance:
             return [one]
-        rows = [one, self._averaged_too(one, answer)]
+        rows = [one, self._averaged_too(one, answer, correction)]
         if count < group.order:
             return rows
-        return [*rows, self._built_in(answer.averaged, self._short, evidence[:-1])]
+        return [*rows, self._built_in(answer.averaged, correction, evidence[:-1])]
 
-    def _built_in(self, averaged: ScoreTable, now: ScoreTable, trained: str) -> Advice:
+    def _built_in(self, averaged: ScoreTable, now: ScoreTable | Correction, trained: str) -> Advice:
         """What a function with exactly the symmetry reaches: a trained one, averaged over the group."""
         group, word = self.question.group.name, self.question.symmetric
         text = f"Build the symmetry in: an architecture that is {word} under {group}."
@@ -181,8 +203,23 @@ class Remedies:
         regression = self.pilot.regression
         if not self.bounded and regression is not None and answer.asymmetry > INVARIANT:
             return [self._other_network(text, answer, regression, evidence, change)]
-        one = self._row("architecture", text, answer.headline, self._short, 1.0, 1, evidence, change)
-        return [one, self._averaged_too(one, answer)] if self.invariance else [one]
+        correction = self._correction(trial, answer)
+        one = self._row("architecture", text, answer.headline, correction, 1.0, 1, evidence, change)
+        return [one, self._averaged_too(one, answer, correction)] if self.invariance else [one]
+
+    def _correction(self, trial: Trial, answer: TrainedAnswer) -> ScoreTable | Correction:
+        """From a trial to a whole training: for classes of new samples as from a pilot.
+
+        Else by as much as the network as it is moves from a training as long.
+        """
+        samples, first = self.trainer.samples, trial.trainings[0]
+        if samples.task.kind != "classification" or samples.new is None:
+            return self._short
+        designs = [one.design for one in trial.trainings]
+        beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)
+        progress = progress_share(self.pilot.plan.whole, first.plan)
+        shift = learned_shift([answer.new], answer.covered, answer.fitted, beside, progress)
+        return Correction(shift, progress)
 
     def _other_network(
         self, text: str, answer: TrainedAnswer, regression: ScoreTable, evidence: str, change: Change
@@ -193,7 +230,9 @@ class Remedies:
         evidence += " What it has not fitted by then counts as regression with a kernel explains it."
         return self.advice("architecture", text, predicted.mean, predicted.interval, 1.0, 1, evidence, change)
 
-    def _averaged_too(self, one: Advice, answer: TrainedAnswer) -> Advice:
+    def _averaged_too(
+        self, one: Advice, answer: TrainedAnswer, correction: ScoreTable | Correction
+    ) -> Advice:
         """A remedy, and the outputs of the same trained networks averaged over the group."""
         remedy = "average" if one.change.remedy == "none" else f"{one.change.remedy}, averaged"
         order = self.question.group.order
@@ -202,7 +241,7 @@ class Remedies:
             f"{one.text[:-1]}, and average the outputs{self._back} over the {order} transformed inputs "
             "of test samples.",
             answer.averaged,
-            self._short,
+            correction,
             one.training_cost,
             order,
             f"{one.evidence} Its outputs, averaged over the group.",
@@ -224,13 +263,16 @@ class Remedies:
         kind: str,
         text: str,
         then: ScoreTable,
-        now: ScoreTable,
+        now: ScoreTable | Correction,
         training: float,
         inference: int,
         evidence: str,
         change: Change,
     ) -> Advice:
-        """Advice from what a remedy reaches after a training as long as that of the network as it is."""
+        """Advice from what a remedy reaches, corrected or beside the network as it is after as long."""
+        if isinstance(now, Correction):
+            whole = learned_prediction(then, now.shift, now.progress)
+            return self.advice(kind, text, whole.mean, whole.interval, training, inference, evidence, change)
         headline = self.pilot.headline
         asked = ~headline.class_score.isnan()
         rise = self._rise(headline, now)

@@ -10,9 +10,9 @@ from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._first_estimate import fewer_points, seconds_text
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
-from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._pilot_plan import ENOUGH, PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedy_trials import trial_count
+from symscope.forecasting._remedy_trials import FIRST_REMEDIES, trial_count
 from symscope.forecasting._trained_answer import ASKED_SAMPLES, DesignTrainer
 from symscope.forecasting._trainings import Trainings
 from symscope.training import StepPlan
@@ -30,8 +30,11 @@ def budgeted_pilots(
     options: ForecastOptions,
     augment: bool,
     trainings: Trainings,
+    spent: float = 0.0,
 ) -> tuple[DesignTrainer, PilotPlan | None]:
-    """The pilot trainings that the budget allows, with remedies if they fit, else without.
+    """The pilot trainings that the rest of the budget allows, with all remedies, the first of them, or none.
+
+    All of them are tried only where the longer pilot still gets a quarter of a whole training.
 
     Args:
         question: Action and coverage.
@@ -40,6 +43,7 @@ def budgeted_pilots(
         options: Budget and method.
         augment: Whether training on more elements is tried.
         trainings: Where times are kept, and how many trainings run at a time.
+        spent: Seconds of the budget that are over.
 
     Returns:
         The trainer, which asks about fewer samples where asking would take more than half of the time;
@@ -49,15 +53,20 @@ def budgeted_pilots(
     designs = interleaved_designs(trainer.samples, group)
     seconds, step = step_times(trainer, plan, question, trainings)
     at_once = trainings.at_once(trainer.device)
-    allowed = _share(options) * options.seconds - (START_SECONDS if at_once > 1 else 0)
+    # what took longer than it was meant to leaves pilots half of what they were meant to have
+    rest = max(options.seconds - spent, _share(options) * options.seconds / 2)
+    allowed = rest - (START_SECONDS if at_once > 1 else 0)
     tried = trial_count(question, trainer, augment)
     answers = (2 + tried) * len(designs) / at_once
     trainer = quick_to_ask(trainer, question, plan, ASKED_SHARE * allowed / (answers * seconds))
     replaced = len(true_designs(trainer.samples, group))
     arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
     asked = _asked_steps(trainer, question, plan)
-    pilots = pilot_plan(*arguments, asked, tried, at_once, step)
-    return trainer, pilots or pilot_plan(*arguments, asked, at_once=at_once, step=step)
+    counts = (tried, min(tried, FIRST_REMEDIES), 0)
+    every, first, none = (pilot_plan(*arguments, asked, count, at_once, step) for count in counts)
+    if every is not None and every.lengths[-1] >= every.full // ENOUGH:
+        return trainer, every
+    return trainer, first or none
 
 
 def quick_to_ask(trainer: DesignTrainer, question: Question, plan: StepPlan, steps: float) -> DesignTrainer:

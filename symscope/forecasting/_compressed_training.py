@@ -17,7 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from symscope.numerics import checked, explained
 from symscope.training import StepPlan
 
-SMALLEST_BATCH = 8
+SMALLEST_BATCH = 4
 SMALLEST_NORMALISED = 16  # with batch norm, whose means and variances fewer points do not give
 FASTER = {"adam": 2.5, "sgd": 1.0}  # learning rate at most, over that of the whole training
 ABOUT = 0.1  # difference in progress that decides nothing
@@ -64,7 +64,7 @@ def smallest_batch(module: nn.Module) -> int:
     """Points that a step of a compressed training must have.
 
     >>> smallest_batch(nn.Linear(2, 2)), smallest_batch(nn.Sequential(nn.BatchNorm2d(3)))
-    (8, 16)
+    (4, 16)
     """
     normalised = any(isinstance(part, _BatchNorm) for part in module.modules())
     return SMALLEST_NORMALISED if normalised else SMALLEST_BATCH

@@ -186,6 +186,7 @@ def _growing_forecast(
     trainings: Trainings,
 ) -> Iterator[Forecast]:
     """The forecast as more and more becomes known, the whole of it last."""
+    began = time.perf_counter()
     estimate = first_estimate(question, network, options, training, trainings)
     say("transforming samples", 0, 0)
     samples = forecast_samples(
@@ -202,10 +203,6 @@ def _growing_forecast(
     plan = training.plan(module, int(designs[0].seen.sum()))
     images = question.data.take(samples.known.indices[: estimate.measured_samples]).x
     suited = suited_remedies(module, network, question, trainer.samples, images, designs[0])
-    pilots = None
-    if options.method != "kernel":
-        say("timing a step of training", 0, 0)
-        trainer, pilots = budgeted_pilots(question, trainer, plan, options, suited.augment, trainings)
     result = Forecast(
         question,
         network,
@@ -222,6 +219,11 @@ def _growing_forecast(
     )
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
+    pilots = None
+    if options.method != "kernel":
+        say("timing a step of training", 0, 0)
+        spent = trainings.measured("seconds before pilots", lambda: time.perf_counter() - began)
+        trainer, pilots = budgeted_pilots(question, trainer, plan, options, suited.augment, trainings, spent)
     if result.prediction is None and pilots is None:
         raise BudgetError(too_small_text(question, trainer, plan, options, trainings))
     yield result
@@ -307,10 +309,12 @@ def _with_pilots(
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))
-    if not pilots.remedies and trial_count(question, trainer, suited.augment):
+    possible = trial_count(question, trainer, suited.augment)
+    if pilots.remedies < possible:
+        some = f"{pilots.remedies} of {possible}" if pilots.remedies else "no"
         note = (
-            "The budget leaves no time for trainings of remedies, so that augmenting, more samples and other "
-            "architectures may be missing in the price list; a larger budget tries them."
+            f"The budget leaves time for {some} trainings of remedies, so that ways to augment, more samples "
+            "or other architectures may be missing in the price list; a larger budget tries them."
         )
         result = replace(result, notes=(*result.notes, note))
     yield result

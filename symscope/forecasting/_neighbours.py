@@ -14,13 +14,16 @@ from symscope.forecasting._trained_answer import ScoreTable, first_of_each
 from symscope.numerics import explained
 
 PIECE = 4096  # points of the training data that are compared at a time
-OPERATIONS = 4e11  # about ten seconds of two cores: with more, fewer new samples are asked
+OPERATIONS = 4e11  # about ten seconds of two cores
 FEWEST = 8  # new samples of a class that are always asked
 
 
 @explained
 def nearest_neighbours(
-    samples: ForecastSamples, designs: Sequence[Design], device: torch.device
+    samples: ForecastSamples,
+    designs: Sequence[Design],
+    device: torch.device,
+    operations: float = OPERATIONS,
 ) -> ScoreTable:
     """Whether the nearest point of the training data has the class of a new sample, where its class lacks it.
 
@@ -28,6 +31,7 @@ def nearest_neighbours(
         samples: Known and new samples.
         designs: What the training data holds and lacks; each new sample is asked once for each.
         device: Device to compute on.
+        operations: Most multiplications and additions; with more, fewer new samples are asked.
 
     Returns:
         Empty without new samples.
@@ -45,7 +49,7 @@ def nearest_neighbours(
             seen = design.seen.flatten()
             asked = design.missing[new.positions]
             cost = 2.0 * int(seen.sum()) * points.shape[1] * int(asked.sum())
-            most = max(FEWEST, int(OPERATIONS / cost * int(new.positions.bincount().max())) if cost else 0)
+            most = max(FEWEST, int(operations / cost * int(new.positions.bincount().max())) if cost else 0)
             at = (asked & first_of_each(new.positions, most)[:, None]).flatten().nonzero()[:, 0]
             nearest = _nearest(fresh[at].to(device), points[seen].to(device)).cpu()
             position = new.positions[at // samples.order]

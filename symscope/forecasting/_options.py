@@ -50,7 +50,7 @@ class ForecastOptions:
     """How a forecast is computed; the defaults take about a minute.
 
     Attributes:
-        budget: Time for the forecast, in seconds or as "30s", "5m", "1h"; a third of it is for what is
+        budget: Time for the forecast, in seconds or as "30s", "5m", "1h"; up to a third of it is for what is
             predicted from the architecture alone, the rest for pilot trainings. The check is not in it.
         method: "pilot", short trainings that are extrapolated; "kernel", the architecture alone; or "auto":
             pilot trainings where the budget allows some.

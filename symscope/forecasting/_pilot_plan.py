@@ -133,7 +133,7 @@ def pilot_plan(
     >>> plan = pilot_plan(0.01, whole, designs=1, replaced=10, budget=11.2)  # about one whole training
     >>> plan.lengths, plan.repeats
     ((112, 336), 3)
-    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 6.0)
+    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 3.0)
     ((333, 1000), None)
     >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
     (133, 399)
@@ -181,8 +181,8 @@ def smallest_budget(
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
-    >>> smallest_budget(1.0, whole, StepCost(), designs=1), pilot_plan(1.0, whole, 1, 10, 9.0).lengths
-    (9.0, (2, 6))
+    >>> smallest_budget(1.0, whole, StepCost(), designs=1), pilot_plan(1.0, whole, 1, 10, 5.0).lengths
+    (5.0, (1, 3))
     """
     fewest = fewest_steps(whole, step)
     lengths = (fewest, RATIO * fewest)

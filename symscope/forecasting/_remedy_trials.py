@@ -32,6 +32,7 @@ POOLED = ("conv-gap", "conv1d", "deepsets", "message-passing")  # of no use wher
 SAME_TURN = 1e-9  # distance of matrices of one rotation
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
+FIRST_REMEDIES = 2  # that are tried where the budget is short
 
 
 @final
@@ -114,7 +115,9 @@ def remedy_trials(
     augment: bool,
     trainings: Trainings,
 ) -> list[Trial]:
-    """What needs trainings of its own; nothing where the plan has no time for remedies.
+    """What needs trainings of its own, as many as the plan has time for.
+
+    Training on all elements comes first, then more samples, other architectures, and fewer elements.
 
     Args:
         question: Action and coverage.
@@ -124,16 +127,17 @@ def remedy_trials(
         augment: Whether training on more elements is tried.
         trainings: Where trainings run, whose step other architectures are timed with.
     """
-    if not plan.remedies:
-        return []
-    trials = []
-    for chosen in augmentations(question, trainer.samples.new is not None) if augment else []:
+    trials = list[Trial]()
+    sets = augmentations(question, trainer.samples.new is not None) if augment else []
+    for chosen in sets[:1]:
         trials += augmentation_trial(question, trainer, plan, seed, chosen)
     if min(trainer.samples.per_class()) >= FEWEST_HALVED:
         half = _half(trainer.samples.known.positions)[:, None]
         jobs = _short_trainings(question, trainer, plan, seed, lambda seen: seen & half)
         trials.append(Trial("samples", jobs))
     for name in other_networks(question, trainer):
+        if len(trials) >= plan.remedies:
+            break
         try:
             model = user_model(name, question.shape, question.outputs)
         except InputError:  # a network that does not suit these samples is no advice
@@ -148,7 +152,9 @@ def remedy_trials(
             continue
         if seconds <= SLOW * plan.seconds:  # a much slower network would spend the budget of all others
             trials.append(Trial("architecture", jobs))
-    return trials
+    for chosen in sets[1:]:
+        trials += augmentation_trial(question, trainer, plan, seed, chosen)
+    return trials[: plan.remedies]
 
 
 def augmentation_trial(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ from torch import nn
 from symscope.data import LabelledData, mnist_sample
 from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
 from symscope.forecasting._cautions import label_cautions
+from symscope.forecasting._compressed_training import progress_share
 from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._forecast_page import cheapest
+from symscope.forecasting._learned_forecast import WEIGHTS, correction_features
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
 from symscope.forecasting._remedy_trials import augmentation_trial
@@ -119,22 +122,26 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     right = (outputs.argmax(1) == new.wanted[turned][:, 1:].flatten()).reshape(-1, 3)
     [trial] = augmentation_trial(question, trainer, plan, 3)
     [training] = trial.trainings
-    cells = training.run().new
+    answer = training.run()
+    cells = answer.new
     for position in (0, 1):
         own = right[new.positions[turned] == position].double().mean(0)
         torch.testing.assert_close(cells.mean[position, 1:], own)
     assert bool(cells.mean[2].isnan().all())
-    # the price list moves it by as much as the forecast moves the network as it is, in logits
+    # the price list corrects it as a pilot, with nearest neighbours among all elements of all samples
     [whole] = [one for one in covered.advice if "all 4 elements" in one.text]
-    count = covered.pilot.answers[0].new.count.sum(1)[:2].double()
-
-    def logit(share):
-        return torch.logit((share * count + 1) / (count + 2))
-
-    before = covered.pilot.answers[0].new.total.sum(1)[:2] / count
-    rise = (logit(covered.class_accuracy[:2]) - logit(before)).mean()
+    count = cells.count.sum(1)[:2]
+    flat = known.points.flatten(0, 1).flatten(1).double()
+    near = torch.cdist(new.points[turned][:, 1:].flatten(0, 1).flatten(1).double(), flat).argmin(1)
+    same = (known.wanted.flatten()[near] == new.wanted[turned][:, 1:].flatten()).reshape(-1, 3)
+    beside = torch.stack([same[new.positions[turned] == k].double().mean() for k in (0, 1)])
     reached = cells.total.sum(1)[:2] / count
-    moved = (reached + torch.sigmoid(logit(reached) + rise) - torch.sigmoid(logit(reached))).clamp(0, 1)
+    there = (answer.covered.total.sum(1) / answer.covered.count.sum(1))[:2]
+    progress = progress_share(plan.whole, plan.trainings[0])
+    features = correction_features(reached[None], there, beside, answer.fitted, count, progress)
+    logit = torch.logit((reached * count + 1) / (count + 2))
+    shift = features @ torch.tensor(WEIGHTS, dtype=torch.float64)
+    moved = (reached + torch.sigmoid(logit + shift) - torch.sigmoid(logit)).clamp(0, 1)
     assert whole.accuracy == pytest.approx(float(moved.mean()), abs=1e-9)
     assert whole.training_cost == pytest.approx(4 * 48 / (2 * 16 + 4 * 16))
 
@@ -271,3 +278,34 @@ def test_a_remedy_that_diverges_is_left_out_and_said_so(monkeypatch):
     monkeypatch.setattr(DesignTrainer, "step_seconds", unmeasured)  # it diverges in its trainings instead
     again = forecast(Faint, blobs(items=20), "C4", training=fast, options=PILOT)
     assert [one for one in again.notes if one.startswith("The price list lacks ")] == lacking
+
+
+def test_a_short_budget_tries_the_first_remedies_and_says_so(monkeypatch):
+    """Steps of a second on a clock of our own: 600 of them are a whole training."""
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(_remedy_trials, "SLOW", math.inf)
+    ask = partial(
+        forecast,
+        small_net,
+        blobs(items=16),
+        "C4",
+        seen="0,1: upright",
+        training=TrainingOptions(steps=600, batch=16),
+        method="pilot",
+    )
+    short, long = ask(budget=300.0), ask(budget=3000.0)
+    assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (2, 5)
+    assert [one.kind for one in short.advice].count("samples") == 2
+    assert any("all 4 elements" in one.text for one in short.advice)
+    assert any("time for 2 of 5 trainings of remedies" in note for note in short.notes)
+    assert not any("trainings of remedies" in note for note in long.notes)
+
+
+def test_pilots_get_what_the_kernel_leaves_of_the_budget(monkeypatch):
+    """A network whose kernel would take too long leaves it out, and its pilots are longer for it."""
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
+    ask = partial(
+        forecast, small_net, blobs(), "C4", training=TrainingOptions(steps=600, batch=16), budget=300.0
+    )
+    lengths = {method: ask(method=method).pilot.plan.lengths[-1] for method in ("auto", "pilot")}
+    assert lengths["auto"] >= 0.9 * lengths["pilot"]

@@ -63,7 +63,7 @@ def asked(**more):
     """A forecast whose plan does not depend on the time that anything takes, as text without times."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_remedy_trials, "SLOW", math.inf)
-        result = forecast(build, DATA, "C4", method="pilot", budget="1h", steps=9, batch=8, **more)
+        result = forecast(build, DATA, "C4", method="pilot", budget="1h", steps=9, batch=4, **more)
     plain = result.to_dict()
     for part in (plain, plain["pilot"], plain["pilot"]["plan"]):
         part.pop("seconds")

@@ -146,5 +146,5 @@ def _noise_plot(config: Setting, tables: RunTables, ways: Sequence[Strategy], so
         alt="Distance from E against epochs on logarithmic axes: NOMINAL grows in proportion to time, "
         "AUGMENTED like its root, on the dots of the prediction.",
         caption="Dots: a random walk whose steps are the gradients of mini-batches outside E, over the "
-        "root of batches times passes. Nothing is fitted. EQUIVARIANT is zero to rounding.",
+        "root of batches times passes. Nothing is fitted. EQUIVARIANT is left out.",
     )

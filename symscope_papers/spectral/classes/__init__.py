@@ -9,7 +9,7 @@ from symscope_papers.spectral.classes.config import Classes
 from symscope_papers.spectral.classes.figures import draw_plots
 from symscope_papers.spectral.classes.measure import cells, measure_cell
 
-COST = "half an hour on an H200: 5 minutes at 16 angles, 9 at 32; needs MNIST"
+COST = "15 minutes on an H200, two cells at a time (26 minutes in cells); needs MNIST"
 OPEN = (
     "The paper gives neither epochs, batch size nor the number of data sets: 2,000 epochs in batches of "
     "512, as in "

@@ -71,15 +71,6 @@ def judge_claims(config: Classes, tables: RunTables) -> list[Claim]:
     return [
         *claims,
         same_conclusions(claims, [_matches(curves["rule, NNGP"], trained, "the rule")], "ten classes"),
-        Claim.not_checked(
-            "The rule's accuracy has the shape of the curves of MLP, ConvNet and ViT on all of rotated "
-            "MNIST.",
-            "Sec. 3.4, Fig. 1",
-            "needs the results of `spectral/networks`, another experiment; compare the two pages.",
-            quote="The spectral accuracy curve also mirrors the empirical curves obtained by training "
-            "various "
-            "architectures",
-        ),
         Claim.not_testable(
             "Networks have no mechanism to learn the symmetric structure of a problem from examples.",
             "Sec. 3.4",

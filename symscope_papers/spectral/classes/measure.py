@@ -37,15 +37,7 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
     source = digits(config.mnist)
     action = rotation(cell["angles"])
     data = [source.per_class(config.seeds, context.run_seed + trial) for trial in trials]
-    points = [
-        StoredPoints(
-            rotated(one.x.to(device, torch.float64), cell["angles"], config.centred)
-            .flatten(0, 1)
-            .unflatten(1, (1, *one.x.shape[1:])),
-            cell["angles"],
-        )
-        for one in data
-    ]
+    points = [turned_points(one, cell["angles"], config.centred, device) for one in data]
     accuracy, agreement = [], []
     for trial, one, stored in zip(trials, data, points, strict=True):
         rows, agreed = kernel_rows(stored, one.labels.to(device), action.group, config)
@@ -53,6 +45,12 @@ def measure_cell(config: Classes, cell: Mapping[str, Any], context: CellContext)
         agreement.append({"trial": trial, **agreed})
     accuracy += trained_rows(config, trials, data, points, context)
     return {"accuracy": accuracy, "agreement": agreement}
+
+
+def turned_points(data: LabelledData, angles: int, centred: bool, device: torch.device) -> StoredPoints:
+    """Every digit at every angle, one channel each, of unit norm."""
+    orbits = rotated(data.x.to(device, torch.float64), angles, centred)
+    return StoredPoints(orbits.flatten(0, 1).unflatten(1, (1, *data.x.shape[1:])), angles)
 
 
 def kernel_rows(

@@ -54,7 +54,7 @@ def scatter_plot(pairs: pd.DataFrame, readout: str, side: int, column: str) -> P
         source=SOURCES[readout] if column == "spectral" else "beyond the paper",
         alt=f"Scatter plots, one for each number of angles, of the {FORMULAS[column]} against the exact "
         f"symmetrised error of {count} pairs, coloured by correctness ({each}).",
-        caption=f"Each dot is a pair of digits ({count} pairs, NTK, ridge 0). Above 1 the missing image is "
+        caption=f"Each dot is a pair of digits ({count} pairs, NTK). Above 1 the missing image is "
         "put into the other class.",
     )
 

@@ -81,7 +81,7 @@ def scatter_plot(ntk: pd.DataFrame, hidden: int, column: str, source: str) -> Pl
         source=source,
         alt=f"Scatter plots, one for each number of angles, of the {names[column]} against the exact "
         f"symmetrised error of {ntk['pair'].nunique()} pairs; dots lie along the diagonal ({ranges}).",
-        caption=f"Each dot is a pair of digits ({ntk['pair'].nunique()} pairs, NTK, ridge 0). Above 1 the "
+        caption=f"Each dot is a pair of digits ({ntk['pair'].nunique()} pairs, NTK). Above 1 the "
         "missing image is put into the other class.",
     )
 

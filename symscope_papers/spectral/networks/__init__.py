@@ -10,7 +10,8 @@ from symscope_papers.spectral.networks.figures import draw_plots
 from symscope_papers.spectral.networks.measure import cells, measure_cell
 
 COST = (
-    "about 35 minutes on an H200 with four workers, in pieces of under 10: 29 of 49 cells took 8; needs MNIST"
+    "25 minutes on an H200, four to nine cells at a time, in pieces of under 10 (94 minutes in cells); needs "
+    "MNIST"
 )
 LEFT_OUT = (0, 3, 7)
 BFLOAT = "Networks compute in bfloat16, the paper's presumably in float32."

@@ -18,6 +18,7 @@ BUILDERS: dict[str, Callable[[int, torch.dtype], nn.Module]] = {
     "vit": lambda seed, dtype: vit(seed, dtype),
 }
 CLASSES = tuple(range(10))
+RULE_SEEDS, RULE_TRIALS = 13, 5  # of the rule of Sec. 3.4: digits of each class, as there, and data sets
 
 
 @final

@@ -10,10 +10,16 @@ import torch
 
 from symscope.data import rotation
 from symscope.runs import CellContext, CellResults
+from symscope.spectral import projected_profile
+from symscope.spectral.circulant import one_versus_many, pair_errors
 from symscope.training import MiniBatch, Optimiser, train_networks
 from symscope_papers.digits import digits
+from symscope_papers.spectral.classes.measure import turned_points
 from symscope_papers.spectral.left_out import LeftOutData, left_out_data, nearest_rotation
-from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, Networks
+from symscope_papers.spectral.networks.config import BUILDERS, CLASSES, RULE_SEEDS, RULE_TRIALS, Networks
+from symscope_papers.spectral.wide_networks import section_kernels
+
+RULE = "rule"
 
 
 def cells(config: Networks) -> list[dict[str, Any]]:
@@ -26,7 +32,7 @@ def cells(config: Networks) -> list[dict[str, Any]]:
     figure = [("figure", n, network, config.left_out) for n in angles for network in config.networks]
     long = [("long", config.long_angles, network, config.long_left_out) for network in config.long_networks]
     last = len(figure) - len(config.networks)
-    cells = []
+    cells = [{"part": RULE, "angles": n} for n in angles]
     for part, n, network, labels in [*figure[:last], *long, *figure[last:]]:
         groups = [labels] if network in config.together else [(label,) for label in labels]
         cells += [
@@ -37,7 +43,12 @@ def cells(config: Networks) -> list[dict[str, Any]]:
 
 
 def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext) -> CellResults:
-    """Train one network for each left-out digit of the cell; accuracy on the three sets as it goes."""
+    """Train one network for each left-out digit of the cell; accuracy on the three sets as it goes.
+
+    Or the accuracy of Sec. 3.4's rule at a number of angles, to hold the networks against.
+    """
+    if cell["part"] == RULE:
+        return {"rule": rule_rows(config, cell["angles"], context)}
     labels = [int(word) for word in cell["digits"].split(",")]
     long = cell["part"] == "long"
     images = config.long_images if long else config.images
@@ -77,6 +88,21 @@ def measure_cell(config: Networks, cell: Mapping[str, Any], context: CellContext
             for at, epoch in enumerate(result.measured_at)
         ]
     }
+
+
+def rule_rows(config: Networks, angles: int, context: CellContext) -> list[dict[str, Any]]:
+    """Accuracy of the paper's rule for ten classes on left-out upright digits, as in Sec. 3.4."""
+    source, group = digits(config.mnist), rotation(angles).group
+    seeds = min(RULE_SEEDS, config.images or RULE_SEEDS)
+    kernel = section_kernels("app-b3").ntk
+    rows = []
+    for trial in range(RULE_TRIALS):
+        data = source.per_class(seeds, context.run_seed + trial)
+        points = turned_points(data, angles, centred=False, device=torch.device(context.device))
+        profile = projected_profile(kernel(points.points.flatten(1)), group).profile
+        rule = one_versus_many(pair_errors(profile, group, 0.0), data.labels.to(points.device))
+        rows.append({"trial": trial, "accuracy": float(rule.class_accuracy.mean())})
+    return rows
 
 
 def measured_every(epochs: int) -> int:

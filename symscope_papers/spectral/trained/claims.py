@@ -65,10 +65,11 @@ def _ranks_claim(mine: pd.DataFrame, name: str, source: str) -> Claim:
 
 def _measurements(mine: pd.DataFrame, name: str, source: str, config: Trained) -> list[Claim]:
     """Rank correlations, verdicts, mean errors; beyond the paper where the run is not the paper's."""
-    why = (
-        f"{mine['pair'].nunique()} pairs, {mine['converged'].mean():.0%} trained to a mean squared error of "
-        f"{config.tolerance:g} in {config.epochs} epochs, width {config.width}."
-    )
+    trained = f"trained for {config.epochs} epochs"
+    if config.tolerance:
+        share = f"{mine['converged'].mean():.0%}"
+        trained = f"{share} trained to a mean squared error of {config.tolerance:g} in {config.epochs} epochs"
+    why = f"{mine['pair'].nunique()} pairs, {trained}, width {config.width}."
     quantities: dict[str, Callable[[pd.DataFrame], tuple[float, float]]] = {
         "Spearman's rho of spectral and trained errors": lambda part: _rho_and_error(part, "spectral"),
         "Spearman's rho with regression by the network's own infinite-width kernel": lambda part: (

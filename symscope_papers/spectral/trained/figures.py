@@ -30,6 +30,8 @@ def scatter_plot(mine: pd.DataFrame, run: str, config: Trained) -> Plot:
     figure, _ = angle_scatter(
         mine, "spectral", "trained", labels, lambda part: f"ρ = {rho[part['angles'].iloc[0]]:.2f}"
     )
+    reached = f"; {mine['converged'].mean():.0%} of the pairs reached the loss asked for, after"
+    trained = reached if config.tolerance else ", trained for"
     ranks = "; ".join(f"n = {n}: rho {value:.2f}" for n, value in rho.items())
     return Plot(
         name=run,
@@ -39,8 +41,7 @@ def scatter_plot(mine: pd.DataFrame, run: str, config: Trained) -> Plot:
         alt="Scatter plots, one for each number of angles, of the spectral error against the error of "
         f"trained networks at the missing image, with Spearman's rank correlation ({ranks}).",
         caption=f"Each dot is a pair of digits: two networks of width {config.width}, one for each digit "
-        f"whose upright image is missing; {mine['converged'].mean():.0%} of the pairs reached the "
-        f"loss asked for, after {mine['epochs'].median():.0f} epochs in the middle.",
+        f"whose upright image is missing{trained} {mine['epochs'].median():.0f} epochs in the middle.",
     )
 
 

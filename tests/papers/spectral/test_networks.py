@@ -7,14 +7,16 @@ import pytest
 import torch
 
 from symscope import InputError
-from symscope.data import mnist_sample
-from symscope.runs import RunRequest, Workers, run_experiments
+from symscope.data import mnist_sample, rotation
+from symscope.runs import CellContext, RunRequest, Workers, run_experiments
 from symscope.runs._claims import without_cells
 from symscope.runs._registry import find_experiment
 from symscope.runs._settings import replace_fields
+from symscope_papers.spectral.classes.config import Classes
+from symscope_papers.spectral.classes.measure import kernel_rows, turned_points
 from symscope_papers.spectral.networks.claims import judge_claims
 from symscope_papers.spectral.networks.config import Networks
-from symscope_papers.spectral.networks.measure import cells, rotated_digits
+from symscope_papers.spectral.networks.measure import cells, rotated_digits, rule_rows
 
 TINY = (
     "networks=mlp,conv,vit",
@@ -38,6 +40,8 @@ def test_networks_train_their_digits_together_or_one_at_a_time():
     )
     listed = [tuple(cell.values()) for cell in cells(config)]
     assert listed == [
+        ("rule", 2),
+        ("rule", 8),
         ("figure", 2, "mlp", "3,7"),
         ("figure", 2, "vit", "3"),
         ("figure", 2, "vit", "7"),
@@ -173,7 +177,8 @@ def test_what_the_paper_says_holds():
 
 def test_the_opposite_is_contradicted():
     rows = [*course({2: 0.95, 8: 0.99, 64: 0.98}, in_test=0.9), *long([0.2] * 20 + [0.9] * 30, [1.0] * 50)]
-    assert verdicts(rows)[0] == ["contradicted"] * 4
+    assert verdicts(rows)[0] == ["contradicted"] * 3 + ["number differs, setting unknown"]
+    assert verdicts(rows, settings(long_images=None))[0] == ["contradicted"] * 4
 
 
 def test_digits_that_differ_too_much_decide_nothing():
@@ -206,7 +211,7 @@ def test_grokking_is_counted_from_where_training_points_are_fitted():
 def test_short_or_small_trainings_cannot_say_whether_long_training_helps():
     rows = [*course(FIGURE), *long([0.1] * 40 + [0.9] * 10, [1.0] * 50)]
     assert verdicts(rows, settings(long_images=49))[0][3] == "not checked at this size"
-    assert verdicts(rows, settings(long_images=50))[0][3] == "contradicted"
+    assert verdicts(rows, settings(long_images=50))[0][3] == "number differs, setting unknown"
     short = [*course(FIGURE), *long([0.1] * 10 + [0.9] * 10, [1.0] * 20)]
     mlp, claims = verdicts(short)
     assert mlp[3] == "not checked at this size"
@@ -248,3 +253,36 @@ def test_the_authors_script_rotates_to_the_nearest_pixel_and_does_not_centre():
     assert all(
         set(one.flatten().tolist()) <= kept | {0.0} for one, kept in zip(points[:, 1], values, strict=True)
     )
+
+
+def mirrored(rule, vit=(0.0, 0.4, 0.9)):
+    config = settings(angles=(2, 8, 64), networks=("mlp", "vit"), long_networks=())
+    angles = dict(zip((2, 8, 64), vit, strict=True))
+    rows = [*course({2: 0.1, 8: 0.3, 64: 0.9}), *course(angles, "vit")]
+    tables = {"course": pd.DataFrame(rows), "rule": pd.DataFrame(rule, columns=["angles", "accuracy"])}
+    return judge_claims(config, tables)[-1]
+
+
+def test_the_rule_mirrors_networks_that_rise_as_it_does():
+    rising = [(2, 0.0), (2, 0.2), (8, 0.3), (64, 1.0)]  # two data sets at 2 angles
+    claim = mirrored(rising)
+    assert claim.verdict.value == "holds"
+    assert claim.measured == "MLP 1.00, ViT 1.00"
+    assert "0.10 at n = 2, 0.30 at n = 8, 1.00 at n = 64" in claim.why
+    assert mirrored([(2, 1.0), (8, 0.3), (64, 0.1)]).verdict.value == "contradicted"
+    assert mirrored(rising, vit=(0.9, 0.4, 0.1)).verdict.value == "contradicted"
+    assert mirrored([]).verdict.value == "not checked at this size"
+
+
+def test_the_rule_is_that_of_ten_classes():
+    """The same by the kernel regression of `spectral/classes` on the same digits."""
+    context = CellContext(device="cpu", seed=5, run_seed=0)
+    config = Networks(images=2)
+    ours = rule_rows(config, 4, context)
+    classes = Classes(seeds=2, trials=len(ours), epochs=1, left_out=tuple(range(10)))
+    for row in ours:
+        data = mnist_sample().per_class(2, row["trial"])
+        points = turned_points(data, 4, centred=False, device=torch.device("cpu"))
+        rows, _ = kernel_rows(points, data.labels, rotation(4).group, classes)
+        expected = [one["accuracy"] for one in rows if one["method"] == "rule"]
+        assert row["accuracy"] == pytest.approx(sum(expected) / 10)
