@@ -217,7 +217,8 @@ class Remedies:
             return self._short
         designs = [one.design for one in trial.trainings]
         beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)
-        progress = progress_share(self.pilot.plan.whole, first.plan)
+        trained = first.otherwise if answer.plain and first.otherwise is not None else first.plan
+        progress = progress_share(self.pilot.plan.whole, trained)
         shift = learned_shift([answer.new], answer.covered, answer.fitted, beside, progress)
         return Correction(shift, progress)
 

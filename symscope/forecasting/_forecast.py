@@ -300,6 +300,12 @@ def _with_pilots(
         yield replace(result, pilot=stop.pilot, notes=(*result.notes, note))
         raise
     result = replace(result, pilot=pilot)
+    if pilot.answers[-1].plain:
+        note = (
+            "A pilot in small batches or at a higher learning rate diverged or failed; one with your batch "
+            "and learning rate took its place, and says less of a whole training at the same cost."
+        )
+        result = replace(result, notes=(*result.notes, note))
     if pilot.fitted < LEARNED:
         whole = pilots.lengths[-1] >= pilots.full
         what = "train for more steps, with another learning rate, or another network"

@@ -179,7 +179,8 @@ def _extrapolated_pilot(
     ends = [0, plan.designs, len(answers)] if len(plan.lengths) > 1 else [0, len(answers)]
     ordered = tuple(reduce(add, answers[first:last]) for first, last in pairwise(ends))
     bounded = trainer.samples.task.bounded
-    last, share = ordered[-1], plan.progress
+    last = ordered[-1]
+    share = plan.plain_progress if last.plain else plan.progress
 
     def predicted(tables: list[ScoreTable]) -> TablePrediction | None:
         if not bool((tables[-1].count > 0).any()):

@@ -90,6 +90,11 @@ class PilotPlan:
         return progress_share(self.whole, self.trainings[-1])
 
     @property
+    def plain_progress(self) -> float:
+        """The same where a plain training took its place."""
+        return progress_share(self.whole, self.plain(-1))
+
+    @property
     def steps(self) -> int:
         """Cost of all trainings of the network as it is, in steps of a whole one."""
         return (sum(self.lengths[:-1]) + self.lengths[-1] * self.repeats) * self.designs

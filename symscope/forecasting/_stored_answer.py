@@ -35,7 +35,7 @@ def plain_answer(answer: TrainedAnswer) -> dict[str, Any]:
         }
         for one in answer.cases
     ]
-    plain |= {"asymmetry": answer.asymmetry, "steps": answer.steps}
+    plain |= {"asymmetry": answer.asymmetry, "steps": answer.steps, "plain": answer.plain}
     if answer.weights is not None:
         content = io.BytesIO()
         torch.save(answer.weights, content)
@@ -67,6 +67,7 @@ def answer_from_plain(plain: Mapping[str, Any], samples: ForecastSamples) -> Tra
             asymmetry=float(plain["asymmetry"]),
             steps=int(plain["steps"]),
             weights=_weights(plain["weights"]) if "weights" in plain else None,
+            plain=bool(plain["plain"]),
         )
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, OverflowError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0][:120]

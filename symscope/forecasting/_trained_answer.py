@@ -124,6 +124,8 @@ class TrainedAnswer:
         steps: Steps of one training.
         trainings: How many networks.
         weights: Trained weights by name, of the first network; None where they were not asked for.
+        plain: Whether a training with the batch and learning rate of a whole one took the place of a
+            compressed one that diverged, at least once.
     """
 
     known: ScoreTable
@@ -136,6 +138,7 @@ class TrainedAnswer:
     steps: int
     trainings: int = 1
     weights: dict[str, Tensor] | None = None
+    plain: bool = False
 
     def __add__(self, other: TrainedAnswer) -> TrainedAnswer:
         return TrainedAnswer(
@@ -149,6 +152,7 @@ class TrainedAnswer:
             self.steps,
             self.trainings + other.trainings,
             self.weights,
+            self.plain or other.plain,
         )
 
     def __repr__(self) -> str:

@@ -71,15 +71,17 @@ class Training:
             DivergedError: A loss that is not finite.
             InputError: A network that fails.
         """
+        plan, plain = self.plan, False
         try:
-            module = self.trainer.train(self.design, self.plan, self.seed, progress)
+            module = self.trainer.train(self.design, plan, self.seed, progress)
         except InputError:  # it diverges, or fails on batches of this size
             if self.otherwise is None:
                 raise
-            module = self.trainer.train(self.design, self.otherwise, self.seed, progress)
-        return self.trainer.evaluate(
-            module, self.asked or self.design, self.plan.steps, keeps_weights=self.keeps_weights
-        )
+            plan, plain = self.otherwise, True
+            module = self.trainer.train(self.design, plan, self.seed, progress)
+        asked = self.asked or self.design
+        answer = self.trainer.evaluate(module, asked, plan.steps, keeps_weights=self.keeps_weights)
+        return replace(answer, plain=plain)
 
     def identity(self, samples_digest: str) -> dict[str, Any]:
         """The fields by which a folder knows this training.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from symscope.errors import DivergedError, InputError
-from symscope.forecasting import TrainingOptions
+from symscope.forecasting import TrainingOptions, forecast
 from symscope.forecasting._budgeted_pilots import step_times
 from symscope.forecasting._compressed_training import (
     FASTER,
@@ -21,6 +22,8 @@ from symscope.forecasting._compressed_training import (
     smallest_batch,
 )
 from symscope.forecasting._designs import interleaved_designs
+from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
+from symscope.forecasting._neighbours import nearest_neighbours
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
@@ -84,6 +87,48 @@ def test_a_training_that_diverges_is_followed_by_the_plain_one():
         Training(trainer, design, wild, 0).run()
     instead = Training(trainer, design, wild, 0, otherwise=plain).run()
     torch.testing.assert_close(instead.known.total, Training(trainer, design, plain, 0).run().known.total)
+    assert (instead.plain, instead.steps) == (True, 5)
+    usual = Training(trainer, design, plain, 0, otherwise=plain).run()
+    assert [one.plain for one in (usual, usual + instead, instead + usual)] == [False, True, True]
+
+
+def test_a_pilot_that_diverged_counts_as_the_plain_one_and_says_so(monkeypatch):
+    """The network raises an error in steps of a higher learning rate."""
+    rate = Optimiser("adam", 1e-3)
+    asked = partial(
+        forecast,
+        small_net,
+        blobs(16),
+        "C4",
+        seen="0,1: upright",
+        training=TrainingOptions(steps=600, batch=32, optimiser=rate),
+        method="pilot",
+        budget=12.0,
+    )
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda self, design, plan: 0.1)  # batches save nothing
+    compressed = asked()
+    train = DesignTrainer.train
+
+    def diverging(self, design, plan, seed, progress=None):
+        if plan.optimiser.learning_rate > 1e-3:
+            raise DivergedError("the loss is not finite")
+        return train(self, design, plan, seed, progress)
+
+    monkeypatch.setattr(DesignTrainer, "train", diverging)
+    plain = asked()
+    assert plain.pilot.plan == compressed.pilot.plan
+    assert plain.pilot.plan.plain_progress == pytest.approx(plain.pilot.plan.lengths[-1] / 600)
+    assert plain.pilot.plan.plain_progress < compressed.pilot.plan.progress
+    samples, last = forecast_samples(plain.question, 0), plain.pilot.answers[-1]
+    designs = interleaved_designs(samples, plain.question.group)
+    beside = nearest_neighbours(samples, designs, torch.device("cpu"))
+    tables, share = [one.new for one in plain.pilot.answers], plain.pilot.plan.plain_progress
+    shift = learned_shift(tables, last.covered, last.fitted, beside, share)
+    expected = learned_prediction(last.new, shift, share)
+    torch.testing.assert_close(plain.pilot.new.class_score, expected.class_score, equal_nan=True)
+    torch.testing.assert_close(plain.pilot.new.class_high, expected.class_high, equal_nan=True)
+    assert any("took its place" in note for note in plain.notes)
+    assert not any("took its place" in note for note in compressed.notes)
 
 
 class WholeBatches(nn.Linear):
