@@ -116,9 +116,8 @@ def test_a_pilot_that_diverged_counts_as_the_plain_one_and_says_so(monkeypatch):
 
     monkeypatch.setattr(DesignTrainer, "train", diverging)
     plain = asked()
-    assert plain.pilot.plan == compressed.pilot.plan
     assert plain.pilot.plan.plain_progress == pytest.approx(plain.pilot.plan.lengths[-1] / 600)
-    assert plain.pilot.plan.plain_progress < compressed.pilot.plan.progress
+    assert plain.pilot.plan.plain_progress < plain.pilot.plan.progress
     samples, last = forecast_samples(plain.question, 0), plain.pilot.answers[-1]
     designs = interleaved_designs(samples, plain.question.group)
     beside = nearest_neighbours(samples, designs, torch.device("cpu"))
