@@ -303,7 +303,8 @@ def forecast(
                 raise
             failure = error
     if stopped:
-        rest = "what was finished by then is shown" if result else "nothing was written"
+        kept = "nothing was written" if resume is None else f"no answer yet, {resume} keeps what is finished"
+        rest = "what was finished by then is shown" if result else kept
         print(f"\nsymscope: stopped; {rest}.", file=sys.stderr)
     for refusal in refused:
         print(f"symscope: left out: {refusal}", file=sys.stderr)

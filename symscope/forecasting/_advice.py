@@ -208,12 +208,13 @@ class Remedies:
         return [one, self._averaged_too(one, answer, correction)] if self.invariance else [one]
 
     def _correction(self, trial: Trial, answer: TrainedAnswer) -> ScoreTable | Correction:
-        """From a trial to a whole training: for classes of new samples as from a pilot.
+        """From a trial to a whole training: for classes of new samples as from a pilot that is corrected.
 
         Else by as much as the network as it is moves from a training as long.
         """
         samples, first = self.trainer.samples, trial.trainings[0]
-        if samples.task.kind != "classification" or samples.new is None:
+        invariant = max(answer.asymmetry, self.pilot.answers[-1].asymmetry) <= INVARIANT
+        if samples.task.kind != "classification" or samples.new is None or invariant:
             return self._short
         designs = [one.design for one in trial.trainings]
         beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)

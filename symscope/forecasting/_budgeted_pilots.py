@@ -31,7 +31,7 @@ def budgeted_pilots(
     augment: bool,
     trainings: Trainings,
     spent: float = 0.0,
-) -> tuple[DesignTrainer, PilotPlan | None]:
+) -> tuple[DesignTrainer, PilotPlan | None, float]:
     """The pilot trainings that the rest of the budget allows, with all remedies, the first of them, or none.
 
     All of them are tried only where the longer pilot still gets a quarter of a whole training.
@@ -47,7 +47,7 @@ def budgeted_pilots(
 
     Returns:
         The trainer, which asks about fewer samples where asking would take more than half of the time;
-        and the plan, None where not even the shortest pilots fit.
+        the plan, None where not even the shortest pilots fit; and the seconds that it leaves.
     """
     group = question.group
     designs = interleaved_designs(trainer.samples, group)
@@ -64,9 +64,9 @@ def budgeted_pilots(
     asked = _asked_steps(trainer, question, plan)
     counts = (tried, min(tried, FIRST_REMEDIES), 0)
     every, first, none = (pilot_plan(*arguments, asked, count, at_once, step) for count in counts)
-    if every is not None and every.lengths[-1] >= every.full // ENOUGH:
-        return trainer, every
-    return trainer, first or none
+    enough = every is not None and every.lengths[-1] >= every.full // ENOUGH
+    chosen = every if enough else first or none
+    return trainer, chosen, allowed - (0.0 if chosen is None else chosen.seconds)
 
 
 def quick_to_ask(trainer: DesignTrainer, question: Question, plan: StepPlan, steps: float) -> DesignTrainer:
@@ -100,15 +100,21 @@ def step_times(
 
 
 def too_small_text(
-    question: Question, trainer: DesignTrainer, plan: StepPlan, options: ForecastOptions, trainings: Trainings
+    question: Question,
+    trainer: DesignTrainer,
+    plan: StepPlan,
+    options: ForecastOptions,
+    trainings: Trainings,
+    spent: float,
 ) -> str:
-    """What a pilot training would take, in words."""
+    """What a pilot training would take, in words, where so many seconds were spent before."""
     designs = interleaved_designs(trainer.samples, question.group)
     seconds, step = step_times(trainer, plan, question, trainings)
     asked = _asked_steps(trainer, question, plan)
     at_once = trainings.at_once(trainer.device)
     least = smallest_budget(seconds, plan, step, len(designs), asked, at_once)
-    least = (least + (START_SECONDS if at_once > 1 else 0)) / _share(options)
+    least += START_SECONDS if at_once > 1 else 0
+    least = max(least / _share(options), least + spent)
     points = fewer_points(question, options.seconds / least)
     return (
         f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "

@@ -219,21 +219,23 @@ def _growing_forecast(
     )
     if options.method != "pilot":
         result = with_kernel(result, trainer, say, trainings)
-    pilots = None
+    pilots, spent, spare = None, 0.0, 0.0
     if options.method != "kernel":
         say("timing a step of training", 0, 0)
         spent = trainings.measured("seconds before pilots", lambda: time.perf_counter() - began)
-        trainer, pilots = budgeted_pilots(question, trainer, plan, options, suited.augment, trainings, spent)
+        trainer, pilots, spare = budgeted_pilots(
+            question, trainer, plan, options, suited.augment, trainings, spent
+        )
     if result.prediction is None and pilots is None:
-        raise BudgetError(too_small_text(question, trainer, plan, options, trainings))
+        raise BudgetError(too_small_text(question, trainer, plan, options, trainings, spent))
     yield result
     if pilots is not None:
         later = check_trainings(trainer, question, training, plan, options.seed) if train else []
-        for grown in _with_pilots(result, trainer, pilots, suited, say, trainings, later):
+        for grown in _with_pilots(result, trainer, pilots, suited, say, trainings, later, spare):
             result = grown
             yield result
     elif options.method != "kernel":
-        note = too_small_text(question, trainer, plan, options, trainings)
+        note = too_small_text(question, trainer, plan, options, trainings, spent)
         result = replace(result, notes=(*result.notes, note))
     if train:
         say("whole trainings", 0, 0)
@@ -273,10 +275,11 @@ def _with_pilots(
     say: Progress,
     trainings: Trainings,
     later: list[Training],
+    spare: float,
 ) -> Iterator[Forecast]:
     """The forecast with what pilot trainings predict, then with more and more of the price list."""
     question, seed = result.question, result.options.seed
-    trials = remedy_trials(question, trainer, pilots, seed, suited.augment, trainings)
+    trials = remedy_trials(question, trainer, pilots, seed, suited.augment, trainings, spare)
     soon = pilot_trainings(trainer, question.group, pilots, seed)
     say(f"pilot trainings, about {pilots.seconds:.0f} s with remedies", 0, 0)
     own = sum(one.plan.steps for one in soon)
@@ -317,7 +320,7 @@ def _with_pilots(
         result = replace(result, notes=(*result.notes, note))
     possible = trial_count(question, trainer, suited.augment)
     if pilots.remedies < possible:
-        some = f"{pilots.remedies} of {possible}" if pilots.remedies else "no"
+        some = f"at most {pilots.remedies} of {possible}" if pilots.remedies else "no"
         note = (
             f"The budget leaves time for {some} trainings of remedies, so that ways to augment, more samples "
             "or other architectures may be missing in the price list; a larger budget tries them."

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from symscope.errors import DivergedError, InputError
 from symscope.forecasting._designs import Design, interleaved_designs
+from symscope.forecasting._first_estimate import seconds_text
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import Question
 from symscope.forecasting._trained_answer import DesignTrainer
@@ -30,7 +31,7 @@ ARCHITECTURES = {
 }
 POOLED = ("conv-gap", "conv1d", "deepsets", "message-passing")  # of no use where outputs have positions
 SAME_TURN = 1e-9  # distance of matrices of one rotation
-SLOW = 0.3  # of the pilots' time: another architecture that takes longer is not tried
+SLOW = 0.3  # of the pilots' time: another architecture that takes longer needs time to spare
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
 FIRST_REMEDIES = 2  # that are tried where the budget is short
 
@@ -114,6 +115,7 @@ def remedy_trials(
     seed: int,
     augment: bool,
     trainings: Trainings,
+    spare: float = 0.0,
 ) -> list[Trial]:
     """What needs trainings of its own, as many as the plan has time for.
 
@@ -126,6 +128,7 @@ def remedy_trials(
         seed: Seed of the forecast.
         augment: Whether training on more elements is tried.
         trainings: Where trainings run, whose step other architectures are timed with.
+        spare: Seconds of the budget that the plan leaves, for architectures that are slower.
     """
     trials = list[Trial]()
     sets = augmentations(question, trainer.samples.new is not None) if augment else []
@@ -150,8 +153,14 @@ def remedy_trials(
         except DivergedError:
             trainings.notes.append(_diverged_note(name))
             continue
-        if seconds <= SLOW * plan.seconds:  # a much slower network would spend the budget of all others
-            trials.append(Trial("architecture", jobs))
+        if seconds > max(SLOW * plan.seconds, spare):  # it would spend the budget of all others
+            trainings.notes.append(
+                f"The price list lacks {name}: a training of it would take about {seconds_text(seconds)}; a "
+                "larger budget tries it."
+            )
+            continue
+        spare -= seconds
+        trials.append(Trial("architecture", jobs))
     for chosen in sets[1:]:
         trials += augmentation_trial(question, trainer, plan, seed, chosen)
     return trials[: plan.remedies]

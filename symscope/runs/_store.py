@@ -352,6 +352,10 @@ def _disk(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
+        if isinstance(error, NotADirectoryError):
+            raise InputError(
+                f"cannot write {path}: a part of it is a file, not a folder; {ANOTHER}"
+            ) from error
         raise InputError(
             f"cannot write {path}: {reason}. Finished cells are kept; free disk space or {ANOTHER}, then run "
             "the same command again."

@@ -25,6 +25,10 @@ def test_ctrl_c_says_that_nothing_was_written(before, few, tmp_path, monkeypatch
     assert streams.err.splitlines()[-1] == "symscope: stopped; nothing was written."
     assert streams.out == ""
     assert (page.read_text() if page.exists() else None) == before
+    folder = tmp_path / "kept"
+    assert called("--model", f"{OWN}:build", *few, "--resume", str(folder)) == 130
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"symscope: stopped; no answer yet, {folder} keeps what is finished."
 
 
 def test_ctrl_c_keeps_what_is_known(few, tmp_path, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -11,6 +12,7 @@ import torch
 from torch import nn
 
 from symscope.data import LabelledData, mnist_sample
+from symscope.errors import BudgetError
 from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
 from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._compressed_training import progress_share
@@ -297,8 +299,43 @@ def test_a_short_budget_tries_the_first_remedies_and_says_so(monkeypatch):
     assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (2, 5)
     assert [one.kind for one in short.advice].count("samples") == 2
     assert any("all 4 elements" in one.text for one in short.advice)
-    assert any("time for 2 of 5 trainings of remedies" in note for note in short.notes)
+    assert any("time for at most 2 of 5 trainings of remedies" in note for note in short.notes)
     assert not any("trainings of remedies" in note for note in long.notes)
+
+
+def test_slow_architectures_are_tried_where_there_is_time_and_named_where_not(monkeypatch):
+    monkeypatch.setattr(_remedy_trials, "SLOW", 0.3)
+    own = DesignTrainer.step_seconds
+    slow = {"conv-fc": 40.0, "conv-gap": 9000.0}
+    monkeypatch.setattr(
+        DesignTrainer,
+        "step_seconds",
+        lambda self, *given: slow.get(self.model.name, 0.0) or own(self, *given),
+    )
+    result = forecast(
+        small_net,
+        blobs(items=16),
+        "C4",
+        seen="0,1: upright",
+        training=TrainingOptions(steps=30, batch=16),
+        method="pilot",
+        budget="1h",
+    )
+    architectures = [one.text for one in result.advice if one.kind == "architecture"]
+    assert architectures == ["Change the architecture to one like conv-fc."]
+    [note] = [one for one in result.notes if "The price list lacks" in one]
+    assert note.startswith("The price list lacks conv-gap: a training of it would take about ")
+
+
+def test_a_refused_budget_is_below_the_one_that_would_do(monkeypatch):
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 0.3)
+    for budget in (1.0, 5.0, 12.0):
+        with pytest.raises(BudgetError) as refused:
+            forecast(small_net, blobs(items=16), "C4", method="pilot", budget=budget, steps=600, batch=16)
+        enough = float(re.search(r"give ([0-9.]+) s or more", str(refused.value))[1])
+        assert enough > budget
+    pilot = forecast(small_net, blobs(items=16), "C4", method="pilot", budget=2 * enough, steps=600, batch=16)
+    assert pilot.pilot is not None
 
 
 def test_pilots_get_what_the_kernel_leaves_of_the_budget(monkeypatch):
