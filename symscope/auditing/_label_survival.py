@@ -121,6 +121,10 @@ def mixed_labels(
     )
     tests = label_tests(features, positions, elements, action.group, seed)
     if sample_kind(action, tuple(points.shape[2:])) == "points":
+        # where the order of points says nothing, coordinates in that order tell clouds apart badly
+        rows = torch.stack([with_invariants(one, action, ordered=False) for one in points.unbind(1)])
+        found = {one.classes for one in label_tests(rows, positions, elements, action.group, seed)}
+        tests = tuple(one for one in tests if {one.classes, one.classes[::-1]} & found)
         # a mirror that is followed by a turn exchanges hands too, though the coordinates look different
         hands = torch.stack([with_invariants(one, action, coordinates=False) for one in points.unbind(1)])
         tests += label_tests(hands, positions, elements, action.group, seed)

@@ -17,7 +17,7 @@ MOST_POINTS = 64  # of a cloud or set whose pairs are compared
 
 @checked
 def with_invariants(
-    x: Shaped[Tensor, "m *s"], action: Action, coordinates: bool = True
+    x: Shaped[Tensor, "m *s"], action: Action, coordinates: bool = True, ordered: bool = True
 ) -> Float64[Tensor, "m d"]:
     """Samples as rows of numbers, and for clouds, sets and graphs what their group does not change.
 
@@ -29,6 +29,8 @@ def with_invariants(
         x: Samples.
         action: Action that moves them, by which their kind is known.
         coordinates: Whether the samples themselves are part of the rows of clouds.
+        ordered: Whether the order of points in a cloud counts; without it coordinates are those along the
+            axes and diagonals, each sorted, and there are no volumes.
 
     >>> from symscope.data.point_clouds import point_rotation
     >>> from symscope.groups import parse
@@ -43,7 +45,9 @@ def with_invariants(
     kind, size = sample_kind(action, shape), point_coordinates(action, shape)
     makers: dict[str, Callable[[Tensor], list[Tensor]]] = {"set": _of_sets, "graph": _of_graphs}
     if kind == "points" and size is not None:
-        parts = _of_clouds(x.double()[..., :size].reshape(len(x), -1, size))
+        places = x.double()[..., :size].reshape(len(x), -1, size)
+        parts = _of_clouds(places) if ordered else _of_clouds(places)[:1]
+        flat = flat if ordered else _shadows(places)
     elif kind in makers:
         parts = makers[kind](x.double())
     else:
@@ -60,6 +64,15 @@ def _of_clouds(places: Float64[Tensor, "m p d"]) -> list[Tensor]:
     size = places.shape[-1]
     neighbours = torch.stack([centred.roll(-k, 1) for k in range(size)], dim=-1)
     return [apart[:, upper].sort(1).values, torch.linalg.det(neighbours)]
+
+
+def _shadows(places: Float64[Tensor, "m p d"]) -> Float64[Tensor, "m k p"]:
+    """The points of each cloud along the axes and diagonals of space, sorted along each."""
+    steps = torch.cartesian_prod(*[torch.tensor([0.0, 1.0, -1.0]).double()] * places.shape[-1])
+    lines = steps.reshape(-1, places.shape[-1])[1:]
+    ahead = [line for line in lines if line[line != 0][0] > 0]  # a line and its opposite show the same
+    unit = torch.stack([line / line.norm() for line in ahead])
+    return (places[:, :MOST_POINTS] @ unit.T).mT.sort(-1).values
 
 
 def _of_sets(x: Float64[Tensor, "m *s"]) -> list[Tensor]:

@@ -123,7 +123,8 @@ class Remedies:
         if self.question.coverage is None:
             trained += f", which lack one element of each {self.question.task.words.one}"
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
-            text = f"Augment: train on all {order} elements of {group} of every sample{self._target_too}."
+            every = "both" if order == 2 else f"all {order}"
+            text = f"Augment: train on {every} elements of {group} of every sample{self._target_too}."
             evidence = "New samples at transformations that the pilot's training data had."
             share = order / (order - 1)
             change = Change(elements=order)

@@ -39,6 +39,7 @@ from symscope.networks import UserModel
 from symscope.numerics import Progress, check_finite
 
 LEAST_PAIRS = 0.5  # seconds for classes two by two, whatever the budget
+FIRST_GRADIENTS = 1.0  # seconds until gradients of samples are set up
 CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
 
@@ -59,6 +60,9 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
     gram = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
     each = gram + resample_cost(classes, options.per_class, question.group, question.coverage is None).seconds
     pairs, allowed = pairs_cost(classes, question.group).seconds, KERNEL_SHARE * options.seconds
+    # pilots are corrected by regression with the infinite-width kernel; with gradients it is beside them
+    beside = options.method == "auto" and tangent.kind != "infinite"
+    allowed -= FIRST_GRADIENTS if beside else 0.0
     solved = True
     if options.method == "auto":
         if each > allowed:
@@ -67,12 +71,13 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
                 f"s for {samples_text(options.per_class)} of each {question.task.words.one}."
             )
             return replace(result, notes=(*result.notes, note))
-        if each * options.resamples > 2 * allowed:
+        if each * options.resamples > allowed / 2:
             options = replace(options, resamples=1)
         solved = pairs <= max(LEAST_PAIRS, allowed - each * options.resamples)
         if not solved:
             note = f"Classes two by two, which would take about {pairs:.0f} s, were left out."
             result = replace(result, notes=(*result.notes, note))
+    left = allowed - each * options.resamples if beside else allowed
     prediction = _architecture_prediction(question, network, tangent, options, solved, say)
     say("kernel regression on all samples", 0, 0)
     whole = trainings.regression(
@@ -81,12 +86,16 @@ def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainin
         {
             "kernel": tangent.kind,
             "ridge": options.ridge,
-            "seconds": allowed,
+            "seconds": left,
             "seen": tensor_digest(
                 {str(k): one.seen for k, one in enumerate(true_designs(trainer.samples, question.group))}
             ),
         },
-        lambda: _regression(tangent, question, trainer, options, allowed / 2, say, trainings),
+        lambda: (
+            "no time is left for more"
+            if beside and left < FIRST_GRADIENTS
+            else _regression(tangent, question, trainer, options, left / 2, say, trainings)
+        ),
     )  # half: estimates are rough
     if isinstance(whole, str):
         one = question.task.words.one

@@ -32,7 +32,7 @@ def budgeted_pilots(
     trainings: Trainings,
     spent: float = 0.0,
 ) -> tuple[DesignTrainer, PilotPlan | None, float]:
-    """The pilot trainings that the rest of the budget allows, with all remedies, the first of them, or none.
+    """The pilot trainings that the rest of the budget allows, with all remedies, the first, or none.
 
     All of them are tried only where the longer pilot still gets a quarter of a whole training.
 

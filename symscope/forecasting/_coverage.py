@@ -149,6 +149,11 @@ class ElementWords:
                 f"{self.step * int(place // 1):g}° or {self.step * int(place // 1 + 1):g}°, or a larger "
                 "group. Element numbers are written #1."
             )
+        if angle is not None:
+            raise InputError(
+                f"{word!r}: the elements of this {self.group.name} are no angles; take names, "
+                f"{', '.join(self.names[:3])} to {self.names[-1]}, or numbers, #0 to #{self.group.order - 1}."
+            )
         raise InputError(
             f"{word!r}: no element of {self.group.name}; {nearest(word, ('upright', 'all', *self.names))} By "
             f"number: #0 to #{self.group.order - 1}. Classes come before a colon, 'cats: 0°'."

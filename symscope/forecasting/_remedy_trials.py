@@ -33,7 +33,7 @@ POOLED = ("conv-gap", "conv1d", "deepsets", "message-passing")  # of no use wher
 SAME_TURN = 1e-9  # distance of matrices of one rotation
 SLOW = 0.3  # of the pilots' time: another architecture that takes longer needs time to spare
 FEWEST_HALVED = 4  # samples of a class of which half is still a class
-FIRST_REMEDIES = 2  # that are tried where the budget is short
+FIRST_REMEDIES = 1  # that is tried where the budget is short
 
 
 @final
@@ -185,7 +185,8 @@ def augmentation_trial(
 def _chosen_words(question: Question, count: int) -> str:
     """Elements of an augmentation in words: how many, and how far apart or which."""
     group, degrees = question.group, question.degrees
-    which = f"{'all' if count == group.order else f'{count} of'} {group.order} elements of {group.name}"
+    every = "both" if group.order == 2 else f"all {group.order}"
+    which = f"{every if count == group.order else f'{count} of {group.order}'} elements of {group.name}"
     if degrees is not None and group.cyclic_factors is not None:
         return f"{which}, every {degrees * group.order / count:g}°,"
     if group.matrices is not None and count < group.order:

@@ -77,3 +77,28 @@ def test_mirrors_exchange_hands_whatever_turn_follows_and_rotations_do_not():
         elements = [0, 7, action.group.order - 7]  # of Ih the last is a mirror, turned
         found = mixed_labels(action.act(torch.tensor(elements), x[:, None]), labels, elements, action)
         assert len(found) == mixed
+
+
+def clouds(kinds, count, seed, shuffled=True):
+    """Points along curves, in random order or one along each: "v", "down" (v upside down), "spiral"."""
+    draw = torch.Generator().manual_seed(seed)
+    t = torch.rand(count * len(kinds), 24, generator=draw)
+    t = t if shuffled else t.sort(1).values
+    curves = {
+        "v": torch.stack([2 * t - 1, 1.3 * (2 * t - 1).abs() - 0.4], -1),
+        "down": torch.stack([1 - 2 * t, 0.4 - 1.3 * (2 * t - 1).abs()], -1),
+        "spiral": 1.2 * torch.stack([t * torch.cos(5 * t), t * torch.sin(5 * t)], -1),
+    }
+    labels = torch.arange(count * len(kinds)) % len(kinds)
+    x = torch.stack([curves[kinds[label]][k] for k, label in enumerate(labels.tolist())])
+    return x + 0.12 * torch.randn(x.shape, generator=draw), labels
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize(("kinds", "mixed"), [(("v", "spiral"), []), (("v", "down", "spiral"), [{0, 1}])])
+def test_clouds_are_told_apart_whatever_the_order_of_their_points(kinds, mixed, shuffled):
+    x, labels = clouds(kinds, 60, 3, shuffled)
+    action = parse_named_action("C8 points", (24, 2))[1]
+    elements = list(action.group.elements)
+    points = torch.stack([action.act(g, x) for g in elements], 1)
+    assert [{one.first, one.second} for one in mixed_labels(points, labels, elements, action)] == mixed

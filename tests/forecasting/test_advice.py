@@ -282,7 +282,7 @@ def test_a_remedy_that_diverges_is_left_out_and_said_so(monkeypatch):
     assert [one for one in again.notes if one.startswith("The price list lacks ")] == lacking
 
 
-def test_a_short_budget_tries_the_first_remedies_and_says_so(monkeypatch):
+def test_a_short_budget_tries_the_first_remedy_and_says_so(monkeypatch):
     """Steps of a second on a clock of our own: 600 of them are a whole training."""
     monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
     monkeypatch.setattr(_remedy_trials, "SLOW", math.inf)
@@ -296,10 +296,10 @@ def test_a_short_budget_tries_the_first_remedies_and_says_so(monkeypatch):
         method="pilot",
     )
     short, long = ask(budget=300.0), ask(budget=3000.0)
-    assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (2, 5)
-    assert [one.kind for one in short.advice].count("samples") == 2
+    assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (1, 5)
+    assert {"samples", "architecture"}.isdisjoint(one.kind for one in short.advice)
     assert any("all 4 elements" in one.text for one in short.advice)
-    assert any("time for at most 2 of 5 trainings of remedies" in note for note in short.notes)
+    assert any("time for at most 1 of 5 trainings of remedies" in note for note in short.notes)
     assert not any("trainings of remedies" in note for note in long.notes)
 
 
