@@ -236,7 +236,7 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     assert result.pilot.new.class_score.shape == (3,)
     assert int((~result.pilot.new.table.isnan()).sum()) == 3 * result.pilot.plan.repeats
     assert result.pilot.plan.replaced == 3
-    assert f"{result.pilot.plan.cost:.0%} of the training it replaces" in result.verdict
+    assert f"{result.pilot.plan.cost:.0%} of the 3 trainings it replaces" in result.verdict
     for longer, words in ((80, "as much as the training it replaces"), (90, "a whole training")):
         plan = replace(result.pilot.plan, lengths=(30, longer), repeats=1, replaced=1)
         spent = replace(result, pilot=replace(result.pilot, plan=plan))
