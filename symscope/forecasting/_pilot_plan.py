@@ -12,7 +12,7 @@ from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
 FEWEST_STEPS = 20  # of the shorter one, of the smallest batch: fewer show nothing of how it goes on
-REPEATS = 3  # longer trainings at most, where they replace many
+REPEATS = 3  # longer trainings at most, where they replace many or there is time
 ENOUGH = 4  # a quarter of the cost of a whole training says as much as the whole: rather repeat than go on
 
 
@@ -140,6 +140,8 @@ def pilot_plan(
     ((112, 336), 3)
     >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 3.0)
     ((333, 1000), None)
+    >>> pilot_plan(0.01, whole, 1, 1, 28.0).repeats  # two whole trainings, as seeds differ
+    2
     >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
     (133, 399)
     """
@@ -151,9 +153,10 @@ def pilot_plan(
             for many, few in _shares(repeats * designs, short, at_once)
         )
 
-    # more than a third of what it replaces would be no forecast
-    several = (count for count in range(min(REPEATS, replaced // 3), 1, -1))
-    repeats = next((count for count in several if RATIO * shorter(count) >= full // ENOUGH), 1)
+    # of many up to a third of what it replaces, more would be no forecast; of one whole ones, if time is left
+    most, enough = (REPEATS, full) if replaced == 1 else (min(REPEATS, replaced // 3), full // ENOUGH)
+    several = (count for count in range(most, 1, -1) if RATIO * shorter(count) >= enough)
+    repeats = next(several, 1)
     step = step or StepCost()
     least = shorter(repeats)
     if least < fewest_steps(whole, step):

@@ -239,7 +239,8 @@ class Forecast:
         plan = self.pilot.plan
         share = "less than 1%" if plan.cost < 0.01 else f"{plan.cost:.0%}"
         replaced = "training it replaces" if plan.replaced == 1 else f"{plan.replaced} trainings it replaces"
-        whole = "a whole training" if plan.lengths[-1] == plan.full else f"as much as the {replaced}"
+        several = "a whole training" if plan.repeats == 1 else f"{plan.repeats} whole trainings"
+        whole = several if plan.lengths[-1] == plan.full else f"as much as the {replaced}"
         cost = f"{share} of the {replaced}" if plan.cost < 1 else whole
         trained = f"{plan.lengths[-1]:,} of {plan.full:,} steps on {count} {per}"
         return f"from pilot trainings at the cost of {trained}, {cost}"

@@ -384,7 +384,7 @@ def test_ctrl_c_carries_what_is_known_and_goes_on_as_usual():
 
     def pressed(what, done, total):
         calls.append((what, done, total))
-        if done > 10 + 30 + 10:  # steps of the two pilots and of the first trial
+        if done > 10 + 3 * 30 + 10:  # steps of the pilots and of the first trial
             raise KeyboardInterrupt
 
     asked = {"seen": "0,1: upright", "training": TrainingOptions(steps=30, batch=8)}

@@ -69,7 +69,7 @@ def test_other_actions_and_shapes_are_refused():
 
 
 def test_a_network_that_treats_nodes_alike_is_predicted_to_explain_them_and_one_that_does_not_fails():
-    asked = {"target_action": "nodes", "seen": "upright", "steps": 150, "batch": 16, "budget": "6s"}
+    asked = {"target_action": "nodes", "seen": "upright", "steps": 400, "batch": 16, "budget": "12s"}
     alike = forecast(Sends, graphs(), "C5 nodes", method="pilot", optimiser=Optimiser("adam", 0.03), **asked)
     own = forecast(
         lambda: nn.Sequential(nn.Flatten(), nn.Linear(25, 5)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -228,6 +229,25 @@ def test_a_plan_says_in_words_what_is_trained():
     assert whole.text.endswith("; it is the whole training, 300 steps of " + f"{whole.whole.batch} points")
 
 
+def test_whole_trainings_are_repeated_where_there_is_time_and_averaged():
+    """A coverage replaces one training; three of them show what seeds make of it."""
+    asked = partial(
+        forecast,
+        small_net,
+        blobs(items=20),
+        "C4",
+        seen="0,1: upright",
+        training=TrainingOptions(steps=30, batch=16),
+    )
+    result = asked(method="pilot", budget="10m")
+    plan, [_, last] = result.pilot.plan, result.pilot.answers
+    assert (plan.repeats, plan.lengths[-1], last.trainings) == (3, 30, 3)
+    trainer = DesignTrainer(result.model, forecast_samples(result.question, 0), torch.device("cpu"))
+    [design] = interleaved_designs(trainer.samples, result.question.group)
+    scores = [trainer.evaluate(trainer.train(design, plan.whole, seed), design, 30).new for seed in range(3)]
+    torch.testing.assert_close(last.new.total, sum(one.total for one in scores))
+
+
 def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
     options = ForecastOptions(method="pilot", budget=5)
     result = forecast(small_net, blobs(items=20), "C4", training=TrainingOptions(steps=90), options=options)
@@ -241,6 +261,8 @@ def test_a_pilot_answers_for_new_and_known_samples_and_says_what_it_cost():
         plan = replace(result.pilot.plan, lengths=(30, longer), repeats=1, replaced=1)
         spent = replace(result, pilot=replace(result.pilot, plan=plan))
         assert spent.basis.endswith(f", {words}")
+    several = replace(result.pilot, plan=replace(plan, repeats=2))
+    assert replace(result, pilot=several).basis.endswith(", 2 whole trainings")
     low, high = result.interval
     assert low <= result.accuracy <= high
     html = forecast_page(result)
