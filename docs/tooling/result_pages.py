@@ -274,31 +274,31 @@ def against_page(results: Sequence[KeptResult]) -> str:
     if not contradicted and not by_scripts:
         lines += ["", "No kept result that was judged by kind contradicts a statement."]
     lines += _by_paper(contradicted, "##", "asked: ")
-    if by_scripts:
-        lines += [
-            "",
-            "## At the settings of the public scripts alone",
-            "",
+    sections = (
+        (
+            "At the settings of the public scripts alone",
             "At the settings that the papers state none of this is contradicted.",
-        ]
-    lines += _by_paper(by_scripts, "###", "asked: ")
-    if differing:
-        lines += [
-            "",
-            "## Other numbers here, where a paper leaves its setting open",
-            "",
+            by_scripts,
+            "asked: ",
+        ),
+        (
+            "Other numbers here, where a paper leaves its setting open",
             "What a paper reports and did not come out here. It may come out with settings that the paper "
             "does not state, so none of this is a contradiction.",
-        ]
-    lines += _by_paper(differing, "###", "")
-    if borderline:
-        lines += [
+            differing,
             "",
-            "## Words that leave open whether they hold",
-            "",
+        ),
+        (
+            "Words that leave open whether they hold",
             "What was measured lies between yes and no, and the papers' words draw no border.",
-        ]
-    return "\n".join(lines + _by_paper(borderline, "###", "")) + "\n"
+            borderline,
+            "",
+        ),
+    )
+    for title, words, found, asked in sections:
+        if found:
+            lines += ["", f"## {title}", "", words, *_by_paper(found, "###", asked)]
+    return "\n".join(lines) + "\n"
 
 
 def _by_scripts_alone(result: KeptResult, results: Sequence[KeptResult]) -> list[dict[str, str]]:

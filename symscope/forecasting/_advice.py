@@ -30,7 +30,7 @@ from symscope.forecasting._neighbours import OPERATIONS, nearest_neighbours
 from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedy_trials import Trial
+from symscope.forecasting._remedy_trials import Trial, elements_text
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trained_answer import (
     DesignTrainer,
@@ -123,8 +123,8 @@ class Remedies:
         if self.question.coverage is None:
             trained += f", which lack one element of each {self.question.task.words.one}"
         if self.question.coverage is None and self.pilot.new is not None and covered is not None:
-            every = "both" if order == 2 else f"all {order}"
-            text = f"Augment: train on {every} elements of {group} of every sample{self._target_too}."
+            every = f"{elements_text(order, order)} elements of {group}"
+            text = f"Augment: train on {every} of every sample{self._target_too}."
             evidence = "New samples at transformations that the pilot's training data had."
             share = order / (order - 1)
             change = Change(elements=order)

@@ -182,11 +182,21 @@ def augmentation_trial(
     return [Trial("augment", jobs, int(extra.sum()), _chosen_words(question, int(extra.sum())))]
 
 
+def elements_text(count: int, order: int) -> str:
+    """How many elements of a group, in words.
+
+    >>> elements_text(2, 2), elements_text(8, 8), elements_text(2, 8)
+    ('both', 'all 8', '2 of 8')
+    """
+    if count < order:
+        return f"{count} of {order}"
+    return "both" if order == 2 else f"all {order}"
+
+
 def _chosen_words(question: Question, count: int) -> str:
     """Elements of an augmentation in words: how many, and how far apart or which."""
     group, degrees = question.group, question.degrees
-    every = "both" if group.order == 2 else f"all {group.order}"
-    which = f"{every if count == group.order else f'{count} of {group.order}'} elements of {group.name}"
+    which = f"{elements_text(count, group.order)} elements of {group.name}"
     if degrees is not None and group.cyclic_factors is not None:
         return f"{which}, every {degrees * group.order / count:g}°,"
     if group.matrices is not None and count < group.order:

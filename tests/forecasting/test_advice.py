@@ -282,20 +282,16 @@ def test_a_remedy_that_diverges_is_left_out_and_said_so(monkeypatch):
     assert [one for one in again.notes if one.startswith("The price list lacks ")] == lacking
 
 
+upright_only = partial(
+    forecast, small_net, blobs(items=16), "C4", seen="0,1: upright", method="pilot", batch=16
+)
+
+
 def test_a_short_budget_tries_the_first_remedy_and_says_so(monkeypatch):
     """Steps of a second on a clock of our own: 600 of them are a whole training."""
     monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
     monkeypatch.setattr(_remedy_trials, "SLOW", math.inf)
-    ask = partial(
-        forecast,
-        small_net,
-        blobs(items=16),
-        "C4",
-        seen="0,1: upright",
-        training=TrainingOptions(steps=600, batch=16),
-        method="pilot",
-    )
-    short, long = ask(budget=300.0), ask(budget=3000.0)
+    short, long = (upright_only(steps=600, budget=budget) for budget in (300.0, 3000.0))
     assert (short.pilot.plan.remedies, long.pilot.plan.remedies) == (1, 5)
     assert {"samples", "architecture"}.isdisjoint(one.kind for one in short.advice)
     assert any("all 4 elements" in one.text for one in short.advice)
@@ -312,15 +308,7 @@ def test_slow_architectures_are_tried_where_there_is_time_and_named_where_not(mo
         "step_seconds",
         lambda self, *given: slow.get(self.model.name, 0.0) or own(self, *given),
     )
-    result = forecast(
-        small_net,
-        blobs(items=16),
-        "C4",
-        seen="0,1: upright",
-        training=TrainingOptions(steps=30, batch=16),
-        method="pilot",
-        budget="1h",
-    )
+    result = upright_only(steps=30, budget="1h")
     architectures = [one.text for one in result.advice if one.kind == "architecture"]
     assert architectures == ["Change the architecture to one like conv-fc."]
     [note] = [one for one in result.notes if "The price list lacks" in one]
@@ -339,10 +327,21 @@ def test_a_refused_budget_is_below_the_one_that_would_do(monkeypatch):
 
 
 def test_pilots_get_what_the_kernel_leaves_of_the_budget(monkeypatch):
-    """A network whose kernel would take too long leaves it out, and its pilots are longer for it."""
+    """The kernel of so small a network takes much less than its third, and pilots have the rest."""
     monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
     ask = partial(
         forecast, small_net, blobs(), "C4", training=TrainingOptions(steps=600, batch=16), budget=300.0
     )
     lengths = {method: ask(method=method).pilot.plan.lengths[-1] for method in ("auto", "pilot")}
     assert lengths["auto"] >= 0.9 * lengths["pilot"]
+
+
+def test_a_short_budget_leaves_out_kernels_by_gradients(monkeypatch):
+    """Setting gradients up takes a second; three seconds are for pilots, unless kernels are asked for."""
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1e-3)
+    ask = partial(forecast, small_net, blobs(items=16), "C4", kernel="finite", steps=60, batch=16, budget=3.0)
+    beside, alone = ask(method="auto"), ask(method="kernel")
+    assert beside.prediction is None
+    assert any(note.startswith("What the architecture alone predicts was left out") for note in beside.notes)
+    assert beside.pilot is not None
+    assert alone.prediction is not None

@@ -111,6 +111,13 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(words, message):
         rows(words)
 
 
+def test_angles_of_a_group_that_does_not_turn_are_refused_with_its_names():
+    with pytest.raises(
+        InputError, match=r"elements of this C6 are no angles; take names, .* or numbers, #0 to #5"
+    ):
+        as_question(blobs(), "C6 shift-x", seen="1: 90°")
+
+
 def test_samples_that_are_never_seen_and_coverage_without_holes_are_refused():
     with pytest.raises(InputError, match="every transformation of class cats is missing"):
         rows(missing="cats: all")

@@ -101,6 +101,12 @@ def test_a_write_that_fails_in_the_middle_leaves_what_was_there(folder, small_fi
     assert [path.name for path in (folder.path / "cells").iterdir()] == ["a=1-00.json"]
 
 
+def test_a_folder_below_a_file_is_no_matter_of_disk_space(tmp_path):
+    (tmp_path / "data.npz").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"a part of it is a file, not a folder; choose another folder$"):
+        RunFolder(tmp_path / "data.npz" / "run").create(ASKED, {})
+
+
 def test_a_read_only_folder_is_reported(tmp_path):
     place = unwritable(tmp_path)
     with pytest.raises(InputError, match="cannot write"):

@@ -9,7 +9,7 @@ from symscope_papers.spectral.seeds.config import Seeds
 from symscope_papers.spectral.seeds.figures import draw_plots
 from symscope_papers.spectral.seeds.measure import cells, measure_cell
 
-COST = "two minutes on a GPU, 6 minutes on two cores"
+COST = "5 to 7 minutes in cells on two cores"
 OPEN = (
     "The paper gives no number of trials: 200, four times those of the scripts, which leave open whether "
     "they are predicted at 16 angles. Rotations are cubic splines, as there.",
