@@ -22,12 +22,13 @@ from symscope.dynamics.curvature import LARGEST_DENSE, hessian_product
 from symscope.dynamics.layer_vectors import check_one_in_e, inner, norm, subtract, transform
 from symscope.dynamics.risks import TrainingProblem, augmented_problem
 from symscope.errors import InputError
-from symscope.numerics import ROUNDING, Eigenpairs, checked, columnwise, exact_ends, iterated_ends
+from symscope.numerics import ROUNDING, Eigenpairs, checked, exact_ends, iterated_ends
 
 ON_E = 1e-6  # relative |A_{E_perp}| up to which layers count as equivariant
 SAME = 1e-6  # how far apart unit directions may be that elements move alike
 NEUTRAL = 1e-9  # of the largest curvature: an eigenvalue up to this counts as zero
 EXACT_UP_TO = 512  # dimensions: as many products as Lanczos takes, and no eigenvalue is missed
+PROJECTED = 4  # images of the Hessian projected together: as many as Lanczos asks for at once
 MOST_PRODUCTS = 20_000  # where LARGEST_DENSE forbids to build the matrix instead
 
 Product = Callable[[LayerWeights], LayerWeights]
@@ -93,21 +94,22 @@ class Stability:
     def verdict(self) -> str:
         """`stable`, `unstable`, or `neutral` where the lowest eigenvalue cannot be told from zero.
 
-        That is where it is at most 1e-9 of the largest absolute one, four standard errors, the residual times
-        the root of the dimension (a lower one could hide that far below), or the rounding of the largest one
-        on E or outside: 1e-14 of it, 8e-6 in float32.
+        That is where it is at most 1e-9 of the largest absolute one, four standard errors, or the rounding of
+        the largest one on E or outside: 1e-14 of it, 8e-6 in float32. A positive one is not called stable,
+        either, where it is at most the residual times the root of the dimension: a lower one could hide that
+        far below. A negative one was seen along a direction, and the lowest is there or below.
         """
         if self.outside is None:
             return "stable"
         ends = self.outside
+        rounding = _rounding(ends.lowest_direction[0].dtype) * max(_largest(ends), _largest(self.inside))
+        margin = max(NEUTRAL * _largest(ends), 4 * self.standard_error, rounding)
+        if ends.lowest < -margin:
+            return "unstable"
         # some eigenvalue lies within the residual (Parlett, The Symmetric Eigenvalue Problem, sec. 4.5), not
         # always the lowest: a random start has about 1/sqrt(dimension) of its direction
         hidden = math.sqrt(ends.dimension) * ends.residual
-        rounding = _rounding(ends.lowest_direction[0].dtype) * max(_largest(ends), _largest(self.inside))
-        margin = max(NEUTRAL * _largest(ends), 4 * self.standard_error, hidden, rounding)
-        if abs(ends.lowest) <= margin:
-            return "neutral"
-        return "stable" if ends.lowest > 0 else "unstable"
+        return "stable" if ends.lowest > max(margin, hidden) else "neutral"
 
 
 @checked
@@ -152,9 +154,10 @@ def stability(
     network = problem.network
     check_one_in_e(network, weights, ON_E)
     chosen = all_elements(network.group) if elements is None else list(elements)
-    product = hessian_product(augmented_problem(problem, chosen), weights)
     like = weights[0]
-    inside = _extremes(network, product, "on", like, seed, tolerance)
+    # no element moves a direction of E: there the average of all is the Hessian of the plain risk (Prop. 2)
+    inside = _extremes(network, hessian_product(problem, weights), "on", like, seed, tolerance)
+    product = hessian_product(augmented_problem(problem, chosen), weights)
     outside = _extremes(network, product, "outside", like, seed, tolerance, _largest(inside))
     error = 0.0
     if elements is not None and outside is not None:
@@ -228,11 +231,12 @@ def _lanczos_ends(
 def _times(space: LayerSubspace, product: Product, like: Tensor) -> Callable[[Tensor], Tensor]:
     """The Hessian in coordinates of a subspace; projections are in float64 whatever the layers are."""
 
-    def times(vector: Tensor) -> Tensor:
-        image = product(tuple(layer.to(like) for layer in space.layers(vector)))
-        return space.numbers(tuple(layer.to(torch.float64) for layer in image))
+    def block(vectors: Tensor) -> Tensor:
+        images = [product(tuple(layer.to(like) for layer in space.layers(v))) for v in vectors]
+        together = zip(*images, strict=True)
+        return space.numbers(tuple(torch.stack(layers).to(torch.float64) for layers in together))
 
-    return columnwise(times)
+    return lambda columns: torch.cat([block(part) for part in columns.mT.split(PROJECTED)]).mT
 
 
 def _largest(ends: CurvatureEnds | None) -> float:

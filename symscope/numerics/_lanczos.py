@@ -31,6 +31,10 @@ COLUMNS = 128  # in the basis before it is cut back, or 12 blocks
 LARGEST_BASIS = 2**34  # bytes of basis and images together; fewer columns for very long vectors
 KEPT = 40  # of them, or 2 blocks; most from the end that is not there yet
 SWEEPS = 2000  # enlargements of the basis before giving up
+CLEAN = 1e-8  # overlap with the basis that one more subtraction brings to rounding
+PASSES = 4  # subtractions at most: residuals that are nothing but rounding have to be found new directions
+SLAB = 2**18  # numbers of a vector multiplied at once
+WELL_CONDITIONED = 1e-6  # of the diagonal of a Cholesky factor: Gram matrices square condition numbers
 
 Product = Callable[[Tensor], Tensor]
 
@@ -67,7 +71,7 @@ def columnwise(product: Product) -> Product:
     >>> columnwise(lambda v: torch.tensor([1.0, 2.0]) * v)(torch.ones(2, 3)).tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
-    return lambda columns: torch.stack([product(v) for v in columns.mT], dim=1)
+    return lambda columns: torch.stack([product(v) for v in columns.mT]).mT
 
 
 @checked
@@ -235,35 +239,79 @@ def _block_lanczos(
     columns = min(size, max(COLUMNS, 12 * width), max(6 * width, LARGEST_BASIS // (16 * size)))
     kept = min(columns // 2, max(KEPT, 2 * width))
     low_end, high_end = list(range(width if lowest else 0)), list(range(-width if highest else 0, 0))
-    basis = torch.linalg.qr(start if within is None else within(start)).Q
-    images = times(basis)
-    inner = basis.mT @ images
+    # vectors are rows here: long ones are read in one piece, and a row is added without copying the others
+    basis, images = (start.new_empty(columns, size) for _ in range(2))
+    basis[:width] = _orthonormal((start if within is None else within(start)).mT)
+    images[:width] = times(basis[:width].mT).mT
+    filled, inner = width, _inner(basis[:width], images[:width])
     while True:
         values, turn = torch.linalg.eigh(_symmetric(inner))
         ends = low_end + high_end
-        left = images @ turn[:, ends] - (basis @ turn[:, ends]) * values[ends]
-        sizes = _lengths(left)
+        left = turn[:, ends].mT @ images[:filled]
+        left -= (turn[:, ends] * values[ends]).mT @ basis[:filled]
+        sizes = _lengths(left.mT)
         there = accepted(values[ends], sizes, values.abs().max())
         low_there, high_there = bool(there[:lowest].all()), bool(there[len(there) - highest :].all())
         if (low_there and high_there) or times.count + width > limit:
             wanted = [*range(lowest), *range(-highest, 0)]
-            return values[wanted], basis @ turn[:, wanted], low_there and high_there
+            return values[wanted], (turn[:, wanted].mT @ basis[:filled]).mT, low_there and high_there
         # an end that is there needs no more; all residuals span the same few directions
         chosen = _next(there, width if low_end else 0, low_there, high_there)
-        new = left[:, chosen] / sizes[chosen].clamp(min=1e-300)
-        if basis.shape[1] + new.shape[1] > columns:
+        new = left[chosen] / sizes[chosen].clamp(min=1e-300)[:, None]
+        del left
+        if filled + len(new) > columns:
             below = kept - width if high_there else width if low_there else kept // 2
             below = 0 if not lowest else kept if not highest else below
             best = [*range(below), *range(below - kept, 0)]
-            basis, images, inner = basis @ turn[:, best], images @ turn[:, best], values[best].diag()
-        for _ in range(3):  # again, for what rounding leaves and for residuals that are nothing but rounding
-            new = torch.linalg.qr(new - basis @ (basis.mT @ new)).Q
-            new = new if within is None else within(new)
-        new = torch.linalg.qr(new).Q
-        further = times(new)
-        across = basis.mT @ further
-        inner = torch.cat([torch.cat([inner, across], 1), torch.cat([across.mT, new.mT @ further], 1)], 0)
-        basis, images = torch.cat([basis, new], 1), torch.cat([images, further], 1)
+            for rows in (basis, images):
+                rows[:kept] = turn[:, best].mT @ rows[:filled]
+            filled, inner = kept, values[best].diag()
+        new = _added(basis[:filled], new, within)
+        further = times(new.mT).mT
+        across = _inner(basis[:filled], further)
+        inner = torch.cat(
+            [torch.cat([inner, across], 1), torch.cat([across.mT, _inner(new, further)], 1)], 0
+        )
+        basis[filled : filled + len(new)], images[filled : filled + len(new)] = new, further
+        filled += len(new)
+
+
+def _added(basis: Float[Tensor, "k n"], new: Float[Tensor, "b n"], within: Product | None) -> Tensor:
+    """Orthonormal rows that span what new ones add to a basis, on the subspace."""
+    for _ in range(PASSES):
+        new = _orthonormal(new)
+        new = new if within is None else within(new.mT).mT
+        overlap = _inner(basis, new)
+        new = new - overlap.mT @ basis
+        if float(overlap.abs().max()) <= CLEAN:
+            break
+    return _orthonormal(new)
+
+
+def _orthonormal(rows: Float[Tensor, "b n"]) -> Float[Tensor, "b n"]:
+    """Orthonormal rows with the same span, or with any more directions where they are dependent.
+
+    Twice by Cholesky factors of the Gram matrix (CholeskyQR2, Yamamoto et al. 2015), which reads long rows
+    a few times only; by reflections where they are nearly dependent.
+    """
+    result = rows
+    for _ in range(2):
+        factor, failed = torch.linalg.cholesky_ex(_inner(result, result))
+        sizes = factor.diagonal()
+        if int(failed) or not bool(sizes.min() > WELL_CONDITIONED * sizes.max()):
+            return torch.linalg.qr(rows.mT).Q.mT
+        result = torch.linalg.inv(factor) @ result
+    return result
+
+
+def _inner(a: Float[Tensor, "k n"], b: Float[Tensor, "b n"]) -> Float[Tensor, "k b"]:
+    """Scalar products of rows, a slab of long ones at a time: side by side on a GPU."""
+    slabs = a.shape[1] // SLAB
+    if slabs < 2:
+        return a @ b.mT
+    head = slabs * SLAB
+    parts = [rows[:, :head].unflatten(1, (slabs, SLAB)).transpose(0, 1) for rows in (a, b)]
+    return torch.bmm(parts[0], parts[1].mT).sum(0) + a[:, head:] @ b[:, head:].mT
 
 
 def _next(there: Tensor, low: int, low_there: bool, high_there: bool) -> list[int]:

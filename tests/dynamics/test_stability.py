@@ -236,6 +236,15 @@ def test_slow_iterations_end_in_the_matrix_or_in_an_error(monkeypatch):
     assert coarse.outside.products <= 62
 
 
+def test_a_residual_hides_what_is_below_but_no_sign_that_was_seen():
+    """A Ritz value lies above the lowest eigenvalue, however large its residual is."""
+    unit = (torch.ones(1, 1, dtype=torch.float64),)
+    for lowest, verdict in ((-1e-3, "unstable"), (1e-3, "neutral"), (0.5, "stable")):
+        ends = module.CurvatureEnds(lowest, 1.0, unit, unit, residual=1e-3, products=4, dimension=10_000)
+        assert module.Stability(ends, None, 4, 0.0).verdict == verdict
+        assert module.Stability(ends, None, 4, 0.2).verdict == "neutral"
+
+
 def test_single_precision_calls_its_rounding_neutral(path):
     given, weights = taught(6, 4, 10, 1, 0.0)
     single = TrainingProblem(given.network, half_squared_loss, given.x.float(), given.y.float())

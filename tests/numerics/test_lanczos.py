@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from symscope.errors import InputError
 from symscope.numerics import ROUNDING, columnwise, exact_ends, iterated_ends, seeded, top_eigenpairs
+from symscope.numerics._lanczos import _added
 from tests.tolerances import LANCZOS
 
 EPS = torch.finfo(torch.float64).eps
@@ -175,6 +176,7 @@ def test_the_matrix_gives_both_ends(name):
 
 def test_very_long_vectors_are_iterated_with_a_smaller_basis(monkeypatch):
     monkeypatch.setattr("symscope.numerics._lanczos.LARGEST_BASIS", 1)
+    monkeypatch.setattr("symscope.numerics._lanczos.SLAB", 70)  # not a divisor of 600
     spectrum = torch.cat([torch.tensor([-0.3]), torch.linspace(-0.2, 2, 598), torch.tensor([2.5])]).double()
     widths = []
 
@@ -196,6 +198,21 @@ def test_iteration_says_when_it_gave_up():
     assert result.products <= 102
     assert float(result.residuals[0]) > 1e-10
     assert torch.equal(result.values, again.values)
+
+
+@pytest.mark.parametrize("columns", ["apart", "nearly dependent", "dependent", "zero"])
+def test_what_is_added_to_a_basis_is_orthonormal_and_outside_of_it(columns):
+    basis = torch.linalg.qr(torch.randn(300, 20, dtype=torch.float64, generator=seeded(1))).Q.mT
+    new = torch.randn(4, 300, dtype=torch.float64, generator=seeded(2))
+    if columns != "apart":
+        new[1:] = {"nearly dependent": new[:1] + 1e-9 * new[1:], "dependent": new[:1], "zero": 0 * new[1:]}[
+            columns
+        ]
+    result = _added(basis, new, None)
+    both = torch.cat([basis, result])
+    torch.testing.assert_close(both @ both.mT, torch.eye(24, dtype=torch.float64), rtol=0, atol=1e-14)
+    left = new[0] - basis.mT @ (basis @ new[0])
+    torch.testing.assert_close(result.mT @ (result @ left), left, rtol=0, atol=1e-12)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

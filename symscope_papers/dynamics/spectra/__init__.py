@@ -23,11 +23,12 @@ spectra = Experiment(
             ("Networks of the same make with few channels on small images and graphs.",),
         ),
         "paper": Preset(
-            Spectra(samples=400),
-            "about 5 minutes and 40 GB of memory of an H200, by the number of operations; not measured",
+            Spectra(),
+            "about 7 minutes and 60 GB of memory of an H200, by the number of operations; not measured",
             (
-                "Curvature is that of the risk of the first 400 samples, and of 16 random permutations or "
-                "shifts, because a product with the Hessian of all would take minutes.",
+                "Curvature is that of the risk of the first 200 samples, because a product with the Hessian "
+                "of all would take up to 20 seconds; at all turns or shifts of them, or 256 random "
+                "permutations.",
                 "The trained network is trained inside E, at half of one over the highest curvature there: "
                 "50 epochs at 1e-5 move it by a thousandth.",
             ),

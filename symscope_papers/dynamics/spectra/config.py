@@ -27,9 +27,9 @@ class Spectra:
 
     tasks: tuple[str, ...] = TASKS
     sizes: str = "paper"
-    samples: int = 1000
+    samples: int = 200
     runs: int = 3
-    elements: int = 16
+    elements: int = 256
     steps: int = 200
     tolerance: float = 0.05
     mnist: str = "fetched"
