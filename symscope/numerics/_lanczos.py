@@ -269,9 +269,7 @@ def _block_lanczos(
         new = _added(basis[:filled], new, within)
         further = times(new.mT).mT
         across = _inner(basis[:filled], further)
-        inner = torch.cat(
-            [torch.cat([inner, across], 1), torch.cat([across.mT, _inner(new, further)], 1)], 0
-        )
+        inner = torch.cat([torch.cat([inner, across], 1), torch.cat([across.mT, _inner(new, further)], 1)], 0)
         basis[filled : filled + len(new)], images[filled : filled + len(new)] = new, further
         filled += len(new)
 

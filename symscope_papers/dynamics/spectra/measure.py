@@ -16,10 +16,10 @@ from symscope_papers.dynamics.strategies.measure import ELEMENTS, starting_layer
 
 
 def cells(config: Spectra) -> list[dict[str, Any]]:
-    """One cell for each task and start."""
+    """One cell for each task and start; the first start of every task first."""
     if "translation" in config.tasks:
         digits(config.mnist, "test")  # missing files fail here, before anything runs
-    return [{"task": task, "run": run} for task in config.tasks for run in range(config.runs)]
+    return [{"task": task, "run": run} for run in range(config.runs) for task in config.tasks]
 
 
 def measure_cell(config: Spectra, cell: Mapping[str, Any], context: CellContext) -> CellResults:

@@ -62,7 +62,7 @@ def judge_claims(config: Networks, tables: RunTables) -> list[Claim]:
     for network, name in NAMES.items():
         own = final[final["network"] == network].sort_values("angles")
         row, gaps = own[own["angles"] == FEW], last_gaps(course, network)
-        few = _few_angles(name, row, gaps, len(own) > 0, config.images)
+        few = few_angles(name, row, gaps, len(own) > 0, config.images)
         every = set(own["angles"]) == set(config.angles)
         rise = [replace(claim, complete=every) for claim in _rise(name, own)]
         late = _late(config, course, network)
@@ -86,9 +86,18 @@ def whole_groups(course: pd.DataFrame, config: Networks) -> pd.DataFrame:
     return course[[seen[group] == wanted[group[0]] for group in groups]]
 
 
-def _few_angles(
+def few_angles(
     name: str, row: pd.DataFrame, gaps: pd.Series, trained: bool, images: int | None
 ) -> list[Claim]:
+    """What Fig. 1B states of one network.
+
+    Args:
+        name: Name of the network in claims.
+        row: Its row of `final_accuracy` with 8 angles, or none.
+        gaps: Its `last_gaps`.
+        trained: Whether it was trained at any number of angles.
+        images: Digits of each class; None for all.
+    """
     follows = (
         f"{name}: with {FEW} angles, in-test accuracy is nearer to training accuracy than "
         "out-test accuracy is."
