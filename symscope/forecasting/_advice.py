@@ -214,11 +214,11 @@ class Remedies:
         Else by as much as the network as it is moves from a training as long.
         """
         samples, first = self.trainer.samples, trial.trainings[0]
-        invariant = max(answer.asymmetry, self.pilot.answers[-1].asymmetry) <= INVARIANT
-        if samples.task.kind != "classification" or samples.new is None or invariant:
+        if samples.task.kind != "classification" or samples.new is None:
             return self._short
-        designs = [one.design for one in trial.trainings]
-        beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)
+        designs, beside = [one.design for one in trial.trainings], answer.new
+        if answer.asymmetry > INVARIANT:
+            beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)
         trained = first.otherwise if answer.plain and first.otherwise is not None else first.plan
         progress = progress_share(self.pilot.plan.whole, trained)
         shift = learned_shift([answer.new], answer.covered, answer.fitted, beside, progress)

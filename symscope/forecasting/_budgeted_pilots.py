@@ -10,7 +10,7 @@ from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._first_estimate import fewer_points, seconds_text
 from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
-from symscope.forecasting._pilot_plan import ENOUGH, PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._pilot_plan import ENOUGH, FORWARD, PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import Question
 from symscope.forecasting._remedy_trials import FIRST_REMEDIES, trial_count
 from symscope.forecasting._trained_answer import ASKED_SAMPLES, DesignTrainer
@@ -18,7 +18,6 @@ from symscope.forecasting._trainings import Trainings
 from symscope.training import StepPlan
 
 START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
-FORWARD = 1 / 3  # a forward pass alone over one with gradients
 LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
 ASKED_SHARE = 0.5  # of the time, at most, for asking pilots and remedies: the rest trains them
 
@@ -63,7 +62,8 @@ def budgeted_pilots(
     arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
     asked = _asked_steps(trainer, question, plan)
     counts = (tried, min(tried, FIRST_REMEDIES), 0)
-    every, first, none = (pilot_plan(*arguments, asked, count, at_once, step) for count in counts)
+    points = trainer.refit_points(designs[0])
+    every, first, none = (pilot_plan(*arguments, asked, count, at_once, step, points) for count in counts)
     enough = every is not None and every.lengths[-1] >= every.full // ENOUGH
     chosen = every if enough else first or none
     return trainer, chosen, allowed - (0.0 if chosen is None else chosen.seconds)

@@ -97,7 +97,14 @@ def pilot_trainings(trainer: DesignTrainer, group: FiniteGroup, plan: PilotPlan,
     """The trainings of a plan: the shorter of every design, then the longer, repeat by repeat."""
     runs = [(0, 0), *((1, repeat) for repeat in range(plan.repeats))]
     return [
-        Training(trainer, design, plan.trainings[which], seed + repeat, otherwise=plan.plain(which))
+        Training(
+            trainer,
+            design,
+            plan.trainings[which],
+            seed + repeat,
+            otherwise=plan.plain(which),
+            refitted=plan.refitted(which),
+        )
         for which, repeat in runs
         for design in interleaved_designs(trainer.samples, group, repeat)
     ]
@@ -189,10 +196,11 @@ def _extrapolated_pilot(
 
     covered = predicted([one.covered for one in ordered])
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
-    # a network that is invariant lacks nothing: its curve is that of all transformations
     classes = trainer.samples.task.kind == "classification"
-    if classes and trainer.samples.new is not None and last.asymmetry > INVARIANT:
-        if regression is None:
+    if classes and trainer.samples.new is not None:
+        if last.asymmetry <= INVARIANT:  # regression on points says nothing of a network that is invariant
+            regression = last.new
+        elif regression is None:
             designs = interleaved_designs(trainer.samples, group)
             regression = nearest_neighbours(trainer.samples, designs, trainer.device)
         tables = [one.new for one in ordered]

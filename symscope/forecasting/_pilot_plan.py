@@ -13,6 +13,8 @@ from symscope.training import StepPlan
 RATIO = 3  # the longer of two trainings over the shorter
 FEWEST_STEPS = 20  # of the shorter one, of the smallest batch: fewer show nothing of how it goes on
 REPEATS = 3  # longer trainings at most, where they replace many or there is time
+FORWARD = 1 / 3  # a forward pass alone over one with gradients
+REFITTED = 0.2  # of the cost of a training, at most, for passing points through it to fit its last layer
 ENOUGH = 4  # a quarter of the cost of a whole training says as much as the whole: rather repeat than go on
 
 
@@ -31,6 +33,8 @@ class PilotPlan:
         remedies: Further networks that there is time for, each trained for the shorter length.
         seconds: Estimated time, remedies included.
         step: What steps cost by their batch.
+        points: Points of the training data that the last layer of each pilot may be fitted to; 0 where it
+            stays as it was trained.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
@@ -47,6 +51,7 @@ class PilotPlan:
     remedies: int
     seconds: float
     step: StepCost
+    points: int = 0
 
     @property
     def full(self) -> int:
@@ -55,8 +60,28 @@ class PilotPlan:
 
     @property
     def trainings(self) -> tuple[StepPlan, ...]:
-        """The trainings of each length: compressed to its cost."""
-        return tuple(compressed_plan(self.whole, length, self.step) for length in self.lengths)
+        """The trainings of each length: compressed to what fitting the last layer leaves of its cost."""
+        return tuple(
+            compressed_plan(self.whole, self._trained(which), self.step) for which in range(len(self.lengths))
+        )
+
+    def refitted(self, which: int) -> int:
+        """Points that the last layer is fitted to after a training of a length; 0 after the whole training.
+
+        >>> from symscope.training import Optimiser
+        >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+        >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 0, 1.2, StepCost(), points=4000)
+        >>> plan.refitted(0), plan.refitted(1), plan.trainings[1].steps * plan.trainings[1].batch
+        (2304, 4000, 10000)
+        """
+        length = self.lengths[which]
+        if length >= self.full:
+            return 0
+        return min(self.points, int(REFITTED * length * self.whole.batch / FORWARD))
+
+    def _trained(self, which: int) -> int:
+        """What fitting the last layer leaves of the cost of a length, in steps of the whole training."""
+        return max(1, round(self.lengths[which] - FORWARD * self.refitted(which) / self.whole.batch))
 
     @property
     def text(self) -> str:
@@ -72,8 +97,10 @@ class PilotPlan:
             return f"{begin}; {longer} is the whole training, {self.full:,} steps of {last.batch} points"
         faster = last.optimiser.learning_rate / self.whole.optimiser.learning_rate
         rate = "the same learning rate" if faster == 1 else f"{faster:.2g} times the learning rate"
+        fitted = self.refitted(-1)
+        refitted = f", its last layer then fitted to {fitted:,} points" if fitted else ""
         return (
-            f"{begin} ({longer}: {last.steps:,} steps of {last.batch} points at {rate}), and what "
+            f"{begin} ({longer}: {last.steps:,} steps of {last.batch} points at {rate}{refitted}), and what "
             f"{self.full:,} steps of {self.whole.batch} points are predicted to reach"
         )
 
@@ -82,7 +109,7 @@ class PilotPlan:
 
         It takes the place of a compressed one that diverges.
         """
-        return StepPlan(min(self.lengths[which], self.full), self.whole.batch, self.whole.optimiser)
+        return StepPlan(min(self._trained(which), self.full), self.whole.batch, self.whole.optimiser)
 
     @property
     def progress(self) -> float:
@@ -116,6 +143,7 @@ def pilot_plan(
     remedies: int = 0,
     at_once: int = 1,
     step: StepCost | None = None,
+    points: int = 0,
 ) -> PilotPlan | None:
     """The trainings that fit a budget; None if not even the shortest do.
 
@@ -129,6 +157,7 @@ def pilot_plan(
         remedies: Further networks that are trained for the shorter length.
         at_once: Trainings that run at a time, each with steps of `step_seconds`.
         step: What steps cost by their batch.
+        points: Points of the training data that the last layer of each pilot may be fitted to.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
@@ -163,7 +192,7 @@ def pilot_plan(
         return None
     lengths = (min(least, max(1, full // RATIO)), min(RATIO * least, full))
     seconds = _spent(lengths, repeats * designs, short, asked_steps, at_once) * step_seconds
-    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step)
+    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step, points)
 
 
 def fewest_steps(whole: StepPlan, step: StepCost) -> int:

@@ -212,9 +212,17 @@ def _short_trainings(
     changed: Callable[[Bool[Tensor, "m n"]], Bool[Tensor, "m n"]] = lambda seen: seen,
 ) -> list[Training]:
     """Trainings on what designs see, changed, asked about the original designs' missing cells."""
-    steps, plain = plan.trainings[0], plan.plain(0)
+    steps, plain, points = plan.trainings[0], plan.plain(0), plan.refitted(0)
     return [
-        Training(trainer, Design(changed(one.seen), one.missing), steps, seed, one, otherwise=plain)
+        Training(
+            trainer,
+            Design(changed(one.seen), one.missing),
+            steps,
+            seed,
+            one,
+            otherwise=plain,
+            refitted=points,
+        )
         for one in interleaved_designs(trainer.samples, question.group)
     ]
 

@@ -11,9 +11,10 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor, nn
 
 from symscope.forecasting._designs import Design
+from symscope.forecasting._refitted_output import MOST_POINTS, refitted_output
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.networks import UserModel, arrange_inputs
-from symscope.numerics import Progress, checked, explained, may_be_infinite
+from symscope.numerics import Progress, checked, explained, may_be_infinite, seeded
 from symscope.training import StepPlan, module_outputs, seconds_per_step, train_steps
 
 ASKED_SAMPLES = (200, 50, 25, 12, 4, 2)  # of a class, asked at what they lack: fewer where asking takes long
@@ -213,6 +214,21 @@ class DesignTrainer:
         at = design.seen.flatten().nonzero()[:, 0].to(self.device)
         train_steps(module, *points, at, plan, seed, progress, mask_classes=self.samples.mask_classes)
         return module
+
+    def refit_points(self, design: Design) -> int:
+        """Points of what a design sees that a last layer is fitted to, at most; none but for classes."""
+        classes = self.samples.task.kind == "classification"
+        return min(MOST_POINTS, int(design.seen.sum())) if classes else 0
+
+    def refit(self, module: nn.Module, design: Design, points: int, seed: int) -> nn.Module:
+        """A trained classifier whose last layer is fitted to so many points of what a design sees."""
+        known = self.samples.known
+        seen = design.seen.flatten().nonzero()[:, 0]
+        at = seen[torch.randperm(len(seen), generator=seeded(seed, 83))[:points]]
+        inputs = arrange_inputs(known.points.flatten(0, 1)[at], self.model.layout).to(self.device)
+        return refitted_output(
+            module, inputs, known.positions[at // self.samples.order], self.samples.columns
+        )
 
     def evaluate(
         self, module: nn.Module, design: Design, steps: int, *, keeps_weights: bool = False

@@ -54,6 +54,7 @@ class Training:
         keeps_weights: Whether the answer has the trained weights.
         otherwise: Plan that is followed where the loss does not stay finite or the network fails on batches
             of this size; None where that is an error.
+        refitted: Points of what it sees that its last layer is fitted to after the training; 0 for none.
     """
 
     trainer: DesignTrainer
@@ -63,6 +64,7 @@ class Training:
     asked: Design | None = None
     keeps_weights: bool = False
     otherwise: StepPlan | None = None
+    refitted: int = 0
 
     def run(self, progress: Progress | None = None) -> TrainedAnswer:
         """Train the network here and ask it.
@@ -79,6 +81,8 @@ class Training:
                 raise
             plan, plain = self.otherwise, True
             module = self.trainer.train(self.design, plan, self.seed, progress)
+        if self.refitted:
+            module = self.trainer.refit(module, self.design, self.refitted, self.seed)
         asked = self.asked or self.design
         answer = self.trainer.evaluate(module, asked, plan.steps, keeps_weights=self.keeps_weights)
         return replace(answer, plain=plain)
@@ -101,6 +105,7 @@ class Training:
             "layout": trainer.model.layout,
             "samples_asked": trainer.asked,
             "keeps_weights": self.keeps_weights,
+            "refitted": self.refitted,
         }
         return cell_identity(trainer, self.seed, samples_digest, words, decisive)
 
@@ -163,7 +168,7 @@ def pickled_training(training: Training) -> bytes:
     """
     trainer = training.trainer
     model = (trainer.model.name, trainer.model.layout, trainer.model.outputs, trainer.model.parameters)
-    how = (training.keeps_weights, training.otherwise)
+    how = (training.keeps_weights, training.otherwise, training.refitted)
     parts = (training.design, training.plan, training.seed, training.asked, *how)
     own = (trainer.samples.target_action, trainer.asked)
     return pickle.dumps((trainer.model.builder(training.seed), model, own, parts))

@@ -55,8 +55,7 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
 
     Returns:
         The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f5`, `coming`
-        (how much of the correction applies), `weight` (a case counts once) and `invariant`: whether the
-        network is invariant by its architecture, so that its curve is extrapolated as it is.
+        (how much of the correction applies) and `weight` (a case counts once).
     """
     rows = tables["pilots"]
     rows = rows[rows["kind"] == "new"]
@@ -69,10 +68,12 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     rows["coming"] = [to_come(one) for one in rows["progress"]]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
     rows["z"] = class_logits(_tensor(rows["after_long"]), points).numpy()
+    # what regression on points reaches says nothing of a network that is invariant
+    own = [pair in INVARIANT for pair in zip(rows["data"], rows["network"], strict=True)]
+    rows["regression"] = rows["after_long"].where(pd.Series(own, index=rows.index), rows["regression"])
     rows[FEATURES] = 0.0
     for _, part in rows.groupby([*CASE, "cost"]):
         rows.loc[part.index, FEATURES] = _features(part)
-    rows["invariant"] = [pair in INVARIANT for pair in zip(rows["data"], rows["network"], strict=True)]
     rows["weight"] = 1 / rows.groupby([*CASE, "cost"])["position"].transform("count")
     return rows
 
@@ -97,15 +98,14 @@ def _regressions(baselines: pd.DataFrame) -> pd.DataFrame:
 
 
 def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
-    """Forecasts of `correction_rows` with some weights; of invariant networks the curve, extrapolated."""
+    """Forecasts of `correction_rows` with some weights."""
     shift = torch.tensor(rows[FEATURES].to_numpy() @ weights)
     moved = moved_scores(_tensor(rows["after_long"]), _tensor(rows["z"]), shift).numpy()
-    return pd.Series(moved, index=rows.index).where(~rows["invariant"], rows["forecast"])
+    return pd.Series(moved, index=rows.index)
 
 
 def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
     """The weights of least mean absolute difference from the mean of both trainings, a case counting once."""
-    rows = rows[~rows["invariant"]]
     features, z = rows[FEATURES].to_numpy(), rows["z"].to_numpy()
     wanted = ((rows["accuracy"] + rows["second_accuracy"]) / 2).to_numpy()
     share = (rows["weight"] / rows["weight"].sum()).to_numpy()
@@ -145,8 +145,6 @@ def fit_widths(rows: pd.DataFrame, forecast: pd.Series) -> Widths:
     `sqrt(shared + (1 - shared) / k)`: it holds where `shared` is at least (ratio² - 1/k) / (1 - 1/k), with
     the ratio of the error of the mean to the mean half width.
     """
-    rows = rows[~rows["invariant"]]
-    forecast = forecast[rows.index]
     spread = 2 * np.sqrt(np.clip(forecast * (1 - forecast), 0, None)) + LEAST_SPREAD
     error = np.concatenate([(forecast - rows[name]).abs() / spread for name in BOTH])
     coming = np.tile(rows["coming"].to_numpy(), 2)
@@ -181,10 +179,7 @@ def with_intervals(rows: pd.DataFrame, forecast: pd.Series) -> pd.DataFrame:
         mine = (rows["progress"] == progress).to_numpy(copy=True)
         halves[mine] = half_widths(_tensor(forecast[mine]), float(progress), points[mine]).numpy()
     low, high = (forecast - halves).clip(lower=0), (forecast + halves).clip(upper=1)
-    own = rows["invariant"]
-    return pd.DataFrame(
-        {"forecast": forecast, "low": low.where(~own, rows["low"]), "high": high.where(~own, rows["high"])}
-    )
+    return pd.DataFrame({"forecast": forecast, "low": low, "high": high})
 
 
 def all_forecasts(tables: RunTables, unseen: str | None = None) -> pd.DataFrame:

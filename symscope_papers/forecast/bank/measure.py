@@ -75,11 +75,12 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
     plan = training.plan(builder(0), int(designs[0].seen.sum()))
     replaced = len(true_designs(samples, question.group))
     step = StepCost(smallest=smallest_batch(builder(0)))
+    points = trainer.refit_points(designs[0])
     asked = true_designs(samples, question.group, config.left_out)
     began = time.perf_counter()
     pilots = {
         cost: pilot_forecast(
-            trainer, question.group, plan_of_cost(cost, plan, len(designs), replaced, step), seed
+            trainer, question.group, plan_of_cost(cost, plan, len(designs), replaced, step, points), seed
         )
         for cost in config.costs
     }
@@ -152,7 +153,9 @@ def bank_question(config: Bank, cell: Mapping[str, Any], seed: int) -> Question:
     return as_question(known, action, seen=seen, missing=missing, new=new, seed=seed)
 
 
-def plan_of_cost(cost: float, whole: StepPlan, designs: int, replaced: int, step: StepCost) -> PilotPlan:
+def plan_of_cost(
+    cost: float, whole: StepPlan, designs: int, replaced: int, step: StepCost, points: int = 0
+) -> PilotPlan:
     """The pilot trainings that see a share of the points of those they replace, again and again.
 
     Args:
@@ -161,6 +164,7 @@ def plan_of_cost(cost: float, whole: StepPlan, designs: int, replaced: int, step
         designs: Trainings that answer for every class once.
         replaced: Whole trainings that would answer without a forecast.
         step: What steps cost by their batch.
+        points: Points that the last layer of each pilot may be fitted to.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(600, 128, Optimiser("adam", 1e-3))
@@ -172,11 +176,12 @@ def plan_of_cost(cost: float, whole: StepPlan, designs: int, replaced: int, step
     ((60, 180), 3)
     """
     full = whole.steps
-    usual = pilot_plan(1.0, whole, designs, replaced, cost * full * replaced, step=step)
+    usual = pilot_plan(1.0, whole, designs, replaced, cost * full * replaced, step=step, points=points)
     if usual is not None:
         return usual
     shorter = max(SHORTEST, int(cost * full * replaced / designs / 4))
-    return PilotPlan((shorter, 3 * shorter), 1, designs, whole, replaced, 0, 4.0 * shorter * designs, step)
+    spent = 4.0 * shorter * designs
+    return PilotPlan((shorter, 3 * shorter), 1, designs, whole, replaced, 0, spent, step, points)
 
 
 def remedy_forecasts(remedies: Remedies) -> dict[str, float]:
