@@ -170,7 +170,9 @@ class _ArgumentCheck:
 
     def explain(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any], outside: bool) -> None:
         """Raises an error in the caller's words where an argument is the likely reason."""
-        if isinstance(error, InputError) or self._is_users(error) or not self._bound(args, kwargs):
+        if isinstance(error, (InputError, torch.OutOfMemoryError)):  # a full device is no fault of arguments
+            return
+        if self._is_users(error) or not self._bound(args, kwargs):
             return
         try:
             self(args, kwargs)

@@ -159,6 +159,15 @@ def test_numbers_that_overflow_inside_are_not_said_to_be_given():
         outer(torch.tensor([math.inf, 1.0]))
 
 
+def test_a_full_device_is_not_blamed_on_an_argument():
+    @checked
+    def fills(x: Tensor) -> Tensor:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
+        fills(torch.ones(1, 16, dtype=torch.bfloat16))
+
+
 def test_transforms_and_gradients_pass_through():
     one = quantity(SQUARE, LABELS)
     many = torch.func.vmap(lambda gram: quantity(gram, LABELS))(torch.stack([SQUARE, 2 * SQUARE]))

@@ -24,7 +24,7 @@ spectra = Experiment(
         ),
         "paper": Preset(
             Spectra(),
-            "about 7 minutes and 60 GB of memory of an H200, by the number of operations; not measured",
+            "about half an hour and 45 GB of memory of an H200: 3 to 7 minutes a start, beside other work",
             (
                 "Curvature is that of the risk of the first 200 samples, because a product with the Hessian "
                 "of all would take up to 20 seconds; at all turns or shifts of them, or 256 random "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from matplotlib.ticker import SymmetricalLogLocator
+
 from symscope.report import COLOURS, WRONG, new_figure, style
 from symscope.runs import Plot, RunTables
 from symscope_papers.dynamics.spectra.config import Spectra
 
+NEAR = 1e-4  # eigenvalues up to which the axis is linear
 MARKS = {"start": "o", "trained": "^"}
 
 
@@ -26,7 +29,10 @@ def draw_plots(config: Spectra, tables: RunTables) -> list[Plot]:
                     part["lowest_inside"], height, mark, color=COLOURS[0], fillstyle="none", label=label
                 )
         axes.axvline(0, color=WRONG, linestyle="--", linewidth=1)
-        axes.set_xscale("symlog", linthresh=1e-3, linscale=0.3)
+        axes.set_xscale("symlog", linthresh=NEAR, linscale=1.0)
+        ends = table[["lowest", "lowest_inside"]].to_numpy()
+        axes.set_xlim(min(3 * float(ends.min()), -NEAR), max(3 * float(ends.max()), 3 * NEAR))
+        axes.xaxis.set_major_locator(SymmetricalLogLocator(base=100, linthresh=NEAR))
         axes.set_yticks(range(len(config.tasks)), config.tasks)
         axes.set_ylim(-0.5, len(config.tasks) - 0.5)
         axes.set_xlabel("eigenvalue of the Hessian of the augmented risk")

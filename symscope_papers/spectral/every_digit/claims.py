@@ -25,5 +25,7 @@ def judge_claims(config: Networks, tables: RunTables) -> list[Claim]:
     claims = []
     for network in config.networks:
         row = final[final["network"] == network]
-        claims += few_angles(NAMES[network], row, last_gaps(course, network), not row.empty, config.images)
+        digits = tables["course"].loc[tables["course"]["network"] == network, "left_out"].nunique()
+        why = f"trained for {digits} of {len(config.left_out)} digits"
+        claims += few_angles(NAMES[network], row, last_gaps(course, network), why, config.images)
     return [replace(claim, complete=True) for claim in claims]

@@ -62,7 +62,8 @@ def judge_claims(config: Networks, tables: RunTables) -> list[Claim]:
     for network, name in NAMES.items():
         own = final[final["network"] == network].sort_values("angles")
         row, gaps = own[own["angles"] == FEW], last_gaps(course, network)
-        few = few_angles(name, row, gaps, len(own) > 0, config.images)
+        why = f"needs {FEW} angles" if len(own) > 0 else f"this size does not train the {name}"
+        few = few_angles(name, row, gaps, why, config.images)
         every = set(own["angles"]) == set(config.angles)
         rise = [replace(claim, complete=every) for claim in _rise(name, own)]
         late = _late(config, course, network)
@@ -86,16 +87,14 @@ def whole_groups(course: pd.DataFrame, config: Networks) -> pd.DataFrame:
     return course[[seen[group] == wanted[group[0]] for group in groups]]
 
 
-def few_angles(
-    name: str, row: pd.DataFrame, gaps: pd.Series, trained: bool, images: int | None
-) -> list[Claim]:
+def few_angles(name: str, row: pd.DataFrame, gaps: pd.Series, why: str, images: int | None) -> list[Claim]:
     """What Fig. 1B states of one network.
 
     Args:
         name: Name of the network in claims.
         row: Its row of `final_accuracy` with 8 angles, or none.
         gaps: Its `last_gaps`.
-        trained: Whether it was trained at any number of angles.
+        why: Why it is not judged where there is no row.
         images: Digits of each class; None for all.
     """
     follows = (
@@ -104,7 +103,6 @@ def few_angles(
     )
     lower = f"{name}: with {FEW} angles, accuracy on left-out upright digits is lower."
     if row.empty:
-        why = f"needs {FEW} angles" if trained else f"this size does not train the {name}"
         return [
             Claim.not_checked(follows, SOURCE, why, quote=TRACKS),
             Claim.not_checked(lower, SOURCE, why, quote=LOWER),

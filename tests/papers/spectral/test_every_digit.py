@@ -60,5 +60,6 @@ def test_networks_without_all_digits_are_not_judged():
     tables["course"] = pd.concat([tables["course"], part["course"]])
     claims = experiment.claims(both, tables)
     assert [claim.verdict for claim in claims[2:]] == [Verdict.NOT_CHECKED] * 2
+    assert {claim.why for claim in claims[2:]} == {"trained for 1 of 3 digits"}
     assert [plot.name for plot in experiment.plot(both, tables)] == ["epochs", "digits"]
     assert experiment.plot(both, part) == []
