@@ -19,6 +19,7 @@ from symscope.training import StepPlan
 
 START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
+FITTED_SHARE = 0.1  # of the time, at most, for fitting last layers: to fewer points where it is short
 ASKED_SHARE = 0.5  # of the time, at most, for asking pilots and remedies: the rest trains them
 
 
@@ -63,6 +64,10 @@ def budgeted_pilots(
     asked = _asked_steps(trainer, question, plan)
     counts = (tried, min(tried, FIRST_REMEDIES), 0)
     points = trainer.refit_points(designs[0])
+    if points:
+        fitting = trainings.measured("fitting a last layer", partial(trainer.refit_seconds, points))
+        share = min(1.0, FITTED_SHARE * max(0.0, allowed) / (answers * max(fitting, 1e-6)))
+        points, asked = int(share * points), asked + share * fitting / seconds
     every, first, none = (pilot_plan(*arguments, asked, count, at_once, step, points) for count in counts)
     enough = every is not None and every.lengths[-1] >= every.full // ENOUGH
     chosen = every if enough else first or none
@@ -113,6 +118,7 @@ def too_small_text(
     asked = _asked_steps(trainer, question, plan)
     at_once = trainings.at_once(trainer.device)
     least = smallest_budget(seconds, plan, step, len(designs), asked, at_once)
+    least /= 1 - FITTED_SHARE
     least += START_SECONDS if at_once > 1 else 0
     least = max(least / _share(options), least + spent)
     points = fewer_points(question, options.seconds / least)

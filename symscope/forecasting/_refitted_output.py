@@ -8,17 +8,20 @@ network once.
 
 from __future__ import annotations
 
+import time
+
 import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor, nn
 
-from symscope.numerics import explained
+from symscope.numerics import explained, seeded
 from symscope.training import module_outputs
 
 DECAY = 1e-3  # of the squared change of the weights, beside the mean cross-entropy
 ITERATIONS = 60  # of L-BFGS (Liu and Nocedal 1989)
 MOST_POINTS = 10_000
 MOST_NUMBERS = 2**22  # points times width of the layer: about two seconds on one core
+TIMED = 5  # iterations whose time is measured
 PROBED = 4  # points by which the last layer is found
 
 
@@ -61,7 +64,8 @@ def refitted_output(
     most = max(1, MOST_NUMBERS // layer.in_features)
     inputs = _layer_inputs(module, layer, points[:most])
     own = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
-    fitted = fitted_layer(inputs, classes[:most], *(one.detach()[columns].double() for one in own))
+    start = [one.detach()[columns].double() for one in own]
+    fitted = fitted_layer(inputs, classes[:most], start[0], start[1] if len(start) > 1 else None)
     if all(bool(one.isfinite().all()) for one in fitted):
         with torch.no_grad():
             for one, values in zip(own, fitted, strict=True):
@@ -75,6 +79,7 @@ def fitted_layer(
     classes: Int64[Tensor, "p"],
     weight: Float64[Tensor, "c d"],
     bias: Float64[Tensor, "c"] | None = None,
+    iterations: int = ITERATIONS,
 ) -> list[Tensor]:
     """The weights, and the bias of a layer that has one, of least mean cross-entropy and change of weights.
 
@@ -83,10 +88,11 @@ def fitted_layer(
         classes: Class of each point.
         weight: Weights to start from.
         bias: Bias to start from; None for a layer without.
+        iterations: Iterations at most.
     """
     start = [weight] if bias is None else [weight, bias]
     ends = [one.clone().requires_grad_(True) for one in start]
-    search = torch.optim.LBFGS(ends, max_iter=ITERATIONS, line_search_fn="strong_wolfe")
+    search = torch.optim.LBFGS(ends, max_iter=iterations, line_search_fn="strong_wolfe")
 
     def total() -> Tensor:
         search.zero_grad()
@@ -97,6 +103,27 @@ def fitted_layer(
 
     search.step(total)
     return [one.detach() for one in ends]
+
+
+@explained
+def refit_seconds(module: nn.Module, points: Float[Tensor, "p *s"], count: int, classes: int) -> float:
+    """The time that fitting the last layer to so many points takes, from a few iterations on random ones.
+
+    Args:
+        module: Network in evaluation mode.
+        points: A few inputs as the network takes them.
+        count: Points that it would be fitted to.
+        classes: Number of classes.
+    """
+    layer = output_layer(module, points[:PROBED])
+    width = module_outputs(module, points[:PROBED]).shape[1] if layer is None else layer.in_features
+    generator = seeded(0, 84)
+    inputs = torch.randn(min(count, max(1, MOST_NUMBERS // width)), width, generator=generator).double()
+    labels = torch.randint(0, classes, (len(inputs),), generator=generator)
+    inputs, labels = inputs.to(points.device), labels.to(points.device)
+    start = time.perf_counter()
+    fitted_layer(inputs, labels, inputs.new_zeros(classes, width), iterations=TIMED)
+    return (time.perf_counter() - start) * ITERATIONS / TIMED
 
 
 @explained

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor, nn
 
 from symscope.forecasting._designs import Design
-from symscope.forecasting._refitted_output import MOST_POINTS, refitted_output
+from symscope.forecasting._refitted_output import MOST_POINTS, PROBED, refit_seconds, refitted_output
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, checked, explained, may_be_infinite, seeded
@@ -219,6 +219,11 @@ class DesignTrainer:
         """Points of what a design sees that a last layer is fitted to, at most; none but for classes."""
         classes = self.samples.task.kind == "classification"
         return min(MOST_POINTS, int(design.seen.sum())) if classes else 0
+
+    def refit_seconds(self, points: int) -> float:
+        """Seconds that fitting a last layer to so many points takes, measured."""
+        few = arrange_inputs(self.samples.known.points[:PROBED, 0], self.model.layout).to(self.device)
+        return refit_seconds(self._fresh(0).eval(), few, points, len(self.samples.columns))
 
     def refit(self, module: nn.Module, design: Design, points: int, seed: int) -> nn.Module:
         """A trained classifier whose last layer is fitted to so many points of what a design sees."""
