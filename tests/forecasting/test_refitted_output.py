@@ -12,7 +12,20 @@ from scipy.optimize import minimize
 from torch import nn
 from torch.nn.utils import parametrizations
 
+from symscope.forecasting import ForecastOptions, TrainingOptions
+from symscope.forecasting._budgeted_pilots import FITTED_SHARE, budgeted_pilots
+from symscope.forecasting._compressed_training import StepCost
+from symscope.forecasting._designs import Design, interleaved_designs
+from symscope.forecasting._pilot_plan import REFITTED, PilotPlan
+from symscope.forecasting._question import as_question
 from symscope.forecasting._refitted_output import DECAY, fitted_layer, output_layer, refitted_output
+from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trained_answer import DesignTrainer
+from symscope.forecasting._training_task import Training
+from symscope.forecasting._trainings import Trainings
+from symscope.networks import user_model
+from symscope.training import Optimiser, StepPlan
+from tests.forecasting.problems import blobs, number_net, small_net, spots
 
 
 def problem(seed: int, points: int = 40, width: int = 3, classes: int = 4):
@@ -136,3 +149,86 @@ def test_a_wide_layer_is_fitted_to_fewer_points(monkeypatch):
     refitted_output(all_points, x, labels, torch.arange(3))
     refitted_output(few, x[:30], labels[:30], torch.arange(3))
     torch.testing.assert_close(all_points[4].weight, few[4].weight, rtol=0, atol=0)
+
+
+@given(
+    st.integers(1, 400),
+    st.integers(1, 5000),
+    st.integers(400, 3000),
+    st.sampled_from([8, 32, 128]),
+)
+def test_a_pilot_and_the_fit_of_its_last_layer_cost_what_was_planned(length, points, steps, batch):
+    whole = StepPlan(steps, batch, Optimiser("adam", 1e-3))
+    plan = PilotPlan((length,), 1, 1, whole, 1, 0, 0.0, StepCost(), points)
+    fitted, [trained] = plan.refitted(0), plan.trainings
+    assert fitted <= points
+    if length >= steps:
+        assert fitted == 0
+        assert trained == whole
+        return
+    assert fitted / 3 <= REFITTED * length * batch + 1
+    spent = trained.steps * trained.batch + fitted / 3
+    assert spent <= (length + 0.5) * batch or trained.batch == 4  # a step at least, of four points at least
+
+
+def trainer_of(data, model=small_net) -> DesignTrainer:
+    question = as_question(data, "C4")
+    samples = forecast_samples(question, seed=0)
+    return DesignTrainer(user_model(model, (6, 6), question.outputs), samples, torch.device("cpu"))
+
+
+def test_the_last_layer_is_fitted_to_what_the_network_sees_alone():
+    trainer = trainer_of(blobs(items=9))
+    seen = torch.zeros(len(trainer.samples.known), 4, dtype=torch.bool)
+    seen[:, 1] = True
+    design = Design(seen, torch.ones(3, 4, dtype=torch.bool))
+    poisoned = trainer.samples.known.points.clone()
+    poisoned[:, [0, 2, 3]] = torch.nan
+    assert trainer.refit_points(design) == len(trainer.samples.known)
+    fitted = trainer.refit(small_net_of(1), design, 100, seed=3)
+    object.__setattr__(trainer.samples.known, "points", poisoned)
+    again = trainer.refit(small_net_of(1), design, 100, seed=3)
+    torch.testing.assert_close(fitted[3].weight, again[3].weight, rtol=0, atol=0)
+    assert not torch.equal(fitted[3].weight, small_net_of(1)[3].weight)
+
+
+def small_net_of(seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return small_net().eval()
+
+
+def test_networks_that_predict_numbers_stay_as_they_are():
+    trainer = trainer_of(spots(), number_net)
+    design = Design(torch.ones(len(trainer.samples.known), 4, dtype=torch.bool), torch.ones(1, 4).bool())
+    assert trainer.refit_points(design) == 0
+
+
+def test_a_short_training_fits_its_data_better_with_its_last_layer_fitted():
+    trainer = trainer_of(blobs(items=20))
+    seen = torch.ones(len(trainer.samples.known), 4, dtype=torch.bool)
+    missing = torch.zeros(3, 4, dtype=torch.bool)
+    missing[0, 0] = True
+    short = StepPlan(5, 8, Optimiser("adam", 1e-3))
+    jobs = [Training(trainer, Design(seen, missing), short, 0, refitted=points) for points in (0, 200)]
+    plain, fitted = (job.run().fitted for job in jobs)
+    assert fitted > plain + 0.2
+    keys = {job.identity("samples")["key"] for job in jobs}
+    assert len(keys) == 2
+
+
+def test_where_fitting_takes_long_it_is_to_fewer_points(monkeypatch):
+    data = blobs(items=40)
+    question, trainer = as_question(data, "C4"), trainer_of(data)
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda self, design, plan: 0.001 * plan.batch / 32)
+    plan = TrainingOptions(steps=2000, batch=32).plan(small_net(), 300)
+
+    def points(seconds: float) -> int:
+        monkeypatch.setattr(DesignTrainer, "refit_seconds", lambda self, points: seconds)
+        options = ForecastOptions(budget=5.0, method="pilot")
+        chosen = budgeted_pilots(question, trainer, plan, options, False, Trainings())[1]
+        assert chosen is not None
+        return chosen.points
+
+    every, few = points(0.001), points(10.0)
+    assert every == int(interleaved_designs(trainer.samples, question.group)[0].seen.sum())
+    assert 0 < few < FITTED_SHARE * 5.0 / 10.0 * every
