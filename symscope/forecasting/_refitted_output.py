@@ -3,15 +3,20 @@
 A short training leaves the last layer furthest behind, as it waits for the layers before it. Those stay as
 they are here; the last layer minimises the cross-entropy of points of the training data, as regression with
 its share of the tangent kernel of the trained network would, at the price of passing the points through the
-network once.
+network once. It is kept where it does better, on points of the training data that it was not fitted to if
+there are any.
 """
 
 from __future__ import annotations
 
 import time
+from typing import final
 
+import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int64
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 from torch import Tensor, nn
 
 from symscope.numerics import explained, seeded
@@ -19,9 +24,11 @@ from symscope.training import module_outputs
 
 DECAY = 1e-3  # of the squared change of the weights, beside the mean cross-entropy
 ITERATIONS = 60  # of L-BFGS (Liu and Nocedal 1989)
-MOST_POINTS = 10_000
-MOST_NUMBERS = 2**22  # points times width of the layer: about two seconds on one core
 TIMED = 5  # iterations whose time is measured
+MOST_POINTS = 10_000
+MOST_NUMBERS = 2**22  # points times width of the layer, for ten classes: about a second on one core
+LARGEST = 2**24  # weights of a layer that is fitted
+CHECKED = 5  # one point of so many is kept apart to check the fit
 PROBED = 4  # points by which the last layer is found
 
 
@@ -31,17 +38,20 @@ def refitted_output(
     points: Float[Tensor, "p *s"],
     classes: Int64[Tensor, "p"],
     columns: Int64[Tensor, "c"],
+    kept_apart: bool = True,
 ) -> nn.Module:
     """A classifier whose last layer minimises the cross-entropy of some points; the other layers stay.
 
-    `mean CE + 0.001 |W - W_0|^2` over the weights W and a bias of the last layer, W_0 those it has. Where
-    outputs are not those of one linear layer of its own, a linear map of the outputs is fitted in its place.
+    `mean CE + 0.001 |W - W_0|^2` over the weights W and the bias of the last layer, W_0 those it has. Where
+    outputs are not those of one linear layer of its own, a linear map of the outputs is fitted instead; a
+    layer that is not trained, or too large, stays.
 
     Args:
         module: Network in evaluation mode; its last layer is changed in place.
-        points: Inputs as the network takes them; as many of the first as the layer's width allows are used.
+        points: Inputs as the network takes them.
         classes: Class of each point, by its place among the columns.
         columns: Outputs that are about classes.
+        kept_apart: Whether a fifth of the points checks the fit instead of taking part in it.
 
     Returns:
         The network, or the network and a linear map behind it.
@@ -49,28 +59,65 @@ def refitted_output(
     >>> _ = torch.manual_seed(0)
     >>> net = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
     >>> x, y = torch.tensor([[1.0, 0, 0, 2], [0, 1, 3, 0]]), torch.tensor([1, 0])
-    >>> refitted_output(net, x, y, torch.arange(2))(x).argmax(1).tolist()
+    >>> refitted_output(net, x, y, torch.arange(2), kept_apart=False)(x).argmax(1).tolist()
     [1, 0]
     """
     columns, classes = columns.to(points.device), classes.to(points.device)
     layer = output_layer(module, points[:PROBED])
-    if layer is None:
-        width = module_outputs(module, points[:PROBED]).shape[1]
-        layer = nn.Linear(width, width).to(points.device, points.dtype)
-        with torch.no_grad():
-            layer.weight.copy_(torch.eye(width))
-            layer.bias.zero_()
-        module = nn.Sequential(module, layer).eval()
-    most = max(1, MOST_NUMBERS // layer.in_features)
-    inputs = _layer_inputs(module, layer, points[:most])
-    own = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
-    start = [one.detach()[columns].double() for one in own]
-    fitted = fitted_layer(inputs, classes[:most], start[0], start[1] if len(start) > 1 else None)
-    if all(bool(one.isfinite().all()) for one in fitted):
-        with torch.no_grad():
-            for one, values in zip(own, fitted, strict=True):
-                one[columns] = values.to(one)
+    inputs, outputs = _layer_pass(module, layer, points)
+    if inputs is None:
+        layer, inputs = None, outputs.to(points.device).double()
+    if len(columns) * inputs.shape[1] > LARGEST or (layer is not None and not layer.weight.requires_grad):
+        return module
+    head = OutputMap(module, inputs.shape[1], columns).to(points.device) if layer is None else layer
+    rows = torch.arange(len(columns), device=points.device) if layer is None else columns
+    own = [head.weight] if head.bias is None else [head.weight, head.bias]
+    before = [one.detach().clone() for one in own]
+    start = [one[rows].double() for one in before]
+    used = len(points) - (len(points) // CHECKED if kept_apart else 0)
+    bias = start[1] if len(start) > 1 else None
+    fitted = fitted_layer(inputs[:used], classes[:used], start[0], bias)
+    with torch.no_grad():
+        for one, values in zip(own, fitted, strict=True):
+            one[rows] = values.to(one)
+    result = module if layer is not None else head
+    judged = slice(used, None) if used < len(points) else slice(0, max(1, used // CHECKED))
+    losses = [
+        float(nn.functional.cross_entropy(one[:, columns.cpu()], classes[judged].cpu()))
+        for one in (outputs[judged], module_outputs(result, points[judged]))
+    ]
+    if losses[1] < losses[0]:
+        return result
+    with torch.no_grad():
+        for one, values in zip(own, before, strict=True):
+            one.copy_(values)
     return module
+
+
+@final
+class OutputMap(nn.Module):
+    """A network and a linear map of its outputs in the place of those about classes; at first they are kept.
+
+    Args:
+        module: Network.
+        width: Number of its outputs.
+        columns: Outputs that are about classes.
+    """
+
+    def __init__(self, module: nn.Module, width: int, columns: Int64[Tensor, "c"]) -> None:
+        super().__init__()
+        self.module = module
+        self.weight = nn.Parameter(torch.zeros(len(columns), width))
+        self.bias = nn.Parameter(torch.zeros(len(columns)))
+        self.weight.data[torch.arange(len(columns)), columns.cpu()] = 1.0
+        self.register_buffer("columns", columns)
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs, those about classes mapped."""
+        outputs = self.module(x)
+        mapped = nn.functional.linear(outputs.float(), self.weight, self.bias)
+        return outputs.float().index_copy(1, self.columns, mapped)
 
 
 @explained
@@ -90,24 +137,52 @@ def fitted_layer(
         bias: Bias to start from; None for a layer without.
         iterations: Iterations at most.
     """
-    start = [weight] if bias is None else [weight, bias]
-    ends = [one.clone().requires_grad_(True) for one in start]
-    search = torch.optim.LBFGS(ends, max_iter=iterations, line_search_fn="strong_wolfe")
+    count, wide = len(inputs), weight.shape[1]
+    at = torch.arange(count, device=inputs.device)
+    start = weight if bias is None else torch.cat([weight, bias[:, None]], 1)
 
-    def total() -> Tensor:
-        search.zero_grad()
-        loss = nn.functional.cross_entropy(nn.functional.linear(inputs, *ends), classes)
-        value = loss + DECAY * (ends[0] - weight).square().sum()
-        value.backward()
-        return value
+    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        now = torch.from_numpy(flat).to(inputs).reshape(start.shape)
+        logits = nn.functional.linear(inputs, now[:, :wide], None if bias is None else now[:, wide])
+        shares = logits.log_softmax(1)
+        change = now[:, :wide] - weight
+        value = -shares[at, classes].mean() + DECAY * change.square().sum()
+        error = shares.exp()
+        error[at, classes] -= 1  # the gradient of the cross-entropy over logits
+        slope = torch.empty_like(now)
+        slope[:, :wide] = error.mT @ inputs / count + 2 * DECAY * change
+        if bias is not None:
+            slope[:, wide] = error.mean(0)
+        return float(value), slope.flatten().cpu().numpy()
 
-    search.step(total)
-    return [one.detach() for one in ends]
+    found = minimize(
+        loss,
+        start.flatten().cpu().numpy(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "gtol": 1e-9, "ftol": 1e-12},
+    )
+    fitted = torch.from_numpy(found.x).to(inputs).reshape(start.shape)
+    return [fitted] if bias is None else [fitted[:, :wide], fitted[:, wide]]
+
+
+@explained
+def refit_points(module: nn.Module, points: Float[Tensor, "p *s"], seen: int, classes: int) -> int:
+    """To how many of the points seen a last layer is fitted, at most.
+
+    Args:
+        module: Network in evaluation mode.
+        points: A few inputs as the network takes them.
+        seen: Points of the training data.
+        classes: Number of classes.
+    """
+    numbers = _layer_width(module, points) * max(1.0, classes / 10)
+    return min(seen, MOST_POINTS, max(1, int(MOST_NUMBERS / numbers)))
 
 
 @explained
 def refit_seconds(module: nn.Module, points: Float[Tensor, "p *s"], count: int, classes: int) -> float:
-    """The time that fitting the last layer to so many points takes, from a few iterations on random ones.
+    """The time that fitting a last layer to so many points takes, from a few iterations on random ones.
 
     Args:
         module: Network in evaluation mode.
@@ -115,15 +190,19 @@ def refit_seconds(module: nn.Module, points: Float[Tensor, "p *s"], count: int, 
         count: Points that it would be fitted to.
         classes: Number of classes.
     """
-    layer = output_layer(module, points[:PROBED])
-    width = module_outputs(module, points[:PROBED]).shape[1] if layer is None else layer.in_features
-    generator = seeded(0, 84)
-    inputs = torch.randn(min(count, max(1, MOST_NUMBERS // width)), width, generator=generator).double()
-    labels = torch.randint(0, classes, (len(inputs),), generator=generator)
-    inputs, labels = inputs.to(points.device), labels.to(points.device)
+    generator, width = seeded(0, 84), _layer_width(module, points)
+    inputs = torch.randn(count, width, generator=generator).double().to(points.device)
+    labels = torch.randint(0, classes, (count,), generator=generator).to(points.device)
+    weight = inputs.new_zeros(classes, width)
+    fitted_layer(inputs[:PROBED], labels[:PROBED], weight, iterations=1)  # the first call loads what it needs
     start = time.perf_counter()
-    fitted_layer(inputs, labels, inputs.new_zeros(classes, width), iterations=TIMED)
+    fitted_layer(inputs, labels, weight, iterations=TIMED)
     return (time.perf_counter() - start) * ITERATIONS / TIMED
+
+
+def _layer_width(module: nn.Module, points: Float[Tensor, "p *s"]) -> int:
+    layer = output_layer(module, points[:PROBED])
+    return module_outputs(module, points[:PROBED]).shape[1] if layer is None else layer.in_features
 
 
 @explained
@@ -138,35 +217,47 @@ def output_layer(module: nn.Module, points: Float[Tensor, "p *s"]) -> nn.Linear 
     """
     calls: list[tuple[nn.Linear, Tensor]] = []
     linear = [part for part in module.modules() if type(part) is nn.Linear]
-    hooks = [one.register_forward_hook(lambda at, _, out: calls.append((at, out))) for one in linear]
+    # copies: what follows may change an output in place
+    hooks = [one.register_forward_hook(lambda at, _, out: calls.append((at, _copied(out)))) for one in linear]
     try:
         outputs = module_outputs(module, points)
     finally:
         for hook in hooks:
             hook.remove()
-    last = [at for at, out in calls if out.shape == outputs.shape and _same(out, outputs)]
+    last = [at for at, out in calls if torch.equal(out.float().cpu(), outputs)]
     if not last or sum(at is last[-1] for at, _ in calls) > 1:
         return None
-    # a weight that is computed (weight_norm, pruning) is nobody's parameter, a tied one that of several
-    owners = [
-        part
-        for part in module.modules()
-        if any(one is last[-1].weight for one in part.parameters(recurse=False))
-    ]
-    return last[-1] if len(owners) == 1 else None
+    # what is computed (weight_norm, pruning) is nobody's parameter, what is tied that of several
+    for own in (last[-1].weight, last[-1].bias):
+        parts = [
+            part for part in module.modules() if any(one is own for one in part.parameters(recurse=False))
+        ]
+        if own is not None and len(parts) != 1:
+            return None
+    return last[-1]
 
 
-def _same(out: Tensor, outputs: Tensor) -> bool:
-    return bool(torch.equal(out.detach().float().cpu(), outputs))
+def _copied(out: Tensor) -> Tensor:
+    return out.detach().clone()
 
 
-def _layer_inputs(
-    module: nn.Module, layer: nn.Linear, points: Float[Tensor, "p *s"]
-) -> Float64[Tensor, "p d"]:
+def _layer_pass(
+    module: nn.Module, layer: nn.Linear | None, points: Float[Tensor, "p *s"]
+) -> tuple[Float64[Tensor, "p d"] | None, Float[Tensor, "p c"]]:
+    """What a layer gets for each point, None where its outputs are not the network's; and the outputs."""
+    if layer is None:
+        return None, module_outputs(module, points)
     got: list[Tensor] = []
-    hook = layer.register_forward_hook(lambda _, given, __: got.append(given[0].detach().double()))
+    out: list[Tensor] = []
+
+    def keep(_: nn.Module, given: tuple[Tensor, ...], named: dict[str, Tensor], result: Tensor) -> None:
+        got.append((given[0] if given else named["input"]).detach().double())
+        out.append(_copied(result).float().cpu())
+
+    hook = layer.register_forward_hook(keep, with_kwargs=True)
     try:
-        module_outputs(module, points)
+        outputs = module_outputs(module, points)
     finally:
         hook.remove()
-    return torch.cat(got)
+    same = bool(out) and torch.equal(torch.cat(out), outputs)
+    return (torch.cat(got) if same else None), outputs

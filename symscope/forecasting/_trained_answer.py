@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor, nn
 
 from symscope.forecasting._designs import Design
-from symscope.forecasting._refitted_output import MOST_POINTS, PROBED, refit_seconds, refitted_output
+from symscope.forecasting._refitted_output import PROBED, refit_points, refit_seconds, refitted_output
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress, checked, explained, may_be_infinite, seeded
@@ -217,23 +217,27 @@ class DesignTrainer:
 
     def refit_points(self, design: Design) -> int:
         """Points of what a design sees that a last layer is fitted to, at most; none but for classes."""
-        classes = self.samples.task.kind == "classification"
-        return min(MOST_POINTS, int(design.seen.sum())) if classes else 0
+        if self.samples.task.kind != "classification":
+            return 0
+        return refit_points(*self._untrained, int(design.seen.sum()), len(self.samples.columns))
 
     def refit_seconds(self, points: int) -> float:
         """Seconds that fitting a last layer to so many points takes, measured."""
-        few = arrange_inputs(self.samples.known.points[:PROBED, 0], self.model.layout).to(self.device)
-        return refit_seconds(self._fresh(0).eval(), few, points, len(self.samples.columns))
+        return refit_seconds(*self._untrained, points, len(self.samples.columns))
+
+    @property
+    def _untrained(self) -> tuple[nn.Module, Tensor]:
+        """A fresh network in evaluation mode, and a few inputs."""
+        few = arrange_inputs(self.samples.known.points[:PROBED, 0], self.model.layout)
+        return self._fresh(0).eval(), few.to(self.device)
 
     def refit(self, module: nn.Module, design: Design, points: int, seed: int) -> nn.Module:
         """A trained classifier whose last layer is fitted to so many points of what a design sees."""
-        known = self.samples.known
-        seen = design.seen.flatten().nonzero()[:, 0]
+        known, seen = self.samples.known, design.seen.flatten().nonzero()[:, 0]
         at = seen[torch.randperm(len(seen), generator=seeded(seed, 83))[:points]]
         inputs = arrange_inputs(known.points.flatten(0, 1)[at], self.model.layout).to(self.device)
-        return refitted_output(
-            module, inputs, known.positions[at // self.samples.order], self.samples.columns
-        )
+        classes = known.positions[at // self.samples.order]
+        return refitted_output(module, inputs, classes, self.samples.columns, len(at) < len(seen))
 
     def evaluate(
         self, module: nn.Module, design: Design, steps: int, *, keeps_weights: bool = False
@@ -241,10 +245,7 @@ class DesignTrainer:
         """The scores of a trained module, and its weights if they are wanted."""
         known, new = self.samples.known, self.samples.new
         lacks = design.missing[known.positions]  # cells that are asked of a sample's class
-        few, more = (
-            first_of_each(known.positions, self._few),
-            first_of_each(known.positions, self.asked),
-        )
+        few, more = (first_of_each(known.positions, most) for most in (self._few, self.asked))
         missing = ~design.seen & more[:, None]
         fit = design.seen & few[:, None]
         tables = self._tables(module, known, [missing, fit, fit & ~lacks])
@@ -260,16 +261,9 @@ class DesignTrainer:
         averaged, asymmetry = self._averaged(module, asked_of, design)
         cases = self._cases(module, asked_of, missing if new is None else lacking)
         weights = {name: one.detach().cpu() for name, one in module.state_dict().items()}
+        kept = weights if keeps_weights else None
         return TrainedAnswer(
-            tables[0],
-            asked,
-            covered,
-            averaged,
-            tables[1],
-            cases,
-            asymmetry,
-            steps,
-            weights=weights if keeps_weights else None,
+            tables[0], asked, covered, averaged, tables[1], cases, asymmetry, steps, weights=kept
         )
 
     def _cases(

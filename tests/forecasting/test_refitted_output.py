@@ -18,7 +18,13 @@ from symscope.forecasting._compressed_training import StepCost
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._pilot_plan import REFITTED, PilotPlan
 from symscope.forecasting._question import as_question
-from symscope.forecasting._refitted_output import DECAY, fitted_layer, output_layer, refitted_output
+from symscope.forecasting._refitted_output import (
+    DECAY,
+    fitted_layer,
+    output_layer,
+    refit_points,
+    refitted_output,
+)
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
@@ -105,6 +111,49 @@ class Tied(nn.Module):
         return self.last(torch.tanh(self.first(x)))
 
 
+class TiedBias(Tied):
+    """A network that uses the bias of its last layer before it, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.last.bias = self.first.bias
+
+
+class Named(nn.Module):
+    """A network that gives its last layer its input by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.last(input=x)
+
+
+class Scaled(Named):
+    """A network that changes the outputs of its last layer in place."""
+
+    def forward(self, x):
+        return self.last(x).mul_(0.05)
+
+
+class Routed(nn.Module):
+    """A network in which the first points go through one of two last layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+        self.count = 0
+
+    def forward(self, x):
+        late = torch.arange(len(x)) >= 4
+        out = x.new_empty(len(x), 4)
+        for part, rows in zip(self.parts, (~late, late), strict=True):
+            out[rows] = part(x[rows])
+        return out
+
+
 class Twice(nn.Module):
     """A network that calls its last layer twice."""
 
@@ -120,7 +169,9 @@ class Twice(nn.Module):
     "make",
     [
         Tied,
+        TiedBias,
         Twice,
+        Scaled,
         lambda: nn.Sequential(nn.Linear(4, 4), nn.LogSoftmax(1)),
         lambda: nn.Sequential(nn.Linear(4, 8), nn.ReLU(), parametrizations.weight_norm(nn.Linear(8, 4))),
         lambda: nn.Sequential(
@@ -143,12 +194,56 @@ def test_a_network_without_a_last_layer_of_its_own_gets_a_map_of_its_outputs(mak
         torch.testing.assert_close(one, before[name], rtol=0, atol=0)
 
 
-def test_a_wide_layer_is_fitted_to_fewer_points(monkeypatch):
-    monkeypatch.setattr("symscope.forecasting._refitted_output.MOST_NUMBERS", 16 * 30)
-    (x, labels), all_points, few = clouds(), network(), network()
-    refitted_output(all_points, x, labels, torch.arange(3))
-    refitted_output(few, x[:30], labels[:30], torch.arange(3))
-    torch.testing.assert_close(all_points[4].weight, few[4].weight, rtol=0, atol=0)
+@pytest.mark.parametrize("make", [Named, Routed])
+def test_networks_that_call_their_last_layers_in_other_ways(make):
+    torch.manual_seed(4)
+    net = make().eval()
+    generator = torch.Generator().manual_seed(2)
+    x, labels = torch.randn(80, 4, generator=generator), torch.arange(80) % 4
+    x += 2.0 * torch.eye(4)[labels]
+    before = float((net(x).argmax(1) == labels).double().mean())
+    after = float((refitted_output(net, x, labels, torch.arange(4))(x).argmax(1) == labels).double().mean())
+    assert after > before + 0.3
+
+
+def test_wide_layers_and_many_classes_are_fitted_to_fewer_points():
+    narrow, wide = (nn.Sequential(nn.Linear(2, width), nn.Linear(width, 3)) for width in (128, 4096))
+    x = torch.ones(4, 2)
+    assert refit_points(narrow, x, 50_000, 10) == 10_000
+    assert refit_points(narrow, x, 700, 10) == 700
+    assert refit_points(wide, x, 50_000, 10) == 1024
+    assert refit_points(wide, x, 50_000, 100) == 102
+
+
+def test_a_fit_that_does_worse_on_other_points_is_not_kept():
+    """Four points of random classes are fitted exactly, and say nothing of the others."""
+    net, (x, labels) = network(), clouds(600)
+    refitted_output(net, x, labels, torch.arange(3))
+    good = copy.deepcopy(net)
+    wrong = torch.cat([(labels[:32] + 1) % 3, labels[32:40]])
+    assert refitted_output(net, x[:40], wrong, torch.arange(3)) is net  # 32 are fitted, 8 judge
+    torch.testing.assert_close(net.state_dict(), good.state_dict(), rtol=0, atol=0)
+    refitted_output(net, x[:40], wrong, torch.arange(3), kept_apart=False)
+    assert not torch.equal(net[4].weight, good[4].weight)
+
+
+def test_layers_that_are_not_trained_stay():
+    net, (x, labels) = network(), clouds()
+    net[4].weight.requires_grad_(False)
+    before = copy.deepcopy(net.state_dict())
+    assert refitted_output(net, x, labels, torch.arange(3)) is net
+    torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
+
+
+def test_the_random_numbers_of_the_user_are_left_alone():
+    net = nn.Sequential(network(), nn.LogSoftmax(1)).eval()
+    x, labels = clouds()
+    before = torch.get_rng_state()
+    after = refitted_output(net, x, labels, torch.tensor([4, 0, 2]))
+    assert torch.equal(torch.get_rng_state(), before)
+    kept = [1, 3]
+    torch.testing.assert_close(after(x)[:, kept], net(x)[:, kept], rtol=0, atol=0)
+    assert float((after(x)[:, [4, 0, 2]].argmax(1) == labels).double().mean()) > 0.9
 
 
 @given(
