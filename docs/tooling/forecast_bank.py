@@ -35,7 +35,7 @@ from symscope_papers.forecast.bank.scores import CASE, Merit, decisions, learned
 RESULTS = Path(__file__).parents[1] / "results"
 TABLES = ("cases", "pilots", "trained", "baselines", "remedies", "audits")
 COSTS = (0.1, 0.03, 0.01)
-OTHER_KINDS = ("pulses", "graphs", *EXPORTED)  # series, molecules and graphs, added to the protocol later
+OTHER_KINDS = ("pulses", "graphs", "noisy", *EXPORTED)  # added to the protocol later
 UNSEEN = {"network": "network", "data": "data set", "action": "group"}
 WORDS = {**NETWORKS, **DATASETS, **COVERAGES}
 

@@ -28,6 +28,7 @@ DATASETS: dict[str, str] = {
     "fashion": "Fashion-MNIST, 28 x 28",
     "cifar": "CIFAR-10, 32 x 32, colour",
     "digits": "scikit-learn's digits, 8 x 8",
+    "noisy": "noisy digits, 8 x 8, some labels wrong",
     "points": "sets of points in the plane",
     "pulses": "series with a pulse",
     "italy": "days of power demand",
@@ -43,6 +44,7 @@ MADE: dict[str, Callable[[int, int], LabelledData]] = {
 CURVES = ("line", "circle", "parabola", "cross", "two groups")
 JITTER = 0.1
 NEW = 100  # new samples of each class
+HISS, WRONG = 0.25, 0.08  # of noisy digits: standard deviation of pixels from 0 to 1, share of labels
 
 
 def bank_data(
@@ -68,6 +70,9 @@ def bank_data(
         raise InputError(f"data: no {name!r}: {nearest(name, DATASETS)}")
     if name in MADE:
         return MADE[name](samples, seed), MADE[name](NEW, seed + 1)
+    if name == "noisy":
+        known, new = bank_data("digits", samples, folders, seed)
+        return noisy_samples(known, WRONG, seed), noisy_samples(new, 0.0, seed + 1)
     place = "mnist" if name == "six-nine" else "exported" if name in EXPORTED else name
     train, test = _whole(name, folders.get(place, "sample"))
     apart = train is not test
@@ -156,6 +161,26 @@ def small_digits() -> LabelledData:
     images, labels = sets.load_digits(return_X_y=True)
     x = torch.from_numpy(images).to(torch.float64).reshape(-1, 8, 8) / 16
     return LabelledData(x, torch.from_numpy(labels).long(), "digits", "sklearn.datasets.load_digits")
+
+
+def noisy_samples(data: LabelledData, wrong: float, seed: int) -> LabelledData:
+    """Samples with noise of 0.25 at every pixel, and the label of another class on a share of them.
+
+    Args:
+        data: Samples with labels from 0 on.
+        wrong: Share of labels that are wrong.
+        seed: Seed for drawing noise.
+
+    >>> one = noisy_samples(small_digits(), 0.1, seed=0)
+    >>> 0.08 < float((one.labels != small_digits().labels).double().mean()) < 0.12
+    True
+    """
+    generator, classes = seeded(seed, 20), int(data.labels.max()) + 1
+    noise = HISS * torch.randn(data.x.shape, generator=generator, dtype=torch.float64)
+    swapped = torch.rand(len(data), generator=generator) < wrong
+    further = torch.randint(1, classes, (len(data),), generator=generator)
+    labels = torch.where(swapped, (data.labels + further) % classes, data.labels)
+    return LabelledData(data.x + noise.to(data.x), labels, "noisy", data.source)
 
 
 def point_sets(per_class: int, points: int, seed: int, classes: int = len(CURVES)) -> LabelledData:

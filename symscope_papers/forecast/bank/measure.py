@@ -46,6 +46,7 @@ from symscope_papers.forecast.bank.networks import bank_network, parameter_count
 
 SHORTEST = 2  # steps of the shorter pilot at least
 AUGMENTED = 5000  # added to the seed of the augmented training
+LONG = {"noisy": 3000}  # steps of a whole training: 50 to 100 epochs, as people train on little data
 GAP = 45.0  # degrees to either side
 
 
@@ -70,7 +71,8 @@ def measure_cell(config: Bank, cell: Mapping[str, Any], context: CellContext) ->
     model = user_model(builder, question.shape, question.outputs, name=cell["network"])
     samples = forecast_samples(question, context.run_seed)
     trainer = DesignTrainer(model, samples, torch.device(context.device))
-    training = TrainingOptions(max_classes=config.left_out, steps=config.steps or None)
+    steps = config.steps or LONG.get(cell["data"])
+    training = TrainingOptions(max_classes=config.left_out, steps=steps)
     designs = interleaved_designs(samples, question.group)
     plan = training.plan(builder(0), int(designs[0].seen.sum()))
     replaced = len(true_designs(samples, question.group))
