@@ -197,7 +197,7 @@ def _growing_forecast(
         progress=say,
         measured=trainings.measured,
     )
-    trainer = DesignTrainer(network, samples, torch.device(options.device))
+    trainer = whole_asked = DesignTrainer(network, samples, torch.device(options.device))
     designs = interleaved_designs(samples, question.group)
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
@@ -230,7 +230,7 @@ def _growing_forecast(
         raise BudgetError(too_small_text(question, trainer, plan, options, trainings, spent))
     yield result
     if pilots is not None:
-        later = check_trainings(trainer, question, training, plan, options.seed) if train else []
+        later = check_trainings(whole_asked, question, training, plan, options.seed) if train else []
         for grown in _with_pilots(result, trainer, pilots, suited, say, trainings, later, spare):
             result = grown
             yield result
@@ -239,7 +239,7 @@ def _growing_forecast(
         result = replace(result, notes=(*result.notes, note))
     if train:
         say("whole trainings", 0, 0)
-        check, _ = training_check(trainer, question, training, plan, options.seed, say, trainings)
+        check, _ = training_check(whole_asked, question, training, plan, options.seed, say, trainings)
         result = replace(result, check=check)
     yield replace(result, notes=(*result.notes, *trainings.notes))
 
@@ -314,7 +314,7 @@ def _with_pilots(
         what = "train for more steps, with another learning rate, or another network"
         note = (
             f"At the cost of {pilots.lengths[-1]:,} of {pilots.full:,} steps the network has not learned "
-            f"what it was shown ({pilot.fitted:.0%}): "
+            f"what it was shown ({pilot.fitted:.1%}): "
             + (f"{what}." if whole else "a larger budget makes the forecast more certain.")
         )
         result = replace(result, notes=(*result.notes, note))

@@ -256,7 +256,7 @@ def _timely(
     new = _first_of_each(source.labels, new, fresh) if fresh else new
     note = (
         f"At most {samples_text(per_class - fresh)} of each {question.task.words.one} and {fresh} new are "
-        f"used: transforming all of them under {question.group.order} elements would take about {total:.0f} "
+        f"used: transforming all of them under {question.group.order} elements would take about {total:.2g} "
         "s of the budget; a larger budget or a smaller group uses more."
     )
     return known, new, [note]

@@ -142,3 +142,16 @@ def test_a_second_optimiser_that_diverges_gives_way_unless_it_was_chosen():
     chosen = replace(wild, second_optimiser=Optimiser("sgd", 0.02))
     with pytest.raises(InputError, match="the loss is"):
         forecast(loud, spots(), "C4", train=True, training=chosen, options=FEW)
+
+
+def test_a_check_asks_all_new_samples_however_few_the_budget_leaves_the_pilots(monkeypatch):
+    monkeypatch.setattr(
+        "symscope.forecasting._budgeted_pilots.quick_to_ask",
+        lambda trainer, question, plan, steps: replace(trainer, asked=2),
+    )
+    answer = forecast(
+        small_net, blobs(items=30), "C4", seen={0: [0]}, method="pilot", budget="1h", steps=12, train=True
+    )
+    new = int((answer.check.first.new.count[0, 1:]).min())
+    assert new == 6  # a fifth of thirty is kept apart
+    assert answer.pilot.answers[0].new.count[0, 1:].tolist() == [2, 2, 2]
