@@ -22,9 +22,9 @@ from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, cl
 from symscope.numerics import explained, may_be_infinite
 
 HALFWAY = 0.15  # progress of a pilot after which half of the correction applies
-WEIGHTS = (0.42, -0.56, 1.06, 0.13, -0.12, 0.33)  # of the six parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.07, 0.54  # half width of a class, for a whole training and for what is to come
-SHARED = 0.40  # of the squared errors of classes, the part that all classes of a case have in common
+WEIGHTS = (0.47, -0.58, 0.97, 0.21, -0.12, 0.15)  # of the six parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.07, 0.51  # half width of a class, for a whole training and for what is to come
+SHARED = 0.38  # of the squared errors of classes, the part that all classes of a case have in common
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
