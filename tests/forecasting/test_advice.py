@@ -117,13 +117,15 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     points = arrange_inputs(known.points.flatten(0, 1), covered.model.layout)
     wanted = known.wanted.flatten()
     train_steps(net, points, wanted, torch.arange(len(points)), plan.trainings[0], seed=3)
+    [trial] = augmentation_trial(question, trainer, plan, 3)
+    [training] = trial.trainings
+    if plan.refitted(0):
+        net = trainer.refit(net, training.design, plan.refitted(0), 3)
     turned = new.positions < 2  # classes that lack something
     outputs = module_outputs(
         net, arrange_inputs(new.points[turned][:, 1:].flatten(0, 1), covered.model.layout)
     )
     right = (outputs.argmax(1) == new.wanted[turned][:, 1:].flatten()).reshape(-1, 3)
-    [trial] = augmentation_trial(question, trainer, plan, 3)
-    [training] = trial.trainings
     answer = training.run()
     cells = answer.new
     for position in (0, 1):
