@@ -308,10 +308,10 @@ FIGURES = """
 
 TAIL = """## Where it falls short
 
-Errors and ranks meet what is claimed, on cases that the fit may use and on those held out; the first 34 of the
-latter alone, whose two trainings differ least, miss the claim at 10 %. Intervals of cases that are held out
-hold a little more than the 90 to 97 % claimed: they are too wide for images and too narrow for other data.
-A user's 24 cases outside the bank were 1.37 times two trainings off at 10 % (end of the protocol).
+Errors and ranks meet what is claimed, on cases that the fit may use and on those held out; the first 34 of
+the latter alone, whose two trainings differ least, miss the claim at 10 %. Intervals of cases that are held
+out hold a little more than the 90 to 97 % claimed: they are too wide for images and too narrow for other
+data. A user's 24 cases outside the bank were 1.37 times two trainings off at 10 % (end of the protocol).
 Mirror images, samples that are seen once each, and networks that average over positions go on learning long
 after a pilot ends; forecasts of them are furthest off.
 
