@@ -216,7 +216,7 @@ def test_wide_layers_and_many_classes_are_fitted_to_fewer_points():
 
 
 def test_a_fit_that_does_worse_on_other_points_is_not_kept():
-    """Four points of random classes are fitted exactly, and say nothing of the others."""
+    """Thirty-two points with wrong labels are fitted, and eight with right ones are then worse."""
     net, (x, labels) = network(), clouds(600)
     refitted_output(net, x, labels, torch.arange(3))
     good = copy.deepcopy(net)
