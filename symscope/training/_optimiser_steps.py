@@ -16,6 +16,7 @@ from torch.optim.sgd import sgd
 from symscope.training._mini_batch import Optimiser
 
 EPSILON = 1e-8  # what PyTorch's Adam adds to the square root
+FUSED = ("cpu", "cuda")  # devices on which Adam takes one pass over each weight instead of ten
 
 
 def optimiser_steps(optimiser: Optimiser, weights: Iterable[Tensor]) -> Callable[[float], None]:
@@ -38,7 +39,8 @@ def optimiser_steps(optimiser: Optimiser, weights: Iterable[Tensor]) -> Callable
     moved = optimiser.moved(weights)
     _clear(moved)
     if optimiser.kind == "adam":
-        return _Adam(optimiser, moved, fused=moved[0].is_cuda)  # on a GPU in one pass over the weights
+        fused = all(one.device.type in FUSED and one.is_floating_point() for one in moved)
+        return _Adam(optimiser, moved, fused)
     return _Momentum(optimiser, moved)
 
 
