@@ -116,7 +116,7 @@ def main() -> None:
         trained = [trainer.evaluate(trainer.train(design, whole, 1000 + k), design, FULL) for k in (0, 1)]
         reached = ", ".join(f"{float(class_scores(one.new).nanmean()):.2f}" for one in trained)
         for steps in LENGTHS:
-            plan = PilotPlan((steps // 3, steps), 1, 1, whole, 1, 0, 0.0, StepCost())
+            plan = PilotPlan((steps // 3, steps), 1, 1, whole, 1, steps // 3, 0, 0.0, StepCost())
             pilot = pilot_forecast(trainer, question.group, plan, 0)
             curve = predict_table([one.new for one in pilot.answers], plan, False, pilot.fitted)
             answers = [f"{one.mean:.2f} ({one.interval[0]:.2f} to {one.interval[1]:.2f})"

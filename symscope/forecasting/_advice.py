@@ -1,11 +1,11 @@
 """The price list: what each remedy would reach on the same samples, coverage and missing cases, and its cost.
 
-Remedies are tried by trainings as short as the shorter pilot. What classifiers reach is corrected as a pilot
-of that length is (`_learned_forecast`), with nearest neighbours in the training data that the remedy would
-have. What others reach is moved, in logits, by as much as the forecast moves the network as it is from that
-length to a whole training. What needs no training of its own is read from the pilots themselves; what more
-samples bring is extrapolated. Every training also shows what averaging its outputs would reach, so that pairs
-of changes come without further trainings.
+Remedies are tried by trainings of a third of the cost of the pilot. What classifiers reach is corrected as a
+pilot of that length is (`_learned_forecast`), with nearest neighbours in the training data that the remedy
+would have. What others reach is moved, in logits, by as much as the forecast moves the network as it is from
+that length to a whole training. What needs no training of its own is read from the pilots themselves; what
+more samples bring is extrapolated. Every training also shows what averaging its outputs would reach, so that
+pairs of changes come without further trainings.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from torch import Tensor
 
 from symscope.errors import DivergedError
 from symscope.forecasting._compressed_training import progress_share
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import score_half_widths, score_logits, shifted_scores
 from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
-from symscope.forecasting._neighbours import OPERATIONS, nearest_neighbours
+from symscope.forecasting._neighbours import affordable_operations, nearest_neighbours
 from symscope.forecasting._pilot import PilotForecast, predict_numbers, unlearned_share
 from symscope.forecasting._price_list import Advice, Change
 from symscope.forecasting._question import Question
 from symscope.forecasting._remedy_trials import Trial, elements_text
 from symscope.forecasting._sample_split import samples_text
 from symscope.forecasting._trained_answer import (
-    DesignTrainer,
     ScoreTable,
     TablePrediction,
     TrainedAnswer,
@@ -47,7 +47,7 @@ SAMPLES_DECAY = 0.84  # of the gain of each further doubling of the samples: 0.7
 DOUBLINGS = (1, 2)
 GAIN_SPREAD = 0.5  # standard deviation of a gain measured on short trainings, as a share of it, in logits
 Z_975 = 1.96
-NEIGHBOUR_OPERATIONS = OPERATIONS / 10  # of each trial: about a second of two cores
+TRIED = 10  # remedies that share the time for neighbours, about
 
 
 @final
@@ -216,19 +216,19 @@ class Remedies:
         samples, first = self.trainer.samples, trial.trainings[0]
         if samples.task.kind != "classification" or samples.new is None:
             return self._short
-        designs, beside = [one.design for one in trial.trainings], answer.new
+        designs, beside = [one.design for one in trial.trainings], None
         if answer.asymmetry > INVARIANT:
-            beside = nearest_neighbours(samples, designs, self.trainer.device, NEIGHBOUR_OPERATIONS)
+            most = affordable_operations(self.pilot.plan.seconds) / TRIED
+            beside = nearest_neighbours(samples, designs, self.trainer.device, most)
         trained = first.otherwise if answer.plain and first.otherwise is not None else first.plan
         progress = progress_share(self.pilot.plan.whole, trained)
-        shift = learned_shift([answer.new], answer.covered, answer.fitted, beside, progress)
-        return Correction(shift, progress)
+        return Correction(learned_shift(answer, beside, progress), progress)
 
     def _other_network(
         self, text: str, answer: TrainedAnswer, regression: ScoreTable, evidence: str, change: Change
     ) -> Advice:
         """Advice to take a network that learns numbers at its own pace, whatever the one asked about does."""
-        plan = replace(self.pilot.plan, lengths=self.pilot.plan.lengths[:1])
+        plan = replace(self.pilot.plan, lengths=(self.pilot.plan.tried,))
         predicted = predict_numbers([answer.headline], [answer], plan, regression)
         evidence += " What it has not fitted by then counts as regression with a kernel explains it."
         return self.advice("architecture", text, predicted.mean, predicted.interval, 1.0, 1, evidence, change)
@@ -254,7 +254,7 @@ class Remedies:
     @property
     def _tried(self) -> str:
         """What a remedy is tried with, in words."""
-        return f"A training at the cost of {self.pilot.plan.lengths[0]:,} steps"
+        return f"A training at the cost of {self.pilot.plan.tried:,} steps"
 
     @property
     def _short(self) -> ScoreTable:

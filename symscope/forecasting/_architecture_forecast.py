@@ -10,6 +10,7 @@ from torch import Tensor
 
 from symscope.errors import InputError
 from symscope.forecasting._cautions import symmetry_cautions
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import true_designs
 from symscope.forecasting._full_kernel import FullKernelPrediction, full_kernel_prediction
 from symscope.forecasting._kernel_choice import (
@@ -32,7 +33,6 @@ from symscope.forecasting._regression_cost import pairs_cost, resample_cost
 from symscope.forecasting._resample import draw_resample
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import samples_text
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
 from symscope.forecasting._training_task import tensor_digest
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel
@@ -43,25 +43,27 @@ FIRST_GRADIENTS = 1.0  # seconds until gradients of samples are set up
 CONSTANT = 1e-12  # spread of a kernel, relative to its size, that is rounding
 
 
-def with_kernel(result: Forecast, trainer: DesignTrainer, say: Progress, trainings: Trainings) -> Forecast:
-    """The forecast with what the architecture alone predicts, if that is affordable."""
+def with_kernel(
+    result: Forecast, trainer: DesignTrainer, say: Progress, trainings: Trainings, seconds: float
+) -> Forecast:
+    """The forecast with what the architecture alone predicts, if that takes no more than so many seconds."""
     question, network, options = result.question, result.model, result.options
+    effort = options.effort * seconds / (KERNEL_SHARE * options.seconds)
     classes, order = len(question.data.classes), question.group.order
     fewest = (options.per_class or 2) * classes * order
-    tangent = tangent_kernel(network, question.shape, options.kernel, fewest, options.effort)
+    tangent = tangent_kernel(network, question.shape, options.kernel, fewest, effort)
     if question.target_action is not None:
         exact = outputs_reason(tangent, network, question.shape)
         tangent = replace(tangent, reason=f"{tangent.reason} {exact}")
     if options.per_class is None:
-        count = default_per_class(tangent, classes, order, question.smallest_class, options.effort)
+        count = default_per_class(tangent, classes, order, question.smallest_class, effort)
         options = replace(options, per_class=count)
     assert options.per_class is not None
     points = options.per_class * classes * order
     gram = trainings.measured("kernel", lambda: kernel_seconds(tangent, network, question, points))
     each = gram + resample_cost(classes, options.per_class, question.group, question.coverage is None).seconds
-    pairs, allowed = pairs_cost(classes, question.group).seconds, KERNEL_SHARE * options.seconds
-    # pilots are corrected by regression with the infinite-width kernel; with gradients it is beside them
-    beside = options.method == "auto" and tangent.kind != "infinite"
+    pairs, allowed = pairs_cost(classes, question.group).seconds, seconds
+    beside = options.method == "auto"  # pilots are to come
     allowed -= FIRST_GRADIENTS if beside else 0.0
     solved = True
     if options.method == "auto":
@@ -128,13 +130,6 @@ def _regression(
         if question.target_action is None:
             raise
         return str(error).removesuffix(".")
-
-
-def known_regression(prediction: KernelPrediction | None) -> ScoreTable | None:
-    """Accuracies on new samples of regression on all samples with the infinite-width kernel, if known."""
-    if prediction is None or prediction.full is None or not prediction.about_new:
-        return None
-    return prediction.full.new if prediction.full.infinite else None
 
 
 def _architecture_prediction(

@@ -7,20 +7,21 @@ from functools import partial
 
 from symscope.errors import DivergedError, InputError
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
+from symscope.forecasting._design_trainer import ASKED, DesignTrainer
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._first_estimate import fewer_points, seconds_text
-from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions
-from symscope.forecasting._pilot_plan import ENOUGH, FORWARD, PilotPlan, pilot_plan, smallest_budget
+from symscope.forecasting._options import SHORT_KERNEL_SHARE, ForecastOptions
+from symscope.forecasting._pilot_plan import ENOUGH, PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import Question
-from symscope.forecasting._remedy_trials import FIRST_REMEDIES, trial_count
-from symscope.forecasting._trained_answer import ASKED_SAMPLES, DesignTrainer
+from symscope.forecasting._remedy_trials import FIRST_REMEDIES, augmentations, trial_count
+from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trainings import Trainings
 from symscope.training import StepPlan
 
 START_SECONDS = 5.0  # until worker processes have loaded PyTorch and train
 LONG_STEP = 1.0  # seconds of a whole step from which on it is not timed itself but from small batches
 FITTED_SHARE = 0.1  # of the time, at most, for fitting last layers: to fewer points where it is short
-ASKED_SHARE = 0.5  # of the time, at most, for asking pilots and remedies: the rest trains them
+ASKED_SHARE = 0.2  # of the time, at most, for asking pilots and remedies: the rest trains them
 
 
 def budgeted_pilots(
@@ -34,7 +35,8 @@ def budgeted_pilots(
 ) -> tuple[DesignTrainer, PilotPlan | None, float]:
     """The pilot trainings that the rest of the budget allows, with all remedies, the first, or none.
 
-    All of them are tried only where the longer pilot still gets a quarter of a whole training.
+    All of them, and a shorter pilot beside the longer one, are trained only where the longer one still gets a
+    quarter of a whole training.
 
     Args:
         question: Action and coverage.
@@ -46,38 +48,69 @@ def budgeted_pilots(
         spent: Seconds of the budget that are over.
 
     Returns:
-        The trainer, which asks about fewer samples where asking would take more than half of the time;
+        The trainer, which asks about fewer points where asking would take more than a fifth of the time;
         the plan, None where not even the shortest pilots fit; and the seconds that it leaves.
     """
-    group = question.group
-    designs = interleaved_designs(trainer.samples, group)
-    seconds, step = step_times(trainer, plan, question, trainings)
     at_once = trainings.at_once(trainer.device)
     # what took longer than it was meant to leaves pilots half of what they were meant to have
     rest = max(options.seconds - spent, _share(options) * options.seconds / 2)
-    allowed = rest - (START_SECONDS if at_once > 1 else 0)
-    tried = trial_count(question, trainer, augment)
-    answers = (2 + tried) * len(designs) / at_once
-    trainer = quick_to_ask(trainer, question, plan, ASKED_SHARE * allowed / (answers * seconds))
-    replaced = len(true_designs(trainer.samples, group))
-    arguments = (seconds, plan, len(designs), replaced, max(0.0, allowed))
-    asked = _asked_steps(trainer, question, plan)
-    counts = (tried, min(tried, FIRST_REMEDIES), 0)
+    allowed = max(0.0, rest - (START_SECONDS if at_once > 1 else 0))
+    possible, curve = trial_count(question, trainer, augment), needs_curve(trainer.samples)
+    first = FIRST_REMEDIES
+    if not curve:  # one that needs no shorter pilot beside it
+        first = min(first, len(augmentations(question, True))) if augment else 0
+    chosen: tuple[DesignTrainer, PilotPlan | None] = (trainer, None)
+    for several, remedies in ((True, possible), (curve, min(first, possible)), (curve, 0)):
+        asking, pilots = _affordable(question, trainer, plan, allowed, several, remedies, trainings)
+        enough = remedies < possible or not remedies or pilots is None
+        if pilots is not None and (enough or pilots.lengths[-1] >= pilots.full // ENOUGH):
+            chosen = (asking, pilots)
+            break
+    return *chosen, allowed - (0.0 if chosen[1] is None else chosen[1].seconds)
+
+
+def _affordable(
+    question: Question,
+    trainer: DesignTrainer,
+    plan: StepPlan,
+    allowed: float,
+    several: bool,
+    remedies: int,
+    trainings: Trainings,
+) -> tuple[DesignTrainer, PilotPlan | None]:
+    """A trainer that is quick to ask, and the pilots that fit so many seconds with so many remedies."""
+    designs = interleaved_designs(trainer.samples, question.group)
+    seconds, step = step_times(trainer, plan, question, trainings)
+    at_once = trainings.at_once(trainer.device)
+    answers = (1 + several + remedies) * len(designs) / at_once
+    each = trainings.measured("asking about a point", trainer.asked_seconds)
+    trainer = quick_to_ask(trainer, question, ASKED_SHARE * allowed / (answers * max(each, 1e-9)))
+    asked = each * trainer.asked_points(designs[0]) / seconds
     points = trainer.refit_points(designs[0])
     if points:
         fitting = trainings.measured("fitting a last layer", partial(trainer.refit_seconds, points))
-        share = min(1.0, FITTED_SHARE * max(0.0, allowed) / (answers * max(fitting, 1e-6)))
+        share = min(1.0, FITTED_SHARE * allowed / (answers * max(fitting, 1e-6)))
         points, asked = int(share * points), asked + share * fitting / seconds
-    every, first, none = (pilot_plan(*arguments, asked, count, at_once, step, points) for count in counts)
-    enough = every is not None and every.lengths[-1] >= every.full // ENOUGH
-    chosen = every if enough else first or none
-    return trainer, chosen, allowed - (0.0 if chosen is None else chosen.seconds)
+    replaced = len(true_designs(trainer.samples, question.group))
+    pilots = pilot_plan(
+        seconds, plan, len(designs), replaced, allowed, asked, remedies, at_once, step, points, several
+    )
+    return trainer, pilots
 
 
-def quick_to_ask(trainer: DesignTrainer, question: Question, plan: StepPlan, steps: float) -> DesignTrainer:
-    """The trainer that asks about as many samples as take the time of so many steps, or about the fewest."""
-    asking = [replace(trainer, asked=most) for most in ASKED_SAMPLES]
-    return next((one for one in asking if _asked_steps(one, question, plan) <= steps), asking[-1])
+def needs_curve(samples: ForecastSamples) -> bool:
+    """Whether the forecast is extrapolated from pilots of two lengths, instead of corrected after one.
+
+    The correction is about the accuracy of new samples.
+    """
+    return samples.task.kind != "classification" or samples.new is None
+
+
+def quick_to_ask(trainer: DesignTrainer, question: Question, points: float) -> DesignTrainer:
+    """The trainer that asks about so many points in all, or about the fewest."""
+    design = interleaved_designs(trainer.samples, question.group)[0]
+    asking = [replace(trainer, asked=most) for most in ASKED]
+    return next((one for one in asking if one.asked_points(design) <= points), asking[-1])
 
 
 def step_times(
@@ -115,9 +148,10 @@ def too_small_text(
     """What a pilot training would take, in words, where so many seconds were spent before."""
     designs = interleaved_designs(trainer.samples, question.group)
     seconds, step = step_times(trainer, plan, question, trainings)
-    asked = _asked_steps(trainer, question, plan)
-    at_once = trainings.at_once(trainer.device)
-    least = smallest_budget(seconds, plan, step, len(designs), asked, at_once)
+    each = trainings.measured("asking about a point", trainer.asked_seconds)
+    asked = each * replace(trainer, asked=ASKED[-1]).asked_points(designs[0]) / seconds
+    at_once, several = trainings.at_once(trainer.device), needs_curve(trainer.samples)
+    least = smallest_budget(seconds, plan, step, len(designs), asked, at_once, several)
     least /= 1 - FITTED_SHARE
     least += START_SECONDS if at_once > 1 else 0
     least = max(least / _share(options), least + spent)
@@ -131,11 +165,5 @@ def too_small_text(
 
 
 def _share(options: ForecastOptions) -> float:
-    """The share of the budget that is for pilots and remedies."""
-    return 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
-
-
-def _asked_steps(trainer: DesignTrainer, question: Question, plan: StepPlan) -> float:
-    """What asking a trained network costs, in steps of the whole training."""
-    design = interleaved_designs(trainer.samples, question.group)[0]
-    return FORWARD * trainer.asked_points(design) / plan.batch
+    """The share of the budget that is for pilots and remedies at least."""
+    return 1.0 if options.method == "pilot" else 1 - SHORT_KERNEL_SHARE

@@ -13,12 +13,13 @@ from jaxtyping import Float64
 from torch import Tensor, nn
 
 from symscope.errors import DivergedError
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import true_designs
 from symscope.forecasting._equivariance import Equivariance, equivariance
 from symscope.forecasting._options import TrainingOptions
 from symscope.forecasting._pilot import LEARNED
 from symscope.forecasting._question import Question
-from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer, class_scores
+from symscope.forecasting._trained_answer import TrainedAnswer, class_scores
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.numerics import Progress, explained, partial_progress

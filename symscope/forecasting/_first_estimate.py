@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from symscope.errors import BudgetError
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
+from symscope.forecasting._design_trainer import ASKED
 from symscope.forecasting._kernel_choice import tangent_kernel
-from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions
-from symscope.forecasting._pilot_plan import RATIO, fewest_steps, smallest_budget
+from symscope.forecasting._options import KERNEL_SHARE, SHORT_KERNEL_SHARE, ForecastOptions, TrainingOptions
+from symscope.forecasting._pilot_plan import fewest_steps, smallest_budget
 from symscope.forecasting._question import Question
-from symscope.forecasting._trained_answer import ASKED_SAMPLES
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import UserModel, arrange_inputs
 from symscope.user_code import user_errors
@@ -72,15 +72,16 @@ def first_estimate(
     if forward < SLOW or not alone or options.method == "kernel":
         return estimate
     plan = training.plan(network.builder(options.seed), len(question.data) * order)
-    share = 1.0 if options.method == "pilot" else 1 - KERNEL_SHARE
+    share = 1.0 if options.method == "pilot" else 1 - SHORT_KERNEL_SHARE
     step = WITH_GRADIENTS * forward * plan.batch
     cost = StepCost(0.0, min(smallest_batch(network.builder(options.seed)), plan.batch))
-    if (1 + RATIO) * fewest_steps(plan, cost) * step <= ROUGH * share * options.seconds:
+    if fewest_steps(plan, cost) * step <= ROUGH * share * options.seconds:
         return estimate
     if options.method == "auto" and _kernel_fits(question, network, options, forward):
         return estimate
     asked = fewest_asked_points(question) / WITH_GRADIENTS / plan.batch
-    least = smallest_budget(step, plan, cost, 1, asked) / share
+    several = question.task.kind != "classification"
+    least = smallest_budget(step, plan, cost, 1, asked, several=several) / share
     raise BudgetError(_refusal(question, network.name, forward, least, options.seconds))
 
 
@@ -103,8 +104,8 @@ def _pass_seconds(module: nn.Module, x: Tensor) -> float:
 
 def fewest_asked_points(question: Question) -> int:
     """About how many points a trained network is asked at, at the least, as `DesignTrainer` counts them."""
-    cells = len(question.data.classes) * question.group.order
-    return 5 * ASKED_SAMPLES[-1] * cells  # lacking, covered, averaged, of known and of new samples
+    averaged = 2 * question.group.order
+    return (averaged + 2 * ASKED[-1]) * len(question.data.classes)
 
 
 def _kernel_fits(question: Question, network: UserModel, options: ForecastOptions, forward: float) -> bool:

@@ -15,15 +15,22 @@ from torch import Tensor, nn
 from symscope.data import Action, LabelledData, MeasuredData, TargetAction, as_samples
 from symscope.errors import BudgetError, InputError, nearest
 from symscope.forecasting._advice import Remedies, remedy_rows
-from symscope.forecasting._architecture_forecast import known_regression, with_kernel
-from symscope.forecasting._budgeted_pilots import budgeted_pilots, too_small_text
+from symscope.forecasting._architecture_forecast import with_kernel
+from symscope.forecasting._budgeted_pilots import budgeted_pilots, step_times, too_small_text
 from symscope.forecasting._cautions import layer_cautions, target_cautions
 from symscope.forecasting._check import check_trainings, training_check
 from symscope.forecasting._coverage import Cases
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._equivariance import equivariance
 from symscope.forecasting._first_estimate import first_estimate
-from symscope.forecasting._options import KERNEL_SHARE, ForecastOptions, TrainingOptions, with_settings
+from symscope.forecasting._options import (
+    KERNEL_SHARE,
+    SHORT_KERNEL_SHARE,
+    ForecastOptions,
+    TrainingOptions,
+    with_settings,
+)
 from symscope.forecasting._pilot import LEARNED, PilotStopped, pilot_forecast, pilot_trainings
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, rank_advice
@@ -32,7 +39,6 @@ from symscope.forecasting._remedy_trials import remedy_trials, trial_count
 from symscope.forecasting._result import Forecast
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._suited_remedies import SuitedRemedies, suited_remedies
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training, tensor_digest
 from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
@@ -217,15 +223,23 @@ def _growing_forecast(
         notes=(*question.group_notes, *suited.notes, *samples.notes),
         variance=samples.variance,
     )
-    if options.method != "pilot":
-        result = with_kernel(result, trainer, say, trainings)
-    pilots, spent, spare = None, 0.0, 0.0
+    share = KERNEL_SHARE
     if options.method != "kernel":
         say("timing a step of training", 0, 0)
+        step, _ = step_times(trainer, plan, question, trainings)
+        if options.seconds < step * plan.steps * len(designs):
+            share = SHORT_KERNEL_SHARE
+    begun = result
+    if options.method != "pilot":
+        result = with_kernel(begun, trainer, say, trainings, share * options.seconds)
+    pilots, spent, spare = None, 0.0, 0.0
+    if options.method != "kernel":
         spent = trainings.measured("seconds before pilots", lambda: time.perf_counter() - began)
         trainer, pilots, spare = budgeted_pilots(
             question, trainer, plan, options, suited.augment, trainings, spent
         )
+    if result.prediction is None and pilots is None and options.method == "auto":  # it has all of the time
+        result = with_kernel(begun, trainer, say, trainings, max(0.0, options.seconds - spent))
     if result.prediction is None and pilots is None:
         raise BudgetError(too_small_text(question, trainer, plan, options, trainings, spent))
     yield result
@@ -295,7 +309,6 @@ def _with_pilots(
             pilots,
             seed,
             counted,
-            known_regression(result.prediction),
             trainings,
         )
     except PilotStopped as stop:

@@ -1,30 +1,32 @@
 """From a pilot to a whole training by a correction that was fitted on a bank of forecasts and trainings.
 
-On the scale of logits a class moves up from what the pilot reached: by a constant, less where the pilot
-has not learned what it was shown; towards what a regression on the same data reaches, with the network's
-infinite-width kernel where it is known, else by nearest neighbours, if that is higher; and along the rise
-from the shorter pilot to the longer. What it reaches at seen transformations counts little. The numbers
-are those that `python -m docs.tooling.forecast_bank` fits to docs/results/forecast-bank; they are used
-because they did better than the constants of `_extrapolation` for networks, data sets and groups that were
-left out of the fit. Intervals are conformal: as wide as residuals of networks that were left out.
+On the scale of logits a class moves from what the pilot reached: by a constant; more where the pilot has not
+learned what it was shown of the class; towards what its nearest neighbours in the training data say, those of
+its inputs or those of what the last layer gets, whichever is higher; and towards how sure the pilot is of it.
+The numbers are those that `python -m docs.tooling.forecast_bank` fits to docs/results/forecast-bank; they are
+used because they did better than the constants of `_extrapolation` for networks, data sets and groups that
+were left out of the fit. Intervals are conformal: as wide as residuals of networks that were left out.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from symscope.forecasting._extrapolation import Z_975, moved_scores, score_logits
-from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, class_scores
+from symscope.forecasting._trained_answer import (
+    ScoreTable,
+    TablePrediction,
+    TrainedAnswer,
+    class_scores,
+)
 from symscope.numerics import explained, may_be_infinite
 
 HALFWAY = 0.15  # progress of a pilot after which half of the correction applies
-WEIGHTS = (0.47, -0.58, 0.97, 0.21, -0.12, 0.15)  # of the six parts of `correction_features`
-WIDTH, FURTHER_WIDTH = 0.07, 0.51  # half width of a class, for a whole training and for what is to come
-SHARED = 0.38  # of the squared errors of classes, the part that all classes of a case have in common
+WEIGHTS = (0.09, 1.38, 0.80, 0.33, 0.18)  # of the five parts of `correction_features`
+WIDTH, FURTHER_WIDTH = 0.14, 0.19  # half width of a class, for a whole training and for what is to come
+SHARED = 0.55  # of the squared errors of classes, the part that all classes of a case have in common
 LEAST_SPREAD = 0.1
 BANK_POINTS = 100  # points behind a score of the bank at least
 MOST_POINTS = 400  # points behind a score, at most: more make it no more certain
@@ -56,29 +58,26 @@ def class_logits(score: Float64[Tensor, "c"], points: Int64[Tensor, "c"]) -> Flo
 @may_be_infinite
 @explained
 def correction_features(
-    pilots: Float64[Tensor, "lengths c"],
-    covered: Float64[Tensor, "c"],
-    regression: Float64[Tensor, "c"],
-    fitted: float,
+    pilot: Float64[Tensor, "c"],
+    near: Float64[Tensor, "c"],
+    sure: Float64[Tensor, "c"],
+    fitted: Float64[Tensor, "c"],
     points: Int64[Tensor, "c"],
     progress: float,
-) -> Float64[Tensor, "c 6"]:
+) -> Float64[Tensor, "c 5"]:
     """What the correction of each class is a linear function of.
 
     Args:
-        pilots: Accuracy of each class after one or two pilots, the longer last, at what the training data
-            lacks of it; NaN for classes that were not asked.
-        covered: Accuracy at what it has of the class.
-        regression: Accuracy of kernel regression, or of nearest neighbours, at what it lacks.
-        fitted: Share of the points trained on that the longer pilot has right.
+        pilot: Accuracy of each class after a pilot at what the training data lacks of it; NaN for classes
+            that were not asked.
+        near: How often the nearest point of the training data has the class.
+        sure: Mean probability of the class there.
+        fitted: Share of the points of the class trained on that the pilot has right.
         points: Points behind the accuracies.
-        progress: How much of a whole training the longer pilot stands for.
+        progress: How much of a whole training the pilot stands for.
     """
-    here, there, near = (class_logits(one, points) for one in (pilots[-1], covered, regression))
-    rise = (here - class_logits(pilots[0], points)).nanmean().nan_to_num()
-    higher, unlearned = (near - here).clamp(min=0), 1 - fitted
-    one = torch.ones_like(here)
-    parts = [one, unlearned * one, higher, unlearned * higher, there - here, rise * one]
+    here, beside, likely = (class_logits(one, points) for one in (pilot, near, sure))
+    parts = [torch.ones_like(here), 1 - fitted, beside - here, likely - here, here]
     return to_come(progress) * torch.stack(parts, 1)
 
 
@@ -113,22 +112,22 @@ def mean_width(classes: int) -> float:
 @may_be_infinite
 @explained
 def learned_shift(
-    missing: Sequence[ScoreTable], covered: ScoreTable, fitted: float, regression: ScoreTable, progress: float
+    answer: TrainedAnswer, neighbours: ScoreTable | None, progress: float
 ) -> Float64[Tensor, "c"]:
-    """How far each class moves on the scale of logits, from the longer pilot to a whole training.
+    """How far each class moves on the scale of logits, from a pilot to a whole training.
 
     Args:
-        missing: New samples at what the training data lacks, after each pilot, the longer last.
-        covered: New samples at what it has; classes without any have the fitted score.
-        fitted: Score at points of the training data.
-        regression: Kernel regression, or nearest neighbours, at what it lacks.
-        progress: How much of a whole training the longer pilot stands for.
+        answer: What the pilot answers about new samples.
+        neighbours: Nearest neighbours of inputs; None for a network that is invariant, of which they say
+            nothing.
+        progress: How much of a whole training the pilot stands for.
     """
-    there = covered.total.sum(1) / covered.count.sum(1)
-    there = torch.where(there.isnan(), fitted, there)
-    pilots = torch.stack([class_scores(one) for one in missing])
-    points = missing[-1].count.sum(1)
-    features = correction_features(pilots, there, class_scores(regression), fitted, points, progress)
+    pilot, near, sure, fit = map(class_scores, (answer.new, answer.near, answer.sure, answer.fit))
+    if neighbours is not None:
+        near = torch.fmax(near, class_scores(neighbours))
+    near, sure = (torch.where(one.isnan(), pilot, one) for one in (near, sure))
+    fitted = torch.where(fit.isnan(), answer.fitted, fit)
+    features = correction_features(pilot, near, sure, fitted, answer.new.count.sum(1), progress)
     return features @ torch.tensor(WEIGHTS, dtype=torch.float64)
 
 

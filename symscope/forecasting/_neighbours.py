@@ -1,4 +1,7 @@
-"""The accuracy of nearest neighbours at what the training data lacks: a forecast without any network."""
+"""The accuracy of nearest neighbours at what the training data lacks: a forecast without any network.
+
+It costs no training, but not nothing: new samples times training data times numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from symscope.forecasting._asked_points import spread_points
 from symscope.forecasting._designs import Design
 from symscope.forecasting._sample_split import ForecastSamples
-from symscope.forecasting._trained_answer import ScoreTable, first_of_each
+from symscope.forecasting._trained_answer import ScoreTable
 from symscope.numerics import explained
 
 PIECE = 4096  # points of the training data that are compared at a time
 OPERATIONS = 4e11  # about ten seconds of two cores
-FEWEST = 8  # new samples of a class that are always asked
+PER_SECOND = 4e10  # of two cores, about
+SHARE = 0.05  # of the time of pilots and remedies, at most
+FEWEST = 16  # points of a class that are always asked
 
 
 @explained
@@ -31,7 +37,7 @@ def nearest_neighbours(
         samples: Known and new samples.
         designs: What the training data holds and lacks; each new sample is asked once for each.
         device: Device to compute on.
-        operations: Most multiplications and additions; with more, fewer new samples are asked.
+        operations: Most multiplications and additions; with more, fewer points are asked.
 
     Returns:
         Empty without new samples.
@@ -49,14 +55,27 @@ def nearest_neighbours(
             seen = design.seen.flatten()
             asked = design.missing[new.positions]
             cost = 2.0 * int(seen.sum()) * points.shape[1] * int(asked.sum())
-            most = max(FEWEST, int(operations / cost * int(new.positions.bincount().max())) if cost else 0)
-            at = (asked & first_of_each(new.positions, most)[:, None]).flatten().nonzero()[:, 0]
+            points_asked = asked.sum(1).long()
+            of_class = torch.zeros(samples.classes, dtype=torch.int64).index_add(
+                0, new.positions, points_asked
+            )
+            most = max(FEWEST, int(operations / cost * int(of_class.max())) if cost else 0)
+            at = spread_points(asked, new.positions, most).flatten().nonzero()[:, 0]
             nearest = _nearest(fresh[at].to(device), points[seen].to(device)).cpu()
             position = new.positions[at // samples.order]
             cells = position * samples.order + at % samples.order
             total.index_add_(0, cells, (owners[seen][nearest] == position).double())
             count += cells.bincount(minlength=shape.numel())
     return ScoreTable(total.reshape(shape), count.reshape(shape))
+
+
+def affordable_operations(seconds: float) -> float:
+    """How many operations may go into neighbours where pilots and remedies take so many seconds.
+
+    >>> affordable_operations(1.0) < affordable_operations(60.0) < affordable_operations(1e6) == OPERATIONS
+    True
+    """
+    return min(OPERATIONS, SHARE * PER_SECOND * seconds)
 
 
 def _nearest(asked: Float[Tensor, "k d"], points: Float[Tensor, "p d"]) -> Int64[Tensor, "k"]:

@@ -17,11 +17,12 @@ import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
+from symscope.forecasting._asked_points import first_of_each
 from symscope.forecasting._designs import Design
 from symscope.forecasting._extrapolation import OWN, extrapolated, rise_factor, score_logits, shifted_scores
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
-from symscope.forecasting._trained_answer import ScoreTable, first_of_each
+from symscope.forecasting._trained_answer import ScoreTable
 from symscope.numerics import explained
 
 FURTHEST = 3.0  # most of the rise between two pilots that the line is extended by

@@ -20,6 +20,7 @@ ADAM = Optimiser("adam", 1e-3)
 SGD = Optimiser("sgd", 0.02, momentum=0.9)
 MOST_BUDGET = 7 * 86400.0  # seconds: a week
 KERNEL_SHARE = 1 / 3  # of the budget, for what needs no training
+SHORT_KERNEL_SHARE = 0.1  # the same where the budget is shorter than a whole training
 EPOCHS, FEWEST_STEPS, MOST_STEPS = 25, 600, 3000  # of a whole training by default
 MANY_POINTS = 4096  # from here on batches are 128, below 32
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}

@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import (
@@ -30,10 +31,10 @@ from symscope.forecasting._extrapolation import (
     shifted_scores,
 )
 from symscope.forecasting._learned_forecast import learned_prediction, learned_shift, to_come
-from symscope.forecasting._neighbours import nearest_neighbours
+from symscope.forecasting._neighbours import affordable_operations, nearest_neighbours
 from symscope.forecasting._number_forecast import regression_scores, trained_numbers
 from symscope.forecasting._pilot_plan import PilotPlan
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TablePrediction, TrainedAnswer
+from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, TrainedAnswer
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.groups import FiniteGroup
@@ -95,17 +96,16 @@ class PilotStopped(KeyboardInterrupt):
 @explained
 def pilot_trainings(trainer: DesignTrainer, group: FiniteGroup, plan: PilotPlan, seed: int) -> list[Training]:
     """The trainings of a plan: the shorter of every design, then the longer, repeat by repeat."""
-    runs = [(0, 0), *((1, repeat) for repeat in range(plan.repeats))]
     return [
         Training(
             trainer,
             design,
-            plan.trainings[which],
+            plan.compressed(cost),
             seed + repeat,
-            otherwise=plan.plain(which),
-            refitted=plan.refitted(which),
+            otherwise=plan.plain(cost),
+            refitted=plan.refitted(cost),
         )
-        for which, repeat in runs
+        for cost, repeat in plan.runs
         for design in interleaved_designs(trainer.samples, group, repeat)
     ]
 
@@ -117,7 +117,6 @@ def pilot_forecast(
     plan: PilotPlan,
     seed: int,
     progress: Progress | None = None,
-    regression: ScoreTable | None = None,
     trainings: Trainings | None = None,
 ) -> PilotForecast:
     """Run the pilot trainings of a plan and extrapolate.
@@ -128,8 +127,6 @@ def pilot_forecast(
         plan: Lengths and repeats, and the whole training.
         seed: Seed for weights and order.
         progress: Called as `progress(words with the loss, steps done, steps in all)`.
-        regression: What kernel regression on all samples predicts for new ones at what the training data
-            lacks; nearest neighbours take its place where it is not known.
         trainings: Where trainings run and are kept; by default here.
 
     Raises:
@@ -149,29 +146,34 @@ def pilot_forecast(
         if not finished:
             raise
         spent = time.perf_counter() - start
-        pilot = _extrapolated_pilot(trainer, group, shorter, finished, regression, spent)
+        pilot = _extrapolated_pilot(trainer, group, shorter, finished, spent)
         raise PilotStopped(pilot, missing) from stop
-    return _extrapolated_pilot(trainer, group, plan, answers, regression, time.perf_counter() - start)
+    return _extrapolated_pilot(trainer, group, plan, answers, time.perf_counter() - start)
 
 
 def _finished_part(
     plan: PilotPlan, answers: Sequence[TrainedAnswer | None]
 ) -> tuple[list[TrainedAnswer], PilotPlan, str]:
     """Of a plan's answers those that make a smaller plan, that plan, and what it lacks."""
-    runs = [answers[k : k + plan.designs] for k in range(0, len(answers), plan.designs)]  # the shorter first
+    runs = [answers[k : k + plan.designs] for k in range(0, len(answers), plan.designs)]
     finished = [[one for one in run if one is not None] for run in runs]
-    long = [run for run in finished[1:] if len(run) == plan.designs]
-    if long and len(finished[0]) == plan.designs:
-        missing = f"{len(long)} of {plan.repeats} repeats of its longer trainings are finished"
-        return sum(long, finished[0]), replace(plan, repeats=len(long)), missing
-    used = [one for run in long for one in run] or max(finished, key=len)
-    which = 0 if used is finished[0] else 1
-    repeats, (length, other) = max(1, len(long)), (plan.lengths[which], plan.lengths[1 - which])
+    short, long = finished[: -plan.repeats], finished[-plan.repeats :]
+    whole = [run for run in long if len(run) == plan.designs]
+    if whole and all(len(run) == plan.designs for run in short):
+        missing = f"{len(whole)} of {plan.repeats} repeats of its longest trainings are finished"
+        kept = [one for run in [*short, *whole] for one in run]
+        return kept, replace(plan, repeats=len(whole)), missing
+    used = [one for run in whole for one in run] or max(finished, key=len)
+    cost = plan.lengths[-1] if used and any(used[:1] == run[:1] for run in long) else plan.lengths[0]
+    repeats = max(1, len(whole))
     count = len(used) // repeats
-    missing = f"its trainings at the cost of {other:,} steps are missing, those at {length:,} are here"
+    others = [one for one in plan.lengths if one != cost]
+    said = [f"its trainings at the cost of {one:,} steps are missing" for one in others]
     if count < plan.designs:
-        missing += f" for {count} of {plan.designs} parts of the classes"
-    return used, replace(plan, lengths=(length,), repeats=repeats, designs=count), missing
+        said.append(f"those at {cost:,} are here for {count} of {plan.designs} parts of the classes")
+    elif others:
+        said.append(f"those at {cost:,} are here")
+    return used, replace(plan, lengths=(cost,), repeats=repeats, designs=count), ", ".join(said)
 
 
 def _extrapolated_pilot(
@@ -179,7 +181,6 @@ def _extrapolated_pilot(
     group: FiniteGroup,
     plan: PilotPlan,
     answers: list[TrainedAnswer],
-    regression: ScoreTable | None,
     seconds: float,
 ) -> PilotForecast:
     """What the answers of a plan's trainings, in their order, lead to."""
@@ -198,13 +199,11 @@ def _extrapolated_pilot(
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
     classes = trainer.samples.task.kind == "classification"
     if classes and trainer.samples.new is not None:
-        if last.asymmetry <= INVARIANT:  # regression on points says nothing of a network that is invariant
-            regression = last.new
-        elif regression is None:
-            designs = interleaved_designs(trainer.samples, group)
-            regression = nearest_neighbours(trainer.samples, designs, trainer.device)
-        tables = [one.new for one in ordered]
-        shift = learned_shift(tables, last.covered, last.fitted, regression, share)
+        beside = None
+        if last.asymmetry > INVARIANT:
+            designs, most = interleaved_designs(trainer.samples, group), affordable_operations(plan.seconds)
+            beside = nearest_neighbours(trainer.samples, designs, trainer.device, most)
+        shift = learned_shift(last, beside, share)
         known, new = (learned_prediction(one, shift, share) for one in (last.known, last.new))
     anchors: tuple[ScoreTable | None, ScoreTable | None] = (None, None)
     if trainer.samples.task.kind == "regression" and last.asymmetry > INVARIANT:

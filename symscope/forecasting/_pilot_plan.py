@@ -11,7 +11,7 @@ from symscope.numerics import explained
 from symscope.training import StepPlan
 
 RATIO = 3  # the longer of two trainings over the shorter
-FEWEST_STEPS = 20  # of the shorter one, of the smallest batch: fewer show nothing of how it goes on
+FEWEST_STEPS = 30  # of the longer one, of the smallest batch: fewer show nothing of how it goes on
 REPEATS = 3  # longer trainings at most, where they replace many or there is time
 FORWARD = 1 / 3  # a forward pass alone over one with gradients
 REFITTED = 0.2  # of the cost of a training, at most, for passing points through it to fit its last layer
@@ -24,13 +24,14 @@ class PilotPlan:
     """Which trainings a budget allows.
 
     Attributes:
-        lengths: Cost of the shorter and of the longer training in steps of a whole one, one number where the
-            longer was stopped; remedies are tried for the shorter.
+        lengths: Cost of the trainings of the network as it is, in steps of a whole one: of one, or of a
+            shorter and a longer one.
         repeats: How often the longer is run, each time with other elements missing and other weights.
         designs: Trainings of each length in one repeat.
         whole: Whole training that is forecast.
         replaced: Whole trainings that would answer the question without a forecast.
-        remedies: Further networks that there is time for, each trained for the shorter length.
+        tried: Cost of the training of a remedy.
+        remedies: Further networks that there is time for.
         seconds: Estimated time, remedies included.
         step: What steps cost by their batch.
         points: Points of the training data that the last layer of each pilot may be fitted to; 0 where it
@@ -38,7 +39,7 @@ class PilotPlan:
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
-    >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 0, 1.2, StepCost(0.05))
+    >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 30, 0, 1.2, StepCost(0.05))
     >>> plan.text.partition("(")[2].partition(")")[0]
     'the longer: 533 steps of 16 points at 1.9 times the learning rate'
     """
@@ -48,6 +49,7 @@ class PilotPlan:
     designs: int
     whole: StepPlan
     replaced: int
+    tried: int
     remedies: int
     seconds: float
     step: StepCost
@@ -59,29 +61,43 @@ class PilotPlan:
         return self.whole.steps
 
     @property
-    def trainings(self) -> tuple[StepPlan, ...]:
-        """The trainings of each length: compressed to what fitting the last layer leaves of its cost."""
-        return tuple(
-            compressed_plan(self.whole, self._trained(which), self.step) for which in range(len(self.lengths))
-        )
+    def runs(self) -> list[tuple[int, int]]:
+        """Cost and number of each repeat of all designs, the shorter first."""
+        longest = [(self.lengths[-1], repeat) for repeat in range(self.repeats)]
+        return [*((cost, 0) for cost in self.lengths[:-1]), *longest]
 
-    def refitted(self, which: int) -> int:
-        """Points that the last layer is fitted to after a training of a length; 0 after the whole training.
+    @property
+    def trainings(self) -> tuple[StepPlan, ...]:
+        """The trainings of the network as it is."""
+        return tuple(map(self.compressed, self.lengths))
+
+    def compressed(self, cost: int) -> StepPlan:
+        """A whole training compressed to what fitting the last layer leaves of a cost."""
+        return compressed_plan(self.whole, self._trained(cost), self.step)
+
+    def plain(self, cost: int) -> StepPlan:
+        """A training of the batch and learning rate of the whole one at the same cost.
+
+        It takes the place of a compressed one that diverges.
+        """
+        return StepPlan(min(self._trained(cost), self.full), self.whole.batch, self.whole.optimiser)
+
+    def refitted(self, cost: int) -> int:
+        """Points that the last layer is fitted to after a training of a cost; 0 after the whole training.
 
         >>> from symscope.training import Optimiser
         >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
-        >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 0, 1.2, StepCost(), points=4000)
-        >>> plan.refitted(0), plan.refitted(1), plan.trainings[1].steps * plan.trainings[1].batch
+        >>> plan = PilotPlan((30, 90), 1, 1, whole, 1, 30, 0, 1.2, StepCost(), points=4000)
+        >>> plan.refitted(30), plan.refitted(90), plan.compressed(90).steps * plan.compressed(90).batch
         (2304, 4000, 10000)
         """
-        length = self.lengths[which]
-        if length >= self.full:
+        if cost >= self.full:
             return 0
-        return min(self.points, int(REFITTED * length * self.whole.batch / FORWARD))
+        return min(self.points, int(REFITTED * cost * self.whole.batch / FORWARD))
 
-    def _trained(self, which: int) -> int:
-        """What fitting the last layer leaves of the cost of a length, in steps of the whole training."""
-        return max(1, round(self.lengths[which] - FORWARD * self.refitted(which) / self.whole.batch))
+    def _trained(self, cost: int) -> int:
+        """What fitting the last layer leaves of a cost, in steps of the whole training."""
+        return max(1, round(cost - FORWARD * self.refitted(cost) / self.whole.batch))
 
     @property
     def text(self) -> str:
@@ -97,19 +113,12 @@ class PilotPlan:
             return f"{begin}; {longer} is the whole training, {self.full:,} steps of {last.batch} points"
         faster = last.optimiser.learning_rate / self.whole.optimiser.learning_rate
         rate = "the same learning rate" if faster == 1 else f"{faster:.2g} times the learning rate"
-        fitted = self.refitted(-1)
+        fitted = self.refitted(self.lengths[-1])
         refitted = f", its last layer then fitted to {fitted:,} points" if fitted else ""
         return (
             f"{begin} ({longer}: {last.steps:,} steps of {last.batch} points at {rate}{refitted}), and what "
             f"{self.full:,} steps of {self.whole.batch} points are predicted to reach"
         )
-
-    def plain(self, which: int) -> StepPlan:
-        """A training of the batch and learning rate of the whole one at the cost of a length.
-
-        It takes the place of a compressed one that diverges.
-        """
-        return StepPlan(min(self._trained(which), self.full), self.whole.batch, self.whole.optimiser)
 
     @property
     def progress(self) -> float:
@@ -119,7 +128,7 @@ class PilotPlan:
     @property
     def plain_progress(self) -> float:
         """The same where a plain training took its place."""
-        return progress_share(self.whole, self.plain(-1))
+        return progress_share(self.whole, self.plain(self.lengths[-1]))
 
     @property
     def steps(self) -> int:
@@ -144,6 +153,7 @@ def pilot_plan(
     at_once: int = 1,
     step: StepCost | None = None,
     points: int = 0,
+    several: bool = True,
 ) -> PilotPlan | None:
     """The trainings that fit a budget; None if not even the shortest do.
 
@@ -154,13 +164,16 @@ def pilot_plan(
         replaced: Trainings that would answer without a forecast.
         budget: Seconds.
         asked_steps: What asking a trained network costs, in steps.
-        remedies: Further networks that are trained for the shorter length.
+        remedies: Further networks, each trained for a third of the longer length.
         at_once: Trainings that run at a time, each with steps of `step_seconds`.
         step: What steps cost by their batch.
         points: Points of the training data that the last layer of each pilot may be fitted to.
+        several: Whether the network as it is has a training of a third of the length too.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
+    >>> pilot_plan(0.01, whole, designs=1, replaced=1, budget=4.0, several=False).lengths
+    (400,)
     >>> plan = pilot_plan(0.01, whole, designs=1, replaced=1, budget=4.0)
     >>> plan.lengths, plan.repeats, plan.cost, [one.batch for one in plan.trainings]
     ((100, 300), 1, 0.4, [12, 38])
@@ -174,36 +187,37 @@ def pilot_plan(
     >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
     (133, 399)
     """
-    affordable, short, full = budget / step_seconds, (1 + remedies) * designs, whole.steps
+    affordable, short, full = budget / step_seconds, (several + remedies) * designs, whole.steps
 
-    def shorter(repeats: int) -> int:
+    def longest(repeats: int) -> int:
         return min(
-            int((affordable - (many + few) * asked_steps) / (RATIO * many + few))
+            int(RATIO * (affordable - (many + few) * asked_steps) / (RATIO * many + few))
             for many, few in _shares(repeats * designs, short, at_once)
         )
 
     # of many up to a third of what it replaces, more would be no forecast; of one whole ones, if time is left
     most, enough = (REPEATS, full) if replaced == 1 else (min(REPEATS, replaced // 3), full // ENOUGH)
-    several = (count for count in range(most, 1, -1) if RATIO * shorter(count) >= enough)
-    repeats = next(several, 1)
+    again = (count for count in range(most, 1, -1) if longest(count) >= enough)
+    repeats = next(again, 1)
     step = step or StepCost()
-    least = shorter(repeats)
-    if least < fewest_steps(whole, step):
+    longer = min(longest(repeats), full)
+    if longer < fewest_steps(whole, step):
         return None
-    lengths = (min(least, max(1, full // RATIO)), min(RATIO * least, full))
-    seconds = _spent(lengths, repeats * designs, short, asked_steps, at_once) * step_seconds
-    return PilotPlan(lengths, repeats, designs, whole, replaced, remedies, seconds, step, points)
+    tried = max(1, longer // RATIO)
+    seconds = _spent((tried, longer), repeats * designs, short, asked_steps, at_once) * step_seconds
+    lengths = (tried, longer) if several else (longer,)
+    return PilotPlan(lengths, repeats, designs, whole, replaced, tried, remedies, seconds, step, points)
 
 
 def fewest_steps(whole: StepPlan, step: StepCost) -> int:
-    """What the shorter pilot costs at least, in steps of the whole training.
+    """What a pilot costs at least, in steps of the whole training.
 
     >>> from symscope.training import Optimiser
     >>> fewest_steps(StepPlan(1000, 128, Optimiser("adam", 1e-3)), StepCost(0.0, 8))
     2
     """
     cost = step.of(min(step.smallest, whole.batch), whole.batch)
-    return min(math.ceil(FEWEST_STEPS * cost), max(1, whole.steps // RATIO))
+    return min(math.ceil(FEWEST_STEPS * cost), whole.steps)
 
 
 def smallest_budget(
@@ -213,17 +227,18 @@ def smallest_budget(
     designs: int,
     asked_steps: float = 0.0,
     at_once: int = 1,
+    several: bool = True,
 ) -> float:
     """The seconds from which on `pilot_plan` finds a plan without remedies.
 
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(1000, 128, Optimiser("adam", 1e-3))
-    >>> smallest_budget(1.0, whole, StepCost(), designs=1), pilot_plan(1.0, whole, 1, 10, 5.0).lengths
-    (5.0, (1, 3))
+    >>> smallest_budget(1.0, whole, StepCost(), designs=1), pilot_plan(1.0, whole, 1, 10, 2.0).lengths
+    (2.0, (1, 1))
     """
     fewest = fewest_steps(whole, step)
-    lengths = (fewest, RATIO * fewest)
-    return (_spent(lengths, designs, designs, asked_steps, at_once) + designs) * step_seconds
+    lengths = (max(1, fewest // RATIO), fewest)
+    return _spent(lengths, designs, several * designs, asked_steps, at_once) * step_seconds
 
 
 def _shares(long: int, short: int, at_once: int) -> list[tuple[int, int]]:

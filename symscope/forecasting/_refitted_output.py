@@ -10,6 +10,7 @@ there are any.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -32,6 +33,29 @@ CHECKED = 5  # one point of so many is kept apart to check the fit
 PROBED = 4  # points by which the last layer is found
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class RefittedOutput:
+    """A classifier whose last layer was fitted, and what that layer got for the points.
+
+    Attributes:
+        module: The network, or the network and a linear map behind it.
+        layer: Layer that was fitted; None where it is a map of the outputs.
+        network: The network without a map.
+        features: What the layer got, or the outputs that are mapped, for each point.
+        classes: Class of each point.
+    """
+
+    module: nn.Module
+    layer: nn.Linear | None
+    network: nn.Module
+    features: Float64[Tensor, "p d"]
+    classes: Int64[Tensor, "p"]
+
+    def __repr__(self) -> str:
+        return f"RefittedOutput({tuple(self.features.shape)} features)"
+
+
 @explained
 def refitted_output(
     module: nn.Module,
@@ -39,7 +63,7 @@ def refitted_output(
     classes: Int64[Tensor, "p"],
     columns: Int64[Tensor, "c"],
     kept_apart: bool = True,
-) -> nn.Module:
+) -> RefittedOutput:
     """A classifier whose last layer minimises the cross-entropy of some points; the other layers stay.
 
     `mean CE + 0.001 |W - W_0|^2` over the weights W and the bias of the last layer, W_0 those it has. Where
@@ -53,13 +77,10 @@ def refitted_output(
         columns: Outputs that are about classes.
         kept_apart: Whether a fifth of the points checks the fit instead of taking part in it.
 
-    Returns:
-        The network, or the network and a linear map behind it.
-
     >>> _ = torch.manual_seed(0)
     >>> net = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
     >>> x, y = torch.tensor([[1.0, 0, 0, 2], [0, 1, 3, 0]]), torch.tensor([1, 0])
-    >>> refitted_output(net, x, y, torch.arange(2), kept_apart=False)(x).argmax(1).tolist()
+    >>> refitted_output(net, x, y, torch.arange(2), kept_apart=False).module(x).argmax(1).tolist()
     [1, 0]
     """
     columns, classes = columns.to(points.device), classes.to(points.device)
@@ -67,8 +88,9 @@ def refitted_output(
     inputs, outputs = _layer_pass(module, layer, points)
     if inputs is None:
         layer, inputs = None, outputs.to(points.device).double()
+    unchanged = RefittedOutput(module, layer, module, inputs, classes)
     if len(columns) * inputs.shape[1] > LARGEST or (layer is not None and not layer.weight.requires_grad):
-        return module
+        return unchanged
     head = OutputMap(module, inputs.shape[1], columns).to(points.device) if layer is None else layer
     rows = torch.arange(len(columns), device=points.device) if layer is None else columns
     own = [head.weight] if head.bias is None else [head.weight, head.bias]
@@ -82,16 +104,18 @@ def refitted_output(
             one[rows] = values.to(one)
     result = module if layer is not None else head
     judged = slice(used, None) if used < len(points) else slice(0, max(1, used // CHECKED))
+    with torch.no_grad():
+        now = nn.functional.linear(inputs[judged].to(head.weight), head.weight, head.bias)[:, rows]
     losses = [
-        float(nn.functional.cross_entropy(one[:, columns.cpu()], classes[judged].cpu()))
-        for one in (outputs[judged], module_outputs(result, points[judged]))
+        float(nn.functional.cross_entropy(one.cpu().float(), classes[judged].cpu()))
+        for one in (outputs[judged][:, columns.cpu()], now)
     ]
     if losses[1] < losses[0]:
-        return result
+        return RefittedOutput(result, layer, module, inputs, classes)
     with torch.no_grad():
         for one, values in zip(own, before, strict=True):
             one.copy_(values)
-    return module
+    return unchanged
 
 
 @final
@@ -176,7 +200,7 @@ def refit_points(module: nn.Module, points: Float[Tensor, "p *s"], seen: int, cl
         seen: Points of the training data.
         classes: Number of classes.
     """
-    numbers = _layer_width(module, points) * max(1.0, classes / 10)
+    numbers = untrained_features(module, points, 1).features.shape[1] * max(1.0, classes / 10)
     return min(seen, MOST_POINTS, max(1, int(MOST_NUMBERS / numbers)))
 
 
@@ -190,19 +214,28 @@ def refit_seconds(module: nn.Module, points: Float[Tensor, "p *s"], count: int, 
         count: Points that it would be fitted to.
         classes: Number of classes.
     """
-    generator, width = seeded(0, 84), _layer_width(module, points)
-    inputs = torch.randn(count, width, generator=generator).double().to(points.device)
-    labels = torch.randint(0, classes, (count,), generator=generator).to(points.device)
-    weight = inputs.new_zeros(classes, width)
+    inputs = untrained_features(module, points, count).features
+    labels = torch.randint(0, classes, (count,), generator=seeded(0, 85)).to(points.device)
+    weight = inputs.new_zeros(classes, inputs.shape[1])
     fitted_layer(inputs[:PROBED], labels[:PROBED], weight, iterations=1)  # the first call loads what it needs
     start = time.perf_counter()
     fitted_layer(inputs, labels, weight, iterations=TIMED)
     return (time.perf_counter() - start) * ITERATIONS / TIMED
 
 
-def _layer_width(module: nn.Module, points: Float[Tensor, "p *s"]) -> int:
+@explained
+def untrained_features(module: nn.Module, points: Float[Tensor, "p *s"], count: int) -> RefittedOutput:
+    """Random numbers in the place of what the last layer gets, to measure how long they take.
+
+    Args:
+        module: Network in evaluation mode.
+        points: A few inputs as the network takes them.
+        count: Points in whose place they stand.
+    """
     layer = output_layer(module, points[:PROBED])
-    return module_outputs(module, points[:PROBED]).shape[1] if layer is None else layer.in_features
+    width = module_outputs(module, points[:PROBED]).shape[1] if layer is None else layer.in_features
+    features = torch.randn(count, width, generator=seeded(0, 84)).double().to(points.device)
+    return RefittedOutput(module, layer, module, features, torch.zeros(count, dtype=torch.int64))
 
 
 @explained

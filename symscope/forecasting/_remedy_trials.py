@@ -12,11 +12,11 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from symscope.errors import DivergedError, InputError
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._first_estimate import seconds_text
 from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import Question
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.groups import FiniteGroup, parse
@@ -39,7 +39,7 @@ FIRST_REMEDIES = 1  # that is tried where the budget is short
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Trainings that show what a remedy brings, each as long as the shorter pilot.
+    """Trainings that show what a remedy brings, each a third as long as the longest pilot.
 
     Attributes:
         kind: "augment", "samples" or "architecture".
@@ -134,7 +134,9 @@ def remedy_trials(
     sets = augmentations(question, trainer.samples.new is not None) if augment else []
     for chosen in sets[:1]:
         trials += augmentation_trial(question, trainer, plan, seed, chosen)
-    if min(trainer.samples.per_class()) >= FEWEST_HALVED:
+    if (
+        min(trainer.samples.per_class()) >= FEWEST_HALVED and len(plan.lengths) > 1
+    ):  # beside the shorter pilot
         half = _half(trainer.samples.known.positions)[:, None]
         jobs = _short_trainings(question, trainer, plan, seed, lambda seen: seen & half)
         trials.append(Trial("samples", jobs))
@@ -212,7 +214,7 @@ def _short_trainings(
     changed: Callable[[Bool[Tensor, "m n"]], Bool[Tensor, "m n"]] = lambda seen: seen,
 ) -> list[Training]:
     """Trainings on what designs see, changed, asked about the original designs' missing cells."""
-    steps, plain, points = plan.trainings[0], plan.plain(0), plan.refitted(0)
+    steps, plain, points = plan.compressed(plan.tried), plan.plain(plan.tried), plan.refitted(plan.tried)
     return [
         Training(
             trainer,

@@ -18,7 +18,7 @@ from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._trained_answer import MissingCase, ScoreTable, TrainedAnswer
 
-TABLES = ("known", "new", "covered", "averaged", "fit")
+TABLES = ("known", "new", "covered", "averaged", "fit", "near", "sure")
 REGRESSED = ("known", "new", "covered")
 
 
@@ -54,7 +54,7 @@ def answer_from_plain(plain: Mapping[str, Any], samples: ForecastSamples) -> Tra
         InputError: It has another form, or is about other samples.
     """
     try:
-        known, new, covered, averaged, fit = (
+        known, new, covered, averaged, fit, near, sure = (
             _table(plain[name], (samples.classes, samples.order)) for name in TABLES
         )
         return TrainedAnswer(
@@ -63,6 +63,8 @@ def answer_from_plain(plain: Mapping[str, Any], samples: ForecastSamples) -> Tra
             covered,
             averaged,
             fit,
+            near,
+            sure,
             cases=tuple(_case(one, samples) for one in plain["cases"]),
             asymmetry=float(plain["asymmetry"]),
             steps=int(plain["steps"]),

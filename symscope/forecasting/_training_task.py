@@ -25,11 +25,12 @@ from torch import Tensor, nn
 
 from symscope._version import __version__
 from symscope.errors import DivergedError, InputError
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import Design
 from symscope.forecasting._prediction_task import TASKS
 from symscope.forecasting._sample_split import ForecastSamples, OrbitSamples
 from symscope.forecasting._stored_answer import plain_answer
-from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer
+from symscope.forecasting._trained_answer import TrainedAnswer
 from symscope.networks import UserModel, arrange_inputs
 from symscope.numerics import Progress
 from symscope.runs import cell_key, cell_record
@@ -81,10 +82,11 @@ class Training:
                 raise
             plan, plain = self.otherwise, True
             module = self.trainer.train(self.design, plan, self.seed, progress)
+        asked, keeps, beside = self.asked or self.design, self.keeps_weights, None
         if self.refitted:
-            module = self.trainer.refit(module, self.design, self.refitted, self.seed)
-        asked = self.asked or self.design
-        answer = self.trainer.evaluate(module, asked, plan.steps, keeps_weights=self.keeps_weights)
+            beside = self.trainer.refit(module, self.design, self.refitted, self.seed)
+            module = beside.module
+        answer = self.trainer.evaluate(module, asked, plan.steps, beside=beside, keeps_weights=keeps)
         return replace(answer, plain=plain)
 
     def identity(self, samples_digest: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any, final
 import torch
 
 from symscope.errors import DivergedError, InputError
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._full_kernel import FullKernelPrediction
 from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._stored_answer import (
@@ -28,7 +29,7 @@ from symscope.forecasting._stored_answer import (
     plain_regression,
     regression_from_plain,
 )
-from symscope.forecasting._trained_answer import DesignTrainer, TrainedAnswer
+from symscope.forecasting._trained_answer import TrainedAnswer
 from symscope.forecasting._training_task import (
     Training,
     TrainingTask,

@@ -10,7 +10,9 @@ from symscope.forecasting._advice import Remedies
 from symscope.forecasting._check import TrainingCheck, training_check
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._coverage import Coverage, ElementWords, parse_coverage
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import Design, interleaved_designs, true_designs
+from symscope.forecasting._equivariance import INVARIANT
 from symscope.forecasting._extrapolation import moved_scores
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import FiniteKernel, TangentKernel, kernel_seconds, tangent_kernel
@@ -37,13 +39,7 @@ from symscope.forecasting._question import Question, as_question
 from symscope.forecasting._remedy_trials import augmentation_trial
 from symscope.forecasting._resample import Resample, draw_resample
 from symscope.forecasting._sample_split import ForecastSamples, forecast_samples
-from symscope.forecasting._trained_answer import (
-    DesignTrainer,
-    ScoreTable,
-    TablePrediction,
-    TrainedAnswer,
-    class_scores,
-)
+from symscope.forecasting._trained_answer import ScoreTable, TablePrediction, TrainedAnswer, class_scores
 
 __all__ = [  # noqa: RUF022  # in the order of a forecast
     # the question, and samples to ask it of
@@ -93,6 +89,7 @@ __all__ = [  # noqa: RUF022  # in the order of a forecast
     "moved_scores",
     "half_widths",
     "to_come",
+    "INVARIANT",
     "LEAST_SPREAD",
     "WEIGHTS",
     # whole trainings

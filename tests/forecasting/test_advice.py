@@ -16,14 +16,15 @@ from symscope.errors import BudgetError
 from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
 from symscope.forecasting._cautions import label_cautions
 from symscope.forecasting._compressed_training import progress_share
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import exact_subgroup
+from symscope.forecasting._feature_neighbours import outputs_and_neighbours
 from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._learned_forecast import WEIGHTS, correction_features
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
 from symscope.forecasting._remedy_trials import augmentation_trial
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._what_if import what_if
 from symscope.networks import arrange_inputs
 from symscope.numerics import seeded
@@ -116,11 +117,11 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     known, new = samples.known, samples.new
     points = arrange_inputs(known.points.flatten(0, 1), covered.model.layout)
     wanted = known.wanted.flatten()
-    train_steps(net, points, wanted, torch.arange(len(points)), plan.trainings[0], seed=3)
+    train_steps(net, points, wanted, torch.arange(len(points)), plan.compressed(plan.tried), seed=3)
     [trial] = augmentation_trial(question, trainer, plan, 3)
     [training] = trial.trainings
-    if plan.refitted(0):
-        net = trainer.refit(net, training.design, plan.refitted(0), 3)
+    fitted = trainer.refit(net, training.design, plan.refitted(plan.tried), 3)
+    net = fitted.module
     turned = new.positions < 2  # classes that lack something
     outputs = module_outputs(
         net, arrange_inputs(new.points[turned][:, 1:].flatten(0, 1), covered.model.layout)
@@ -140,9 +141,19 @@ def test_augmentation_is_a_training_on_all_elements_of_the_same_samples(covered)
     same = (known.wanted.flatten()[near] == new.wanted[turned][:, 1:].flatten()).reshape(-1, 3)
     beside = torch.stack([same[new.positions[turned] == k].double().mean() for k in (0, 1)])
     reached = cells.total.sum(1)[:2] / count
-    there = (answer.covered.total.sum(1) / answer.covered.count.sum(1))[:2]
-    progress = progress_share(plan.whole, plan.trainings[0])
-    features = correction_features(reached[None], there, beside, answer.fitted, count, progress)
+    _, found = outputs_and_neighbours(
+        fitted, arrange_inputs(new.points[turned][:, 1:].flatten(0, 1), covered.model.layout)
+    )
+    same = (found == new.wanted[turned][:, 1:].flatten()).reshape(-1, 3)
+    own = torch.stack([same[new.positions[turned] == k].double().mean() for k in (0, 1)])
+    likely = (
+        outputs.double().softmax(1).gather(1, new.wanted[turned][:, 1:].flatten()[:, None]).reshape(-1, 3)
+    )
+    sure = torch.stack([likely[new.positions[turned] == k].mean() for k in (0, 1)])
+    fit = (answer.fit.total.sum(1) / answer.fit.count.sum(1))[:2]
+    progress = progress_share(plan.whole, plan.compressed(plan.tried))
+    near = torch.maximum(own, beside)
+    features = correction_features(reached, near, sure, fit, count, progress)
     logit = torch.logit((reached * count + 1) / (count + 2))
     shift = features @ torch.tensor(WEIGHTS, dtype=torch.float64)
     moved = (reached + torch.sigmoid(logit + shift) - torch.sigmoid(logit)).clamp(0, 1)
@@ -319,7 +330,7 @@ def test_slow_architectures_are_tried_where_there_is_time_and_named_where_not(mo
 
 def test_a_refused_budget_is_below_the_one_that_would_do(monkeypatch):
     monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 0.3)
-    for budget in (1.0, 5.0, 12.0):
+    for budget in (1.0, 5.0, 8.0):
         with pytest.raises(BudgetError) as refused:
             forecast(small_net, blobs(items=16), "C4", method="pilot", budget=budget, steps=600, batch=16)
         enough = float(re.search(r"give ([0-9.]+) s or more", str(refused.value))[1])

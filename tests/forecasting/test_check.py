@@ -11,9 +11,9 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.forecasting import TrainingOptions, forecast, forecast_page
 from symscope.forecasting._check import training_check
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
 from tests.forecasting.problems import FEW, blobs, kernel_only, number_net, small_net, spots
@@ -147,7 +147,7 @@ def test_a_second_optimiser_that_diverges_gives_way_unless_it_was_chosen():
 def test_a_check_asks_all_new_samples_however_few_the_budget_leaves_the_pilots(monkeypatch):
     monkeypatch.setattr(
         "symscope.forecasting._budgeted_pilots.quick_to_ask",
-        lambda trainer, question, plan, steps: replace(trainer, asked=2),
+        lambda trainer, question, points: replace(trainer, asked=6),
     )
     answer = forecast(
         small_net, blobs(items=30), "C4", seen={0: [0]}, method="pilot", budget="1h", steps=12, train=True

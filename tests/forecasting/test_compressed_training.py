@@ -21,12 +21,12 @@ from symscope.forecasting._compressed_training import (
     progress_share,
     smallest_batch,
 )
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._learned_forecast import learned_prediction, learned_shift
 from symscope.forecasting._neighbours import nearest_neighbours
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import user_model
@@ -117,15 +117,16 @@ def test_a_pilot_that_diverged_counts_as_the_plain_one_and_says_so(monkeypatch):
     monkeypatch.setattr(DesignTrainer, "train", diverging)
     plain = asked()
     plan = plain.pilot.plan
-    assert plan.refitted(-1) > 0
-    trained = plan.lengths[-1] - round(plan.refitted(-1) / 3 / 32)  # forward passes alone are a third
+    longest = plan.lengths[-1]
+    assert plan.refitted(longest) > 0
+    trained = longest - round(plan.refitted(longest) / 3 / 32)  # forward passes alone are a third
     assert plan.plain_progress == pytest.approx(trained / 600)
     assert plain.pilot.plan.plain_progress < plain.pilot.plan.progress
     samples, last = forecast_samples(plain.question, 0), plain.pilot.answers[-1]
     designs = interleaved_designs(samples, plain.question.group)
     beside = nearest_neighbours(samples, designs, torch.device("cpu"))
-    tables, share = [one.new for one in plain.pilot.answers], plain.pilot.plan.plain_progress
-    shift = learned_shift(tables, last.covered, last.fitted, beside, share)
+    share = plain.pilot.plan.plain_progress
+    shift = learned_shift(last, beside, share)
     expected = learned_prediction(last.new, shift, share)
     torch.testing.assert_close(plain.pilot.new.class_score, expected.class_score, equal_nan=True)
     torch.testing.assert_close(plain.pilot.new.class_high, expected.class_high, equal_nan=True)

@@ -19,7 +19,7 @@ from symscope.forecasting._learned_forecast import (
     learned_shift,
     mean_width,
 )
-from symscope.forecasting._trained_answer import ScoreTable
+from symscope.forecasting._trained_answer import ScoreTable, TrainedAnswer
 from symscope_papers.forecast.bank.correction import (
     correction_rows,
     fit_weights,
@@ -35,15 +35,19 @@ def table(scores, count=50):
     return ScoreTable(share.nan_to_num() * counts, counts)
 
 
-SHORT = table([[0.1, 0.3], [0.4, 0.9], [math.nan, math.nan]])
 PILOT = table([[0.2, 0.6], [0.5, 0.9], [math.nan, math.nan]])
-PILOTS = (SHORT, PILOT)
-COVERED = table([[0.9, 0.8], [0.95, 0.9], [0.9, 0.7]])
 NEAR = table([[0.4, 0.5], [0.1, 0.2], [math.nan, math.nan]])
+SURE = table([[0.3, 0.5], [0.4, 0.7], [math.nan, math.nan]])
+FIT = table([[0.9, math.nan], [math.nan, 0.8], [1.0, 1.0]])
+NOTHING = table([[math.nan, math.nan]] * 3)
+
+
+def answer(near=NEAR, sure=SURE, fit=FIT):
+    return TrainedAnswer(NOTHING, PILOT, NOTHING, NOTHING, fit, near, sure, (), 0.5, 60)
 
 
 def test_a_whole_training_is_not_corrected():
-    shift = learned_shift(PILOTS, COVERED, 0.9, NEAR, 1.0)
+    shift = learned_shift(answer(), NEAR, 1.0)
     assert shift[:2].tolist() == [0, 0]
     result = learned_prediction(PILOT, shift, 1.0)
     torch.testing.assert_close(result.class_score[:2], torch.tensor([0.4, 0.7]).double())
@@ -62,7 +66,7 @@ def test_few_points_leave_more_open():
 
 @given(share=st.floats(0.001, 1.0))
 def test_cells_have_the_mean_of_their_class_and_intervals_hold_the_forecast(share):
-    result = learned_prediction(PILOT, learned_shift(PILOTS, COVERED, 0.9, NEAR, share), share)
+    result = learned_prediction(PILOT, learned_shift(answer(), None, share), share)
     torch.testing.assert_close(result.table[:2].mean(1), result.class_score[:2], rtol=0, atol=1e-9)
     assert result.table[2].isnan().all()
     assert result.class_score[2].isnan()
@@ -71,32 +75,30 @@ def test_cells_have_the_mean_of_their_class_and_intervals_hold_the_forecast(shar
     assert result.interval[0] <= result.mean <= result.interval[1]
 
 
-def test_regression_pulls_up_never_down_and_less_after_longer_pilots():
-    better = table([[0.9, 0.9], [0.9, 0.9], [math.nan, math.nan]])
-    worse, equal = (table([[share, share]] * 2 + [[math.nan, math.nan]]) for share in (0.05, 0.4))
+def test_the_better_of_both_neighbours_pulls_and_less_after_longer_pilots():
+    better, worse = (table([[share, share]] * 2 + [[math.nan, math.nan]]) for share in (0.9, 0.05))
     for share in (0.01, 0.1, 0.5):
-        up, down, same = (
-            learned_shift(PILOTS, COVERED, 0.9, near, share)[0] for near in (better, worse, equal)
-        )
-        assert up > down == same
-        longer = [learned_shift(PILOTS, COVERED, 0.9, near, 1.5 * share)[0] for near in (better, worse)]
-        assert abs(longer[0] - longer[1]) < abs(up - down)
+        up, down, alone = (learned_shift(answer(), near, share)[:2] for near in (better, worse, None))
+        assert (up > alone).all()
+        torch.testing.assert_close(down, alone)  # those of the pilot have the classes more often
+        same = learned_shift(answer(near=better), worse, share)[:2]
+        torch.testing.assert_close(same, up)
+        longer = [learned_shift(answer(), near, 1.5 * share)[:2] for near in (better, None)]
+        assert ((longer[0] - longer[1]) < (up - alone)).all()
     wide, narrow = (
         half_widths(torch.tensor([0.5]).double(), share, torch.tensor([200]))[0] for share in (0.01, 0.5)
     )
     assert wide > narrow
 
 
-def test_a_class_without_covered_elements_has_the_fitted_score():
-    nothing = table([[math.nan, math.nan]] * 3)
-    shift = learned_shift(PILOTS, nothing, 0.8, NEAR, 0.1)
-    same = learned_shift(PILOTS, table([[0.8, 0.8]] * 3, count=400), 0.8, NEAR, 0.1)
-    torch.testing.assert_close(shift, same, equal_nan=True)
-
-
-def test_one_pilot_has_no_rise():
-    once, twice = (learned_shift(one, COVERED, 0.9, NEAR, 0.1) for one in ((PILOT,), (PILOT, PILOT)))
-    torch.testing.assert_close(once, twice, equal_nan=True)
+def test_what_was_not_asked_counts_as_the_pilot_itself():
+    """A pilot without a fitted last layer has no neighbours; a class without points seen has the mean fit."""
+    bare = learned_shift(answer(near=NOTHING, sure=NOTHING), None, 0.1)
+    torch.testing.assert_close(bare, learned_shift(answer(near=PILOT, sure=PILOT), None, 0.1), equal_nan=True)
+    some, mean = table([[0.9, 0.9], [math.nan] * 2, [0.6, 0.6]]), table([[0.9, 0.9], [0.75] * 2, [0.6, 0.6]])
+    torch.testing.assert_close(
+        learned_shift(answer(fit=some), None, 0.1), learned_shift(answer(fit=mean), None, 0.1), equal_nan=True
+    )
 
 
 def test_the_interval_of_the_mean_is_that_of_one_class_and_narrower_over_several():
@@ -119,23 +121,24 @@ def test_the_mean_of_classes_keeps_the_shared_part_of_their_errors():
 
 def test_features_by_hand():
     points = torch.tensor([98, 98, 0])
-    shares = {
-        "short": [0.3, 0.2, math.nan],
-        "long": [0.5, 0.4, math.nan],
-        "covered": [0.8, 0.3, 0.9],
-        "near": [0.7, 0.1, math.nan],
-    }
-    short, long, covered, near = (torch.tensor(one).double() for one in shares.values())
+    pilot, near, sure, fitted = (
+        torch.tensor(one).double()
+        for one in (
+            [0.5, 0.4, math.nan],
+            [0.7, 0.1, math.nan],
+            [0.6, 0.3, math.nan],
+            [0.75, 0.9, 1.0],
+        )
+    )
 
     def z(share):
         return math.log((98 * share + 1) / (98 * (1 - share) + 1))
 
-    assert class_logits(covered, points)[0].item() == pytest.approx(z(0.8))
-    rise = ((z(0.5) - z(0.3)) + (z(0.4) - z(0.2))) / 2
-    first = [1, 0.25, z(0.7) - z(0.5), 0.25 * (z(0.7) - z(0.5)), z(0.8) - z(0.5), rise]
-    second = [1, 0.25, 0, 0, z(0.3) - z(0.4), rise]
+    assert class_logits(near, points)[0].item() == pytest.approx(z(0.7))
+    first = [1, 0.25, z(0.7) - z(0.5), z(0.6) - z(0.5), z(0.5)]
+    second = [1, 0.1, z(0.1) - z(0.4), z(0.3) - z(0.4), z(0.4)]
     coming = 0.9 / (1 + 0.1 / 0.15)
-    found = correction_features(torch.stack([short, long]), covered, near, 0.75, points, 0.1)
+    found = correction_features(pilot, near, sure, fitted, points, 0.1)
     for row, wanted in zip(found, (first, second), strict=False):
         assert row.tolist() == pytest.approx([coming * one for one in wanted])
 

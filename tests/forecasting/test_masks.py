@@ -14,11 +14,11 @@ from symscope import forecast
 from symscope.data import as_samples
 from symscope.errors import InputError
 from symscope.forecasting import forecast_page
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import true_designs
 from symscope.forecasting._prediction_task import SEGMENTATION, mean_overlap
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import (
     Training,
     TrainingTask,

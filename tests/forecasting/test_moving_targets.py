@@ -17,6 +17,7 @@ from symscope.data import MeasuredData
 from symscope.data.vectors import linear_action
 from symscope.forecasting import ForecastOptions, forecast_page
 from symscope.forecasting._cases_figure import cases_figure
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._full_kernel import full_kernel_prediction
 from symscope.forecasting._kernel_choice import tangent_kernel
@@ -26,7 +27,6 @@ from symscope.forecasting._resample import Resample, draw_resample
 from symscope.forecasting._sample_split import forecast_samples, orbit_points
 from symscope.forecasting._stored_answer import answer_from_plain
 from symscope.forecasting._targets import grouped
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import (
     Training,
     TrainingTask,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from symscope.forecasting._advice import Remedies
 from symscope.forecasting._compressed_training import StepCost
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._number_forecast import regression_scores, regression_weight, trained_numbers
 from symscope.forecasting._pilot import pilot_forecast, predict_table
@@ -19,7 +20,7 @@ from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._question import as_question
 from symscope.forecasting._remedy_trials import Trial
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable
+from symscope.forecasting._trained_answer import ScoreTable
 from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
@@ -33,7 +34,7 @@ def table(*means, count=40):
 
 def plan(short, long, full=600):
     whole = StepPlan(full, 16, Optimiser("adam", 1e-3))
-    return PilotPlan((short, long), 1, 1, whole, 1, 0, 0.0, StepCost(1.0))
+    return PilotPlan((short, long), 1, 1, whole, 1, short, 0, 0.0, StepCost(1.0))
 
 
 def test_regression_is_that_of_scikit_learn():

@@ -15,6 +15,7 @@ from torch import nn
 from symscope.errors import InputError
 from symscope.forecasting import ForecastOptions, TrainingOptions, forecast, forecast_page
 from symscope.forecasting._compressed_training import StepCost
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs, true_designs
 from symscope.forecasting._extrapolation import (
     extrapolated,
@@ -27,7 +28,7 @@ from symscope.forecasting._pilot import _finished_part, predict_table
 from symscope.forecasting._pilot_plan import PilotPlan, pilot_plan, smallest_budget
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer, ScoreTable, TrainedAnswer
+from symscope.forecasting._trained_answer import ScoreTable, TrainedAnswer
 from symscope.forecasting._training_task import Training
 from symscope.networks import user_model
 from symscope.training import Optimiser, StepPlan
@@ -107,8 +108,8 @@ def test_trainings_at_a_time_are_scheduled_and_not_divided(full, designs, budget
 )
 def test_what_is_finished_of_a_pilot_is_a_smaller_pilot(finished, lengths, repeats, designs, used):
     """Two designs: the shorter training of each, then three repeats of the longer; letters are answers."""
-    plan = PilotPlan((10, 30), 3, 2, whole_training(30), 9, 0, 1.0, StepCost())
-    answers = {letter: TrainedAnswer(*[table([[0.5]])] * 5, (), 0.0, 0) for letter in "abcdefgh"}
+    plan = PilotPlan((10, 30), 3, 2, whole_training(30), 9, 10, 0, 1.0, StepCost())
+    answers = {letter: TrainedAnswer(*[table([[0.5]])] * 7, (), 0.0, 0) for letter in "abcdefgh"}
     part, smaller, words = _finished_part(plan, [answers.get(letter) for letter in finished])
     assert [id(one) for one in part] == [id(answers[letter]) for letter in used]
     assert (smaller.lengths, smaller.repeats, smaller.designs) == (lengths, repeats, designs)
@@ -221,7 +222,7 @@ def test_intervals_grow_with_what_is_extrapolated_and_shrink_with_points():
 
 
 def test_a_plan_says_in_words_what_is_trained():
-    half = PilotPlan((50, 150), 2, 1, whole_training(300), 6, 0, 1.0, StepCost())
+    half = PilotPlan((50, 150), 2, 1, whole_training(300), 6, 50, 0, 1.0, StepCost())
     assert "at the cost of 50 and 150 steps (the longer 2 times), each" in half.text
     last = half.trainings[-1]
     assert f"{last.steps} steps of {last.batch} points at the same learning rate), and what 300" in half.text
@@ -292,7 +293,7 @@ def test_an_invariant_network_knows_of_a_missing_point_what_it_knows_of_the_samp
             assert float(answer.new.mean[c, g]) == float(answer.covered.mean[c, other])
 
 
-def test_a_budget_that_is_too_small_names_the_one_that_would_do():
+def test_a_budget_that_is_too_small_names_the_one_that_would_do(monkeypatch):
     with pytest.raises(InputError, match=r"give [\d.]+ s or more"):
         forecast(
             lambda: nn.Sequential(nn.Flatten(), nn.Linear(36, 2000), nn.ReLU(), nn.Linear(2000, 3)),
@@ -300,7 +301,8 @@ def test_a_budget_that_is_too_small_names_the_one_that_would_do():
             "C4",
             options=ForecastOptions(method="pilot", budget=1e-3),
         )
-    tiny = ForecastOptions(budget=0.05, per_class=2, resamples=1)
+    monkeypatch.setattr(DesignTrainer, "step_seconds", lambda *_: 1.0)
+    tiny = ForecastOptions(budget=5, per_class=2, resamples=1)
     result = forecast(small_net, blobs(items=20), "C4", options=tiny)
     assert result.method == "kernel"
     assert "pilot trainings take" in result.notes[-1]

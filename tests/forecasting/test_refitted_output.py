@@ -15,6 +15,7 @@ from torch.nn.utils import parametrizations
 from symscope.forecasting import ForecastOptions, TrainingOptions
 from symscope.forecasting._budgeted_pilots import FITTED_SHARE, budgeted_pilots
 from symscope.forecasting._compressed_training import StepCost
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import Design, interleaved_designs
 from symscope.forecasting._pilot_plan import REFITTED, PilotPlan
 from symscope.forecasting._question import as_question
@@ -26,7 +27,6 @@ from symscope.forecasting._refitted_output import (
     refitted_output,
 )
 from symscope.forecasting._sample_split import forecast_samples
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import Training
 from symscope.forecasting._trainings import Trainings
 from symscope.networks import user_model
@@ -90,7 +90,7 @@ def test_only_the_rows_of_the_classes_of_the_last_layer_change():
     net, (x, labels) = network(), clouds()
     before = copy.deepcopy(net)
     columns = torch.tensor([0, 2, 4])
-    after = refitted_output(net, x, labels, columns)
+    after = refitted_output(net, x, labels, columns).module
     assert after is net
     assert float((after(x)[:, columns].argmax(1) == labels).double().mean()) > 0.95
     assert float((before(x)[:, columns].argmax(1) == labels).double().mean()) < 0.7
@@ -187,7 +187,7 @@ def test_a_network_without_a_last_layer_of_its_own_gets_a_map_of_its_outputs(mak
     x += 2.0 * torch.eye(4)[labels]
     before = {name: one.clone() for name, one in net.state_dict().items()}
     assert output_layer(net, x) is None
-    after = refitted_output(net, x, labels, torch.arange(4))
+    after = refitted_output(net, x, labels, torch.arange(4)).module
     shares = [float((one(x).argmax(1) == labels).double().mean()) for one in (net, after)]
     assert shares[1] > shares[0]
     for name, one in net.state_dict().items():
@@ -202,7 +202,8 @@ def test_networks_that_call_their_last_layers_in_other_ways(make):
     x, labels = torch.randn(80, 4, generator=generator), torch.arange(80) % 4
     x += 2.0 * torch.eye(4)[labels]
     before = float((net(x).argmax(1) == labels).double().mean())
-    after = float((refitted_output(net, x, labels, torch.arange(4))(x).argmax(1) == labels).double().mean())
+    fitted = refitted_output(net, x, labels, torch.arange(4)).module
+    after = float((fitted(x).argmax(1) == labels).double().mean())
     assert after > before + 0.3
 
 
@@ -221,7 +222,7 @@ def test_a_fit_that_does_worse_on_other_points_is_not_kept():
     refitted_output(net, x, labels, torch.arange(3))
     good = copy.deepcopy(net)
     wrong = torch.cat([(labels[:32] + 1) % 3, labels[32:40]])
-    assert refitted_output(net, x[:40], wrong, torch.arange(3)) is net  # 32 are fitted, 8 judge
+    assert refitted_output(net, x[:40], wrong, torch.arange(3)).module is net  # 32 are fitted, 8 judge
     torch.testing.assert_close(net.state_dict(), good.state_dict(), rtol=0, atol=0)
     refitted_output(net, x[:40], wrong, torch.arange(3), kept_apart=False)
     assert not torch.equal(net[4].weight, good[4].weight)
@@ -231,7 +232,7 @@ def test_layers_that_are_not_trained_stay():
     net, (x, labels) = network(), clouds()
     net[4].weight.requires_grad_(False)
     before = copy.deepcopy(net.state_dict())
-    assert refitted_output(net, x, labels, torch.arange(3)) is net
+    assert refitted_output(net, x, labels, torch.arange(3)).module is net
     torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
 
 
@@ -239,7 +240,7 @@ def test_the_random_numbers_of_the_user_are_left_alone():
     net = nn.Sequential(network(), nn.LogSoftmax(1)).eval()
     x, labels = clouds()
     before = torch.get_rng_state()
-    after = refitted_output(net, x, labels, torch.tensor([4, 0, 2]))
+    after = refitted_output(net, x, labels, torch.tensor([4, 0, 2])).module
     assert torch.equal(torch.get_rng_state(), before)
     kept = [1, 3]
     torch.testing.assert_close(after(x)[:, kept], net(x)[:, kept], rtol=0, atol=0)
@@ -254,8 +255,8 @@ def test_the_random_numbers_of_the_user_are_left_alone():
 )
 def test_a_pilot_and_the_fit_of_its_last_layer_cost_what_was_planned(length, points, steps, batch):
     whole = StepPlan(steps, batch, Optimiser("adam", 1e-3))
-    plan = PilotPlan((length,), 1, 1, whole, 1, 0, 0.0, StepCost(), points)
-    fitted, [trained] = plan.refitted(0), plan.trainings
+    plan = PilotPlan((length,), 1, 1, whole, 1, 1, 0, 0.0, StepCost(), points)
+    fitted, [trained] = plan.refitted(length), plan.trainings
     assert fitted <= points
     if length >= steps:
         assert fitted == 0
@@ -280,9 +281,9 @@ def test_the_last_layer_is_fitted_to_what_the_network_sees_alone():
     poisoned = trainer.samples.known.points.clone()
     poisoned[:, [0, 2, 3]] = torch.nan
     assert trainer.refit_points(design) == len(trainer.samples.known)
-    fitted = trainer.refit(small_net_of(1), design, 100, seed=3)
+    fitted = trainer.refit(small_net_of(1), design, 100, seed=3).module
     object.__setattr__(trainer.samples.known, "points", poisoned)
-    again = trainer.refit(small_net_of(1), design, 100, seed=3)
+    again = trainer.refit(small_net_of(1), design, 100, seed=3).module
     torch.testing.assert_close(fitted[3].weight, again[3].weight, rtol=0, atol=0)
     assert not torch.equal(fitted[3].weight, small_net_of(1)[3].weight)
 

@@ -23,11 +23,11 @@ from symscope.forecasting import (
     forecast,
     forecast_page,
 )
+from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._designs import interleaved_designs
 from symscope.forecasting._question import as_question
 from symscope.forecasting._sample_split import forecast_samples
 from symscope.forecasting._stored_answer import answer_from_plain, plain_answer, regression_from_plain
-from symscope.forecasting._trained_answer import DesignTrainer
 from symscope.forecasting._training_task import (
     Training,
     TrainingTask,

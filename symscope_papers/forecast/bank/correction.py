@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from symscope.forecasting.methods import (
+    INVARIANT,
     LEAST_SPREAD,
     WEIGHTS,
     class_logits,
@@ -31,7 +32,6 @@ SMOOTH = 1e-3  # squared accuracies below which an absolute difference is rounde
 NOMINAL = 0.95
 BOTH = ["accuracy", "second_accuracy"]
 FEATURES = [f"f{k}" for k in range(len(WEIGHTS))]
-INVARIANT = (("points", "deepsets"), ("graphs", "message-passing"))  # data and networks its actions keep
 
 
 @final
@@ -54,23 +54,22 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
     """Classes of all cases and costs, on new samples, with what the correction is a function of.
 
     Returns:
-        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f5`, `coming`
+        The case, `cost`, `position`, both trained accuracies, `z` (the pilot's logit), `f0` to `f4`, `coming`
         (how much of the correction applies) and `weight` (a case counts once).
     """
     rows = tables["pilots"]
     rows = rows[rows["kind"] == "new"]
     trained = tables["trained"]
     trained = trained[trained["kind"] == "new"][[*CASE, "position", "accuracy", "second_accuracy"]]
-    beside = _regressions(tables["baselines"])
+    beside = tables["baselines"]
+    beside = beside[beside["baseline"] == "nearest neighbour"].rename(columns={"accuracy": "beside"})
     rows = rows.merge(trained, on=[*CASE, "position"])
-    rows = rows.merge(beside, on=[*CASE, "position"])
-    rows = rows.merge(tables["cases"][[*CASE, "steps"]], on=CASE).reset_index(drop=True)
+    rows = rows.merge(beside[[*CASE, "position", "beside"]], on=[*CASE, "position"])
     rows["coming"] = [to_come(one) for one in rows["progress"]]
     points = torch.tensor(rows["points"].to_numpy(np.int64))
-    rows["z"] = class_logits(_tensor(rows["after_long"]), points).numpy()
-    # what regression on points reaches says nothing of a network that is invariant
-    own = [pair in INVARIANT for pair in zip(rows["data"], rows["network"], strict=True)]
-    rows["regression"] = rows["after_long"].where(pd.Series(own, index=rows.index), rows["regression"])
+    rows["z"] = class_logits(_tensor(rows["after"]), points).numpy()
+    # neighbours of inputs say nothing of a network that is invariant
+    rows["near"] = rows[["near", "beside"]].max(axis=1).where(rows["asymmetry"] > INVARIANT, rows["near"])
     rows[FEATURES] = 0.0
     for _, part in rows.groupby([*CASE, "cost"]):
         rows.loc[part.index, FEATURES] = _features(part)
@@ -80,27 +79,17 @@ def correction_rows(tables: RunTables) -> pd.DataFrame:
 
 def _features(part: pd.DataFrame) -> NDArray[np.float64]:
     """What the correction of the classes of one case and cost is a linear function of."""
-    pilots = torch.stack([_tensor(part[name]) for name in ("after_short", "after_long")])
-    seen = _tensor(part["covered_long"].fillna(part["fitted_long"]))
+    pilot, near, sure, fitted = (_tensor(part[name]) for name in ("after", "near", "sure", "fitted"))
     points = torch.tensor(part["points"].to_numpy(np.int64))
-    fitted, progress = (float(part[name].iloc[0]) for name in ("fitted_long", "progress"))
-    regression = _tensor(part["regression"])
-    return correction_features(pilots, seen, regression, fitted, points, progress).numpy()
-
-
-def _regressions(baselines: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies of each class by kernel regression on all samples where there is one, else neighbours."""
-    kinds = baselines.pivot_table(index=[*CASE, "position"], columns="baseline", values="accuracy")
-    known = kinds["nearest neighbour"]
-    if "kernel" in kinds:
-        known = kinds["kernel"].fillna(known)
-    return known.rename("regression").reset_index()
+    progress = float(part["progress"].iloc[0])
+    near, sure = (torch.where(one.isnan(), pilot, one) for one in (near, sure))
+    return correction_features(pilot, near, sure, fitted, points, progress).numpy()
 
 
 def corrected(rows: pd.DataFrame, weights: NDArray[np.float64]) -> pd.Series:
     """Forecasts of `correction_rows` with some weights."""
     shift = torch.tensor(rows[FEATURES].to_numpy() @ weights)
-    moved = moved_scores(_tensor(rows["after_long"]), _tensor(rows["z"]), shift).numpy()
+    moved = moved_scores(_tensor(rows["after"]), _tensor(rows["z"]), shift).numpy()
     return pd.Series(moved, index=rows.index)
 
 
@@ -111,7 +100,7 @@ def fit_weights(rows: pd.DataFrame) -> NDArray[np.float64]:
     share = (rows["weight"] / rows["weight"].sum()).to_numpy()
     unit = features.std(0) + 1e-9
     scaled = features / unit
-    rest = rows["after_long"].to_numpy() - 1 / (1 + np.exp(-z))  # what smoothing took away
+    rest = rows["after"].to_numpy() - 1 / (1 + np.exp(-z))  # what smoothing took away
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         forecast = 1 / (1 + np.exp(-(z + scaled @ weights)))

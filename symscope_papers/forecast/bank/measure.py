@@ -20,7 +20,6 @@ from symscope.forecasting.methods import (
     Remedies,
     ScoreTable,
     StepCost,
-    TablePrediction,
     TrainedAnswer,
     as_question,
     augmentation_trial,
@@ -30,7 +29,6 @@ from symscope.forecasting.methods import (
     nearest_neighbours,
     pilot_forecast,
     pilot_plan,
-    predict_table,
     smallest_batch,
     training_check,
     true_designs,
@@ -44,7 +42,7 @@ from symscope_papers.forecast.bank.config import Bank, chosen_cases
 from symscope_papers.forecast.bank.data import bank_action, bank_data
 from symscope_papers.forecast.bank.networks import bank_network, parameter_count
 
-SHORTEST = 2  # steps of the shorter pilot at least
+SHORTEST = 2  # steps of a pilot at least
 AUGMENTED = 5000  # added to the seed of the augmented training
 LONG = {"noisy": 3000}  # steps of a whole training: 50 to 100 epochs, as people train on little data
 GAP = 45.0  # degrees to either side
@@ -171,19 +169,21 @@ def plan_of_cost(
     >>> from symscope.training import Optimiser
     >>> whole = StepPlan(600, 128, Optimiser("adam", 1e-3))
     >>> plan = plan_of_cost(0.1, whole, designs=1, replaced=1, step=StepCost())
-    >>> plan.lengths, plan.trainings[1].steps, plan.trainings[1].batch
-    ((15, 45), 600, 9)
+    >>> plan.lengths, plan.trainings[0].steps, plan.trainings[0].batch
+    ((60,), 600, 12)
     >>> plan = plan_of_cost(0.1, whole, designs=1, replaced=10, step=StepCost())
     >>> plan.lengths, plan.repeats
-    ((60, 180), 3)
+    ((200,), 3)
     """
     full = whole.steps
-    usual = pilot_plan(1.0, whole, designs, replaced, cost * full * replaced, step=step, points=points)
+    affordable = cost * full * replaced
+    usual = pilot_plan(1.0, whole, designs, replaced, affordable, step=step, points=points, several=False)
     if usual is not None:
         return usual
-    shorter = max(SHORTEST, int(cost * full * replaced / designs / 4))
-    spent = 4.0 * shorter * designs
-    return PilotPlan((shorter, 3 * shorter), 1, designs, whole, replaced, 0, spent, step, points)
+    longest = max(SHORTEST, int(affordable / designs))
+    tried = max(SHORTEST, longest // 3)
+    spent = float(longest * designs)
+    return PilotPlan((longest,), 1, designs, whole, replaced, tried, 0, spent, step, points)
 
 
 def remedy_forecasts(remedies: Remedies) -> dict[str, float]:
@@ -206,46 +206,36 @@ def augmented_answer(
 
 
 def _pilot_rows(cost: float, pilot: PilotForecast, lacking: Bool[Tensor, "c"]) -> list[dict[str, Any]]:
-    """Each class on known and new samples: both pilots, and their curve extrapolated."""
-    first, second = pilot.answers
-    covered = [_rowwise(one.covered) for one in (first, second)]
+    """Each class on known and new samples after the pilot, and what the correction is made of."""
+    answer = pilot.answers[-1]
+    covered = _rowwise(answer.covered)
+    near, sure, fit = map(class_scores, (answer.near, answer.sure, answer.fit))
     rows = []
     for kind in ("known", "new"):
-        tables = [getattr(one, kind) for one in (first, second)]
-        prediction = predict_table(tables, pilot.plan, True, second.fitted)
-        scores = [class_scores(one) for one in tables]
+        table = getattr(answer, kind)
+        scores = class_scores(table)
         rows += [
             {
                 "cost": cost,
                 "kind": kind,
                 "position": k,
-                "short": pilot.plan.lengths[0],
-                "long": pilot.plan.lengths[1],
+                "length": pilot.plan.lengths[-1],
                 "repeats": pilot.plan.repeats,
-                "steps_long": pilot.plan.trainings[1].steps,
-                "batch_long": pilot.plan.trainings[1].batch,
+                "steps": pilot.plan.trainings[-1].steps,
+                "batch": pilot.plan.trainings[-1].batch,
                 "progress": pilot.plan.progress,
-                "after_short": float(scores[0][k]),
-                "after_long": float(scores[1][k]),
-                "points": int(tables[1].count[k].sum()),
-                "cells": int((tables[1].count[k] > 0).sum()),
-                "covered_short": float(covered[0][k]),
-                "covered_long": float(covered[1][k]),
-                "fitted_short": first.fitted,
-                "fitted_long": second.fitted,
-                **_ends(prediction, k),
+                "after": float(scores[k]),
+                "points": int(table.count[k].sum()),
+                "cells": int((table.count[k] > 0).sum()),
+                "covered": float(covered[k]),
+                "near": float(near[k]),
+                "sure": float(sure[k]),
+                "fitted": float(fit[k]),
+                "asymmetry": answer.asymmetry,
             }
             for k in lacking.nonzero()[:, 0].tolist()
         ]
     return rows
-
-
-def _ends(prediction: TablePrediction, k: int) -> dict[str, float]:
-    return {
-        "forecast": float(prediction.class_score[k]),
-        "low": float(prediction.class_low[k]),
-        "high": float(prediction.class_high[k]),
-    }
 
 
 def _trained_rows(

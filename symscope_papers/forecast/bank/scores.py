@@ -52,21 +52,18 @@ def matched(tables: RunTables, kind: str = "new") -> pd.DataFrame:
         kind: "new" or "known" samples.
 
     Returns:
-        The case, `forecast_of` ("extrapolated 10%", "network after 10%", baselines), `position`, `forecast`,
-        `low`, `high`, `accuracy`, `second_accuracy`, `cost`.
+        The case, `forecast_of` ("network after 10%", baselines), `position`, `forecast`, `accuracy`,
+        `second_accuracy`, `cost`.
     """
     pilots = tables["pilots"]
     pilots = pilots[pilots["kind"] == kind]
     parts = []
     for words, column in (
-        ("extrapolated", "forecast"),
-        ("network after", "after_long"),
-        ("accuracy at seen transformations after", "covered_long"),
+        ("network after", "after"),
+        ("accuracy at seen transformations after", "covered"),
     ):
         part = pilots[[*CASE, "cost", "position", column]].rename(columns={column: "forecast"})
         part["forecast_of"] = [f"{words} {cost:.0%}" for cost in part["cost"]]
-        if column == "forecast":
-            part[["low", "high"]] = pilots[["low", "high"]]
         parts.append(part)
     if kind == "new" and "baselines" in tables:
         part = tables["baselines"].rename(columns={"accuracy": "forecast", "baseline": "forecast_of"})
