@@ -1,4 +1,4 @@
-"""Warnings in words: a kernel that is not invariant, points that coincide, image size, padding, stride."""
+"""Warnings in words: kernels that are not invariant, points that coincide, outputs, image size, padding."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from symscope.forecasting._sample_split import ForecastSamples
 from symscope.forecasting._targets import Targets
 from symscope.groups import FiniteGroup
 from symscope.networks import UserModel, arrange_inputs
+from symscope.training import module_outputs
 
 MOST_CLASSES = 64  # whole numbers of maps that may be classes
 COMPARED_NUMBERS = 400  # samples by which is judged whether targets change as was said
@@ -29,6 +30,7 @@ MIXED_OVERLAP = 0.5  # of two classes, one of them moved, from which nothing inv
 MOST_PAIRS = 3  # pairs of classes that are named
 FAR = 0.05  # relative distance from an invariant kernel that deserves a caution
 MOVED = {"rotation": "turned", "dihedral": "turned or mirrored", "flip": "mirrored"}
+SUMS_TO_ONE = 1e-5  # error of a sum of probabilities in single precision
 CORNER = 0.01  # share of an image's energy outside the inscribed circle that deserves a caution
 
 
@@ -137,7 +139,7 @@ def _number_cautions(question: Question, targets: Targets) -> tuple[tuple[str, .
 def target_cautions(
     module: nn.Module, model: UserModel, question: Question, images: Float[Tensor, "m *s"]
 ) -> tuple[str, ...]:
-    """Warnings where targets change with the sample and outputs cannot, or where maps hold classes.
+    """Warnings where outputs do not suit targets: probabilities, maps of classes, an invariant network.
 
     Args:
         module: The network.
@@ -145,7 +147,7 @@ def target_cautions(
         question: Actions on samples and targets.
         images: Some samples.
     """
-    result = []
+    result = _probabilities(module, model, images) if question.task.kind == "classification" else []
     if len(question.target_shape) > 1:
         result += _class_maps(question)
     if question.target_action is None or not is_symmetric(module, model, question, images):
@@ -156,6 +158,21 @@ def target_cautions(
         "cannot change with the sample as the targets do, whatever it is trained on; take a network that "
         "keeps positions up to its outputs.",
     )
+
+
+def _probabilities(module: nn.Module, model: UserModel, images: Float[Tensor, "m *s"]) -> list[str]:
+    """A warning where outputs are probabilities already."""
+    weight = next(module.parameters(), images)
+    outputs = module_outputs(module.eval(), arrange_inputs(images, model.layout).to(weight))
+    if outputs.shape[1] < 2 or not bool((outputs >= 0).all()):
+        return []
+    if not bool((outputs.sum(1) - 1).abs().lt(SUMS_TO_ONE).all()):
+        return []
+    return [
+        f"The outputs of {model.name} are probabilities, as after a softmax. Trainings here, as PyTorch's "
+        "cross_entropy, take outputs before it (logits) and apply it themselves: with two of them networks "
+        "learn slowly and never become sure. Leave the last softmax out."
+    ]
 
 
 def _class_maps(question: Question) -> list[str]:

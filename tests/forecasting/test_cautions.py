@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import nn
 
-from symscope.forecasting._cautions import layer_cautions, symmetry_cautions
+from symscope.forecasting._cautions import layer_cautions, symmetry_cautions, target_cautions
 from symscope.forecasting._question import as_question
 from symscope.forecasting._resample import draw_resample
 from symscope.networks import user_model
@@ -33,6 +33,21 @@ def test_strides_and_padding_that_break_the_symmetry_are_named():
         nn.Conv2d(1, 2, 3, padding=1, padding_mode="circular"), nn.Flatten(), nn.Linear(72, 3)
     )
     assert warned(circular, "C6 shift-x") == ()
+
+
+def test_outputs_that_are_probabilities_are_named():
+    """Logits, their logarithms and shares that do not sum to one need no caution."""
+    question = as_question(blobs(), "C4")
+    body = nn.Sequential(nn.Flatten(), nn.Linear(36, 3)).double()
+
+    def said(*last):
+        net = nn.Sequential(body, *last)
+        return target_cautions(net, user_model(net, (6, 6), 3), question, question.data.x[:5])
+
+    [words] = said(nn.Softmax(1))
+    assert "are probabilities" in words
+    assert "Leave the last softmax out" in words
+    assert said() == said(nn.LogSoftmax(1)) == said(nn.Sigmoid()) == ()
 
 
 def test_images_that_reach_into_the_corners_are_named():
