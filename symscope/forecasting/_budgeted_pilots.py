@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import final
 
 from symscope.errors import DivergedError, InputError
 from symscope.forecasting._compressed_training import StepCost, smallest_batch
 from symscope.forecasting._design_trainer import ASKED, DesignTrainer
-from symscope.forecasting._designs import interleaved_designs, true_designs
+from symscope.forecasting._designs import Design, interleaved_designs, true_designs
 from symscope.forecasting._first_estimate import fewer_points, seconds_text
 from symscope.forecasting._options import SHORT_KERNEL_SHARE, ForecastOptions
 from symscope.forecasting._pilot_plan import ENOUGH, PilotPlan, pilot_plan, smallest_budget
@@ -51,17 +52,17 @@ def budgeted_pilots(
         The trainer, which asks about fewer points where asking would take more than a fifth of the time;
         the plan, None where not even the shortest pilots fit; and the seconds that it leaves.
     """
-    at_once = trainings.at_once(trainer.device)
+    times = measured_times(question, trainer, plan, trainings)
     # what took longer than it was meant to leaves pilots half of what they were meant to have
     rest = max(options.seconds - spent, _share(options) * options.seconds / 2)
-    allowed = max(0.0, rest - (START_SECONDS if at_once > 1 else 0))
+    allowed = max(0.0, rest - (START_SECONDS if times.at_once > 1 else 0))
     possible, curve = trial_count(question, trainer, augment), needs_curve(trainer.samples)
     first = FIRST_REMEDIES
     if not curve:  # one that needs no shorter pilot beside it
         first = min(first, len(augmentations(question, True))) if augment else 0
     chosen: tuple[DesignTrainer, PilotPlan | None] = (trainer, None)
     for several, remedies in ((True, possible), (curve, min(first, possible)), (curve, 0)):
-        asking, pilots = _affordable(question, trainer, plan, allowed, several, remedies, trainings)
+        asking, pilots = times.affordable(trainer, allowed, several, remedies)
         enough = remedies < possible or not remedies or pilots is None
         if pilots is not None and (enough or pilots.lengths[-1] >= pilots.full // ENOUGH):
             chosen = (asking, pilots)
@@ -69,33 +70,85 @@ def budgeted_pilots(
     return *chosen, allowed - (0.0 if chosen[1] is None else chosen[1].seconds)
 
 
-def _affordable(
-    question: Question,
-    trainer: DesignTrainer,
-    plan: StepPlan,
-    allowed: float,
-    several: bool,
-    remedies: int,
-    trainings: Trainings,
-) -> tuple[DesignTrainer, PilotPlan | None]:
-    """A trainer that is quick to ask, and the pilots that fit so many seconds with so many remedies."""
+@final
+@dataclass(frozen=True)
+class PilotTimes:
+    """What pilots of a question take.
+
+    Attributes:
+        design: What the first of them sees and lacks.
+        designs: Trainings that answer for every class once.
+        replaced: Whole trainings that would answer without a forecast.
+        whole: Whole training.
+        at_once: Trainings that run at a time.
+        seconds: Seconds of a whole step.
+        step: What steps of smaller batches cost.
+        asking: Seconds of asking a trained network about one point.
+        points: Points that a last layer may be fitted to.
+        fitting: Seconds of fitting it to as many.
+    """
+
+    design: Design
+    designs: int
+    replaced: int
+    whole: StepPlan
+    at_once: int
+    seconds: float
+    step: StepCost
+    asking: float
+    points: int
+    fitting: float
+
+    def affordable(
+        self, trainer: DesignTrainer, allowed: float, several: bool, remedies: int
+    ) -> tuple[DesignTrainer, PilotPlan | None]:
+        """A trainer that is quick to ask, and the pilots that fit so many seconds with so many remedies."""
+        answers = (1 + several + remedies) * self.designs / self.at_once
+        trainer = quick_to_ask(trainer, self.design, ASKED_SHARE * allowed / (answers * self.asking))
+        share = min(1.0, FITTED_SHARE * allowed / (answers * max(self.fitting, 1e-6)))
+        after = self.asking * trainer.asked_points(self.design) + share * self.fitting
+        pilots = pilot_plan(
+            self.seconds,
+            self.whole,
+            self.designs,
+            self.replaced,
+            allowed,
+            after / self.seconds,
+            remedies,
+            self.at_once,
+            self.step,
+            int(share * self.points),
+            several,
+        )
+        return trainer, pilots
+
+    def smallest_budget(self, trainer: DesignTrainer) -> float:
+        """The seconds of the smallest pilots that make a forecast."""
+        asked = self.asking * replace(trainer, asked=ASKED[-1]).asked_points(self.design) / self.seconds
+        several = needs_curve(trainer.samples)
+        arguments = (self.seconds, self.whole, self.step, self.designs, asked, self.at_once, several)
+        return smallest_budget(*arguments)
+
+
+def measured_times(
+    question: Question, trainer: DesignTrainer, plan: StepPlan, trainings: Trainings
+) -> PilotTimes:
+    """Times of a few steps, of asking a network and of fitting its last layer."""
     designs = interleaved_designs(trainer.samples, question.group)
-    seconds, step = step_times(trainer, plan, question, trainings)
-    at_once = trainings.at_once(trainer.device)
-    answers = (1 + several + remedies) * len(designs) / at_once
-    each = trainings.measured("asking about a point", trainer.asked_seconds)
-    trainer = quick_to_ask(trainer, question, ASKED_SHARE * allowed / (answers * max(each, 1e-9)))
-    asked = each * trainer.asked_points(designs[0]) / seconds
-    points = trainer.refit_points(designs[0])
+    points, fitting = trainer.refit_points(designs[0]), 0.0
     if points:
         fitting = trainings.measured("fitting a last layer", partial(trainer.refit_seconds, points))
-        share = min(1.0, FITTED_SHARE * allowed / (answers * max(fitting, 1e-6)))
-        points, asked = int(share * points), asked + share * fitting / seconds
-    replaced = len(true_designs(trainer.samples, question.group))
-    pilots = pilot_plan(
-        seconds, plan, len(designs), replaced, allowed, asked, remedies, at_once, step, points, several
+    return PilotTimes(
+        designs[0],
+        len(designs),
+        len(true_designs(trainer.samples, question.group)),
+        plan,
+        trainings.at_once(trainer.device),
+        *step_times(trainer, plan, question, trainings),
+        max(1e-9, trainings.measured("asking about a point", trainer.asked_seconds)),
+        points,
+        fitting,
     )
-    return trainer, pilots
 
 
 def needs_curve(samples: ForecastSamples) -> bool:
@@ -106,9 +159,8 @@ def needs_curve(samples: ForecastSamples) -> bool:
     return samples.task.kind != "classification" or samples.new is None
 
 
-def quick_to_ask(trainer: DesignTrainer, question: Question, points: float) -> DesignTrainer:
+def quick_to_ask(trainer: DesignTrainer, design: Design, points: float) -> DesignTrainer:
     """The trainer that asks about so many points in all, or about the fewest."""
-    design = interleaved_designs(trainer.samples, question.group)[0]
     asking = [replace(trainer, asked=most) for most in ASKED]
     return next((one for one in asking if one.asked_points(design) <= points), asking[-1])
 
@@ -146,18 +198,14 @@ def too_small_text(
     spent: float,
 ) -> str:
     """What a pilot training would take, in words, where so many seconds were spent before."""
-    designs = interleaved_designs(trainer.samples, question.group)
-    seconds, step = step_times(trainer, plan, question, trainings)
-    each = trainings.measured("asking about a point", trainer.asked_seconds)
-    asked = each * replace(trainer, asked=ASKED[-1]).asked_points(designs[0]) / seconds
-    at_once, several = trainings.at_once(trainer.device), needs_curve(trainer.samples)
-    least = smallest_budget(seconds, plan, step, len(designs), asked, at_once, several)
+    times = measured_times(question, trainer, plan, trainings)
+    least = times.smallest_budget(trainer)
     least /= 1 - FITTED_SHARE
-    least += START_SECONDS if at_once > 1 else 0
+    least += START_SECONDS if times.at_once > 1 else 0
     least = max(least / _share(options), least + spent)
     points = fewer_points(question, options.seconds / least)
     return (
-        f"{trainer.model.name}: a step of training takes {seconds:.2g} s, so that pilot trainings take "
+        f"{trainer.model.name}: a step of training takes {times.seconds:.2g} s, so that pilot trainings take "
         f"{seconds_text(least)} at least, got a budget of {seconds_text(options.seconds)}; give "
         f"{seconds_text(least)} or more, {points}{', ' * bool(points)}fewer samples (options.samples, "
         "--samples) or smaller batches."

@@ -24,6 +24,7 @@ from symscope.training import module_outputs
 MOST_CLASSES = 64  # whole numbers of maps that may be classes
 COMPARED_NUMBERS = 400  # samples by which is judged whether targets change as was said
 COMPARED = 8000  # points that are compared to see whether labels survive
+COMPARED_PER_SECOND = 1000  # of the budget: a few per cent of it
 COMPARED_ELEMENTS = 12  # elements they are compared in, each with its inverse; larger groups are thinned out
 FEWEST_COMPARED = 20  # samples of a class
 MIXED_OVERLAP = 0.5  # of two classes, one of them moved, from which nothing invariant is advised
@@ -69,7 +70,9 @@ def symmetry_cautions(invariance_error: float, resample: Resample, group: Finite
     return tuple(result)
 
 
-def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def label_cautions(
+    samples: ForecastSamples, question: Question, most: int = COMPARED
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings where classes become each other, or targets others: labels do not survive the transformation.
 
     Then training data that is augmented holds the same points with different labels; `mixed_labels` tests it,
@@ -78,6 +81,7 @@ def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[
     Args:
         samples: Known samples under every element.
         question: Names of classes and elements.
+        most: Points that are compared at most, but for the fewest of each class.
 
     Returns:
         Warnings for pairs that become each other so far that nothing invariant is advised, and for others.
@@ -87,7 +91,7 @@ def label_cautions(samples: ForecastSamples, question: Question) -> tuple[tuple[
     group, positions = question.group, samples.known.positions
     elements = [g for g in group.elements if g != group.identity and g <= group.inverse(g)]
     elements = [group.identity, *elements[:: max(1, -(-len(elements) // COMPARED_ELEMENTS))]]
-    each = max(FEWEST_COMPARED, COMPARED // (samples.classes * len(elements)))
+    each = max(FEWEST_COMPARED, most // (samples.classes * len(elements)))
     chosen = torch.cat([(positions == c).nonzero()[:, 0][:each] for c in range(samples.classes)])
     points = samples.known.points[chosen][:, elements]
     whole, part = [], []

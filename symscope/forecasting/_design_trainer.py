@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 
 from symscope.forecasting._asked_points import first_of_each, spread_points
-from symscope.forecasting._designs import Design
+from symscope.forecasting._designs import Design, class_table
 from symscope.forecasting._feature_neighbours import COMPARED, outputs_and_neighbours
 from symscope.forecasting._point_answers import PointAnswers
 from symscope.forecasting._refitted_output import (
@@ -33,6 +33,7 @@ from symscope.training import StepPlan, module_outputs, seconds_per_step, train_
 ASKED = (3200, 1600, 800, 400, 200, 100, 50, 25, 12, 6)
 ASIDE = 4  # one in so many of these for whatever else is asked
 MOST_ASIDE = 400
+KNOWN_PARTS = 3  # what known samples are asked: at missing points, at those trained on, at covered ones
 PASSED = 128  # points of a forward pass that is timed
 SLOW = 0.1  # seconds of a pass from which on it is not followed by a longer one
 AVERAGED = 32  # samples of a class whose outputs are averaged over the group, at most
@@ -67,20 +68,25 @@ class DesignTrainer:
         module, points = self._fresh(0).eval(), self._inputs(self.samples.known.points.flatten(0, 1)[:PASSED])
         compared = self.samples.task.kind == "classification" and self.samples.new is not None
         beside = untrained_features(module, points, COMPARED) if compared else None
-        for few in (points[:PROBED], points):  # the first call takes longer, and is enough where it is slow
+
+        def passed(few: Tensor) -> float:
             start = time.perf_counter()
             if beside is None:
                 module_outputs(module, few)
             else:
                 outputs_and_neighbours(beside, few)
-            seconds = time.perf_counter() - start
-            if seconds > SLOW:
-                break
-        return seconds / len(few)
+            return time.perf_counter() - start
+
+        passed(points[:PROBED])  # the first call takes longer
+        seconds = passed(points[:PROBED])
+        return seconds / len(points[:PROBED]) if seconds > SLOW else passed(points) / len(points)
 
     def asked_points(self, design: Design) -> int:
         """How many points a trained network is asked at."""
-        asked = sum(int(mask.sum()) for masks in self._asked_masks(design) for mask in masks)
+        asked = sum(
+            int(class_table(mask, positions, self.samples.classes).sum(1).clamp(max=most).sum())
+            for mask, positions, most in self._asked(design)
+        )
         return asked + int(self._averaged_samples().sum()) * self.samples.order
 
     def train(self, design: Design, plan: StepPlan, seed: int, progress: Progress | None = None) -> nn.Module:
@@ -132,7 +138,8 @@ class DesignTrainer:
             keeps_weights: Whether the answer has its weights.
         """
         known, new = self.samples.known, self.samples.new
-        of_known, of_new = self._asked_masks(design)
+        masks = [spread_points(*one) for one in self._asked(design)]
+        of_known, of_new = masks[:KNOWN_PARTS], masks[KNOWN_PARTS:]
         answers = self._answers(module, known, of_known)
         scores, asked_mask = answers.scores, of_known[0]
         of_missing, fit, covered = (answers.table(mask, scores) for mask in of_known)
@@ -163,24 +170,22 @@ class DesignTrainer:
         """Points of a class that are asked at what is not the main question."""
         return min(MOST_ASIDE, max(1, self.asked // ASIDE))
 
-    def _asked_masks(
-        self, design: Design
-    ) -> tuple[tuple[Bool[Tensor, "m n"], ...], tuple[Bool[Tensor, "k n"], ...]]:
-        """Points of known samples: missing, trained on, covered; and of new ones: missing, covered."""
+    def _asked(self, design: Design) -> list[tuple[Bool[Tensor, "m n"], Int64[Tensor, "m"], int]]:
+        """Points that may be asked, the class of each sample, and how many of a class are asked.
+
+        Known samples at what is missing, trained on, covered; then new ones at what is missing, covered.
+        """
         known, new, aside = self.samples.known, self.samples.new, self._aside
         lacks = design.missing[known.positions]
-        of_known = (
-            spread_points(~design.seen, known.positions, self.asked if new is None else aside),
-            spread_points(design.seen, known.positions, aside),
-            spread_points(design.seen & ~lacks, known.positions, aside if new is None else 0),
-        )
+        asked = [
+            (~design.seen, known.positions, self.asked if new is None else aside),
+            (design.seen, known.positions, aside),
+            (design.seen & ~lacks, known.positions, aside if new is None else 0),
+        ]
         if new is None:
-            return of_known, ()
+            return asked
         lacks = design.missing[new.positions]
-        return of_known, (
-            spread_points(lacks, new.positions, self.asked),
-            spread_points(~lacks, new.positions, aside),
-        )
+        return [*asked, (lacks, new.positions, self.asked), (~lacks, new.positions, aside)]
 
     def _averaged_samples(self) -> Bool[Tensor, "m"]:
         """New samples, or known ones, whose outputs are averaged over the group."""

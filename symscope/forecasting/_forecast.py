@@ -44,6 +44,8 @@ from symscope.forecasting._trainings import Trainings, open_trainings
 from symscope.networks import UserModel, user_model
 from symscope.numerics import Progress, explained, partial_progress
 
+ROUGHLY = 0.7  # of the time that is left, for a kernel where pilots do not fit: estimates are rough
+
 
 @final
 class ForecastStopped(KeyboardInterrupt):
@@ -208,7 +210,7 @@ def _growing_forecast(
     module = network.builder(options.seed)
     plan = training.plan(module, int(designs[0].seen.sum()))
     images = question.data.take(samples.known.indices[: estimate.measured_samples]).x
-    suited = suited_remedies(module, network, question, trainer.samples, images, designs[0])
+    suited = suited_remedies(module, network, question, samples, images, designs[0], options.seconds)
     result = Forecast(
         question,
         network,
@@ -238,8 +240,9 @@ def _growing_forecast(
         trainer, pilots, spare = budgeted_pilots(
             question, trainer, plan, options, suited.augment, trainings, spent
         )
-    if result.prediction is None and pilots is None and options.method == "auto":  # it has all of the time
-        result = with_kernel(begun, trainer, say, trainings, max(0.0, options.seconds - spent))
+    if result.prediction is None and pilots is None and options.method == "auto":
+        rest = max(0.0, options.seconds - spent)
+        result = with_kernel(begun, trainer, say, trainings, ROUGHLY * rest)
     if result.prediction is None and pilots is None:
         raise BudgetError(too_small_text(question, trainer, plan, options, trainings, spent))
     yield result

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 UNWEIGHTED = (nn.AvgPool2d, nn.AvgPool1d, nn.Identity, nn.Flatten)  # done to the data before any weight
 BUDGET = 2.5e9  # numbers propagated for one Gram matrix
+TIMED = (2, 4)  # points of the Gram matrices that are timed
 BUDGET_SECONDS = 10  # for it, about, on one core
 FINITE_POINTS = 256  # points of a finite-width kernel by default
 PRODUCTS_PER_SECOND = 2e10  # products of two numbers, on one core
@@ -195,14 +196,30 @@ def _gradient_seconds(module: nn.Module, x: Tensor) -> float:
 
 @explained
 def kernel_seconds(tangent: TangentKernel, model: UserModel, question: Question, points: int) -> float:
-    """About how long a Gram matrix over so many points takes on one core; finite ones are timed on one."""
+    """About how long a Gram matrix over so many points takes on one core; a few points are timed."""
     if tangent.kind == "infinite":
-        return BUDGET_SECONDS * points**2 / 2 * tangent.entry / BUDGET
+        counted = BUDGET_SECONDS * points**2 / 2 * tangent.entry / BUDGET
+        return max(counted, _pairs_seconds(tangent, question) * points**2 / 2)
     module = model.builder(0)
     x = arrange_inputs(torch.zeros(1, *question.shape, dtype=torch.float64), model.layout)
     gradient = min(_gradient_seconds(module, x) for _ in range(2))
     products = points**2 * model.parameters * model.outputs / PRODUCTS_PER_SECOND
     return gradient * points * model.outputs + products
+
+
+def _pairs_seconds(tangent: TangentKernel, question: Question) -> float:
+    """Seconds that one more entry of a Gram matrix takes: activations without a closed form take long."""
+    kernel, x = tangent.kernel(0), question.data.x[: TIMED[-1]].double()
+    times = []
+    for few in TIMED:
+        seconds = []
+        for _ in range(2):  # the first call takes longer
+            start = time.perf_counter()
+            kernel(x[:few])
+            seconds.append(time.perf_counter() - start)
+        times.append(min(seconds))
+    entries = [few * (few + 1) / 2 for few in TIMED]
+    return max(0.0, times[1] - times[0]) / (entries[1] - entries[0])
 
 
 @final

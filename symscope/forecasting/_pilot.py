@@ -59,6 +59,8 @@ class PilotForecast:
         seconds: Time it took.
         regression: What kernel regression explains at what the training data lacks, of new samples or else of
             known ones; None for classes, and for networks that are invariant.
+        neighbours: How often the nearest point of the training data has the class of a new sample; None for
+            numbers, without new samples, and for networks that are invariant.
     """
 
     known: TablePrediction
@@ -69,6 +71,7 @@ class PilotForecast:
     fitted: float
     seconds: float
     regression: ScoreTable | None = None
+    neighbours: ScoreTable | None = None
 
     def __repr__(self) -> str:
         return f"PilotForecast({self.headline}, {self.plan.lengths[-1]} of {self.plan.full} steps)"
@@ -198,8 +201,8 @@ def _extrapolated_pilot(
     covered = predicted([one.covered for one in ordered])
     known, new = (predicted([getattr(one, kind) for one in ordered]) for kind in ("known", "new"))
     classes = trainer.samples.task.kind == "classification"
+    beside: ScoreTable | None = None
     if classes and trainer.samples.new is not None:
-        beside = None
         if last.asymmetry > INVARIANT:
             designs, most = interleaved_designs(trainer.samples, group), affordable_operations(plan.seconds)
             beside = nearest_neighbours(trainer.samples, designs, trainer.device, most)
@@ -213,7 +216,7 @@ def _extrapolated_pilot(
             new = predict_numbers([one.new for one in ordered], ordered, plan, anchors[1])
     assert known is not None
     anchor = anchors[0] if new is None else anchors[1]
-    return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds, anchor)
+    return PilotForecast(known, new, covered, ordered, plan, last.fitted, seconds, anchor, beside)
 
 
 def predict_numbers(

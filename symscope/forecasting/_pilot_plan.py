@@ -180,7 +180,7 @@ def pilot_plan(
     >>> plan = pilot_plan(0.01, whole, designs=1, replaced=10, budget=11.2)  # about one whole training
     >>> plan.lengths, plan.repeats
     ((112, 336), 3)
-    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 3.0)
+    >>> pilot_plan(0.01, whole, 1, 10, 35.0).lengths, pilot_plan(1.0, whole, 1, 10, 1.0)
     ((333, 1000), None)
     >>> pilot_plan(0.01, whole, 1, 1, 28.0).repeats  # two whole trainings, as seeds differ
     2

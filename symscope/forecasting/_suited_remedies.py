@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from symscope.forecasting._cautions import label_cautions
+from symscope.forecasting._cautions import COMPARED, COMPARED_PER_SECOND, label_cautions
 from symscope.forecasting._designs import Design
 from symscope.forecasting._equivariance import is_symmetric
 from symscope.forecasting._question import Question
@@ -42,6 +43,7 @@ def suited_remedies(
     samples: ForecastSamples,
     images: Float[Tensor, "m *s"],
     design: Design,
+    seconds: float = math.inf,
 ) -> SuitedRemedies:
     """Leave out what changes nothing, what cannot work, and what labels do not survive.
 
@@ -52,6 +54,7 @@ def suited_remedies(
         samples: Known samples under every element.
         images: Some samples.
         design: What a training sees.
+        seconds: Budget, of which a few per cent may go into whether labels survive.
     """
     group = question.group.name
     if is_symmetric(module, network, question, images, question.target_action):
@@ -67,7 +70,8 @@ def suited_remedies(
             "that is not trained for long favours it; augmenting evens them out."
         )
         return SuitedRemedies(True, False, (left_out + uneven,))
-    whole, part = label_cautions(samples, question)
+    most = int(min(COMPARED, COMPARED_PER_SECOND * seconds))
+    whole, part = label_cautions(samples, question, most)
     if whole:
         return SuitedRemedies(False, False, (*whole, *part))
     if question.target_action is not None and is_symmetric(module, network, question, images):

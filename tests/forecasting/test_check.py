@@ -147,7 +147,7 @@ def test_a_second_optimiser_that_diverges_gives_way_unless_it_was_chosen():
 def test_a_check_asks_all_new_samples_however_few_the_budget_leaves_the_pilots(monkeypatch):
     monkeypatch.setattr(
         "symscope.forecasting._budgeted_pilots.quick_to_ask",
-        lambda trainer, question, points: replace(trainer, asked=6),
+        lambda trainer, design, points: replace(trainer, asked=6),
     )
     answer = forecast(
         small_net, blobs(items=30), "C4", seen={0: [0]}, method="pilot", budget="1h", steps=12, train=True

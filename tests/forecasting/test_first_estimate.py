@@ -105,10 +105,10 @@ def test_what_takes_long_to_ask_is_asked_about_fewer_points():
     trainer = DesignTrainer(user_model("pointnet", (10, 3), 2), samples, torch.device("cpu"))
     [design] = interleaved_designs(samples, question.group)
     few = replace(trainer, asked=25).asked_points(design)
-    assert quick_to_ask(trainer, question, 1e9).asked == ASKED[0]
-    assert quick_to_ask(trainer, question, 1.0 * few).asked == 25
-    assert quick_to_ask(trainer, question, few - 1.0).asked == 12
-    assert quick_to_ask(trainer, question, 0.0).asked == ASKED[-1]
+    assert quick_to_ask(trainer, design, 1e9).asked == ASKED[0]
+    assert quick_to_ask(trainer, design, 1.0 * few).asked == 25
+    assert quick_to_ask(trainer, design, few - 1.0).asked == 12
+    assert quick_to_ask(trainer, design, 0.0).asked == ASKED[-1]
 
 
 def _samples():

@@ -167,8 +167,8 @@ def answer_facts(found: Forecast | None) -> dict[str, Any]:
 
 
 def forecast_rows(share: float, found: Forecast, lacking: Sequence[int]) -> list[dict[str, Any]]:
-    """The forecast of each class that networks were trained for, with its interval."""
-    accuracy, ends = found.class_accuracy, found.class_interval
+    """The forecast of each class that networks were trained for, its interval, and what it is made of."""
+    accuracy, ends, parts = found.class_accuracy, found.class_interval, correction_parts(found)
     return [
         {
             "share": share,
@@ -177,6 +177,21 @@ def forecast_rows(share: float, found: Forecast, lacking: Sequence[int]) -> list
             "forecast": float(accuracy[k]),
             "low": float(ends[k, 0]),
             "high": float(ends[k, 1]),
+            **{name: float(values[k]) for name, values in parts.items()},
         }
         for k in lacking
     ]
+
+
+def correction_parts(found: Forecast) -> dict[str, Float64[Tensor, "c"]]:
+    """What the correction of a pilot is made of, by class; NaN where an answer has no pilot."""
+    nothing = torch.full_like(found.class_accuracy, torch.nan)
+    names = ("after", "near", "sure", "fitted", "beside", "points", "progress")
+    if found.pilot is None:
+        return dict.fromkeys(names, nothing)
+    pilot, answer = found.pilot, found.pilot.answers[-1]
+    tables = (answer.new, answer.near, answer.sure, answer.fit)
+    beside = nothing if pilot.neighbours is None else class_scores(pilot.neighbours)
+    points = answer.new.count.sum(1).double()
+    progress = torch.full_like(points, pilot.plan.plain_progress if answer.plain else pilot.plan.progress)
+    return dict(zip(names, (*map(class_scores, tables), beside, points, progress), strict=True))
