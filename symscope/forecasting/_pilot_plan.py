@@ -185,7 +185,7 @@ def pilot_plan(
     >>> pilot_plan(0.01, whole, 1, 1, 28.0).repeats  # two whole trainings, as seeds differ
     2
     >>> pilot_plan(0.01, whole, 1, 1, 4.0, at_once=2).lengths  # the longer alone takes all of it
-    (133, 399)
+    (133, 400)
     """
     affordable, short, full = budget / step_seconds, (several + remedies) * designs, whole.steps
 
