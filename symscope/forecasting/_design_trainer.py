@@ -64,10 +64,13 @@ class DesignTrainer:
         return seconds_per_step(self._fresh(0), points, wanted, at, plan, self.samples.mask_classes)
 
     def asked_seconds(self) -> float:
-        """Seconds that asking about one point takes, measured."""
+        """Seconds that asking about one more point takes, measured."""
         module, points = self._fresh(0).eval(), self._inputs(self.samples.known.points.flatten(0, 1)[:PASSED])
         compared = self.samples.task.kind == "classification" and self.samples.new is not None
-        beside = untrained_features(module, points, COMPARED) if compared else None
+        beside = None
+        if compared:
+            count = refit_points(module, points[:PROBED], COMPARED, len(self.samples.columns))
+            beside = untrained_features(module, points, count)
 
         def passed(few: Tensor) -> float:
             start = time.perf_counter()
@@ -78,8 +81,10 @@ class DesignTrainer:
             return time.perf_counter() - start
 
         passed(points[:PROBED])  # the first call takes longer
-        seconds = passed(points[:PROBED])
-        return seconds / len(points[:PROBED]) if seconds > SLOW else passed(points) / len(points)
+        least = passed(points[:PROBED])
+        more = points[: 2 * PROBED] if least > SLOW else points
+        seconds = passed(more)
+        return (seconds - least) / (len(more) - PROBED) if seconds > least else seconds / len(more)
 
     def asked_points(self, design: Design) -> int:
         """How many points a trained network is asked at."""

@@ -17,7 +17,7 @@ from symscope.forecasting._sample_split import ForecastSamples
 from symscope.groups import FiniteGroup
 from symscope.numerics import explained
 
-CROWDED = 4  # elements below which only some classes lack one: the others show the group whole
+CROWDED = 8  # elements below which only half of the classes lack one: the others show the group whole
 
 
 @final

@@ -6,6 +6,8 @@ and more than what its last layer makes of it so far.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
@@ -58,6 +60,10 @@ def _directions(features: Float[Tensor, "p d"]) -> Float[Tensor, "p k"]:
     """Features of length one, in single precision; wide ones projected."""
     features = features.float()
     if features.shape[1] > WIDEST:
-        wide = torch.randn(features.shape[1], WIDEST, generator=seeded(0, 86))
-        features = features @ wide.to(features.device)
+        features = features @ _projection(features.shape[1]).to(features.device)
     return nn.functional.normalize(features, dim=1)
+
+
+@lru_cache(maxsize=1)  # drawing it takes longer than using it for a batch
+def _projection(width: int) -> Float[Tensor, "d k"]:
+    return torch.randn(width, WIDEST, generator=seeded(0, 86))

@@ -147,11 +147,9 @@ def remedy_trials(
             model = user_model(name, question.shape, question.outputs)
         except InputError:  # a network that does not suit these samples is no advice
             continue
-        other = replace(trainer, model=model)
-        jobs = _short_trainings(question, other, plan, seed)
-        timed = partial(other.step_seconds, jobs[0].design, jobs[0].plan)
+        jobs = _short_trainings(question, replace(trainer, model=model), plan, seed)
         try:
-            seconds = trainings.measured(f"step of {name}", timed) * jobs[0].plan.steps * len(jobs)
+            jobs, seconds = _timed(jobs, trainings)
         except DivergedError:
             trainings.notes.append(_diverged_note(name))
             continue
@@ -166,6 +164,23 @@ def remedy_trials(
     for chosen in sets[1:]:
         trials += augmentation_trial(question, trainer, plan, seed, chosen)
     return trials[: plan.remedies]
+
+
+def _timed(jobs: list[Training], trainings: Trainings) -> tuple[list[Training], float]:
+    """Trainings of another network, whose last layer may be wider, and about how many seconds all take.
+
+    Raises:
+        DivergedError: Its first steps are not finite.
+    """
+    trainer, design, plan = jobs[0].trainer, jobs[0].design, jobs[0].plan
+    name, points = trainer.model.name, min(jobs[0].refitted, trainer.refit_points(design))
+    seconds = trainings.measured(f"step of {name}", partial(trainer.step_seconds, design, plan)) * plan.steps
+    if points:
+        what = f"fitting the last layer of {name}"
+        seconds += trainings.measured(what, partial(trainer.refit_seconds, points))
+    asking = trainings.measured(f"asking {name} about a point", trainer.asked_seconds)
+    seconds += asking * trainer.asked_points(design)
+    return [replace(one, refitted=points) for one in jobs], seconds * len(jobs)
 
 
 def augmentation_trial(

@@ -32,6 +32,7 @@ budgets = Experiment(
             "a few seconds on one core; too small to mean anything",
         ),
         "paper": Preset(Budgets(), "half an hour of one core that does nothing else; needs scikit-learn"),
+        "minutes": Preset(Budgets(length="minutes"), "trainings of 10 s to 6 min; an hour of one core"),
     },
     cells=cells,
     measure=measure_cell,

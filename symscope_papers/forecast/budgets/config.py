@@ -17,6 +17,7 @@ from symscope_papers.config_bounds import (
 from symscope_papers.forecast.budgets.data import DATASETS
 from symscope_papers.forecast.budgets.networks import NETWORKS
 
+LENGTHS = ("seconds", "minutes")  # of the whole trainings that a forecast replaces, on one core
 HELD_OUT = ("mixer", "separable", "lstm", "edge-conv")  # every case with one of these networks, and no other
 
 
@@ -26,6 +27,7 @@ class Budgets:
     """Config of `forecast/budgets`.
 
     Attributes:
+        length: "seconds" or "minutes": how long the whole trainings of the cases take.
         data: Data sets whose cases are measured.
         networks: Networks whose cases are measured.
         shares: Budgets of the forecasts, as shares of the time of the trainings they replace, ascending.
@@ -34,6 +36,7 @@ class Budgets:
         steps: Steps of a whole training; 0 for those of the list.
     """
 
+    length: str = "seconds"
     data: tuple[str, ...] = tuple(DATASETS)
     networks: tuple[str, ...] = tuple(NETWORKS)
     shares: tuple[float, ...] = (0.03, 0.1, 0.3)
@@ -42,6 +45,7 @@ class Budgets:
     steps: int = 0
 
     def __post_init__(self) -> None:
+        check_one_of(self, LENGTHS, "length")
         check_one_of(self, DATASETS, "data")
         check_one_of(self, NETWORKS, "networks")
         check_distinct(self, "data", "networks")
@@ -52,10 +56,10 @@ class Budgets:
 
 
 def budget_cases() -> list[dict[str, Any]]:
-    """Every case: data, network, action, coverage, samples, steps (0 for the default), whether held out.
+    """Every case: data, network, action, coverage, samples, steps (0 for the default), length, whether held out.
 
     >>> [name for name in budget_cases()[0]]
-    ['data', 'network', 'action', 'coverage', 'samples', 'steps', 'held_out']
+    ['data', 'network', 'action', 'coverage', 'samples', 'steps', 'length', 'held_out']
     """
     text = (resources.files("symscope_papers.forecast.budgets") / "cases.csv").read_text(encoding="utf-8")
     return [
@@ -75,5 +79,7 @@ def chosen_cases(config: Budgets) -> list[dict[str, Any]]:
     return [
         case | own
         for case in budget_cases()
-        if case["data"] in config.data and case["network"] in config.networks
+        if case["length"] == config.length
+        and case["data"] in config.data
+        and case["network"] in config.networks
     ]
