@@ -56,7 +56,7 @@ class Budgets:
 
 
 def budget_cases() -> list[dict[str, Any]]:
-    """Every case: data, network, action, coverage, samples, steps (0 for the default), length, whether held out.
+    """Every case: data, network, action, coverage, samples, steps (0: the default), length, whether held out.
 
     >>> [name for name in budget_cases()[0]]
     ['data', 'network', 'action', 'coverage', 'samples', 'steps', 'length', 'held_out']
