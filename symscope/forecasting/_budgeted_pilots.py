@@ -170,8 +170,8 @@ def step_times(
 ) -> tuple[float, StepCost]:
     """Seconds of a step of the whole batch, and what steps of smaller batches cost.
 
-    A step that takes long is not timed itself: it takes as many times that of the smallest batch as it
-    holds points. A network that fails on the smallest batch is trained on whole ones only.
+    A step that takes long is not timed itself: what each further point adds follows from two small batches.
+    A network that fails on the smallest batch is trained on whole ones only.
     """
     design = interleaved_designs(trainer.samples, question.group)[0]
     smallest = min(smallest_batch(trainer.model.builder(0)), plan.batch)
@@ -182,9 +182,12 @@ def step_times(
         raise
     except InputError:  # sizes of batches may be written into a network
         return trainings.measured("step of training", partial(timed, plan)), StepCost(1.0, plan.batch)
-    whole = small * plan.batch / smallest
-    if whole > LONG_STEP:
-        return whole, StepCost(0.0, smallest)
+    if small * plan.batch / smallest > LONG_STEP:
+        double = partial(timed, replace(plan, batch=2 * smallest))
+        further = max(0.0, trainings.measured("step of twice as many", double) - small) / smallest
+        whole = small + further * (plan.batch - smallest)
+        if whole > LONG_STEP:
+            return whole, StepCost.measured(smallest, plan.batch, small / whole)
     seconds = trainings.measured("step of training", partial(timed, plan))
     return seconds, StepCost.measured(smallest, plan.batch, small / seconds)
 

@@ -15,20 +15,22 @@ from symscope.data import LabelledData, mnist_sample
 from symscope.errors import BudgetError
 from symscope.forecasting import ForecastOptions, TrainingOptions, _remedy_trials, forecast, forecast_page
 from symscope.forecasting._cautions import label_cautions
-from symscope.forecasting._compressed_training import progress_share
+from symscope.forecasting._compressed_training import StepCost, progress_share
 from symscope.forecasting._design_trainer import DesignTrainer
 from symscope.forecasting._equivariance import exact_subgroup
 from symscope.forecasting._feature_neighbours import outputs_and_neighbours
 from symscope.forecasting._forecast_page import cheapest
 from symscope.forecasting._learned_forecast import WEIGHTS, correction_features
+from symscope.forecasting._pilot_plan import PilotPlan
 from symscope.forecasting._price_list import Advice, Change, rank_advice
 from symscope.forecasting._question import as_question
-from symscope.forecasting._remedy_trials import augmentation_trial
+from symscope.forecasting._remedy_trials import augmentation_trial, remedy_trials
 from symscope.forecasting._sample_split import forecast_samples
+from symscope.forecasting._trainings import Trainings
 from symscope.forecasting._what_if import what_if
-from symscope.networks import arrange_inputs
+from symscope.networks import arrange_inputs, user_model
 from symscope.numerics import seeded
-from symscope.training import Optimiser, module_outputs, train_steps
+from symscope.training import Optimiser, StepPlan, module_outputs, train_steps
 from tests.forecasting.problems import blobs, small_net, spots
 
 PILOT = ForecastOptions(method="pilot", budget=8, seed=3)
@@ -326,6 +328,21 @@ def test_slow_architectures_are_tried_where_there_is_time_and_named_where_not(mo
     assert architectures == ["Change the architecture to one like conv-fc."]
     [note] = [one for one in result.notes if "The price list lacks" in one]
     assert note.startswith("The price list lacks conv-gap: a training of it would take about ")
+
+
+def test_another_network_with_a_wide_last_layer_is_fitted_to_fewer_points():
+    data = blobs(items=80, side=16)
+    question = as_question(data, "C4", new=data)
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(user_model("mlp", question.shape, question.outputs), samples, torch.device("cpu"))
+    whole = StepPlan(3000, 128, Optimiser("adam", 1e-3))
+    plan = PilotPlan((600,), 1, 1, whole, 1, 200, 9, math.inf, StepCost(), points=900)
+    trials = remedy_trials(question, trainer, plan, 0, False, Trainings(), spare=math.inf)
+    fitted = {one.trainings[0].trainer.model.name: one.trainings[0].refitted for one in trials}
+    assert fitted == {
+        "conv-gap": 800,
+        "conv-fc": 2**22 // (32 * 16 * 16),
+    }  # 960 without a quarter of two classes
 
 
 def test_a_refused_budget_is_below_the_one_that_would_do(monkeypatch):

@@ -161,6 +161,34 @@ def test_a_network_that_fails_on_small_batches_is_piloted_with_whole_ones():
     torch.testing.assert_close(instead.known.total, Training(trainer, design, plain, 0).run().known.total)
 
 
+@pytest.mark.parametrize(
+    ("starting", "point", "expected", "batches"),
+    [
+        (0.04, 1e-4, (0.04 + 0.0128, 0.8), [4, 8, 128]),  # launching takes longer than computing
+        (0.01, 0.03, (0.01 + 3.84, 0.0), [4, 8]),  # too long to be timed itself
+        (0.001, 0.001, (0.001 + 0.128, 0.0), [4, 128]),
+    ],
+)
+def test_a_whole_step_is_timed_or_follows_from_two_small_batches(
+    monkeypatch, starting, point, expected, batches
+):
+    question = as_question(blobs(12), "C4 rotation")
+    samples = forecast_samples(question, 0)
+    trainer = DesignTrainer(
+        user_model(small_net, question.shape, question.outputs), samples, torch.device("cpu")
+    )
+    asked = []
+
+    def seconds(_trainer, _design, plan):
+        asked.append(plan.batch)
+        return starting + point * plan.batch
+
+    monkeypatch.setattr(DesignTrainer, "step_seconds", seconds)
+    whole, step = step_times(trainer, StepPlan(9, 128, Optimiser("adam", 1e-2)), question, Trainings())
+    assert (whole, step.fixed) == pytest.approx(expected, abs=0.001)
+    assert asked == batches
+
+
 def test_a_batch_of_a_plan_holds_no_more_points_than_there_are():
     assert TrainingOptions(batch=100_000).plan(nn.Linear(2, 2), 60) == StepPlan(
         600, 60, Optimiser("adam", 1e-3)
