@@ -28,7 +28,8 @@ MOST_NEW = 100  # new samples of a class: accuracies to 0.05
 MEMORY = 2**31  # bytes that all transformed samples may take
 PIECE = 2048  # points transformed at a time
 COINCIDE = 1e-6  # relative distance of points, in float32, that are one
-TIMED = 8  # samples whose transformation is timed
+TIMED = (8, 64)  # samples whose transformation is timed: what a call takes by itself is not theirs
+SLOW = 0.05  # seconds of the fewer from which on the more are not transformed
 
 
 @final
@@ -239,12 +240,20 @@ def _timely(
     measured: Callable[[str, Callable[[], float]], float],
 ) -> tuple[Int64[Tensor, "k2"], Int64[Tensor, "l2"], list[str]]:
     """Samples whose transformation takes no more than some time, and a note where those are not all."""
-    tried = known[:TIMED]
+    few, many = (known[:count] for count in TIMED)
+
+    def transformed(at: Int64[Tensor, "j"]) -> float:
+        start = time.perf_counter()
+        orbit_points(question, question.data, at)
+        return time.perf_counter() - start
 
     def sample_seconds() -> float:
-        start = time.perf_counter()
-        orbit_points(question, question.data, tried)
-        return (time.perf_counter() - start) / len(tried)
+        transformed(few[:1])  # the first call takes longer
+        least = transformed(few)
+        if least > SLOW or len(many) == len(few):
+            return least / len(few)
+        seconds = transformed(many)
+        return (seconds - least) / (len(many) - len(few)) if seconds > least else seconds / len(many)
 
     each = measured("transforming a sample", sample_seconds)
     total = each * (len(known) + len(new))

@@ -27,6 +27,7 @@ from symscope.user_code import user_errors
 WARM_UP = 0.05  # share of the steps in which the learning rate rises
 EVALUATED = 1024  # points per forward pass without gradients
 TRIED_STEPS = 3  # steps whose time is measured
+SHORT_STEP = 0.2  # seconds up to which the steps that are measured are repeated: machines have other work
 LONG_STEP = 2.0  # seconds from which on the first step is not followed by others to measure
 SPOKEN = 20  # steps between two calls of progress
 
@@ -152,7 +153,9 @@ def seconds_per_step(
         return (time.perf_counter() - start) / tried.steps
 
     once = seconds(first)
-    return once if once > LONG_STEP else seconds(few)
+    if once > LONG_STEP:
+        return once
+    return min(seconds(few) for _ in range(2 if once < SHORT_STEP else 1))
 
 
 @explained

@@ -98,8 +98,16 @@ def test_steps_are_timed():
     assert 0 < seconds_per_step(network(), x, y, torch.arange(40), StepPlan(5, 8, Optimiser("sgd", 0.1))) < 60
 
 
-@pytest.mark.parametrize(("long_step", "steps"), [(3600.0, 1 + _step_training.TRIED_STEPS), (0.0, 1)])
-def test_a_step_of_seconds_is_measured_once(monkeypatch, long_step, steps):
+@pytest.mark.parametrize(
+    ("short_step", "long_step", "steps"),
+    [
+        (3600.0, 3600.0, 1 + 2 * _step_training.TRIED_STEPS),
+        (0.0, 3600.0, 1 + _step_training.TRIED_STEPS),
+        (0.0, 0.0, 1),
+    ],
+)
+def test_how_often_a_step_is_measured_follows_from_the_first(monkeypatch, short_step, long_step, steps):
+    monkeypatch.setattr(_step_training, "SHORT_STEP", short_step)
     monkeypatch.setattr(_step_training, "LONG_STEP", long_step)
     x, y = problem()
     module, calls = network(), []
