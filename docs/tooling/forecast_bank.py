@@ -2,8 +2,9 @@
 
 python -m docs.tooling.forecast_bank [RUN...]
 
-RUN is the folder of a run: its finished cases are taken; one that is in the bank already is replaced. The
-last lines printed are the numbers of symscope/forecasting/_learned_forecast.py.
+RUN is the folder of a run: its finished cases are taken; one that is in the bank already is replaced. Runs of
+`forecast/budgets` are kept beside the bank; no fit uses them. The last lines printed are the numbers of
+symscope/forecasting/_learned_forecast.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from docs.tooling import forecast_budgets
 from docs.tooling.keep_results import small_png
 from symscope.report import figure_bytes
 from symscope.runs import RunFolder, RunRequest
@@ -27,10 +29,11 @@ from symscope_papers.forecast.bank.correction import (
     left_out,
 )
 from symscope_papers.forecast.bank.data import DATASETS
-from symscope_papers.forecast.bank.figures import COVERAGES, bank_plots
+from symscope_papers.forecast.bank.figures import bank_plots
 from symscope_papers.forecast.bank.kinds import EXPORTED
 from symscope_papers.forecast.bank.networks import NETWORKS
 from symscope_papers.forecast.bank.scores import CASE, Merit, decisions, learned_cases, merit, merits
+from symscope_papers.forecast.coverages import COVERAGES
 
 RESULTS = Path(__file__).parents[1] / "results"
 TABLES = ("cases", "pilots", "trained", "baselines", "remedies", "audits")
@@ -42,30 +45,43 @@ WORDS = {**NETWORKS, **DATASETS, **COVERAGES}
 
 def read_bank(folder: Path = RESULTS / "forecast-bank") -> dict[str, pd.DataFrame]:
     """The tables of the bank."""
-    return {
-        name: pd.read_parquet(folder / f"{name}.parquet")
-        for name in TABLES
-        if (folder / f"{name}.parquet").exists()
-    }
+    return read_tables(folder, TABLES)
+
+
+def read_tables(folder: Path, names: tuple[str, ...]) -> dict[str, pd.DataFrame]:
+    """Kept tables; none of those that are not there."""
+    files = {name: folder / f"{name}.parquet" for name in names}
+    return {name: pd.read_parquet(file) for name, file in files.items() if file.exists()}
+
+
+def _write(folder: Path, tables: dict[str, pd.DataFrame]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, table in tables.items():
+        table.to_parquet(folder / f"{name}.parquet", index=False)
+
+
+def _with_cases(
+    kept: dict[str, pd.DataFrame], tables: dict[str, pd.DataFrame], names: tuple[str, ...]
+) -> dict[str, pd.DataFrame]:
+    """Kept tables with the cases of others, which replace those they have."""
+    keys = pd.MultiIndex.from_frame(tables["cases"][CASE])
+    renewed = {}
+    for name in names:
+        if name not in tables:
+            continue
+        old = kept.get(name)
+        if old is not None:
+            old = old[~pd.MultiIndex.from_frame(old[CASE]).isin(keys)]
+        both = pd.concat([old, tables[name]], ignore_index=True)
+        renewed[name] = both.sort_values(CASE, kind="stable", ignore_index=True)
+    return kept | renewed
 
 
 def add_runs(bank: dict[str, pd.DataFrame], runs: list[Path]) -> dict[str, pd.DataFrame]:
     """The bank with the cases of some runs, which replace those it has."""
     for run in runs:
         tables = finished_tables(run)
-        if "cases" not in tables:
-            bank = _with_forecasts(bank, tables)
-            continue
-        keys = pd.MultiIndex.from_frame(tables["cases"][CASE])
-        for name in TABLES:
-            if name not in tables:
-                continue
-            old = bank.get(name)
-            if old is not None:
-                old = old[~pd.MultiIndex.from_frame(old[CASE]).isin(keys)]
-            bank[name] = pd.concat([old, tables[name]], ignore_index=True).sort_values(
-                CASE, kind="stable", ignore_index=True
-            )
+        bank = _with_cases(bank, tables, TABLES) if "cases" in tables else _with_forecasts(bank, tables)
     return bank
 
 
@@ -103,15 +119,19 @@ def finished_tables(run: Path) -> dict[str, pd.DataFrame]:
 
 
 def main(runs: list[Path]) -> None:
-    folder = RESULTS / "forecast-bank"
-    folder.mkdir(exist_ok=True)
-    bank = add_runs(read_bank(folder), runs)
-    for name, table in bank.items():
-        table.to_parquet(folder / f"{name}.parquet", index=False)
+    budget_runs = [run for run in runs if _is_of_budgets(run)]
+    bank = add_runs(read_bank(), [run for run in runs if run not in budget_runs])
+    _write(RESULTS / "forecast-bank", bank)
+    budgets = read_tables(RESULTS / "forecast-budgets", forecast_budgets.TABLES)
+    for run in budget_runs:
+        budgets = _with_cases(budgets, finished_tables(run), forecast_budgets.TABLES)
+    _write(RESULTS / "forecast-budgets", budgets)
+    if budgets:
+        forecast_budgets.keep_figure(budgets, RESULTS)
     for plot in bank_plots(all_forecasts(bank, "network"), max(COSTS)):
         picture = figure_bytes(plot.figure, "png")
         (RESULTS / f"forecast-{plot.name}.png").write_bytes(small_png(picture))
-    (RESULTS / "forecast.md").write_text(page(bank), encoding="utf-8")
+    (RESULTS / "forecast.md").write_text(page(bank, budgets), encoding="utf-8")
     rows = correction_rows(bank)
     rows = rows[~held_out(rows)]
     widths = fit_widths(rows, left_out(rows, "network"))
@@ -126,7 +146,11 @@ def with_forecasts(bank: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {name: one[pd.MultiIndex.from_frame(one[CASE]).isin(keys)] for name, one in bank.items()}
 
 
-def page(bank: dict[str, pd.DataFrame]) -> str:
+def _is_of_budgets(run: Path) -> bool:
+    return RunRequest.from_folder(run, continued=False).experiment.id == "forecast/budgets"
+
+
+def page(bank: dict[str, pd.DataFrame], budgets: dict[str, pd.DataFrame]) -> str:
     """The page of the results."""
     bank = with_forecasts(bank)
     rows = all_forecasts(bank, "network")
@@ -150,6 +174,7 @@ def page(bank: dict[str, pd.DataFrame]) -> str:
         "Seconds of all three forecasts and of an augmented pilot, together, over those of the two "
         f"trainings of the check: {seconds:.2f}, of the first list, most of whose trainings ran on a GPU, as "
         "all forecasts did, twelve at a time beside other work; there small batches save no time.\n",
+        *([forecast_budgets.budgets_section(budgets)] if budgets else []),
         SWEEPS,
         _sweeps(rows),
         "## What was left out of the fit\n",

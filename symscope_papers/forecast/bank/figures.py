@@ -11,16 +11,11 @@ from symscope.runs import Plot, RunTables
 from symscope_papers.forecast.bank.correction import all_forecasts
 from symscope_papers.forecast.bank.networks import NETWORKS
 from symscope_papers.forecast.bank.scores import merit, merits
+from symscope_papers.forecast.coverages import COVERAGES
 
 GREY = "#8b939c"
 HUES = (*COLOURS, "#222222", "#1aa0b4", "#8c4a1f", "#8f9a00", "#e38bb8")  # one for each network
 MARKERS = {"one": "o", "half": "s", "gap": "^", "once": "D"}
-COVERAGES = {
-    "one": "one element missing",
-    "half": "half of the classes upright only",
-    "gap": "a gap of 90°",
-    "once": "each sample once",
-}
 
 
 def draw_plots(config: Any, tables: RunTables) -> list[Plot]:

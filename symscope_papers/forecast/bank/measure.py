@@ -41,11 +41,11 @@ from symscope_papers.forecast.bank.baselines import kernel_scores, spectral_rule
 from symscope_papers.forecast.bank.config import Bank, chosen_cases
 from symscope_papers.forecast.bank.data import bank_action, bank_data
 from symscope_papers.forecast.bank.networks import bank_network, parameter_count
+from symscope_papers.forecast.coverages import case_coverage
 
 SHORTEST = 2  # steps of a pilot at least
 AUGMENTED = 5000  # added to the seed of the augmented training
 LONG = {"noisy": 3000}  # steps of a whole training: 50 to 100 epochs, as people train on little data
-GAP = 45.0  # degrees to either side
 
 
 def cells(config: Bank) -> list[dict[str, Any]]:
@@ -138,19 +138,9 @@ def bank_question(config: Bank, cell: Mapping[str, Any], seed: int) -> Question:
     """The data of a case, what acts on it, and what of it the training data holds."""
     known, new = bank_data(cell["data"], cell["samples"], folders(config), seed)
     action = bank_action(cell["data"], cell["action"], known.x.shape[-1])
-    plain = as_question(known, action)
-    half = list(known.classes[: len(known.classes) // 2])
-    seen: Any = None
-    missing: Any = None
-    if cell["coverage"] == "half":
-        seen = {label: [plain.group.identity] for label in half}
-    elif cell["coverage"] == "once":
-        seen = "once"
-    elif cell["coverage"] == "gap":
-        order = plain.group.order
-        near = [k for k in range(order) if min(k, order - k) * 360 / order <= GAP]
-        missing = dict.fromkeys(half, near)
-    return as_question(known, action, seen=seen, missing=missing, new=new, seed=seed)
+    group = as_question(known, action).group
+    coverage = case_coverage(cell["coverage"], known.classes, group)
+    return as_question(known, action, new=new, seed=seed, **coverage)
 
 
 def plan_of_cost(

@@ -1,10 +1,9 @@
-"""What the networks of `forecast/budgets` learn, how it is transformed, and what of it they are shown."""
+"""What the networks of `forecast/budgets` learn, and how it is transformed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from torch import nn
 
@@ -13,7 +12,6 @@ from symscope.data.nodes import node_permutation
 from symscope.errors import InputError, nearest
 from symscope.groups import FiniteGroup, parse
 from symscope_papers.forecast.bank.data import bank_action, bank_data
-from symscope_papers.forecast.bank.measure import GAP
 from symscope_papers.forecast.budgets.kinds import motif_graphs, textures, waves
 from symscope_papers.forecast.budgets.strokes import letter_images, letter_points, wires
 
@@ -41,7 +39,6 @@ MADE: dict[str, Callable[[int, int], LabelledData]] = {
     "motifs": motif_graphs,
 }
 OF_BANK = ("digits", "noisy", "pulses", "points", "graphs")
-COVERAGES = ("one", "half", "gap", "once")
 LARGE = 14
 NEW = 100  # new samples of each class, at most
 
@@ -99,32 +96,3 @@ def case_action(data: str, name: str, shape: tuple[int, ...]) -> Action:
     else:
         words = bank_action(data, name, shape[-1])
     return parse_named_action(words, shape)[1] if isinstance(words, str) else words
-
-
-def case_coverage(name: str, classes: tuple[int, ...], group: FiniteGroup) -> dict[str, Any]:
-    """What the training data holds or lacks, as `symscope.forecasting.forecast` takes it.
-
-    Args:
-        name: "one", one element missing of one class, a sweep over classes; "half", half of the classes
-            upright only; "gap", half of the classes without every angle within 45 degrees of upright; "once",
-            each sample at one random element.
-        classes: Classes of the data.
-        group: Group that acts.
-
-    Raises:
-        InputError: An unknown name.
-
-    >>> case_coverage("half", (3, 5, 8), parse("C4"))
-    {'seen': {3: [0]}}
-    """
-    if name not in COVERAGES:
-        raise InputError(f"coverage: no {name!r}: {nearest(name, COVERAGES)}")
-    half = classes[: len(classes) // 2]
-    if name == "half":
-        return {"seen": {label: [group.identity] for label in half}}
-    if name == "once":
-        return {"seen": "once"}
-    if name == "gap":
-        near = [k for k in group.elements if min(k, group.order - k) * 360 / group.order <= GAP]
-        return {"missing": dict.fromkeys(half, near)}
-    return {}

@@ -30,8 +30,9 @@ from symscope.runs import CellContext, CellResults
 from symscope.training import StepPlan
 from symscope_papers.forecast.bank.networks import parameter_count
 from symscope_papers.forecast.budgets.config import Budgets, chosen_cases
-from symscope_papers.forecast.budgets.data import case_action, case_coverage, case_data
+from symscope_papers.forecast.budgets.data import case_action, case_data
 from symscope_papers.forecast.budgets.networks import user_network
+from symscope_papers.forecast.coverages import case_coverage
 
 APART = 20_000  # added to the seeds of whole trainings: no forecast has them
 

@@ -21,7 +21,7 @@ from symscope_papers.forecast.bank.scores import CASE
 from symscope_papers.forecast.budgets import budgets
 from symscope_papers.forecast.budgets.claims import judge_claims
 from symscope_papers.forecast.budgets.config import HELD_OUT, budget_cases
-from symscope_papers.forecast.budgets.data import case_action, case_coverage, case_data
+from symscope_papers.forecast.budgets.data import case_action, case_data
 from symscope_papers.forecast.budgets.figures import draw_plots
 from symscope_papers.forecast.budgets.kinds import MOTIFS, NODES, PLANTED, TEXTURES, motif, motif_graphs
 from symscope_papers.forecast.budgets.measure import cells, measure_cell
@@ -30,6 +30,7 @@ from symscope_papers.forecast.budgets.row_networks import CausalBlock
 from symscope_papers.forecast.budgets.scores import budget_merits
 from symscope_papers.forecast.budgets.set_networks import EdgeConvolutions
 from symscope_papers.forecast.budgets.strokes import LETTERS, WIRES, letter_points
+from symscope_papers.forecast.coverages import case_coverage
 
 SMALL = dataclasses.replace(budgets.presets["quick"].config, steps=60, samples=8)
 
